@@ -1,0 +1,21 @@
+//! A language-server memory soak tester: drives a language server through a scripted session while it
+//! samples the memory of the server's whole process tree, and reports what each step cost.
+//!
+//! The modules are the stages of one pipeline: [`config`] → [`plan`] → [`drive`] ∥ [`sample`] →
+//! [`record`] → [`analyse`] → [`report`]. Only [`soak`] knows both LSP and memory, and only
+//! [`commands`] opens what the user named and prints.
+
+pub mod analyse;
+pub mod cli;
+pub mod commands;
+pub mod config;
+pub mod drive;
+pub mod host;
+pub mod lsp;
+pub mod plan;
+pub mod progress;
+pub mod record;
+pub mod report;
+pub mod sample;
+pub mod soak;
+pub mod units;

@@ -1,0 +1,440 @@
+//! The session half of the journal: phases, steps, requests, and how it all ended.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Nanos;
+use super::memory::{LateTicks, Process, ProcessEnd, ReadFailure, Rollup, Sample};
+
+/// One line of the journal after the header.
+///
+/// Driver and sampler write concurrently: lines are nearly, not strictly, in the order of `at`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// When it happened.
+    pub at: Nanos,
+    /// What happened.
+    pub event: Event,
+}
+
+/// Everything that can happen in a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Event {
+    /// A server process was started; 0 is the first, a `restart` step adds one.
+    Spawned {
+        /// Its process id.
+        pid: u32,
+        /// How many servers were started before it in this run.
+        restarts: u32,
+    },
+    /// The `initialize` request was answered.
+    Initialized(Initialized),
+    /// The wait for the server to be ready ended.
+    Ready(Readiness),
+    /// The server registered a capability while running.
+    Registered {
+        /// The method it registered.
+        method: String,
+    },
+    /// A phase began.
+    PhaseStarted(PhaseRef),
+    /// The phase's steps are done; what follows until the checkpoint is settling.
+    PhaseDriven(PhaseRef),
+    /// The value at the end of a phase.
+    Checkpoint(Checkpoint),
+    /// High-water marks, read just before they were reset or the phase ended.
+    Peak(PeakMark),
+    /// A step began.
+    StepStarted(StepStart),
+    /// A step ended.
+    StepEnded(StepEnd),
+    /// A request ended, whatever its end.
+    Request(Request),
+    /// A request from the server was answered.
+    ServerRequest {
+        /// Its method.
+        method: String,
+        /// Whether the answer was an error, such as MethodNotFound.
+        refused: bool,
+    },
+    /// A message that the server wrote for people: `window/logMessage` or `window/showMessage` at warning or error level.
+    ServerMessage {
+        /// LSP message type: 1 error, 2 warning.
+        level: u8,
+        /// The text, cut to a bounded length.
+        text: String,
+    },
+    /// A process came into view.
+    Process(Process),
+    /// A process went away.
+    ProcessEnded(ProcessEnd),
+    /// Cheap counters of a process.
+    Sample(Sample),
+    /// Exact counters of a process.
+    Rollup(Rollup),
+    /// Samples that came late.
+    Late(LateTicks),
+    /// A read that failed.
+    ReadFailed(ReadFailure),
+    /// Something a person should know.
+    Warning(Warning),
+    /// The server was shut down, or found gone.
+    Shutdown(Shutdown),
+    /// Totals of the connection, written when it is closed.
+    Closed(Close),
+    /// The end of the run; nothing follows.
+    Ended(Ending),
+}
+
+/// Which phase, in which round of its `repeat`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PhaseRef {
+    /// Place in the scenario, from 0.
+    pub phase: u32,
+    /// Round, from 0.
+    pub cycle: u32,
+    /// Its name.
+    pub name: String,
+}
+
+/// What the server said of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Initialized {
+    /// `serverInfo.name`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// `serverInfo.version`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The position encoding agreed on: `utf-8`, `utf-16` or `utf-32`.
+    pub encoding: String,
+    /// How documents are synchronised: `none`, `full` or `incremental`.
+    pub sync: String,
+    /// Time from the request to its answer.
+    pub latency: Nanos,
+}
+
+/// How the wait for readiness ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Readiness {
+    /// The answer.
+    pub outcome: ReadyOutcome,
+    /// The rule that was satisfied last, or that never was.
+    pub rule: ReadyRule,
+    /// Time from spawn (or restart) until then.
+    pub after: Nanos,
+    /// Progress tokens created until then.
+    pub progress: u64,
+    /// What was still missing, for people; empty when ready.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub missing: String,
+}
+
+/// Ready, or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadyOutcome {
+    /// No sign of start-up work within the start grace, and quiet.
+    NoWork,
+    /// Start-up work was seen, and it ended.
+    Ready,
+    /// Still busy when the time was up.
+    Timeout,
+    /// The server said that it could not load the workspace.
+    Failed,
+}
+
+/// The rules of readiness, in the order in which they are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadyRule {
+    /// The handshake is done and asked-for configuration was answered.
+    Handshake,
+    /// The server's own signal, named by its profile.
+    Signal,
+    /// No open progress token.
+    Progress,
+    /// No message from the server, idle chatter aside.
+    Quiet,
+    /// The process tree uses next to no processor time.
+    Cpu,
+    /// A request sent after all of the above was answered.
+    Barrier,
+}
+
+/// The settled values at the end of a phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Checkpoint {
+    /// Which phase.
+    pub phase: PhaseRef,
+    /// Whether the server came to rest in time.
+    pub settled: bool,
+    /// How long the settling took.
+    pub waited: Nanos,
+    /// What was still moving when the time was up, for people; empty when settled.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unsettled: String,
+    /// At least five rounds of cheap counters: each the samples of every process of the tree.
+    pub rounds: Vec<Vec<Sample>>,
+    /// Exact counters of every process; empty where the system has none.
+    pub rollups: Vec<Rollup>,
+}
+
+/// High-water marks of every process of the tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PeakMark {
+    /// The phase that ends here.
+    pub phase: PhaseRef,
+    /// Counters read before the reset; `high_water` is the mark.
+    pub marks: Vec<Sample>,
+    /// Whether the marks were reset, so that the next ones belong to the next phase alone.
+    pub reset: bool,
+}
+
+/// A step begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StepStart {
+    /// Which phase.
+    pub phase: PhaseRef,
+    /// Place in the phase, from 0.
+    pub step: u32,
+    /// The step's name as in the scenario.
+    pub name: String,
+}
+
+/// A step ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StepEnd {
+    /// Which phase.
+    pub phase: PhaseRef,
+    /// Place in the phase, from 0.
+    pub step: u32,
+    /// The step's name as in the scenario.
+    pub name: String,
+    /// Requests that expect a result.
+    pub requests: u64,
+    /// Requests whose result was neither null nor empty.
+    pub hits: u64,
+    /// Notifications sent.
+    pub notifications: u64,
+    /// Skipped, because the server does not offer it and the scenario allows that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skipped: bool,
+}
+
+/// One request, from its first byte sent to its end. The entry's `at` is the end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// LSP method.
+    pub method: String,
+    /// From handing it to the writer until the last byte of the final answer, retries included; `None` if never answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Nanos>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Bytes of the answer's result as sent.
+    pub bytes: u64,
+    /// Elements of the result, when it is a list or has an `items` list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<u64>,
+    /// Times it was sent again after ContentModified or ServerCancelled.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retries: u32,
+}
+
+fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
+
+/// How a request ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// A result with something in it.
+    Hit,
+    /// An empty list.
+    Empty,
+    /// `null`.
+    Null,
+    /// An error answer.
+    Error {
+        /// JSON-RPC error code.
+        code: i64,
+        /// Its message, cut to a bounded length.
+        message: String,
+    },
+    /// No answer by the deadline; it was cancelled.
+    TimedOut,
+    /// A long poll that was still open when it was no longer needed; not a fault.
+    Parked,
+    /// The connection ended first.
+    Lost,
+}
+
+/// Something a person should know, counted where it repeats.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Warning {
+    /// What kind, for programs.
+    pub kind: WarningKind,
+    /// The sentence, for people: what was seen and what to do.
+    pub text: String,
+}
+
+/// Kinds of warning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WarningKind {
+    /// Bytes on stdout that are not LSP.
+    Noise,
+    /// The server broke the protocol in a way that could be lived with.
+    Protocol,
+    /// Processes came and went faster than the sampler looks.
+    UnseenProcesses,
+    /// A counter could not be read or reset.
+    Counters,
+    /// Readiness was not reached or not sure.
+    Readiness,
+    /// A checkpoint did not settle.
+    Unsettled,
+    /// Something about the host makes figures less sure: swap, pressure, an inexact kernel.
+    Host,
+    /// The scenario asked for something that this server or workspace does not have.
+    Scenario,
+}
+
+/// How the server was brought down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Shutdown {
+    /// The last measure that was needed.
+    pub stage: ShutdownStage,
+    /// Exit code, when it exited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<i32>,
+    /// Signal, when one ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// From the shutdown request until the server's own process was gone.
+    pub took: Nanos,
+    /// Processes of the tree that outlived the server; they were killed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub survivors: Vec<Survivor>,
+}
+
+/// The measures of a shutdown, each harder than the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShutdownStage {
+    /// It was gone before it was asked.
+    AlreadyGone,
+    /// `shutdown` and `exit` were enough.
+    Exit,
+    /// It left when its stdin was closed.
+    StdinClosed,
+    /// It left on SIGTERM.
+    Terminated,
+    /// It had to be killed.
+    Killed,
+}
+
+/// A process that outlived the server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Survivor {
+    /// Its process id.
+    pub pid: u32,
+    /// Short name of the program.
+    pub name: String,
+}
+
+/// Totals of a connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Close {
+    /// Bytes written to the server.
+    pub sent: u64,
+    /// Bytes read from the server.
+    pub received: u64,
+    /// Bytes on stdout that were not LSP.
+    pub noise: u64,
+    /// Start of the noise, cut to a bounded length.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub noise_sample: String,
+    /// Bytes on stderr.
+    pub stderr: u64,
+    /// The end of stderr, cut to a bounded length.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stderr_tail: String,
+    /// Notifications received, by method.
+    pub notifications: std::collections::BTreeMap<String, u64>,
+}
+
+/// How the run ended. Everything but `Completed` is something the server did, or a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// The scenario was played to its end.
+    Completed,
+    /// The server's process ended in the middle.
+    Crashed {
+        /// Exit code, when it exited.
+        code: Option<i32>,
+        /// Signal, when one ended it.
+        signal: Option<i32>,
+        /// What was going on, for people.
+        during: String,
+    },
+    /// The server closed its output or sent what cannot be read, and went on running.
+    Disconnected {
+        /// What was wrong, for people.
+        reason: String,
+    },
+    /// A request was not answered in time though the server was busy or still talking.
+    TimedOut {
+        /// Its method.
+        method: String,
+        /// How long it was waited for.
+        after: Nanos,
+    },
+    /// Nothing moved in either direction and the processors were idle.
+    Wedged {
+        /// The method of the oldest open request; empty when a write was stuck.
+        method: String,
+        /// How long nothing had moved.
+        after: Nanos,
+        /// Bytes that the server did not take.
+        unsent: u64,
+    },
+    /// The server refused the handshake or said that it could not load the workspace.
+    Refused {
+        /// Its words.
+        reason: String,
+    },
+    /// The scenario needs what the server does not offer.
+    Unsupported {
+        /// One line for each step and the method it needs.
+        steps: Vec<String>,
+    },
+    /// A step got nothing but null and empty results.
+    Empty {
+        /// Which phase.
+        phase: String,
+        /// Which step.
+        step: String,
+        /// How many requests it sent.
+        requests: u64,
+    },
+    /// A person pressed ctrl-c.
+    Interrupted,
+}

@@ -1,0 +1,171 @@
+//! The first line of a journal: everything that must be known to trust and to compare the rest.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Nanos;
+
+/// The record format's version: a reader reads every minor version of its own major one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Version {
+    /// Changes when an old reader would misread.
+    pub major: u32,
+    /// Changes when something was added.
+    pub minor: u32,
+}
+
+/// The first line of a journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Header {
+    /// Version of the format.
+    pub format: Version,
+    /// Version of lsp-soak that wrote it.
+    pub tool: String,
+    /// Wall-clock time of the first spawn, RFC 3339 in UTC.
+    pub started: String,
+    /// Which run of the plan, from 1.
+    pub run: u32,
+    /// The machine.
+    pub host: Host,
+    /// The program under test.
+    pub server: ServerFacts,
+    /// What was played.
+    pub scenario: ScenarioFacts,
+    /// What it was played on.
+    pub workspace: WorkspaceFacts,
+    /// How it was measured.
+    pub settings: Settings,
+}
+
+/// The machine and its state when the run began. Unknown is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Host {
+    /// Target triple that lsp-soak was built for.
+    pub target: String,
+    /// `linux`, `macos`, `windows`.
+    pub os: String,
+    /// Distribution and version.
+    pub distribution: Option<String>,
+    /// Kernel release.
+    pub kernel: Option<String>,
+    /// C library and version, such as `glibc 2.36`.
+    pub libc: Option<String>,
+    /// Processor model.
+    pub cpu: Option<String>,
+    /// Logical processors of the machine.
+    pub cpus: Option<u64>,
+    /// Processors that this run may use, as a list such as `0-1`.
+    pub affinity: Option<String>,
+    /// Frequency governor of the first processor.
+    pub governor: Option<String>,
+    /// Memory of the machine.
+    pub memory: Memory,
+    /// Page size in bytes.
+    pub page_size: Option<u64>,
+    /// Kind of container, when in one.
+    pub container: Option<String>,
+    /// Kind of virtual machine, when in one.
+    pub virtual_machine: Option<String>,
+    /// Load average over one minute when the run began.
+    pub load: Option<f64>,
+    /// `some` of memory pressure over ten seconds, in percent.
+    pub memory_pressure: Option<f64>,
+}
+
+/// Memory of the machine and how the kernel hands it out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Memory {
+    /// Installed, in bytes.
+    pub total: Option<u64>,
+    /// Available, in bytes.
+    pub available: Option<u64>,
+    /// Swap, in bytes.
+    pub swap: Option<u64>,
+    /// Transparent huge pages: `always`, `madvise`, `never`.
+    pub huge_pages: Option<String>,
+    /// Their defragmentation mode.
+    pub huge_pages_defrag: Option<String>,
+    /// Whether this process has huge pages disabled through `prctl`.
+    pub huge_pages_disabled: Option<bool>,
+    /// `vm.overcommit_memory`.
+    pub overcommit: Option<u64>,
+    /// Limit of the control group, in bytes.
+    pub cgroup_limit: Option<u64>,
+}
+
+/// The program under test.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerFacts {
+    /// Label: names files and rows.
+    pub label: String,
+    /// The profile it was run with.
+    pub profile: Option<String>,
+    /// The program's path as resolved.
+    pub program: String,
+    /// SHA-256 of the program's file.
+    pub sha256: Option<String>,
+    /// What it prints for `--version`.
+    pub version: Option<String>,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Environment variables that were set for it.
+    pub env: BTreeMap<String, String>,
+    /// Variables that its surroundings had and that were taken away.
+    pub scrubbed: Vec<String>,
+    /// Its allocator as detected; `None` until a detector has looked.
+    pub allocator: Option<String>,
+}
+
+/// What was played.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScenarioFacts {
+    /// Its name.
+    pub name: String,
+    /// Its file as given.
+    pub path: String,
+    /// SHA-256 of its text with everything it includes.
+    pub sha256: String,
+    /// Its text.
+    pub text: String,
+    /// Seed of everything that is picked at random.
+    pub seed: u64,
+    /// Phase names in order.
+    pub phases: Vec<String>,
+}
+
+/// What it was played on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkspaceFacts {
+    /// The original directory.
+    pub path: String,
+    /// How it was isolated: `copy`, `reflink`, `overlay`, `in-place`.
+    pub isolation: String,
+    /// Language id.
+    pub language: String,
+    /// Files that the scenario's pattern selects.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// SHA-256 over their paths and contents.
+    pub sha256: String,
+}
+
+/// How it was measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Settings {
+    /// Sampling interval.
+    pub interval: Nanos,
+    /// Whether high-water marks are reset at each phase.
+    pub peak_reset: bool,
+    /// Name of the client capability profile.
+    pub capabilities: String,
+    /// Initialization options sent, as JSON text.
+    pub init_options: Option<String>,
+    /// Settings answered to `workspace/configuration`, as JSON text.
+    pub settings: Option<String>,
+    /// The lsp-soak command line.
+    pub command_line: Vec<String>,
+}

@@ -1,0 +1,162 @@
+//! The memory half of the journal: what the sampler saw of the server's processes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Nanos;
+
+/// One process of the server's tree came into view.
+///
+/// `process` is a number of our own, never given twice in one record, so that a reused process id cannot be mistaken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Process {
+    /// Our number for it, from 0, the server's own process first.
+    pub process: u32,
+    /// The operating system's process id.
+    pub pid: u32,
+    /// Our number for the parent, when the parent is in the tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<u32>,
+    /// Start time in the operating system's own unit; with `pid` it is unique on one boot.
+    pub started: u64,
+    /// Short name of the program.
+    pub name: String,
+    /// The command line as far as it could be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+}
+
+/// One process of the tree went away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessEnd {
+    /// Our number for it.
+    pub process: u32,
+}
+
+/// The cheap counters of one process at one moment. What the system does not say is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Counters {
+    /// Resident memory: Linux `VmRSS`, macOS resident size, Windows working set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resident: Option<u64>,
+    /// Private memory as far as cheap counters know it: Linux `RssAnon + VmSwap` (an upper bound),
+    /// macOS `phys_footprint`, Windows `PrivateUsage`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub private: Option<u64>,
+    /// Resident pages of files, Linux `RssFile`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<u64>,
+    /// Resident shared memory, Linux `RssShmem`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared: Option<u64>,
+    /// Swapped out, Linux `VmSwap`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub swap: Option<u64>,
+    /// High-water mark of resident memory since the process began or the last reset: Linux `VmHWM`,
+    /// Windows `PeakWorkingSetSize`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high_water: Option<u64>,
+    /// High-water mark of private memory: macOS interval maximum of the footprint, Windows `PeakPagefileUsage`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub private_high_water: Option<u64>,
+    /// Size of the address space, Linux `VmSize`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub virtual_size: Option<u64>,
+    /// Minor page faults so far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minor_faults: Option<u64>,
+    /// Major page faults so far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub major_faults: Option<u64>,
+    /// Processor time in user mode so far, in nanoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<Nanos>,
+    /// Processor time in the kernel so far, in nanoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<Nanos>,
+    /// Threads now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u64>,
+    /// Forked and not (yet) exec'd: its pages may be its parent's. `None` when unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked: Option<bool>,
+}
+
+/// Counters of one process that differ from those of its last sample, or a heartbeat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sample {
+    /// Our number for the process.
+    pub process: u32,
+    /// What was read.
+    pub counters: Counters,
+}
+
+/// The exact counters of one process, which cost a walk of its page tables: Linux `smaps_rollup`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rollup {
+    /// Our number for the process.
+    pub process: u32,
+    /// `Rss`.
+    pub resident: u64,
+    /// `Pss`: shared pages divided by the number of processes that map them.
+    pub proportional: u64,
+    /// `Pss_Anon`; `None` before Linux 5.9.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proportional_anonymous: Option<u64>,
+    /// `Pss_File`; `None` before Linux 5.9.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proportional_file: Option<u64>,
+    /// `Pss_Shmem`; `None` before Linux 5.9.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proportional_shared: Option<u64>,
+    /// `Private_Clean + Private_Dirty`, also called USS.
+    pub unique: u64,
+    /// `Anonymous`.
+    pub anonymous: u64,
+    /// `LazyFree`: given back with `MADV_FREE`, taken by the kernel when it needs it.
+    pub lazy_free: u64,
+    /// `AnonHugePages`.
+    pub huge_pages: u64,
+    /// `Swap`.
+    pub swap: u64,
+    /// `SwapPss`.
+    pub swap_proportional: u64,
+    /// How long the read took, in nanoseconds.
+    pub cost: Nanos,
+}
+
+impl Rollup {
+    /// `Pss_Anon + SwapPss − LazyFree`, at least 0: what only this tree pays for and cannot be had back for nothing.
+    /// `None` where the kernel does not split `Pss`.
+    pub fn private(&self) -> Option<u64> {
+        let held = self.proportional_anonymous? + self.swap_proportional;
+        Some(held.saturating_sub(self.lazy_free))
+    }
+}
+
+/// Sampling deadlines that passed before the sampler woke up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LateTicks {
+    /// How many whole deadlines were missed.
+    pub missed: u64,
+    /// How late the sample after them was, in nanoseconds.
+    pub late: Nanos,
+}
+
+/// A read that failed though the process was still there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReadFailure {
+    /// Our number for the process.
+    pub process: u32,
+    /// What was read: `status`, `stat`, `smaps_rollup`, `clear_refs`.
+    pub what: String,
+    /// The operating system's words.
+    pub error: String,
+}

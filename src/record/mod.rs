@@ -1,0 +1,18 @@
+//! The journal of one run: an append-only file of JSON lines, a header and then timed events.
+//!
+//! These types are the waist of the whole program: driver and sampler write them, every report is a pure
+//! function of them. Sizes are bytes, times are nanoseconds since the server was first spawned.
+
+mod event;
+mod header;
+mod memory;
+
+pub use event::{
+    Checkpoint, Close, Ending, Entry, Event, Initialized, Outcome, PeakMark, PhaseRef, Readiness, ReadyOutcome,
+    ReadyRule, Request, Shutdown, ShutdownStage, StepEnd, StepStart, Survivor, Warning, WarningKind,
+};
+pub use header::{Header, Host, Memory, ScenarioFacts, ServerFacts, Settings, Version, WorkspaceFacts};
+pub use memory::{Counters, LateTicks, Process, ProcessEnd, ReadFailure, Rollup, Sample};
+
+/// Nanoseconds since the first spawn of the server.
+pub type Nanos = u64;

@@ -1,0 +1,264 @@
+//! Quantities as people write them and as reports print them: sizes, durations, shares, counts.
+//!
+//! Every number that a person reads is formatted here, so that units and precision agree everywhere.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// A size in bytes, written `"64 KiB"`, `"200 MiB"`, `"1.5 GiB"` or as a bare number of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Size(pub u64);
+
+/// A length of time, written `"50ms"`, `"30s"`, `"1.5 min"`, `"8h"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Span(pub Duration);
+
+/// A quantity that could not be read; the message says what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnitError {
+    /// Not a size.
+    #[error("`{0}` is not a size: write a number and a unit, such as \"64 KiB\", \"200 MiB\" or \"1 GiB\"")]
+    Size(String),
+    /// Not a duration.
+    #[error("`{0}` is not a duration: write a number and a unit, such as \"50ms\", \"30s\", \"5min\" or \"8h\"")]
+    Span(String),
+    /// A duration below zero.
+    #[error("`{0}` is negative: a duration is zero or more, such as \"30s\"")]
+    Negative(String),
+}
+
+impl std::str::FromStr for Size {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Size, UnitError> {
+        let error = || UnitError::Size(text.to_owned());
+        let (number, unit) = split(text).ok_or_else(error)?;
+        let factor: u64 = match unit {
+            "" | "B" => 1,
+            "KiB" | "K" | "k" => 1 << 10,
+            "MiB" | "M" => 1 << 20,
+            "GiB" | "G" => 1 << 30,
+            "kB" | "KB" => 1_000,
+            "MB" => 1_000_000,
+            "GB" => 1_000_000_000,
+            _ => return Err(error()),
+        };
+        scaled(number, factor).map(Size).ok_or_else(error)
+    }
+}
+
+impl std::str::FromStr for Span {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Span, UnitError> {
+        if text.trim_start().starts_with('-') {
+            return Err(UnitError::Negative(text.to_owned()));
+        }
+        let error = || UnitError::Span(text.to_owned());
+        let (number, unit) = split(text).ok_or_else(error)?;
+        let nanos: u64 = match unit {
+            "ns" => 1,
+            "us" | "µs" => 1_000,
+            "ms" => 1_000_000,
+            "s" | "sec" => 1_000_000_000,
+            "m" | "min" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
+            "d" => 86_400_000_000_000,
+            "" if number == "0" => 1,
+            _ => return Err(error()),
+        };
+        scaled(number, nanos)
+            .map(Duration::from_nanos)
+            .map(Span)
+            .ok_or_else(error)
+    }
+}
+
+/// `"1.5 GiB"` → (`"1.5"`, `"GiB"`); `None` unless it starts with a digit.
+fn split(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim();
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    number
+        .starts_with(|c: char| c.is_ascii_digit())
+        .then(|| (number, unit.trim_start()))
+}
+
+/// An exact product for whole numbers, the nearest whole one for fractions; `None` past `u64`.
+fn scaled(number: &str, factor: u64) -> Option<u64> {
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(factor);
+    }
+    let product = number.parse::<f64>().ok()? * factor as f64;
+    (product < u64::MAX as f64).then(|| product.round() as u64)
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&bytes(self.0))
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&duration(self.0))
+    }
+}
+
+/// The string form that serde's `try_from`/`into` need, from the `FromStr` and `Display` above.
+macro_rules! string_form {
+    ($($unit:ty),*) => {$(
+        impl TryFrom<String> for $unit {
+            type Error = UnitError;
+
+            fn try_from(text: String) -> Result<Self, UnitError> {
+                text.parse()
+            }
+        }
+
+        impl From<$unit> for String {
+            fn from(value: $unit) -> String {
+                value.to_string()
+            }
+        }
+    )*};
+}
+string_form!(Size, Span);
+
+/// What stands for a number that is not known.
+pub const UNKNOWN: &str = "n/a";
+
+/// `1536` → `1.5 KiB`; one decimal from KiB up.
+pub fn bytes(value: u64) -> String {
+    let value = value as f64;
+    for (unit, factor) in [("GiB", 1u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)] {
+        if value >= factor as f64 {
+            return format!("{:.1} {unit}", value / factor as f64);
+        }
+    }
+    format!("{value} B")
+}
+
+/// A size in MiB with one decimal and no unit, for table columns that carry the unit in their head.
+pub fn mib(value: u64) -> String {
+    format!("{:.1}", value as f64 / (1u64 << 20) as f64)
+}
+
+/// A difference in MiB with its sign: `+12.3`, `−4.0`, `0.0`.
+pub fn signed_mib(value: i64) -> String {
+    let text = mib(value.unsigned_abs());
+    match value {
+        _ if text == "0.0" => text,
+        1.. => format!("+{text}"),
+        _ => format!("−{text}"),
+    }
+}
+
+/// `1234567` ns → `1.23 ms`; three significant digits up to minutes, then `2 min 05 s`, `8 h 03 min`.
+pub fn duration(value: Duration) -> String {
+    let nanos = value.as_nanos() as f64;
+    let significant = |number: f64, unit: &str| match number {
+        n if n >= 100.0 => format!("{n:.0} {unit}"),
+        n if n >= 10.0 => format!("{n:.1} {unit}"),
+        n => format!("{n:.2} {unit}"),
+    };
+    let seconds = value.as_secs();
+    match nanos {
+        n if n < 1.0 => "0 s".to_owned(),
+        n if n < 1e3 => format!("{n} ns"),
+        n if n < 1e6 => significant(n / 1e3, "µs"),
+        n if n < 1e9 => significant(n / 1e6, "ms"),
+        n if n < 60e9 => significant(n / 1e9, "s"),
+        _ if seconds < 3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// A share of one as a percentage: `0.123` → `12 %`.
+pub fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// `1234567` → `1,234,567`.
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The text of a value that may be unknown.
+pub fn or_unknown<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| UNKNOWN.to_owned(), text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_in_binary_and_decimal_units() {
+        for (text, value) in [
+            ("0", 0),
+            ("64 KiB", 65_536),
+            ("1.5GiB", 1_610_612_736),
+            ("3MB", 3_000_000),
+            ("12 B", 12),
+            ("9007199254740993", 9_007_199_254_740_993),
+        ] {
+            assert_eq!(text.parse(), Ok(Size(value)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_quantity_says_what_would_be_one() {
+        for text in ["", "MiB", "1 mb", "-1 MiB", "1e3 KiB", "1.2.3 MiB", "99999999999 GiB"] {
+            assert_eq!(text.parse::<Size>(), Err(UnitError::Size(text.to_owned())));
+        }
+        for text in ["", "30", "fast", "1 week"] {
+            assert_eq!(text.parse::<Span>(), Err(UnitError::Span(text.to_owned())));
+        }
+        assert_eq!("-3s".parse::<Span>(), Err(UnitError::Negative("-3s".to_owned())));
+    }
+
+    #[test]
+    fn a_printed_duration_is_short_and_reads_back_when_it_is_one_number() {
+        for (text, printed) in [
+            ("0", "0 s"),
+            ("250ns", "250 ns"),
+            ("1500us", "1.50 ms"),
+            ("50 ms", "50.0 ms"),
+            ("30s", "30.0 s"),
+            ("2.5min", "2 min 30 s"),
+            ("8h", "8 h 00 min"),
+        ] {
+            assert_eq!(text.parse::<Span>().unwrap().to_string(), printed);
+        }
+        assert_eq!("1.50 ms".parse::<Span>(), "1500us".parse::<Span>());
+    }
+
+    #[test]
+    fn differences_carry_their_sign_and_nothing_is_nothing() {
+        assert_eq!(signed_mib(3 << 20), "+3.0");
+        assert_eq!(signed_mib(-(3 << 20)), "−3.0");
+        assert_eq!(signed_mib(-1), "0.0");
+    }
+
+    #[test]
+    fn counts_are_grouped_by_thousands() {
+        assert_eq!(count(0), "0");
+        assert_eq!(count(999), "999");
+        assert_eq!(count(1_234_567), "1,234,567");
+    }
+}
