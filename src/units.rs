@@ -5,17 +5,35 @@
 use std::fmt;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A size in bytes, written `"64 KiB"`, `"200 MiB"`, `"1.5 GiB"` or as a bare number of bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Size(pub u64);
 
 /// A length of time, written `"50ms"`, `"30s"`, `"1.5 min"`, `"8h"`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Span(pub Duration);
+
+impl Span {
+    /// A length of whole seconds.
+    pub const fn from_secs(seconds: u64) -> Span {
+        Span(Duration::from_secs(seconds))
+    }
+
+    /// A length of whole milliseconds.
+    pub const fn from_millis(millis: u64) -> Span {
+        Span(Duration::from_millis(millis))
+    }
+}
+
+/// A part of one whole, written `"5%"`; `0.05` within.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+pub struct Share(pub f64);
 
 /// A quantity that could not be read; the message says what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +44,9 @@ pub enum UnitError {
     /// Not a duration.
     #[error("`{0}` is not a duration: write a number and a unit, such as \"50ms\", \"30s\", \"5min\" or \"8h\"")]
     Span(String),
+    /// Not a share.
+    #[error("`{0}` is not a share: write a number and a per cent sign, such as \"5%\" or \"0.5%\"")]
+    Share(String),
     /// A duration below zero.
     #[error("`{0}` is negative: a duration is zero or more, such as \"30s\"")]
     Negative(String),
@@ -78,6 +99,19 @@ impl std::str::FromStr for Span {
     }
 }
 
+impl std::str::FromStr for Share {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Share, UnitError> {
+        let error = || UnitError::Share(text.to_owned());
+        let (number, unit) = split(text).ok_or_else(error)?;
+        match (unit, number.parse::<f64>()) {
+            ("%", Ok(percent)) => Ok(Share(percent / 100.0)),
+            (_, Ok(_) | Err(_)) => Err(error()),
+        }
+    }
+}
+
 /// `"1.5 GiB"` → (`"1.5"`, `"GiB"`); `None` unless it starts with a digit.
 fn split(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
@@ -111,6 +145,12 @@ impl fmt::Display for Span {
     }
 }
 
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{} %", self.0 * 100.0))
+    }
+}
+
 /// The string form that serde's `try_from`/`into` need, from the `FromStr` and `Display` above.
 macro_rules! string_form {
     ($($unit:ty),*) => {$(
@@ -129,7 +169,7 @@ macro_rules! string_form {
         }
     )*};
 }
-string_form!(Size, Span);
+string_form!(Size, Span, Share);
 
 /// What stands for a number that is not known.
 pub const UNKNOWN: &str = "n/a";
@@ -230,6 +270,16 @@ mod tests {
             assert_eq!(text.parse::<Span>(), Err(UnitError::Span(text.to_owned())));
         }
         assert_eq!("-3s".parse::<Span>(), Err(UnitError::Negative("-3s".to_owned())));
+    }
+
+    #[test]
+    fn shares_are_per_cent() {
+        assert_eq!("5%".parse(), Ok(Share(0.05)));
+        assert_eq!("12.5 %".parse(), Ok(Share(0.125)));
+        for text in ["", "5", "-5%", "%", "5 percent"] {
+            assert_eq!(text.parse::<Share>(), Err(UnitError::Share(text.to_owned())));
+        }
+        assert_eq!(Share(0.125).to_string(), "12.5 %");
     }
 
     #[test]

@@ -1,0 +1,205 @@
+//! File patterns: checked when they are read, matched against paths relative to the workspace.
+
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobMatcher};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A file pattern such as `**/*.py`: `*` stays within a directory, `**` crosses directories.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(!try_from, with = "String")]
+pub struct Glob {
+    text: String,
+    #[serde(skip)]
+    matcher: GlobMatcher,
+}
+
+/// A pattern that cannot be one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a file pattern: {problem}")]
+pub struct GlobError {
+    text: String,
+    problem: String,
+}
+
+impl Glob {
+    /// Whether `path`, relative to the workspace, matches.
+    pub fn matches(&self, path: &Path) -> bool {
+        self.matcher.is_match(path)
+    }
+
+    /// The pattern as written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl PartialEq for Glob {
+    fn eq(&self, other: &Glob) -> bool {
+        self.text == other.text
+    }
+}
+
+impl std::str::FromStr for Glob {
+    type Err = GlobError;
+
+    fn from_str(text: &str) -> Result<Glob, GlobError> {
+        let error = |problem: String| GlobError {
+            text: text.to_owned(),
+            problem,
+        };
+        if text.is_empty() {
+            return Err(error("it is empty".to_owned()));
+        }
+        if text.starts_with('/') {
+            return Err(error("patterns are relative to the workspace".to_owned()));
+        }
+        let glob = GlobBuilder::new(text)
+            .literal_separator(true)
+            .empty_alternates(true)
+            .build()
+            .map_err(|problem| error(problem.kind().to_string()))?;
+        Ok(Glob {
+            text: text.to_owned(),
+            matcher: glob.compile_matcher(),
+        })
+    }
+}
+
+impl TryFrom<String> for Glob {
+    type Error = GlobError;
+
+    fn try_from(text: String) -> Result<Glob, GlobError> {
+        text.parse()
+    }
+}
+
+/// The pattern of the files of a language; `None` for a language id that is not known.
+pub fn of_language(language: &str) -> Option<Glob> {
+    let pattern = match language {
+        "python" => "**/*.py",
+        "rust" => "**/*.rs",
+        "go" => "**/*.go",
+        "c" => "**/*.{c,h}",
+        "cpp" => "**/*.{cpp,cc,cxx,hpp,hh,h}",
+        "typescript" => "**/*.ts",
+        "typescriptreact" => "**/*.tsx",
+        "javascript" => "**/*.{js,mjs,cjs}",
+        "javascriptreact" => "**/*.jsx",
+        "lua" => "**/*.lua",
+        "zig" => "**/*.zig",
+        "java" => "**/*.java",
+        "csharp" => "**/*.cs",
+        "ruby" => "**/*.rb",
+        "php" => "**/*.php",
+        "haskell" => "**/*.hs",
+        "ocaml" => "**/*.ml",
+        "kotlin" => "**/*.kt",
+        "swift" => "**/*.swift",
+        "scala" => "**/*.scala",
+        "elixir" => "**/*.{ex,exs}",
+        "erlang" => "**/*.erl",
+        "dart" => "**/*.dart",
+        "r" => "**/*.R",
+        "julia" => "**/*.jl",
+        "shellscript" => "**/*.{sh,bash}",
+        "json" => "**/*.json",
+        "yaml" => "**/*.{yaml,yml}",
+        "toml" => "**/*.toml",
+        "markdown" => "**/*.md",
+        "html" => "**/*.html",
+        "css" => "**/*.css",
+        "latex" => "**/*.tex",
+        _ => return None,
+    };
+    Some(pattern.parse().expect("the patterns above are tested"))
+}
+
+/// Language ids whose files are known without a pattern.
+pub const LANGUAGES: [&str; 33] = [
+    "python",
+    "rust",
+    "go",
+    "c",
+    "cpp",
+    "typescript",
+    "typescriptreact",
+    "javascript",
+    "javascriptreact",
+    "lua",
+    "zig",
+    "java",
+    "csharp",
+    "ruby",
+    "php",
+    "haskell",
+    "ocaml",
+    "kotlin",
+    "swift",
+    "scala",
+    "elixir",
+    "erlang",
+    "dart",
+    "r",
+    "julia",
+    "shellscript",
+    "json",
+    "yaml",
+    "toml",
+    "markdown",
+    "html",
+    "css",
+    "latex",
+];
+
+/// Directories that hold what tools made, not what people wrote.
+pub const SKIPPED: [&str; 9] = [
+    ".git",
+    ".hg",
+    ".jj",
+    "node_modules",
+    "target",
+    ".venv",
+    "venv",
+    "__pycache__",
+    ".zig-cache",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn glob(text: &str) -> Glob {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_star_stays_in_its_directory_and_two_cross() {
+        assert!(glob("**/*.py").matches(Path::new("a.py")));
+        assert!(glob("**/*.py").matches(Path::new("a/b/c.py")));
+        assert!(glob("*.py").matches(Path::new("a.py")));
+        assert!(!glob("*.py").matches(Path::new("a/b.py")));
+        assert!(glob("src/**/*.{c,h}").matches(Path::new("src/a/b.h")));
+    }
+
+    #[test]
+    fn what_is_no_pattern_says_why() {
+        for text in ["", "/etc/*.py", "a[", "{a,b"] {
+            let error = text.parse::<Glob>().unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("`{text}` is not a file pattern: ")),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_known_language_has_a_pattern() {
+        for language in LANGUAGES {
+            assert!(of_language(language).is_some(), "{language}");
+        }
+        assert_eq!(of_language("klingon"), None);
+    }
+}

@@ -1,0 +1,229 @@
+//! The scenario as written: what is played, on which workspace, and how the end of each phase is judged.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::glob::Glob;
+use super::step::Step;
+use crate::units::{Share, Span};
+
+/// The newest scenario format that this version reads.
+pub const FORMAT: u32 = 1;
+
+/// A scenario file.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Scenario {
+    /// Version of the format: 1.
+    pub format: u32,
+    /// Names the output directory and heads the report.
+    #[serde(default)]
+    pub name: String,
+    /// One sentence for people.
+    #[serde(default)]
+    pub description: String,
+    /// Seed of everything that is picked at random; 1 when not given.
+    #[serde(default)]
+    pub seed: Option<u64>,
+    /// The project to open; with `include`, the first included one when not given.
+    #[serde(default)]
+    pub workspace: Option<Workspace>,
+    /// Scenario files whose phases are played before the phases of this one, relative to this file.
+    #[serde(default)]
+    pub include: Vec<String>,
+    /// Repeats everything after the first `start` phase.
+    #[serde(default)]
+    pub repeat: Option<Repeat>,
+    /// When the server counts as ready; what is not given comes from the server's profile.
+    #[serde(default)]
+    pub readiness: Readiness,
+    /// How a phase settles before its checkpoint, unless the phase says otherwise.
+    #[serde(default)]
+    pub settle: Settle,
+    /// How long a request may take, unless its step says otherwise; 60 s when not given.
+    #[serde(default)]
+    pub deadline: Option<Span>,
+    /// Name of the client capability profile: which editor is imitated; the server profile's when not given.
+    #[serde(default)]
+    pub capabilities: Option<String>,
+    /// The phases in order.
+    #[serde(default, rename = "phase")]
+    pub phases: Vec<Phase>,
+}
+
+/// The project that the server opens.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Workspace {
+    /// Directory, relative to the scenario's file.
+    pub path: String,
+    /// LSP language id of the files to open, such as `python`.
+    #[serde(default)]
+    pub language: Option<String>,
+    /// Pattern of the files to open, relative to the workspace; by language when not given.
+    #[serde(default)]
+    pub files: Option<Glob>,
+    /// Patterns of files to leave alone, besides `.git`, `node_modules`, `target`, `.venv` and `__pycache__`.
+    #[serde(default)]
+    pub exclude: Vec<Glob>,
+    /// How the original is kept safe from edits.
+    #[serde(default)]
+    pub isolation: Isolation,
+}
+
+/// How the workspace is kept safe from the session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Isolation {
+    /// A copy at one fixed-length path, made anew for each run.
+    #[default]
+    Copy,
+    /// A copy that shares its blocks with the original, on file systems that can.
+    Reflink,
+    /// An overlay file system over the original.
+    Overlay,
+    /// The original itself; steps that write files are refused.
+    InPlace,
+}
+
+impl Isolation {
+    /// As written in scenarios and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Isolation::Copy => "copy",
+            Isolation::Reflink => "reflink",
+            Isolation::Overlay => "overlay",
+            Isolation::InPlace => "in-place",
+        }
+    }
+}
+
+impl fmt::Display for Isolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A named part of the session that ends in a checkpoint.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Phase {
+    /// Names the row of the report; unique in the scenario.
+    #[serde(default)]
+    pub name: String,
+    /// What is done, in order.
+    #[serde(default)]
+    pub steps: Vec<Step>,
+    /// Plays the steps more than once; each round ends in a checkpoint of its own.
+    #[serde(default)]
+    pub repeat: Option<Repeat>,
+    /// How the phase settles; what is not given comes from the scenario.
+    #[serde(default)]
+    pub settle: Settle,
+}
+
+/// How often something is played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Repeat {
+    /// This many times.
+    Times(u64),
+    /// Until this much time has passed; the round that is under way is finished.
+    For(Span),
+}
+
+/// Limits of the wait for readiness, as far as they are given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Readiness {
+    /// How long to wait for a first sign of start-up work before taking it that there is none.
+    pub start_grace: Option<Span>,
+    /// How long nothing may move before the server counts as ready.
+    pub quiet: Option<Span>,
+    /// How long to wait in all.
+    pub timeout: Option<Span>,
+    /// Processor use of the tree, as a share of one processor, that still counts as quiet.
+    pub cpu: Option<Share>,
+}
+
+/// Limits of the wait for readiness, complete.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReadinessLimits {
+    /// See [`Readiness::start_grace`].
+    pub start_grace: Span,
+    /// See [`Readiness::quiet`].
+    pub quiet: Span,
+    /// See [`Readiness::timeout`].
+    pub timeout: Span,
+    /// See [`Readiness::cpu`].
+    pub cpu: Share,
+}
+
+impl Readiness {
+    /// Fills what is not given here from `under`, then from the defaults.
+    pub fn over(self, under: Readiness) -> ReadinessLimits {
+        ReadinessLimits {
+            start_grace: self.start_grace.or(under.start_grace).unwrap_or(Span::from_secs(3)),
+            quiet: self.quiet.or(under.quiet).unwrap_or(Span::from_secs(1)),
+            timeout: self.timeout.or(under.timeout).unwrap_or(Span::from_secs(300)),
+            cpu: self.cpu.or(under.cpu).unwrap_or(Share(0.10)),
+        }
+    }
+}
+
+/// How a phase comes to rest before its checkpoint, as far as it is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Settle {
+    /// How long nothing may be in flight and the processors must be idle.
+    pub quiet: Option<Span>,
+    /// How long to wait for that; the checkpoint is taken then all the same, and marked.
+    pub at_most: Option<Span>,
+    /// Processor use of the tree, as a share of one processor, that still counts as idle.
+    pub cpu: Option<Share>,
+}
+
+/// How a phase comes to rest, complete.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SettleLimits {
+    /// See [`Settle::quiet`].
+    pub quiet: Span,
+    /// See [`Settle::at_most`].
+    pub at_most: Span,
+    /// See [`Settle::cpu`].
+    pub cpu: Share,
+}
+
+impl Settle {
+    /// Fills what is not given here from `under`, then from the defaults.
+    pub fn over(self, under: Settle) -> SettleLimits {
+        SettleLimits {
+            quiet: self.quiet.or(under.quiet).unwrap_or(Span::from_secs(1)),
+            at_most: self.at_most.or(under.at_most).unwrap_or(Span::from_secs(10)),
+            cpu: self.cpu.or(under.cpu).unwrap_or(Share(0.05)),
+        }
+    }
+}
+
+impl Scenario {
+    /// The seed of everything that is picked at random.
+    pub fn seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
+
+    /// How long a request may take when its step does not say.
+    pub fn deadline(&self) -> Span {
+        self.deadline.unwrap_or(Span::from_secs(60))
+    }
+
+    /// How `phase` settles.
+    pub fn settle(&self, phase: &Phase) -> SettleLimits {
+        phase.settle.over(Settle {
+            quiet: self.settle.quiet,
+            at_most: self.settle.at_most,
+            cpu: self.settle.cpu,
+        })
+    }
+}

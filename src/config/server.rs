@@ -1,0 +1,179 @@
+//! What is known of a language server: how to run it, when it is ready, what it asks and what it gets wrong.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::scenario::Readiness;
+
+/// A `servers.toml`, or the built-in profiles.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Servers {
+    /// Profiles by name.
+    pub server: BTreeMap<String, Profile>,
+}
+
+/// A server profile. Every key may be left out; one with the name of a built-in profile starts from that one.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Profile {
+    /// Name of the built-in profile that this one starts from.
+    pub inherits: Option<String>,
+    /// Names or paths of the program, the first that is found; the profile's name when empty.
+    pub programs: Vec<String>,
+    /// Arguments.
+    pub args: Vec<String>,
+    /// Environment variables to set.
+    pub env: BTreeMap<String, String>,
+    /// Environment variables to take away, besides those that tune allocators and loaders.
+    pub scrub: Vec<String>,
+    /// Environment variables that name cache directories, each with a name for its directory under a scratch one, so
+    /// that runs do not feed on each other.
+    pub cache_env: BTreeMap<String, String>,
+    /// Arguments that print the version.
+    pub version_args: Vec<String>,
+    /// LSP language ids by file extension, where they are not the scenario's language.
+    pub language_ids: BTreeMap<String, String>,
+    /// Languages that the server is for.
+    pub languages: Vec<String>,
+    /// Initialization options.
+    pub init_options: Option<Value>,
+    /// Settings answered to `workspace/configuration`, by section.
+    pub settings: Option<Value>,
+    /// Whether the settings are also pushed with `workspace/didChangeConfiguration` after the handshake.
+    pub push_settings: bool,
+    /// Name of the client capability profile.
+    pub capabilities: Option<String>,
+    /// When it is ready.
+    pub ready: Ready,
+    /// Signs that it could not load the workspace, so that what follows measures nothing.
+    pub failures: Vec<Failure>,
+    /// Requests that the server may keep open until something changes.
+    pub parks: Vec<String>,
+    /// Notifications that say nothing about work, ignored when waiting for quiet.
+    pub chatter: Vec<String>,
+    /// Titles to choose when the server asks a person.
+    pub choose: Vec<String>,
+    /// Methods that it does not offer, or offers without use, and why.
+    pub unsupported: BTreeMap<String, String>,
+    /// What people should know.
+    pub notes: Vec<String>,
+    /// Command that builds the program and prints cargo's `--message-format=json`.
+    pub build: Vec<String>,
+    /// The allocator, where the profile decides it.
+    pub allocator: Option<Allocator>,
+}
+
+/// When a server is ready, beyond what holds for all.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Ready {
+    /// Its own signal; none for most.
+    pub signal: Option<Signal>,
+    /// Limits of the wait that suit it.
+    pub limits: Readiness,
+}
+
+/// A server's own word that it is ready.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Signal {
+    /// A notification whose parameters match.
+    Notification(NotificationSignal),
+    /// A `$/progress` that ends.
+    Progress(ProgressSignal),
+}
+
+/// A notification that means something.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct NotificationSignal {
+    /// Its method.
+    pub method: String,
+    /// Values that members of its parameters must have.
+    #[serde(default)]
+    pub when: BTreeMap<String, Value>,
+    /// Texts that members of its parameters must contain.
+    #[serde(default)]
+    pub contains: BTreeMap<String, String>,
+    /// Whether it only counts after the opposite was seen or nothing else moves: the server starts out saying it.
+    #[serde(default)]
+    pub may_be_stale: bool,
+}
+
+/// A progress that means something. What is not given matches all.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct ProgressSignal {
+    /// Its title.
+    pub title: Option<String>,
+    /// Its token.
+    pub token: Option<String>,
+    /// A text that the message of its end contains.
+    pub end: Option<String>,
+}
+
+/// A sign that the server could not load the workspace.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Failure {
+    /// A notification whose parameters match.
+    Notification(NotificationSignal),
+    /// A `$/progress` that ends with a message.
+    Progress(ProgressSignal),
+    /// A `window/logMessage` or `window/showMessage` that contains this text.
+    Message(String),
+}
+
+/// The allocator of a server, where its profile decides it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Allocator {
+    /// Linked with this one.
+    Linked(String),
+    /// This library is preloaded.
+    Preload(String),
+}
+
+impl NotificationSignal {
+    /// Whether a notification with these parameters is the one meant.
+    pub fn matches(&self, method: &str, params: Option<&Value>) -> bool {
+        let member = |name: &str| params.and_then(|params| params.get(name));
+        method == self.method
+            && self.when.iter().all(|(name, value)| member(name) == Some(value))
+            && self.contains.iter().all(|(name, part)| {
+                member(name)
+                    .and_then(Value::as_str)
+                    .is_some_and(|text| text.contains(part))
+            })
+    }
+}
+
+impl ProgressSignal {
+    /// Whether the end of a progress with this title and token is the one meant.
+    pub fn matches(&self, title: Option<&str>, token: &str, message: Option<&str>) -> bool {
+        let same = |wanted: &Option<String>, found: Option<&str>| wanted.as_deref().is_none_or(|w| found == Some(w));
+        same(&self.title, title)
+            && same(&self.token, Some(token))
+            && self
+                .end
+                .as_deref()
+                .is_none_or(|end| message.is_some_and(|message| message.contains(end)))
+    }
+}
+
+impl Profile {
+    /// Names under which the program is looked for.
+    pub fn programs<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let own = self.programs.is_empty().then_some(name);
+        self.programs.iter().map(String::as_str).chain(own)
+    }
+
+    /// The LSP language id of a file of the scenario's `language`.
+    pub fn language_id<'a>(&'a self, extension: &str, language: &'a str) -> &'a str {
+        self.language_ids.get(extension).map_or(language, String::as_str)
+    }
+}

@@ -1,0 +1,307 @@
+//! The options of steps that send no requests: documents, time, and the server's own life.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::options::Count;
+use crate::units::Span;
+
+/// Starts the server: spawn, handshake, wait until it is ready.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Start {
+    /// How long the `initialize` request may take; the scenario's deadline when not given.
+    pub deadline: Option<Span>,
+}
+
+/// Stops the server and starts a new one.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Restart {
+    /// Opens the documents again that were open before.
+    pub reopen: bool,
+    /// How long the `initialize` request may take; the scenario's deadline when not given.
+    pub deadline: Option<Span>,
+}
+
+impl Default for Restart {
+    fn default() -> Restart {
+        Restart {
+            reopen: true,
+            deadline: None,
+        }
+    }
+}
+
+/// Opens documents.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Open {
+    /// How many; fewer when the workspace has no more.
+    pub files: Count,
+    /// Which: the first of the seeded order, or the next after the last ones.
+    pub pick: Pick,
+    /// Time from one to the next.
+    pub cadence: Span,
+}
+
+impl Default for Open {
+    fn default() -> Open {
+        Open {
+            files: Count::TWENTY,
+            pick: Pick::First,
+            cadence: Span::from_millis(0),
+        }
+    }
+}
+
+/// Which documents are opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pick {
+    /// The first that are not open, always in the same order.
+    #[default]
+    First,
+    /// Those after the ones opened last, around and around: churn over the whole workspace.
+    Next,
+}
+
+/// Closes documents.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Close {
+    /// How many, the ones open longest first; all when not given.
+    pub files: Option<Count>,
+    /// Time from one to the next.
+    pub cadence: Span,
+}
+
+/// Writes documents to disk and says so.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Save {
+    /// How many of the open documents; all when not given.
+    pub files: Option<Count>,
+    /// Time from one to the next.
+    pub cadence: Span,
+}
+
+/// Changes documents in one stroke each; the changes are unique each time and undone at the end.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Edit {
+    /// How many of the open documents; all when not given.
+    pub files: Option<Count>,
+    /// How many changes in each.
+    pub per_file: Count,
+    /// How changes are sent.
+    pub mode: EditMode,
+    /// Time from one to the next.
+    pub cadence: Span,
+}
+
+impl Default for Edit {
+    fn default() -> Edit {
+        Edit {
+            files: None,
+            per_file: Count::TEN,
+            mode: EditMode::Auto,
+            cadence: Span::from_millis(0),
+        }
+    }
+}
+
+/// How changes are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EditMode {
+    /// As the server asked for.
+    #[default]
+    Auto,
+    /// The changed range alone.
+    Incremental,
+    /// The whole text.
+    Full,
+}
+
+/// Types text key by key; the text is unique each time and undone at the end.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Type {
+    /// How many of the open documents; all when not given.
+    pub files: Option<Count>,
+    /// How many texts to type in each.
+    pub per_file: Count,
+    /// What to type; a line that fits the language when not given. `${n}` is a number that never comes twice.
+    pub text: Option<String>,
+    /// Stops each text after so many keys.
+    pub keystrokes: Option<Count>,
+    /// Time from one key to the next: 10 ms automated, 50 ms mashing, 150 ms a good typist.
+    pub cadence: Span,
+}
+
+impl Default for Type {
+    fn default() -> Type {
+        Type {
+            files: None,
+            per_file: Count::TEN,
+            text: None,
+            keystrokes: None,
+            cadence: Span::from_millis(50),
+        }
+    }
+}
+
+/// Tells the server that files changed on disk, after changing them.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Touch {
+    /// How many files of the workspace, open or not.
+    pub files: Count,
+    /// What happens to them.
+    pub change: Change,
+    /// Sends one notification for all rather than one for each.
+    pub batch: bool,
+    /// Time from one to the next.
+    pub cadence: Span,
+}
+
+impl Default for Touch {
+    fn default() -> Touch {
+        Touch {
+            files: Count::TEN,
+            change: Change::Changed,
+            batch: true,
+            cadence: Span::from_millis(0),
+        }
+    }
+}
+
+/// What happens to a file on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// Written again with the same text.
+    #[default]
+    Changed,
+    /// A copy of it is made beside it.
+    Created,
+    /// It is deleted and written again, told as two changes.
+    Recreated,
+}
+
+/// Sends any notification; placeholders as in a raw request.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Notification {
+    /// The method.
+    pub method: String,
+    /// Its parameters.
+    pub params: Option<serde_json::Value>,
+    /// How many of the open documents; all when not given.
+    pub files: Option<Count>,
+    /// How many identifiers in each.
+    pub per_file: Count,
+    /// How many times in all that.
+    pub times: Count,
+    /// Time from one to the next.
+    pub cadence: Span,
+}
+
+impl Default for Notification {
+    fn default() -> Notification {
+        Notification {
+            method: String::new(),
+            params: None,
+            files: None,
+            per_file: Count::TWENTY,
+            times: Count::ONE,
+            cadence: Span::from_millis(0),
+        }
+    }
+}
+
+/// Waits and watches what memory comes back.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Idle {
+    /// Whether nothing at all is sent meanwhile.
+    pub mode: IdleMode,
+    /// How often something harmless is sent when simmering; 250 ms when not given.
+    pub every: Option<Span>,
+    /// Until when; `settled` unless `for` is given.
+    pub until: Option<Until>,
+    /// How long, whatever happens.
+    #[serde(rename = "for")]
+    pub time: Option<Span>,
+    /// How long to wait for the memory to settle; 60 s when not given.
+    pub at_most: Option<Span>,
+}
+
+/// What is sent while idle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum IdleMode {
+    /// Nothing: only what the server gives back by itself is seen.
+    #[default]
+    Silent,
+    /// Light harmless traffic, as a person's editor makes.
+    Simmer,
+}
+
+/// What an idle step waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Until {
+    /// Memory no longer moves.
+    Settled,
+}
+
+/// When an idle step ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleEnd {
+    /// After this time.
+    After(Span),
+    /// When memory no longer moves, or after this time.
+    Settled {
+        /// The cap.
+        at_most: Span,
+    },
+}
+
+impl Idle {
+    /// When the step ends.
+    pub fn end(&self) -> IdleEnd {
+        match self.time {
+            Some(time) => IdleEnd::After(time),
+            None => IdleEnd::Settled {
+                at_most: self.at_most.unwrap_or(Span::from_secs(60)),
+            },
+        }
+    }
+
+    /// How often something is sent; `None` when silent.
+    pub fn traffic(&self) -> Option<Span> {
+        match self.mode {
+            IdleMode::Silent => None,
+            IdleMode::Simmer => Some(self.every.unwrap_or(Span::from_millis(250))),
+        }
+    }
+}
+
+/// Does nothing for a while, as a person who thinks.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Pause {
+    /// How long.
+    #[serde(rename = "for")]
+    pub time: Span,
+}
+
+impl Default for Pause {
+    fn default() -> Pause {
+        Pause {
+            time: Span::from_secs(1),
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! The options of steps. Everything has a default, so that `{ hover = {} }` is a step.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::units::Span;
+
+/// A whole number of things, at least one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(try_from = "i64")]
+#[schemars(!try_from, with = "u32")]
+pub struct Count(u32);
+
+impl Count {
+    /// One thing.
+    pub const ONE: Count = Count(1);
+    /// Ten things.
+    pub const TEN: Count = Count(10);
+    /// Twenty things.
+    pub const TWENTY: Count = Count(20);
+
+    /// The number.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl TryFrom<i64> for Count {
+    type Error = String;
+
+    fn try_from(number: i64) -> Result<Count, String> {
+        match u32::try_from(number) {
+            Ok(number @ 1..) => Ok(Count(number)),
+            Ok(0) | Err(_) => Err(format!("`{number}` is not a count: write a whole number from 1 up")),
+        }
+    }
+}
+
+/// What a step's results must be for the scenario to pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Expect {
+    /// At least one result that is neither null nor empty: a step that measures nothing fails.
+    #[default]
+    Something,
+    /// Whatever comes.
+    Anything,
+}
+
+/// What every step that sends requests can say about them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// How long one request may take; the scenario's deadline when not given.
+    pub deadline: Option<Span>,
+    /// What the results must be.
+    pub expect: Expect,
+    /// Whether the step is left out when the server does not offer its method.
+    pub optional: bool,
+    /// How many requests are in flight at once.
+    pub concurrency: Count,
+}
+
+/// Declares the options of steps that send requests: their own fields, then those of [`Ask`].
+macro_rules! requests {
+    ($(
+        $(#[$about:meta])*
+        pub struct $name:ident {$(
+            $(#[$doc:meta])*
+            pub $field:ident: $kind:ty = $default:expr,
+        )*}
+    )*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+        pub struct $name {
+            $($(#[$doc])* pub $field: $kind,)*
+            /// How long one request may take; the scenario's deadline when not given.
+            pub deadline: Option<Span>,
+            /// `"something"`: a step whose results are all null or empty fails. `"anything"`: it does not.
+            pub expect: Expect,
+            /// Leaves the step out when the server does not offer its method.
+            pub optional: bool,
+            /// How many requests are in flight at once.
+            pub concurrency: Count,
+        }
+
+        impl Default for $name {
+            fn default() -> $name {
+                $name {
+                    $($field: $default,)*
+                    deadline: None,
+                    expect: Expect::Something,
+                    optional: false,
+                    concurrency: Count::ONE,
+                }
+            }
+        }
+
+        impl $name {
+            /// The options that every requesting step has.
+            pub fn ask(&self) -> Ask {
+                Ask {
+                    deadline: self.deadline,
+                    expect: self.expect,
+                    optional: self.optional,
+                    concurrency: self.concurrency,
+                }
+            }
+        }
+    )*};
+}
+
+requests! {
+    /// Options of a step that asks at identifiers.
+    pub struct AtPositions {
+        /// How many of the open documents; all when not given.
+        pub files: Option<Count> = None,
+        /// How many identifiers in each.
+        pub per_file: Count = Count::TWENTY,
+    }
+
+    /// Options of a step that asks about whole documents.
+    pub struct PerDocument {
+        /// How many of the open documents; all when not given.
+        pub files: Option<Count> = None,
+        /// How many times each.
+        pub times: Count = Count::ONE,
+    }
+
+    /// Asks for the places where an identifier is used.
+    pub struct References {
+        /// How many of the open documents; all when not given.
+        pub files: Option<Count> = None,
+        /// How many identifiers in each.
+        pub per_file: Count = Count::TEN,
+        /// Whether the declaration counts as a use.
+        pub include_declaration: bool = true,
+    }
+
+    /// Asks for completions after existing `name.` sites, without typing.
+    pub struct Completion {
+        /// How many of the open documents; all when not given.
+        pub files: Option<Count> = None,
+        /// How many sites in each.
+        pub per_file: Count = Count::TEN,
+        /// How many items of each list to resolve.
+        pub resolve: u32 = 0,
+    }
+
+    /// Types text key by key and asks for completions on the way; the text is unique each time and undone at the end.
+    pub struct TypeAndComplete {
+        /// How many of the open documents; all when not given.
+        pub files: Option<Count> = None,
+        /// How many texts to type in each.
+        pub per_file: Count = Count::TEN,
+        /// What to type; a line that fits the language when not given. `${n}` is a number that never comes twice.
+        pub text: Option<String> = None,
+        /// Stops each text after so many keys.
+        pub keystrokes: Option<Count> = None,
+        /// Time from one key to the next: 10 ms automated, 50 ms mashing, 150 ms a good typist.
+        pub cadence: Span = Span::from_millis(50),
+        /// Which keys ask for completions.
+        pub complete_on: CompleteOn = CompleteOn::Trigger,
+        /// How many items of each list to resolve.
+        pub resolve: u32 = 0,
+    }
+
+    /// Searches symbols by name over the whole workspace.
+    pub struct WorkspaceSymbol {
+        /// The names; an empty one asks for everything.
+        pub queries: Vec<String> = ["a", "test", "config"].map(str::to_owned).to_vec(),
+        /// How many times each.
+        pub times: Count = Count::ONE,
+    }
+
+    /// Asks what a rename would change; nothing is renamed.
+    pub struct Rename {
+        /// How many of the open documents; all when not given.
+        pub files: Option<Count> = None,
+        /// How many identifiers in each.
+        pub per_file: Count = Count(5),
+        /// Asks first whether the place can be renamed, where the server offers that.
+        pub prepare: bool = true,
+        /// The new name; one that fits the language when not given.
+        pub new_name: Option<String> = None,
+    }
+
+    /// Asks what can be done at identifiers; nothing is done.
+    pub struct CodeAction {
+        /// How many of the open documents; all when not given.
+        pub files: Option<Count> = None,
+        /// How many identifiers in each.
+        pub per_file: Count = Count(5),
+        /// Kinds to ask for, such as `quickfix`; all when empty.
+        pub only: Vec<String> = Vec::new(),
+        /// How many actions of each list to resolve.
+        pub resolve: u32 = 0,
+    }
+
+    /// Asks for the calls into and out of functions.
+    pub struct CallHierarchy {
+        /// How many of the open documents; all when not given.
+        pub files: Option<Count> = None,
+        /// How many identifiers in each.
+        pub per_file: Count = Count(5),
+        /// Which way to look.
+        pub direction: Calls = Calls::Both,
+    }
+
+    /// Pulls diagnostics.
+    pub struct Diagnostics {
+        /// How many of the open documents; all when not given.
+        pub files: Option<Count> = None,
+        /// How many times each.
+        pub times: Count = Count::ONE,
+        /// Asks for the whole workspace instead, once each time; servers may park that request.
+        pub workspace: bool = false,
+    }
+}
+
+requests! {
+    /// Runs a command of the server; edits that it asks for are refused.
+    pub struct ExecuteCommand {
+        /// Its name.
+        pub command: String = String::new(),
+        /// Its arguments; placeholders as in [`Message`].
+        pub arguments: Vec<serde_json::Value> = Vec::new(),
+        /// How many times.
+        pub times: Count = Count::ONE,
+    }
+
+    /// Sends any request. Strings in `params` may hold `${uri}`, `${file}` and `${position}` of an open document, and
+    /// `${workspace}`; with `${position}` it is sent `per-file` times, with `${uri}` or `${file}` once for each document.
+    pub struct Request {
+        /// The method.
+        pub method: String = String::new(),
+        /// Its parameters.
+        pub params: Option<serde_json::Value> = None,
+        /// How many of the open documents; all when not given.
+        pub files: Option<Count> = None,
+        /// How many identifiers in each.
+        pub per_file: Count = Count::TWENTY,
+        /// How many times in all that.
+        pub times: Count = Count::ONE,
+    }
+}
+
+/// Which keys ask for completions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CompleteOn {
+    /// Those the server named as trigger characters, and the last one.
+    #[default]
+    Trigger,
+    /// Those, and the first letter of each word, as editors do.
+    Word,
+    /// Every key.
+    Key,
+}
+
+/// Which way to look for calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Calls {
+    /// Who calls it.
+    Incoming,
+    /// What it calls.
+    Outgoing,
+    /// Both.
+    #[default]
+    Both,
+}
