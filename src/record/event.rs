@@ -10,7 +10,6 @@ use super::memory::{LateTicks, Process, ProcessEnd, ReadFailure, Rollup, Sample}
 ///
 /// Driver and sampler write concurrently: lines are nearly, not strictly, in the order of `at`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Entry {
     /// When it happened.
     pub at: Nanos,
@@ -90,7 +89,6 @@ pub enum Event {
 
 /// Which phase, in which round of its `repeat`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct PhaseRef {
     /// Place in the scenario, from 0.
     pub phase: u32,
@@ -102,7 +100,6 @@ pub struct PhaseRef {
 
 /// What the server said of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Initialized {
     /// `serverInfo.name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,7 +117,6 @@ pub struct Initialized {
 
 /// How the wait for readiness ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Readiness {
     /// The answer.
     pub outcome: ReadyOutcome,
@@ -169,7 +165,6 @@ pub enum ReadyRule {
 
 /// The settled values at the end of a phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Checkpoint {
     /// Which phase.
     pub phase: PhaseRef,
@@ -188,7 +183,6 @@ pub struct Checkpoint {
 
 /// High-water marks of every process of the tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct PeakMark {
     /// The phase that ends here.
     pub phase: PhaseRef,
@@ -200,7 +194,6 @@ pub struct PeakMark {
 
 /// A step begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct StepStart {
     /// Which phase.
     pub phase: PhaseRef,
@@ -212,7 +205,6 @@ pub struct StepStart {
 
 /// A step ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct StepEnd {
     /// Which phase.
     pub phase: PhaseRef,
@@ -233,7 +225,6 @@ pub struct StepEnd {
 
 /// One request, from its first byte sent to its end. The entry's `at` is the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Request {
     /// LSP method.
     pub method: String,
@@ -283,7 +274,6 @@ pub enum Outcome {
 
 /// Something a person should know, counted where it repeats.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Warning {
     /// What kind, for programs.
     pub kind: WarningKind,
@@ -315,7 +305,6 @@ pub enum WarningKind {
 
 /// How the server was brought down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Shutdown {
     /// The last measure that was needed.
     pub stage: ShutdownStage,
@@ -350,7 +339,6 @@ pub enum ShutdownStage {
 
 /// A process that outlived the server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Survivor {
     /// Its process id.
     pub pid: u32,
@@ -360,7 +348,6 @@ pub struct Survivor {
 
 /// Totals of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Close {
     /// Bytes written to the server.
     pub sent: u64,

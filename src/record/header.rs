@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer, ser};
 
 use super::Nanos;
 
 /// The record format's version: a reader reads every minor version of its own major one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Version {
     /// Changes when an old reader would misread.
     pub major: u32,
@@ -70,9 +69,19 @@ pub struct Host {
     /// Kind of virtual machine, when in one.
     pub virtual_machine: Option<String>,
     /// Load average over one minute when the run began.
+    #[serde(serialize_with = "finite")]
     pub load: Option<f64>,
     /// `some` of memory pressure over ten seconds, in percent.
+    #[serde(serialize_with = "finite")]
     pub memory_pressure: Option<f64>,
+}
+
+/// Refuses what JSON cannot say: serde_json would write NaN and infinity as `null`, which means unknown.
+fn finite<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(number) if !number.is_finite() => Err(ser::Error::custom(format!("{number} is not a finite number"))),
+        _ => value.serialize(serializer),
+    }
 }
 
 /// Memory of the machine and how the kernel hands it out.

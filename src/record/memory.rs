@@ -9,7 +9,6 @@ use super::Nanos;
 ///
 /// `process` is a number of our own, never given twice in one record, so that a reused process id cannot be mistaken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Process {
     /// Our number for it, from 0, the server's own process first.
     pub process: u32,
@@ -29,7 +28,6 @@ pub struct Process {
 
 /// One process of the tree went away.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct ProcessEnd {
     /// Our number for it.
     pub process: u32,
@@ -37,7 +35,7 @@ pub struct ProcessEnd {
 
 /// The cheap counters of one process at one moment. What the system does not say is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct Counters {
     /// Resident memory: Linux `VmRSS`, macOS resident size, Windows working set.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,7 +85,6 @@ pub struct Counters {
 
 /// Counters of one process that differ from those of its last sample, or a heartbeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Sample {
     /// Our number for the process.
     pub process: u32,
@@ -97,7 +94,6 @@ pub struct Sample {
 
 /// The exact counters of one process, which cost a walk of its page tables: Linux `smaps_rollup`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Rollup {
     /// Our number for the process.
     pub process: u32,
@@ -141,7 +137,6 @@ impl Rollup {
 
 /// Sampling deadlines that passed before the sampler woke up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct LateTicks {
     /// How many whole deadlines were missed.
     pub missed: u64,
@@ -151,7 +146,6 @@ pub struct LateTicks {
 
 /// A read that failed though the process was still there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct ReadFailure {
     /// Our number for the process.
     pub process: u32,

@@ -2,17 +2,31 @@
 //!
 //! These types are the waist of the whole program: driver and sampler write them, every report is a pure
 //! function of them. Sizes are bytes, times are nanoseconds since the server was first spawned.
+//!
+//! Everything is tolerated that a later minor version may add: unknown members are passed over, entries of an
+//! unknown kind are counted and left out.
 
+mod clock;
 mod event;
 mod header;
 mod memory;
+mod read;
+mod write;
 
+#[cfg(test)]
+mod round_trip;
+#[cfg(test)]
+mod tests;
+
+pub use clock::{Clock, nanos};
 pub use event::{
     Checkpoint, Close, Ending, Entry, Event, Initialized, Outcome, PeakMark, PhaseRef, Readiness, ReadyOutcome,
     ReadyRule, Request, Shutdown, ShutdownStage, StepEnd, StepStart, Survivor, Warning, WarningKind,
 };
 pub use header::{Header, Host, Memory, ScenarioFacts, ServerFacts, Settings, Version, WorkspaceFacts};
 pub use memory::{Counters, LateTicks, Process, ProcessEnd, ReadFailure, Rollup, Sample};
+pub use read::{FORMAT, ReadError, Reader, open};
+pub use write::{Journal, JournalEnd, Storage, WriteError};
 
 /// Nanoseconds since the first spawn of the server.
 pub type Nanos = u64;

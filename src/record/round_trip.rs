@@ -1,0 +1,136 @@
+//! Property test: whatever is written into a journal comes back as it was.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::read::Reader;
+use super::tests::{Disk, header, warning};
+use super::{Checkpoint, Clock, Counters, Ending, Event, Journal, Outcome, PhaseRef, Request, Rollup, Sample, StepEnd};
+
+fn counters() -> impl Strategy<Value = Counters> {
+    let number = || proptest::option::of(any::<u64>());
+    (
+        (number(), number(), number(), number()),
+        (number(), number(), number()),
+        proptest::option::of(any::<bool>()),
+    )
+        .prop_map(
+            |((resident, private, file, shared), (high_water, user, threads), forked)| Counters {
+                resident,
+                private,
+                file,
+                shared,
+                high_water,
+                user,
+                threads,
+                forked,
+                ..Counters::default()
+            },
+        )
+}
+
+fn sample() -> impl Strategy<Value = Sample> {
+    (any::<u32>(), counters()).prop_map(|(process, counters)| Sample { process, counters })
+}
+
+fn rollup() -> impl Strategy<Value = Rollup> {
+    (any::<u32>(), any::<u64>(), proptest::option::of(any::<u64>())).prop_map(|(process, size, anonymous)| Rollup {
+        process,
+        resident: size,
+        proportional_anonymous: anonymous,
+        cost: size,
+        ..Rollup::default()
+    })
+}
+
+fn phase() -> impl Strategy<Value = PhaseRef> {
+    (any::<u32>(), any::<u32>(), any::<String>()).prop_map(|(phase, cycle, name)| PhaseRef { phase, cycle, name })
+}
+
+fn outcome() -> impl Strategy<Value = Outcome> {
+    prop_oneof![
+        Just(Outcome::Hit),
+        Just(Outcome::Null),
+        Just(Outcome::Lost),
+        (any::<i64>(), any::<String>()).prop_map(|(code, message)| Outcome::Error { code, message }),
+    ]
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        sample().prop_map(Event::Sample),
+        rollup().prop_map(Event::Rollup),
+        phase().prop_map(Event::PhaseStarted),
+        (phase(), any::<String>(), any::<u64>(), any::<bool>()).prop_map(|(phase, name, requests, skipped)| {
+            Event::StepEnded(StepEnd {
+                phase,
+                step: 1,
+                name,
+                requests,
+                hits: 0,
+                notifications: 2,
+                skipped,
+            })
+        }),
+        (
+            any::<String>(),
+            proptest::option::of(any::<u64>()),
+            outcome(),
+            any::<u32>()
+        )
+            .prop_map(|(method, latency, outcome, retries)| {
+                Event::Request(Request {
+                    method,
+                    latency,
+                    outcome,
+                    bytes: 1,
+                    items: None,
+                    retries,
+                })
+            }),
+        (
+            phase(),
+            proptest::collection::vec(proptest::collection::vec(sample(), 0..3), 0..3),
+            rollup()
+        )
+            .prop_map(|(phase, rounds, rollup)| {
+                let unsettled = String::new();
+                let rollups = vec![rollup];
+                Event::Checkpoint(Checkpoint {
+                    phase,
+                    settled: true,
+                    waited: 1,
+                    unsettled,
+                    rounds,
+                    rollups,
+                })
+            }),
+        (proptest::option::of(any::<i32>()), any::<String>()).prop_map(|(code, during)| Event::Ended(
+            Ending::Crashed {
+                code,
+                signal: None,
+                during
+            }
+        )),
+        any::<String>().prop_map(|text| warning(&text)),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn entries_come_back_as_they_were_written(
+        entries in proptest::collection::vec((any::<u64>(), event()), 0..20)
+    ) {
+        let disk = Disk::with_room(usize::MAX);
+        let (journal, end) = Journal::over(disk.clone(), &header(), Clock::start(), Duration::from_secs(60)).unwrap();
+        entries.iter().for_each(|(at, event)| journal.write_at(*at, event.clone()));
+        end.finish().unwrap();
+        let bytes = disk.content();
+        let mut reader = Reader::new(&bytes[..]).unwrap();
+        prop_assert_eq!(reader.header(), &header());
+        let read: Vec<(u64, Event)> = reader.by_ref().map(|entry| entry.unwrap()).map(|entry| (entry.at, entry.event)).collect();
+        prop_assert_eq!(read, entries);
+        prop_assert!(!reader.truncated());
+    }
+}

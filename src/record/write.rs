@@ -1,0 +1,248 @@
+//! Writes a journal as the run goes: a header, then one JSON line for each event.
+//!
+//! Events are serialised by whoever reports them, straight into one shared buffer, and a thread of its own
+//! moves that buffer to the file whenever there is something in it. What the kernel has taken survives the
+//! death of lsp-soak, so `SIGKILL` loses only what was reported while the last write was under way.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::{Clock, Entry, Event, Header, Nanos};
+
+/// Bytes that may wait for the disk. About ten minutes of a busy run, and small beside our own 32 MiB.
+const QUEUE: usize = 4 << 20;
+
+/// How long an event waits for room before the disk is held to have failed. A run that stood still for this
+/// long has no truthful timeline any more, and a sampler that waited longer would look like a hung server.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where a journal goes: a file, or in tests a disk that fails.
+pub trait Storage: Write + Send + 'static {
+    /// Makes everything written so far survive a power cut.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+impl Storage for File {
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_all()
+    }
+}
+
+/// A journal could not be begun, or what was reported did not all reach the disk.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The file is already there; a record is never overwritten.
+    #[error("`{0}` exists and a record is never overwritten: choose another `--out`")]
+    Exists(PathBuf),
+    /// The file could not be created.
+    #[error("cannot create the record `{path}`: {error}")]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        error: io::Error,
+    },
+    /// The writer thread could not be started.
+    #[error("cannot start the thread that writes the record: {0}")]
+    Thread(io::Error),
+    /// Something cannot be written as JSON, such as a number that is not finite.
+    #[error("the record cannot hold this: {0}")]
+    Unwritable(serde_json::Error),
+    /// The disk refused. What was written before is readable.
+    #[error("the record ends early, because writing it failed: {0}; free some space or choose another `--out`")]
+    Disk(io::Error),
+    /// The disk took nothing for so long that the run had to stop.
+    #[error("the record ends early, because the disk took nothing for {PATIENCE:?}: choose a faster disk with `--out`")]
+    Stalled,
+}
+
+/// The writing end of a journal. Clones write to the same file.
+#[derive(Clone)]
+pub struct Journal {
+    shared: Arc<Shared>,
+    clock: Clock,
+}
+
+/// The right and the duty to end a journal. Dropping it ends the journal too, without telling of failures.
+pub struct JournalEnd {
+    shared: Arc<Shared>,
+    writer: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// Signalled when there is something to write, and at the end.
+    filled: Condvar,
+    /// Signalled when the writer has taken what there was.
+    drained: Condvar,
+    patience: Duration,
+}
+
+#[derive(Default)]
+struct State {
+    queue: Vec<u8>,
+    closed: bool,
+    failed: bool,
+    /// The first failure, until `finish` hands it over.
+    error: Option<WriteError>,
+}
+
+impl Journal {
+    /// Creates the file and writes its header. Never overwrites.
+    pub fn create(path: &Path, header: &Header, clock: Clock) -> Result<(Journal, JournalEnd), WriteError> {
+        let file = OpenOptions::new().write(true).create_new(true).open(path);
+        let file = file.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => WriteError::Exists(path.to_owned()),
+            _ => WriteError::Create {
+                path: path.to_owned(),
+                error,
+            },
+        })?;
+        Journal::over(file, header, clock, PATIENCE)
+    }
+
+    /// A journal over any storage; an event waits at most `patience` for room.
+    pub fn over(
+        mut storage: impl Storage,
+        header: &Header,
+        clock: Clock,
+        patience: Duration,
+    ) -> Result<(Journal, JournalEnd), WriteError> {
+        let mut line = serde_json::to_vec(header).map_err(WriteError::Unwritable)?;
+        line.push(b'\n');
+        storage
+            .write_all(&line)
+            .and_then(|()| storage.flush())
+            .map_err(WriteError::Disk)?;
+        let shared = Arc::new(Shared {
+            state: Mutex::default(),
+            filled: Condvar::new(),
+            drained: Condvar::new(),
+            patience,
+        });
+        let for_thread = Arc::clone(&shared);
+        let writer = thread::Builder::new()
+            .name("journal".to_owned())
+            .spawn(move || drain(&for_thread, storage))
+            .map_err(WriteError::Thread)?;
+        let end = JournalEnd {
+            shared: Arc::clone(&shared),
+            writer: Some(writer),
+        };
+        Ok((Journal { shared, clock }, end))
+    }
+
+    /// Writes an event that happens now.
+    pub fn write(&self, event: Event) {
+        self.write_at(self.clock.now(), event);
+    }
+
+    /// Writes an event that happened at `at`. After a failure or the end it is dropped.
+    ///
+    /// It never waits for the disk unless 4 MiB already do; then for at most five seconds, after which the
+    /// journal has failed. Dropping samples instead would leave a record that looks whole and is not.
+    pub fn write_at(&self, at: Nanos, event: Event) {
+        let entry = Entry { at, event };
+        let state = self.shared.lock();
+        let waited = self
+            .shared
+            .drained
+            .wait_timeout_while(state, self.shared.patience, |state| {
+                state.queue.len() >= QUEUE && !state.failed && !state.closed
+            });
+        let (mut state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.failed || state.closed {
+            return;
+        }
+        if timeout.timed_out() {
+            state.fail(WriteError::Stalled);
+            return;
+        }
+        let before = state.queue.len();
+        match serde_json::to_writer(&mut state.queue, &entry) {
+            Ok(()) => state.queue.push(b'\n'),
+            Err(error) => {
+                state.queue.truncate(before);
+                state.fail(WriteError::Unwritable(error));
+            }
+        }
+        drop(state);
+        self.shared.filled.notify_one();
+    }
+
+    /// Whether the disk refused: nothing more is recorded and the run should stop.
+    pub fn failed(&self) -> bool {
+        self.shared.lock().failed
+    }
+}
+
+impl JournalEnd {
+    /// Writes what is queued, syncs the file, and hands over the first failure of the whole run.
+    pub fn finish(mut self) -> Result<(), WriteError> {
+        self.close();
+        self.shared.lock().error.take().map_or(Ok(()), Err)
+    }
+
+    fn close(&mut self) {
+        self.shared.lock().closed = true;
+        self.shared.filled.notify_all();
+        if let Some(writer) = self.writer.take() {
+            writer
+                .join()
+                .expect("the writer thread returns its errors and never panics");
+        }
+    }
+}
+
+impl Drop for JournalEnd {
+    fn drop(&mut self) {
+        if self.writer.is_some() && !thread::panicking() {
+            self.close();
+        }
+    }
+}
+
+impl Shared {
+    /// The state is whole after every statement that changes it, so a panic elsewhere does not spoil it.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn fail(&mut self, error: WriteError) {
+        self.failed = true;
+        self.error.get_or_insert(error);
+    }
+}
+
+/// The writer thread: takes all there is, writes it in one call, waits for more.
+fn drain(shared: &Shared, mut storage: impl Storage) {
+    let mut batch = Vec::new();
+    loop {
+        let state = shared.lock();
+        let waited = shared
+            .filled
+            .wait_while(state, |state| state.queue.is_empty() && !state.closed);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.queue.is_empty() {
+            break;
+        }
+        std::mem::swap(&mut state.queue, &mut batch);
+        drop(state);
+        shared.drained.notify_all();
+        if let Err(error) = storage.write_all(&batch).and_then(|()| storage.flush()) {
+            shared.lock().fail(WriteError::Disk(error));
+            shared.drained.notify_all();
+            return;
+        }
+        batch.clear();
+    }
+    if let Err(error) = storage.sync() {
+        shared.lock().fail(WriteError::Disk(error));
+    }
+}
