@@ -1,0 +1,323 @@
+//! Tests of the language tables and of what is found in texts.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// The names found in `text`, in order.
+fn names<'t>(language: &str, text: &'t str) -> Vec<&'t str> {
+    let found = sites(text, Language::of(language));
+    found.identifiers.into_iter().map(|name| &text[name.range]).collect()
+}
+
+/// Asserts that exactly the words of `expected` are names in `text`.
+#[track_caller]
+fn check(language: &str, text: &str, expected: &str) {
+    assert_eq!(names(language, text).join(" "), expected, "{language}: {text}");
+}
+
+#[test]
+fn every_table_is_sorted_so_that_it_can_be_searched() {
+    for language in &LANGUAGES {
+        for table in [language.keywords, language.receivers] {
+            let mut sorted = table.to_vec();
+            sorted.sort_unstable();
+            sorted.dedup();
+            assert_eq!(table, sorted, "{:?}", language.ids);
+        }
+        let longest = language
+            .member_operators
+            .windows(2)
+            .all(|pair| pair[0].len() >= pair[1].len());
+        assert!(longest, "{:?}", language.ids);
+    }
+}
+
+#[test]
+fn a_language_is_found_by_any_of_its_ids_and_others_are_read_like_c() {
+    assert_eq!(Language::of("javascriptreact").ids[0], "typescriptreact");
+    assert_eq!(Language::of("brainfuck").ids, ["unknown"]);
+    assert!(!Language::of("toml").has_names());
+    check("toml", "name = \"x\"", "");
+    check(
+        "kotlin",
+        "fun main() { val x = \"s\" // c\n it's /* a */ y }",
+        "main x it s y",
+    );
+}
+
+#[test]
+fn dialects_get_their_own_language_id() {
+    for (path, language, expected) in [
+        ("a/b.tsx", "typescript", "typescriptreact"),
+        ("a/b.ts", "typescript", "typescript"),
+        ("b.mjs", "typescript", "javascript"),
+        ("b.c", "cpp", "c"),
+        ("b.h", "cpp", "cpp"),
+        ("b.h", "c", "c"),
+        ("b.py", "python", "python"),
+        ("b.ts", "xml", "xml"),
+    ] {
+        assert_eq!(id_of(Path::new(path), language), expected);
+    }
+}
+
+#[test]
+fn python_strings_of_every_kind_hide_what_is_in_them() {
+    check("python", "a = '''b\n\"c\" d''' + e # f", "a e");
+    check("python", "x = rb'y\\' z' + F\"{u['v']} w\" + k", "x k");
+    check("python", "f\"{a[\"b\"]}c\" + d; f'{{e' + g", "d g");
+    check(
+        "python",
+        "def f(x): return 'open\ny = 1_000j if None else x.match",
+        "f x y x match",
+    );
+    check("python", "größe = naïve_ß + 名前", "größe naïve_ß 名前");
+}
+
+#[test]
+fn rust_lifetimes_characters_and_raw_strings_are_told_apart() {
+    check("rust", "fn f<'a>(x: &'a str) -> char { 'b' }", "f x");
+    check("rust", r##"let s = r#"a "b" c"# + d; '\''; e"##, "s d e");
+    check(
+        "rust",
+        "let r#type = b'x' as u8; 'outer: loop { '\u{1F600}' }; name",
+        "type name",
+    );
+    check("rust", "/* a /* b */ c */ d \"e\nf\" g // h", "d g");
+    check("rust", "x.0.1.y; 1..n; 1.max(z); self.w.await", "x y n max z w");
+}
+
+#[test]
+fn names_that_rust_servers_cannot_resolve_are_left_out() {
+    check(
+        "rust",
+        "#[derive(Debug)] #![allow(x)] struct A { #[serde(y = [1])] b: C }",
+        "A b C",
+    );
+    check("rust", "macro_rules! m { ($a:expr) => { foo($a) }; } fn g() {}", "m g");
+}
+
+#[test]
+fn go_raw_strings_and_runes_hide_what_is_in_them() {
+    check("go", "package p\nvar a = `b \\` + c + 'd' + \"e\"; x.(type)", "p a c x");
+}
+
+#[test]
+fn preprocessor_lines_and_dead_branches_are_no_code() {
+    check("c", "#include <a.h>\nint b;\n# define C \\\n d\ne();", "b e");
+    check(
+        "c",
+        "#if 0\nf();\n#if X\n#endif\n#else\ng();\n#endif\nh(L'i', \"j\\\"k\");",
+        "g h",
+    );
+    check(
+        "cpp",
+        "auto s = R\"x(a )\" b)x\" + c; n = 1'000'000; u8\"d\"; e::f->g.h;",
+        "s c n e f g h",
+    );
+    check("c", "#define A /* b\nc */ d\ne", "e");
+}
+
+#[test]
+fn templates_nest_and_regular_expressions_are_not_divisions() {
+    check("typescript", "const a = `b ${c + `d ${e}` + {f}} g` + h", "a c e f h");
+    check(
+        "javascript",
+        "x = /a[/]b'/g.test(y) / z / w; if (v) { } /u'/",
+        "x test y z w v",
+    );
+    check(
+        "typescript",
+        "let m = promise.catch(from => this.delete)",
+        "m promise catch delete",
+    );
+}
+
+#[test]
+fn text_between_tags_is_no_code_but_expressions_in_it_are() {
+    check(
+        "typescriptreact",
+        "return <div class='a'>don't <B.C d={e} data-f=\"g\"/> {h ? <i/> : j} k</div>; l",
+        "class B C d e h j l",
+    );
+    check(
+        "typescriptreact",
+        "const f = <T,>(x: T) => x < y; const g = <>n</>; z",
+        "f T x T x y g z",
+    );
+    check("typescript", "const f = <T>(x: T) => <U>x; it", "f T x T U x it");
+}
+
+#[test]
+fn long_brackets_and_line_strings_hide_what_is_in_them() {
+    check(
+        "lua",
+        "a = [==[b]]c]==] --[[d\ne]] f() --g\nh:i(j) ::k::",
+        "a f h i j k",
+    );
+    check(
+        "zig",
+        "const a = @import(\"b\"); const c =\n\\\\d e\n; f.@\"g h\"; i: u31",
+        "a c f i",
+    );
+}
+
+#[test]
+fn names_tell_whether_they_are_defined_or_members() {
+    let found = sites("def f(a): return a.b", Language::of("python")).identifiers;
+    let facts: Vec<(bool, bool)> = found.iter().map(|name| (name.definition, name.member)).collect();
+    assert_eq!(facts, [(true, false), (false, false), (false, false), (false, true)]);
+}
+
+#[test]
+fn completions_are_asked_for_just_past_the_operator_of_a_member() {
+    for (language, text, expected) in [
+        ("python", "a.b + 'x'.y + 1.5 + (c).d + e . f", vec!["a.", "e ."]),
+        ("cpp", "a->b; C::d; this->e; x ? y : z", vec!["a->", "C::", "this->"]),
+        ("rust", "self.a; b?.c; 0..d; e::f", vec!["self.", "e::"]),
+        ("typescript", "a?.b; c?.5:d; ...e; super.f", vec!["a?.", "super."]),
+        ("lua", "a.b:c() ::l:: d..e", vec!["a.", "b:"]),
+        ("go", "fmt.Println(x...)", vec!["fmt."]),
+    ] {
+        let found = sites(text, Language::of(language)).members;
+        let at: Vec<&str> = found
+            .iter()
+            .map(|member| &text[member.receiver.start..member.offset])
+            .collect();
+        assert_eq!(at, expected, "{language}");
+    }
+}
+
+#[test]
+fn signatures_are_asked_for_in_calls_but_not_in_definitions() {
+    let text = "def f(a):\n    if (b): g(c)(d)\n";
+    let found = sites(text, Language::of("python")).calls;
+    let at: Vec<(u32, &str)> = found
+        .iter()
+        .map(|call| (call.line, &text[call.name.start..call.offset]))
+        .collect();
+    assert_eq!(at, [(1, "g(")]);
+}
+
+#[test]
+fn lines_end_with_lf_cr_lf_or_cr() {
+    let found = sites("a\r\nb\rc\n\nd", Language::of("lua")).identifiers;
+    assert_eq!(found.iter().map(|name| name.line).collect::<Vec<u32>>(), [0, 1, 2, 4]);
+}
+
+/// Text made of what is special somewhere, so that odd combinations come up often.
+fn broken() -> impl Strategy<Value = String> {
+    let pieces = prop::sample::select(vec![
+        "\"",
+        "'",
+        "`",
+        "\\",
+        "\n",
+        "\r\n",
+        "\r",
+        "/",
+        "*",
+        "#",
+        "//",
+        "/*",
+        "*/",
+        "--",
+        "[[",
+        "]]",
+        "[=[",
+        "R\"x(",
+        "r#\"",
+        "\"#",
+        "${",
+        "{",
+        "}",
+        "<",
+        ">",
+        "</",
+        "/>",
+        "<a",
+        "(",
+        ")",
+        "[",
+        "]",
+        ".",
+        "..",
+        "::",
+        "->",
+        "?.",
+        "@",
+        "$",
+        "_",
+        "é",
+        "名",
+        "😀",
+        "\u{feff}",
+        "\u{2028}",
+        "a",
+        "f",
+        "0x1",
+        "1e",
+        "1.",
+        "#if 0",
+        "#endif",
+        "#define",
+        "'a",
+        "b'",
+        "f\"",
+        "return",
+        "macro_rules!",
+        "#[",
+        "\"\"\"",
+        "'''",
+        " ",
+        "\t",
+    ]);
+    prop::collection::vec(pieces, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+fn check_any(text: &str) -> Result<(), TestCaseError> {
+    for language in &LANGUAGES {
+        let mut end = 0;
+        for token in tokens(text, language) {
+            prop_assert!(
+                token.start >= end && token.end > token.start,
+                "{:?} {token:?}",
+                language.ids
+            );
+            prop_assert!(
+                text.is_char_boundary(token.start) && text.is_char_boundary(token.end),
+                "{:?}",
+                language.ids
+            );
+            end = token.end;
+        }
+        let found = sites(text, language);
+        for name in found.identifiers {
+            let word = &text[name.range];
+            let starts = word.starts_with(|c: char| c == '_' || c == '$' || c.is_alphabetic());
+            prop_assert!(starts, "{:?} {word:?}", language.ids);
+        }
+        for offset in found
+            .members
+            .iter()
+            .map(|m| m.offset)
+            .chain(found.calls.iter().map(|c| c.offset))
+        {
+            prop_assert!(text.is_char_boundary(offset));
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn random_text_is_cut_into_tokens_on_character_boundaries(text in any::<String>()) {
+        check_any(&text)?;
+    }
+
+    #[test]
+    fn broken_code_is_cut_into_tokens_on_character_boundaries(text in broken()) {
+        check_any(&text)?;
+    }
+}

@@ -1,0 +1,221 @@
+//! Copies a tree so that a server sees the same project: links, rights and times are kept, caches are left out.
+
+use std::fs::{self, File, FileTimes, Metadata};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use super::WorkspaceError;
+
+/// How the contents of files get over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    /// Byte by byte, or however the system likes best.
+    Copy,
+    /// By sharing blocks, or not at all.
+    Reflink,
+}
+
+/// What no server needs: histories, and caches that would make the second run start warmer than the first.
+const LEFT_OUT: &[&str] = &[
+    ".cache",
+    ".git",
+    ".hg",
+    ".jj",
+    ".mypy_cache",
+    ".nox",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".svn",
+    ".tox",
+    ".zig-cache",
+    "__pycache__",
+    "zig-cache",
+    "zig-out",
+];
+
+/// Copies the directory `from` to `to`, which must not exist.
+pub(super) fn tree(from: &Path, to: &Path, method: Method) -> Result<(), WorkspaceError> {
+    Copier { from, to, method }.directory(Path::new(""))
+}
+
+/// Whether an entry is left out of a copy.
+pub(super) fn is_left_out(path: &Path, is_dir: bool) -> bool {
+    let Some(name) = path.file_name() else { return false };
+    if LEFT_OUT.iter().any(|left_out| name == *left_out) {
+        return true;
+    }
+    // The tag that cargo and others put into caches; uv puts it into virtual environments, too, which servers need.
+    is_dir && path.join("CACHEDIR.TAG").exists() && !path.join("pyvenv.cfg").exists()
+}
+
+struct Copier<'p> {
+    from: &'p Path,
+    to: &'p Path,
+    method: Method,
+}
+
+impl Copier<'_> {
+    fn directory(&self, relative: &Path) -> Result<(), WorkspaceError> {
+        let (from, to) = (self.from.join(relative), self.to.join(relative));
+        let read = |error| WorkspaceError::io("read", &from, error);
+        fs::create_dir(&to).map_err(|error| WorkspaceError::io("create", &to, error))?;
+        for entry in fs::read_dir(&from).map_err(read)? {
+            let entry = entry.map_err(read)?;
+            let kind = entry.file_type().map_err(read)?;
+            let inner = relative.join(entry.file_name());
+            if is_left_out(&entry.path(), kind.is_dir()) {
+                continue;
+            }
+            if kind.is_dir() {
+                self.directory(&inner)?;
+            } else if kind.is_symlink() {
+                self.link(&inner)?;
+            } else if kind.is_file() {
+                self.file(&inner)?;
+            }
+            // Sockets, pipes and devices are nothing that a server reads.
+        }
+        let meta = fs::metadata(&from).map_err(read)?;
+        keep_rights(&to, &meta).map_err(|error| WorkspaceError::io("set the rights of", &to, error))?;
+        keep_times(&to, &meta);
+        Ok(())
+    }
+
+    fn file(&self, relative: &Path) -> Result<(), WorkspaceError> {
+        let (from, to) = (self.from.join(relative), self.to.join(relative));
+        match self.method {
+            Method::Copy => {
+                fs::copy(&from, &to).map_err(|error| WorkspaceError::io("copy", &from, error))?;
+            }
+            Method::Reflink => reflink(&from, &to)?,
+        }
+        let meta = fs::metadata(&from).map_err(|error| WorkspaceError::io("read", &from, error))?;
+        keep_rights(&to, &meta).map_err(|error| WorkspaceError::io("set the rights of", &to, error))?;
+        keep_times(&to, &meta);
+        Ok(())
+    }
+
+    /// A link into the tree leads into the copy, one out of it leads to where it led before: never back into the original.
+    fn link(&self, relative: &Path) -> Result<(), WorkspaceError> {
+        let (from, to) = (self.from.join(relative), self.to.join(relative));
+        let goal = fs::read_link(&from).map_err(|error| WorkspaceError::io("read", &from, error))?;
+        let goal = if goal.is_absolute() {
+            goal.strip_prefix(self.from)
+                .map(|inner| self.to.join(inner))
+                .unwrap_or(goal)
+        } else if leaves(relative, &goal) {
+            let led_to = cleaned(&from.parent().unwrap_or(self.from).join(&goal));
+            led_to
+                .strip_prefix(self.from)
+                .map(|inner| self.to.join(inner))
+                .unwrap_or(led_to)
+        } else {
+            goal
+        };
+        symlink(&goal, &from, &to).map_err(|error| WorkspaceError::io("link", &to, error))
+    }
+}
+
+/// Whether a relative link at `relative` leads above the root.
+fn leaves(relative: &Path, goal: &Path) -> bool {
+    let mut depth = relative.components().count().saturating_sub(1);
+    for component in goal.components() {
+        match component {
+            Component::ParentDir if depth == 0 => return true,
+            Component::ParentDir => depth -= 1,
+            Component::Normal(_) => depth += 1,
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    false
+}
+
+/// The path without `.` and `..`.
+fn cleaned(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                clean.pop();
+            }
+            Component::CurDir => {}
+            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => clean.push(component),
+        }
+    }
+    clean
+}
+
+#[cfg(target_os = "linux")]
+fn reflink(from: &Path, to: &Path) -> Result<(), WorkspaceError> {
+    use rustix::io::Errno;
+
+    let source = File::open(from).map_err(|error| WorkspaceError::io("read", from, error))?;
+    let target = File::create_new(to).map_err(|error| WorkspaceError::io("create", to, error))?;
+    rustix::fs::ioctl_ficlone(&target, &source).map_err(|errno| {
+        let reason = match errno {
+            Errno::XDEV => "they are on different file systems (set TMPDIR to one on the same)".to_owned(),
+            Errno::OPNOTSUPP | Errno::INVAL | Errno::NOTTY => "the file system has no reflinks".to_owned(),
+            other => other.to_string(),
+        };
+        WorkspaceError::Reflink {
+            path: from.to_owned(),
+            reason,
+        }
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn reflink(from: &Path, _to: &Path) -> Result<(), WorkspaceError> {
+    let reason = "lsp-soak does that on Linux only (on macOS a copy on APFS shares its blocks anyway)".to_owned();
+    Err(WorkspaceError::Reflink {
+        path: from.to_owned(),
+        reason,
+    })
+}
+
+/// The original's rights, with the owner's right to write on top: saving and removing must work in a copy of what is
+/// read-only, such as a module cache.
+#[cfg(unix)]
+fn keep_rights(to: &Path, meta: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let owner = if meta.is_dir() { 0o700 } else { 0o600 };
+    fs::set_permissions(
+        to,
+        fs::Permissions::from_mode((meta.permissions().mode() & 0o777) | owner),
+    )
+}
+
+#[cfg(not(unix))]
+#[expect(
+    clippy::permissions_set_readonly_false,
+    reason = "this is the platform on which it means just that"
+)]
+fn keep_rights(to: &Path, _meta: &Metadata) -> io::Result<()> {
+    let mut rights = fs::metadata(to)?.permissions();
+    if rights.readonly() {
+        rights.set_readonly(false);
+        fs::set_permissions(to, rights)?;
+    }
+    Ok(())
+}
+
+/// Keeps the time of the last change as far as the system lets us: servers compare it, but none depends on it.
+fn keep_times(to: &Path, meta: &Metadata) {
+    if let (Ok(modified), Ok(file)) = (meta.modified(), File::open(to)) {
+        let _ = file.set_times(FileTimes::new().set_modified(modified));
+    }
+}
+
+#[cfg(unix)]
+fn symlink(goal: &Path, _from: &Path, to: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(goal, to)
+}
+
+#[cfg(windows)]
+fn symlink(goal: &Path, from: &Path, to: &Path) -> io::Result<()> {
+    if from.is_dir() {
+        std::os::windows::fs::symlink_dir(goal, to)
+    } else {
+        std::os::windows::fs::symlink_file(goal, to)
+    }
+}

@@ -1,0 +1,197 @@
+//! The workspace that a server is given: the original, or a stand-in that may be written to and is gone afterwards.
+
+mod copy;
+mod overlay;
+mod scratch;
+mod select;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use select::{Selection, SourceFile, select};
+
+use crate::config::Isolation;
+
+use scratch::Scratch;
+
+/// A workspace ready to be served; what was made for it is removed by [`Workspace::close`] or when it is dropped.
+#[derive(Debug)]
+pub struct Workspace {
+    root: PathBuf,
+    source: PathBuf,
+    isolation: Isolation,
+    scratch: Option<Scratch>,
+}
+
+impl Workspace {
+    /// Prepares `source` under `scratch` (see [`default_scratch`]).
+    ///
+    /// The stand-in always has the same path for the same source, unless another lsp-soak is using it at this moment:
+    /// then one of the same length. What earlier runs left behind because they were killed is removed first.
+    pub fn open(source: &Path, isolation: Isolation, scratch: &Path) -> Result<Workspace, WorkspaceError> {
+        let source = canonical(source)?;
+        if !source.is_dir() {
+            return Err(WorkspaceError::NotADirectory(source));
+        }
+        if isolation == Isolation::InPlace {
+            return Ok(Workspace {
+                root: source.clone(),
+                source,
+                isolation,
+                scratch: None,
+            });
+        }
+        let scratch = Scratch::claim(scratch, &source)?;
+        let root = scratch.root();
+        match isolation {
+            Isolation::Copy => copy::tree(&source, &root, copy::Method::Copy)?,
+            Isolation::Reflink => copy::tree(&source, &root, copy::Method::Reflink)?,
+            Isolation::Overlay => overlay::mount(&source, &scratch.overlay(), &root)?,
+            Isolation::InPlace => {}
+        }
+        Ok(Workspace {
+            root,
+            source,
+            isolation,
+            scratch: Some(scratch),
+        })
+    }
+
+    /// Where the server finds it: an absolute path without symbolic links.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The original.
+    pub fn source(&self) -> &Path {
+        &self.source
+    }
+
+    /// How the original is protected.
+    pub fn isolation(&self) -> Isolation {
+        self.isolation
+    }
+
+    /// Whether writing to it leaves the original alone.
+    pub fn is_writable(&self) -> bool {
+        self.isolation != Isolation::InPlace
+    }
+
+    /// Removes what was made.
+    pub fn close(mut self) -> Result<(), WorkspaceError> {
+        self.scratch.take().map_or(Ok(()), |mut scratch| scratch.clear())
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        if let Some(mut scratch) = self.scratch.take() {
+            // Nobody is left to tell; the next run cleans up what could not be removed.
+            let _ = scratch.clear();
+        }
+    }
+}
+
+/// Where stand-ins live unless the user says otherwise: the system's directory for temporary files.
+pub fn default_scratch() -> PathBuf {
+    std::env::temp_dir()
+}
+
+/// Why a workspace could not be prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// There is nothing at the path.
+    #[error("workspace `{}` does not exist: check `path` in the scenario, or name another with --workspace", .0.display())]
+    Missing(PathBuf),
+    /// The path is a file.
+    #[error("workspace `{}` is not a directory: name the directory that holds the project", .0.display())]
+    NotADirectory(PathBuf),
+    /// The system refused something.
+    #[error("cannot {what} `{}`: {error}; {cure}", path.display())]
+    Io {
+        /// What was tried: `read`, `create`, `copy` …
+        what: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The system's answer.
+        #[source]
+        error: io::Error,
+        /// What to do.
+        cure: &'static str,
+    },
+    /// The scratch directory lies in the workspace, so that a copy would contain itself.
+    #[error("the scratch directory `{}` lies inside the workspace `{}`: set TMPDIR to a directory outside of it", scratch.display(), workspace.display())]
+    Nested {
+        /// Where stand-ins would go.
+        scratch: PathBuf,
+        /// The original.
+        workspace: PathBuf,
+    },
+    /// Every place for a stand-in of this workspace is in use.
+    #[error("{0} runs of lsp-soak are using copies of this workspace under `{dir}`: wait for one to end, or set TMPDIR", dir = .1.display())]
+    Busy(usize, PathBuf),
+    /// Blocks cannot be shared.
+    #[error("cannot share the blocks of `{}` with the scratch directory: {reason}; use isolation = \"copy\"", path.display())]
+    Reflink {
+        /// The file that was tried.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// No overlay can be mounted.
+    #[error("cannot mount an overlay over `{}`: {reason}; use isolation = \"copy\"", path.display())]
+    Overlay {
+        /// The original.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// Nothing to open.
+    #[error("no file of `{}` matches `{pattern}` ({seen}): set `files` to a pattern such as \"**/*.py\"", path.display())]
+    NoMatch {
+        /// The workspace.
+        path: PathBuf,
+        /// The pattern, as written.
+        pattern: String,
+        /// What is there instead.
+        seen: String,
+    },
+}
+
+impl WorkspaceError {
+    /// A refusal by the system, with a cure that fits its kind.
+    fn io(what: &'static str, path: &Path, error: io::Error) -> WorkspaceError {
+        let cure = match error.kind() {
+            io::ErrorKind::PermissionDenied => "give this user the right to, or set TMPDIR to a directory of its own",
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                "make room, set TMPDIR to a larger file system, or use isolation = \"reflink\" or \"in-place\""
+            }
+            io::ErrorKind::NotFound => "something is changing the directory: leave it alone while lsp-soak runs",
+            _ => "check the disk and the path, or set TMPDIR to another file system",
+        };
+        WorkspaceError::Io {
+            what,
+            path: path.to_owned(),
+            error,
+            cure,
+        }
+    }
+}
+
+fn canonical(path: &Path) -> Result<PathBuf, WorkspaceError> {
+    let found = path.canonicalize().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => WorkspaceError::Missing(path.to_owned()),
+        _ => WorkspaceError::io("read", path, error),
+    })?;
+    Ok(plain(found))
+}
+
+/// Windows canonicalises to `\\?\C:\…`, which servers do not recognise as the `C:\…` that a URI names.
+fn plain(path: PathBuf) -> PathBuf {
+    match path.to_str().and_then(|text| text.strip_prefix(r"\\?\")) {
+        Some(rest) if !rest.starts_with("UNC") => PathBuf::from(rest),
+        Some(_) | None => path,
+    }
+}

@@ -1,0 +1,126 @@
+//! A place for a stand-in under the scratch directory: claimed by a lock, cleaned of leftovers, removed at the end.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::{WorkspaceError, canonical, overlay};
+
+/// How many runs may use stand-ins of one workspace at the same time.
+const SLOTS: usize = 16;
+
+/// A claimed place; the lock is held until this is dropped, and the system lets go of it when we are killed.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    dir: PathBuf,
+    _lock: File,
+}
+
+impl Scratch {
+    /// Claims the first free place for stand-ins of `source`, and removes what killed runs left in any place.
+    pub(super) fn claim(base: &Path, source: &Path) -> Result<Scratch, WorkspaceError> {
+        let home = base.join("lsp-soak");
+        create_private(&home)?;
+        let home = canonical(&home)?;
+        if home.starts_with(source) {
+            return Err(WorkspaceError::Nested {
+                scratch: home,
+                workspace: source.to_owned(),
+            });
+        }
+        sweep(&home);
+        let digest = Sha256::digest(source.as_os_str().as_encoded_bytes());
+        let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        for slot in 0..SLOTS {
+            let dir = home.join(format!("{name}-{slot:x}"));
+            let Some(lock) = lock(&dir)? else { continue };
+            let mut scratch = Scratch { dir, _lock: lock };
+            scratch.clear()?;
+            create_private(&scratch.dir)?;
+            return Ok(scratch);
+        }
+        Err(WorkspaceError::Busy(SLOTS, home))
+    }
+
+    /// Where the stand-in goes. The name is the same for all, because servers print and store it.
+    pub(super) fn root(&self) -> PathBuf {
+        self.dir.join("workspace")
+    }
+
+    /// Where an overlay keeps what is written.
+    pub(super) fn overlay(&self) -> PathBuf {
+        self.dir.join("overlay")
+    }
+
+    /// Removes everything in the place.
+    pub(super) fn clear(&mut self) -> Result<(), WorkspaceError> {
+        remove(&self.dir)
+    }
+}
+
+/// Opens and locks the place's lock file; `None` while another run holds it.
+fn lock(dir: &Path) -> Result<Option<File>, WorkspaceError> {
+    let path = dir.with_extension("lock");
+    let file = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = file.map_err(|error| WorkspaceError::io("create", &path, error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(WorkspaceError::io("lock", &path, error)),
+    }
+}
+
+/// Removes the places of killed runs. What cannot be removed is left: it is in nobody's way but the disk's.
+fn sweep(home: &Path) {
+    let Ok(entries) = fs::read_dir(home) else { return };
+    for entry in entries.flatten() {
+        let dir = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) && matches!(lock(&dir), Ok(Some(_))) {
+            let _ = remove(&dir);
+        }
+    }
+}
+
+fn create_private(dir: &Path) -> Result<(), WorkspaceError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+        .create(dir)
+        .map_err(|error| WorkspaceError::io("create", dir, error))
+}
+
+/// Removes a place with all it holds. An overlay is unmounted first, so that nothing is deleted through it.
+fn remove(dir: &Path) -> Result<(), WorkspaceError> {
+    overlay::unmount(&dir.join("workspace"))?;
+    let removed = match fs::remove_dir_all(dir) {
+        // Directories that a server or the overlay made unreadable: open them up and try again.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_up(dir);
+            fs::remove_dir_all(dir)
+        }
+        other => other,
+    };
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(WorkspaceError::io("remove", dir, error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Gives the owner all rights to every directory, as far as possible.
+fn open_up(dir: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let _ = fs::set_permissions(dir, fs::Permissions::from_mode(0o700));
+    }
+    let Ok(entries) = fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open_up(&entry.path());
+        }
+    }
+}
