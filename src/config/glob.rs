@@ -76,83 +76,48 @@ impl TryFrom<String> for Glob {
     }
 }
 
+/// Language ids whose files are known without a pattern.
+const LANGUAGES: [(&str, &str); 33] = [
+    ("python", "**/*.py"),
+    ("rust", "**/*.rs"),
+    ("go", "**/*.go"),
+    ("c", "**/*.{c,h}"),
+    ("cpp", "**/*.{cpp,cc,cxx,hpp,hh,h}"),
+    ("typescript", "**/*.ts"),
+    ("typescriptreact", "**/*.tsx"),
+    ("javascript", "**/*.{js,mjs,cjs}"),
+    ("javascriptreact", "**/*.jsx"),
+    ("lua", "**/*.lua"),
+    ("zig", "**/*.zig"),
+    ("java", "**/*.java"),
+    ("csharp", "**/*.cs"),
+    ("ruby", "**/*.rb"),
+    ("php", "**/*.php"),
+    ("haskell", "**/*.hs"),
+    ("ocaml", "**/*.ml"),
+    ("kotlin", "**/*.kt"),
+    ("swift", "**/*.swift"),
+    ("scala", "**/*.scala"),
+    ("elixir", "**/*.{ex,exs}"),
+    ("erlang", "**/*.erl"),
+    ("dart", "**/*.dart"),
+    ("r", "**/*.R"),
+    ("julia", "**/*.jl"),
+    ("shellscript", "**/*.{sh,bash}"),
+    ("json", "**/*.json"),
+    ("yaml", "**/*.{yaml,yml}"),
+    ("toml", "**/*.toml"),
+    ("markdown", "**/*.md"),
+    ("html", "**/*.html"),
+    ("css", "**/*.css"),
+    ("latex", "**/*.tex"),
+];
+
 /// The pattern of the files of a language; `None` for a language id that is not known.
 pub fn of_language(language: &str) -> Option<Glob> {
-    let pattern = match language {
-        "python" => "**/*.py",
-        "rust" => "**/*.rs",
-        "go" => "**/*.go",
-        "c" => "**/*.{c,h}",
-        "cpp" => "**/*.{cpp,cc,cxx,hpp,hh,h}",
-        "typescript" => "**/*.ts",
-        "typescriptreact" => "**/*.tsx",
-        "javascript" => "**/*.{js,mjs,cjs}",
-        "javascriptreact" => "**/*.jsx",
-        "lua" => "**/*.lua",
-        "zig" => "**/*.zig",
-        "java" => "**/*.java",
-        "csharp" => "**/*.cs",
-        "ruby" => "**/*.rb",
-        "php" => "**/*.php",
-        "haskell" => "**/*.hs",
-        "ocaml" => "**/*.ml",
-        "kotlin" => "**/*.kt",
-        "swift" => "**/*.swift",
-        "scala" => "**/*.scala",
-        "elixir" => "**/*.{ex,exs}",
-        "erlang" => "**/*.erl",
-        "dart" => "**/*.dart",
-        "r" => "**/*.R",
-        "julia" => "**/*.jl",
-        "shellscript" => "**/*.{sh,bash}",
-        "json" => "**/*.json",
-        "yaml" => "**/*.{yaml,yml}",
-        "toml" => "**/*.toml",
-        "markdown" => "**/*.md",
-        "html" => "**/*.html",
-        "css" => "**/*.css",
-        "latex" => "**/*.tex",
-        _ => return None,
-    };
-    Some(pattern.parse().expect("the patterns above are tested"))
+    let (_, pattern) = LANGUAGES.iter().find(|(known, _)| *known == language)?;
+    Some(pattern.parse().expect("every pattern of the table is parsed in a test"))
 }
-
-/// Language ids whose files are known without a pattern.
-pub const LANGUAGES: [&str; 33] = [
-    "python",
-    "rust",
-    "go",
-    "c",
-    "cpp",
-    "typescript",
-    "typescriptreact",
-    "javascript",
-    "javascriptreact",
-    "lua",
-    "zig",
-    "java",
-    "csharp",
-    "ruby",
-    "php",
-    "haskell",
-    "ocaml",
-    "kotlin",
-    "swift",
-    "scala",
-    "elixir",
-    "erlang",
-    "dart",
-    "r",
-    "julia",
-    "shellscript",
-    "json",
-    "yaml",
-    "toml",
-    "markdown",
-    "html",
-    "css",
-    "latex",
-];
 
 /// Directories that hold what tools made, not what people wrote.
 pub const SKIPPED: [&str; 9] = [
@@ -197,7 +162,7 @@ mod tests {
 
     #[test]
     fn every_known_language_has_a_pattern() {
-        for language in LANGUAGES {
+        for (language, _) in LANGUAGES {
             assert!(of_language(language).is_some(), "{language}");
         }
         assert_eq!(of_language("klingon"), None);

@@ -1,8 +1,16 @@
 //! Reads scenario files and everything they include.
 
-use std::path::PathBuf;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use super::scenario::{Isolation, Scenario};
+use sha2::{Digest, Sha256};
+
+use super::decode::{Document, Segment};
+use super::problem::{Fault, Report};
+use super::project::{self, Project};
+use super::scenario::{Isolation, Scenario, Workspace};
+use super::{check, include};
 
 /// What the command line says instead of the scenario.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,7 +32,7 @@ pub struct Loaded {
     pub scenario: Scenario,
     /// Its file as given.
     pub path: PathBuf,
-    /// Its text, each included file's after it.
+    /// Its text, and each included file's after it.
     pub text: String,
     /// SHA-256 over that text, in hexadecimal.
     pub sha256: String,
@@ -32,17 +40,231 @@ pub struct Loaded {
     pub project: Project,
 }
 
-/// The project to open, resolved.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Project {
-    /// Absolute path of the directory.
-    pub root: PathBuf,
-    /// LSP language id.
-    pub language: String,
-    /// The pattern that selected the files.
-    pub pattern: String,
-    /// Selected files, relative to the directory, sorted.
-    pub files: Vec<PathBuf>,
-    /// How the original is kept safe.
-    pub isolation: Isolation,
+/// Reads the scenario at `path`, or every mistake in it and in what it includes.
+pub fn load_scenario(path: &Path, overrides: &Overrides) -> Result<Loaded, Report> {
+    let mut report = Report::default();
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => {
+            let title = format!("cannot read the scenario `{}`: {}", path.display(), reason(&error));
+            report.add_loose(title, "name a scenario file, such as scenarios/completions.toml");
+            return Err(report);
+        }
+    };
+    let mut loader = Loader {
+        overrides,
+        texts: String::new(),
+        stack: fs::canonicalize(path).into_iter().collect(),
+        project: None,
+    };
+    let isolation = Isolation::of_text(&text);
+    let settled = overrides.workspace.is_some();
+    let (scenario, found) = loader.file(path, &text, isolation, settled);
+    report.merge(found);
+    if let (Some(scenario), true) = (&scenario, loader.project.is_none() && report.is_empty()) {
+        loader.overridden_project(scenario, &mut report);
+    }
+    let project = loader.project;
+    let texts = loader.texts;
+    let loaded = scenario.zip(project).map(|(mut scenario, project)| {
+        scenario.seed = overrides.seed.or(scenario.seed);
+        let digest = Sha256::digest(texts.as_bytes());
+        Loaded {
+            scenario,
+            path: path.to_path_buf(),
+            sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            text: texts,
+            project,
+        }
+    });
+    report.unless_empty(loaded)
+}
+
+struct Loader<'o> {
+    overrides: &'o Overrides,
+    texts: String,
+    /// Files being read, outermost first, to find cycles.
+    stack: Vec<PathBuf>,
+    project: Option<Project>,
+}
+
+impl Loader<'_> {
+    /// Reads one file and what it includes. `settled` says that an outer file or the command line names the workspace.
+    fn file(&mut self, path: &Path, text: &str, isolation: Isolation, settled: bool) -> (Option<Scenario>, Report) {
+        let shown = path.display().to_string();
+        let mut report = Report::default();
+        self.texts.push_str(&format!("# file: {}\n{text}\n", file_name(path)));
+        let document = match Document::parse(text) {
+            Ok(document) => document,
+            Err(faults) => {
+                report.add(&shown, text, faults);
+                return (None, report);
+            }
+        };
+        let newer = document.integer("format").and_then(|version| {
+            let span = document.span(&["format".into()]);
+            check::format(version, span)
+        });
+        if let Some(fault) = newer {
+            report.add(&shown, text, vec![fault]);
+            return (None, report);
+        }
+        let (scenario, mut faults) = document.read::<Scenario>();
+        let Some(mut scenario) = scenario else {
+            report.add(&shown, text, faults);
+            return (None, report);
+        };
+        let mut later = check::scenario(&scenario, &document, isolation);
+        let directory = path.parent().unwrap_or(Path::new(""));
+        let has_workspace = scenario.workspace.is_some();
+        if let Some(workspace) = scenario.workspace.as_mut().filter(|_| !settled) {
+            self.own_project(directory, workspace, &document, &mut later, &mut report);
+        } else if !settled && scenario.include.is_empty() {
+            let cure = "add `[workspace]` with `path` and `language`, or use --workspace";
+            later.push(Fault::new(0..0, "the scenario has no workspace", cure));
+        }
+        let (included, inner) = self.includes(
+            directory,
+            &scenario,
+            &document,
+            &mut later,
+            (isolation, settled || has_workspace),
+        );
+        faults.extend(independent(later, &faults));
+        report.add(&shown, text, faults);
+        report.merge(inner);
+        (Some(include::flatten(scenario, included)), report)
+    }
+
+    fn includes(
+        &mut self,
+        directory: &Path,
+        scenario: &Scenario,
+        document: &Document<'_>,
+        faults: &mut Vec<Fault>,
+        (isolation, settled): (Isolation, bool),
+    ) -> (Vec<Scenario>, Report) {
+        let mut parts = Vec::new();
+        let mut report = Report::default();
+        for (index, name) in scenario.include.iter().enumerate() {
+            let span = document.span(&["include".into(), index.into()]);
+            let path = directory.join(name);
+            let read = fs::canonicalize(&path).and_then(|whole| Ok((whole, fs::read_to_string(&path)?)));
+            let (whole, text) = match read {
+                Ok(read) => read,
+                Err(error) => {
+                    let title = format!("cannot read the included `{name}`: {}", reason(&error));
+                    faults.push(Fault::new(
+                        span,
+                        title,
+                        "included files are looked for beside this file",
+                    ));
+                    continue;
+                }
+            };
+            if let Some(from) = self.stack.iter().position(|outer| *outer == whole) {
+                faults.push(cycle(span, &self.stack[from..], &whole));
+                continue;
+            }
+            self.stack.push(whole);
+            let settled = settled || self.project.is_some();
+            let (part, inner) = self.file(&path, &text, isolation, settled);
+            self.stack.pop();
+            report.merge(inner);
+            if part.as_ref().is_some_and(|part| part.repeat.is_some()) {
+                let title = format!("the included `{name}` repeats as a whole");
+                faults.push(Fault::new(span, title, "give its phases a `repeat`, or this scenario"));
+            }
+            parts.extend(part);
+        }
+        (parts, report)
+    }
+
+    fn own_project(
+        &mut self,
+        directory: &Path,
+        workspace: &mut Workspace,
+        document: &Document<'_>,
+        faults: &mut Vec<Fault>,
+        report: &mut Report,
+    ) {
+        let root = directory.join(&workspace.path);
+        match project::resolve(&root, workspace, self.overrides) {
+            Ok(project) => self.project = Some(project),
+            Err(missing) => {
+                let loose = missing.overridden(self.overrides);
+                let (title, cure) = missing.words();
+                match loose {
+                    true => report.add_loose(title, cure),
+                    false => {
+                        let path: [Segment<'_>; 2] = ["workspace".into(), missing.key().into()];
+                        faults.push(Fault::new(document.span(&path), title, cure));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The project that `--workspace` names.
+    fn overridden_project(&mut self, scenario: &Scenario, report: &mut Report) {
+        let Some(root) = &self.overrides.workspace else {
+            return;
+        };
+        let workspace = scenario.workspace.clone().unwrap_or_default();
+        match project::resolve(root, &workspace, self.overrides) {
+            Ok(project) => self.project = Some(project),
+            Err(missing) => {
+                let (title, cure) = missing.words();
+                report.add_loose(title, cure);
+            }
+        }
+    }
+}
+
+impl Isolation {
+    /// The isolation that a text asks for, before it is known to be right.
+    fn of_text(text: &str) -> Isolation {
+        let Ok(document) = Document::parse(text) else {
+            return Isolation::default();
+        };
+        let (scenario, _) = document.read::<Scenario>();
+        let workspace = scenario.and_then(|scenario| scenario.workspace);
+        workspace.map_or(Isolation::default(), |workspace| workspace.isolation)
+    }
+}
+
+/// Those of `later` that do not stem from a place that could not be read anyway.
+fn independent(later: Vec<Fault>, earlier: &[Fault]) -> Vec<Fault> {
+    let overlaps = |fault: &Fault, other: &Fault| {
+        !fault.span.is_empty() && fault.span.start <= other.span.start && other.span.end <= fault.span.end
+    };
+    later
+        .into_iter()
+        .filter(|fault| !earlier.iter().any(|other| overlaps(fault, other)))
+        .collect()
+}
+
+fn cycle(span: Range<usize>, chain: &[PathBuf], last: &Path) -> Fault {
+    let names: Vec<String> = chain
+        .iter()
+        .map(|path| file_name(path))
+        .chain([file_name(last)])
+        .collect();
+    let title = format!("`{}` includes itself: {}", file_name(last), names.join(" → "));
+    Fault::new(span, title, "leave one of these includes out")
+}
+
+/// The same words for the commonest reason on every system.
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned()
 }

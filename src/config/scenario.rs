@@ -17,6 +17,8 @@ pub const FORMAT: u32 = 1;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Scenario {
     /// Version of the format: 1.
+    #[serde(default)]
+    #[schemars(required)]
     pub format: u32,
     /// Names the output directory and heads the report.
     #[serde(default)]

@@ -1,0 +1,267 @@
+//! Mistakes in a scenario that its types cannot rule out, found in one file at a time.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::decode::{Document, Segment};
+use super::problem::Fault;
+use super::scenario::{FORMAT, Isolation, Phase, Repeat, Scenario};
+use super::step::{Idle, IdleMode, Step, template};
+
+/// The mistakes of one scenario file. `isolation` is that of the workspace it is played on.
+pub fn scenario(scenario: &Scenario, document: &Document<'_>, isolation: Isolation) -> Vec<Fault> {
+    let mut check = Check {
+        document,
+        faults: Vec::new(),
+    };
+    check.head(scenario);
+    check.names(scenario);
+    check.starts(scenario);
+    check.open_documents(scenario);
+    for (index, phase) in scenario.phases.iter().enumerate() {
+        check.phase(index, phase, isolation);
+    }
+    check.faults
+}
+
+/// The format's version, which decides whether the rest can be understood at all.
+pub fn format(version: i64, span: Range<usize>) -> Option<Fault> {
+    (version > i64::from(FORMAT)).then(|| {
+        Fault::new(
+            span,
+            format!("format {version} is newer than this lsp-soak, which reads format {FORMAT}"),
+            "update lsp-soak",
+        )
+    })
+}
+
+struct Check<'d, 't> {
+    document: &'d Document<'t>,
+    faults: Vec<Fault>,
+}
+
+impl Check<'_, '_> {
+    fn add(&mut self, path: &[Segment<'_>], title: impl Into<String>, cure: impl Into<String>) {
+        self.faults.push(Fault::new(self.document.span(path), title, cure));
+    }
+
+    fn head(&mut self, scenario: &Scenario) {
+        if scenario.format != FORMAT {
+            let title = match scenario.format {
+                0 => "the format is not given".to_owned(),
+                other => format!("there is no format {other}"),
+            };
+            self.add(&["format".into()], title, "write `format = 1` in the first line");
+        }
+        if scenario.name.trim().is_empty() {
+            self.add(
+                &["name".into()],
+                "the scenario has no name",
+                "write `name = \"…\"`: it names the report",
+            );
+        }
+        if scenario.phases.is_empty() && scenario.include.is_empty() {
+            let cure = "add `[[phase]]` with a name and steps, or `include` another scenario";
+            self.add(&["phase".into()], "the scenario has no phases", cure);
+        }
+        self.repeat(&["repeat".into()], scenario.repeat);
+    }
+
+    fn repeat(&mut self, path: &[Segment<'_>], repeat: Option<Repeat>) {
+        let nothing = match repeat {
+            Some(Repeat::Times(times)) => times == 0,
+            Some(Repeat::For(time)) => time.0.is_zero(),
+            None => false,
+        };
+        if nothing {
+            self.add(path, "repeated not even once", "write 1 or more, or leave `repeat` out");
+        }
+    }
+
+    fn names(&mut self, scenario: &Scenario) {
+        let mut seen = BTreeMap::new();
+        for (index, phase) in scenario.phases.iter().enumerate() {
+            let path = ["phase".into(), index.into(), "name".into()];
+            if phase.name.trim().is_empty() {
+                self.add(
+                    &path,
+                    "a phase without a name",
+                    "write `name = \"…\"`: it names a row of the report",
+                );
+            } else if let Some(first) = seen.insert(phase.name.as_str(), index) {
+                let title = format!("two phases are called `{}`", phase.name);
+                self.add(
+                    &path,
+                    title,
+                    format!("rename one of them; the other is phase {}", first + 1),
+                );
+            }
+        }
+    }
+
+    fn starts(&mut self, scenario: &Scenario) {
+        // Where a part could not be read, the start may have been there.
+        let mut unsure = self.unread_steps(scenario);
+        let mut started = !scenario.include.is_empty();
+        for (phase_index, phase) in scenario.phases.iter().enumerate() {
+            for (step_index, step) in phase.steps.iter().enumerate() {
+                let path = ["phase".into(), phase_index.into(), "steps".into(), step_index.into()];
+                match (step, started) {
+                    _ if !self.as_written(&path, step) => unsure = true,
+                    (Step::Start(_), false) => started = true,
+                    (Step::Start(_), true) => self.add(
+                        &path,
+                        "the server is already running",
+                        "write `{ restart = {} }` to stop it and start a new one",
+                    ),
+                    (_, true) => {}
+                    (_, false) if unsure => {}
+                    (step, false) => {
+                        let title = format!("`{}` before the server is started", step.name());
+                        self.add(&path, title, "begin the first phase with `{ start = {} }`");
+                        started = true;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether `steps` of some phase could not be read at all.
+    fn unread_steps(&self, scenario: &Scenario) -> bool {
+        scenario.phases.iter().enumerate().any(|(index, phase)| {
+            let path = ["phase".into(), index.into()];
+            phase.steps.is_empty() && self.document.has(&path, "steps") && !self.document.is_empty_array(&path, "steps")
+        })
+    }
+
+    /// Whether the step is what the user wrote, not what stands in for a step that could not be read.
+    fn as_written(&self, path: &[Segment<'_>], step: &Step) -> bool {
+        self.document.has(path, step.name())
+    }
+
+    /// Finds steps that would have nothing to work on. What included phases leave open is not known here.
+    fn open_documents(&mut self, scenario: &Scenario) {
+        let mut open = !scenario.include.is_empty() || self.unread_steps(scenario);
+        for (phase_index, phase) in scenario.phases.iter().enumerate() {
+            for (step_index, step) in phase.steps.iter().enumerate() {
+                let path = ["phase".into(), phase_index.into(), "steps".into(), step_index.into()];
+                match step {
+                    Step::Open(_) => open = true,
+                    step if !self.as_written(&path, step) => open = true,
+                    Step::Restart(options) if !options.reopen => open = false,
+                    step if step.needs_open() && !open => {
+                        let title = format!("`{}` with no document open", step.name());
+                        self.add(&path, title, "put `{ open = { files = 20 } }` before it");
+                        open = true;
+                    }
+                    Step::Close(options) if options.files.is_none() => open = false,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn phase(&mut self, index: usize, phase: &Phase, isolation: Isolation) {
+        if phase.steps.is_empty() {
+            let path = ["phase".into(), index.into(), "steps".into()];
+            let cure = "write `steps = [{ idle = {} }]` or whatever it is to do";
+            self.add(&path, format!("phase {} has no steps", index + 1), cure);
+        }
+        self.repeat(&["phase".into(), index.into(), "repeat".into()], phase.repeat);
+        for (step_index, step) in phase.steps.iter().enumerate() {
+            let path = ["phase".into(), index.into(), "steps".into(), step_index.into()];
+            if isolation == Isolation::InPlace && step.writes() {
+                let title = format!("`{}` writes files, and the workspace is used in place", step.name());
+                self.add(&path, title, "use `isolation = \"copy\"`, or leave the step out");
+            }
+            self.step(&path, step);
+        }
+    }
+
+    fn step(&mut self, path: &[Segment<'_>], step: &Step) {
+        let name = step.name();
+        let at = |member: &'static str| -> Vec<Segment<'_>> {
+            let tail = [name.into(), member.into()];
+            path.iter().copied().chain(tail).collect()
+        };
+        match step {
+            Step::Idle(options) => self.idle(&at, options),
+            Step::WorkspaceSymbol(options) if options.queries.is_empty() => {
+                self.add(
+                    &at("queries"),
+                    "no queries",
+                    "name at least one, such as [\"test\"], or leave `queries` out",
+                );
+            }
+            Step::Request(options) => {
+                self.method(&at("method"), &options.method);
+                self.placeholders(&at("params"), options.params.iter());
+            }
+            Step::Notification(options) => {
+                self.method(&at("method"), &options.method);
+                self.placeholders(&at("params"), options.params.iter());
+            }
+            Step::ExecuteCommand(options) => {
+                if options.command.is_empty() {
+                    self.add(&at("command"), "no command is named", "write `command = \"…\"`");
+                }
+                self.placeholders(&at("arguments"), options.arguments.iter());
+            }
+            Step::Type(options) => self.text(&at("text"), options.text.as_deref()),
+            Step::TypeAndComplete(options) => self.text(&at("text"), options.text.as_deref()),
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, path: &[Segment<'_>], text: Option<&str>) {
+        if text == Some("") {
+            self.add(
+                path,
+                "nothing to type",
+                "write some text, or leave `text` out for a line that fits the language",
+            );
+        }
+    }
+
+    fn idle<'p>(&mut self, at: &impl Fn(&'static str) -> Vec<Segment<'p>>, options: &Idle) {
+        if options.time.is_some() && (options.until.is_some() || options.at_most.is_some()) {
+            let cure = "keep `for` to wait a fixed time, or `until` and `at-most` to wait for memory to settle";
+            self.add(&at("for"), "`for` beside `until` or `at-most`", cure);
+        }
+        if options.mode == IdleMode::Silent && options.every.is_some() {
+            let cure = "write `mode = \"simmer\"`, or leave `every` out";
+            self.add(&at("every"), "`every` in a silent idle, which sends nothing", cure);
+        }
+        if options.every.is_some_and(|every| every.0.is_zero()) {
+            self.add(
+                &at("every"),
+                "simmering without pause",
+                "write how often, such as \"250ms\"",
+            );
+        }
+    }
+
+    fn method(&mut self, path: &[Segment<'_>], method: &str) {
+        let lifecycle = ["initialize", "initialized", "shutdown", "exit"];
+        if method.is_empty() {
+            self.add(path, "no method is named", "write `method = \"textDocument/…\"`");
+        } else if lifecycle.contains(&method) {
+            let title = format!("`{method}` is sent by lsp-soak itself");
+            self.add(path, title, "use the steps `start` and `restart`");
+        } else if method.contains(char::is_whitespace) {
+            let title = format!("`{method}` is not a method name");
+            self.add(path, title, "write it as in the protocol, such as `textDocument/hover`");
+        }
+    }
+
+    fn placeholders<'v>(&mut self, path: &[Segment<'_>], values: impl Iterator<Item = &'v serde_json::Value>) {
+        for name in values.flat_map(template::unknown) {
+            let known = template::PLACEHOLDERS.map(|name| format!("`${{{name}}}`")).join(", ");
+            self.add(
+                path,
+                format!("unknown placeholder `${{{name}}}`"),
+                format!("there are {known}"),
+            );
+        }
+    }
+}

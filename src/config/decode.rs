@@ -1,0 +1,227 @@
+//! TOML text to a value with every mistake of spelling and type at once.
+//!
+//! serde stops at the first mistake. Here the key or value that it stopped at is taken out of the document and the rest
+//! is tried again, so that independent mistakes are all found, each with serde's exact place.
+
+use std::ops::Range;
+
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::problem::Fault;
+use super::wording;
+
+/// A document as parsed, for finding the place of what turned out to be wrong later.
+#[derive(Clone, Debug)]
+pub struct Document<'t> {
+    root: Spanned<DeTable<'t>>,
+}
+
+/// A step on the way to a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Segment<'p> {
+    /// The value of a key.
+    Key(&'p str),
+    /// An element of an array.
+    Index(usize),
+}
+
+impl<'p> From<&'p str> for Segment<'p> {
+    fn from(key: &'p str) -> Self {
+        Segment::Key(key)
+    }
+}
+
+impl From<usize> for Segment<'_> {
+    fn from(index: usize) -> Self {
+        Segment::Index(index)
+    }
+}
+
+impl<'t> Document<'t> {
+    /// Parses the text, or says what is wrong with its syntax.
+    pub fn parse(text: &'t str) -> Result<Document<'t>, Vec<Fault>> {
+        let (root, errors) = DeTable::parse_recoverable(text);
+        if errors.is_empty() {
+            return Ok(Document { root });
+        }
+        Err(errors.iter().map(|error| wording::syntax(text, error)).collect())
+    }
+
+    /// The place of the value at `path`, or of the nearest thing around it that exists.
+    pub fn span(&self, path: &[Segment<'_>]) -> Range<usize> {
+        let longest = (1..=path.len()).rev().find_map(|length| self.get(&path[..length]));
+        longest.map_or(0..0, Spanned::span)
+    }
+
+    /// Whether the table at `path` has this key.
+    pub fn has(&self, path: &[Segment<'_>], key: &str) -> bool {
+        self.member(path, key).is_some()
+    }
+
+    /// Whether the table at `path` has this key with nothing in it.
+    pub fn is_empty_array(&self, path: &[Segment<'_>], key: &str) -> bool {
+        let array = self.member(path, key).and_then(|value| value.get_ref().as_array());
+        array.is_some_and(|array| array.is_empty())
+    }
+
+    fn member(&self, path: &[Segment<'_>], key: &str) -> Option<&Spanned<DeValue<'t>>> {
+        self.get(path)?.get_ref().as_table()?.get(key)
+    }
+
+    fn get(&self, path: &[Segment<'_>]) -> Option<&Spanned<DeValue<'t>>> {
+        let (Segment::Key(first), rest) = path.split_first()? else {
+            return None;
+        };
+        let first = self.root.get_ref().get(*first)?;
+        rest.iter().try_fold(first, |value, segment| match segment {
+            Segment::Key(key) => value.get_ref().as_table()?.get(*key),
+            Segment::Index(index) => value.get_ref().as_array()?.get(*index),
+        })
+    }
+
+    /// The whole number at a key of the document, before anything else is read.
+    pub fn integer(&self, key: &str) -> Option<i64> {
+        self.get(&[Segment::Key(key)])?
+            .get_ref()
+            .as_integer()?
+            .to_string()
+            .parse()
+            .ok()
+    }
+
+    /// Reads a value, with every mistake found on the way; what is wrong is left out of the value.
+    pub fn read<T: DeserializeOwned>(&self) -> (Option<T>, Vec<Fault>) {
+        let mut root = DeValue::Table(self.root.get_ref().clone());
+        let mut faults = Vec::new();
+        loop {
+            let table = match &root {
+                DeValue::Table(table) => Spanned::new(self.root.span(), table.clone()),
+                _ => return (None, faults),
+            };
+            let error = match T::deserialize(toml::de::Deserializer::from(table)) {
+                Ok(value) => return (Some(value), faults),
+                Err(error) => error,
+            };
+            let span = error.span().unwrap_or(0..0);
+            let mut path = Vec::new();
+            let mode = match error.message().starts_with("unknown variant") {
+                true => Mode::Whole,
+                false => Mode::Entry,
+            };
+            let cut = cut(&mut root, &span, mode, &mut path);
+            faults.push(wording::mistake(error.message(), span, &path));
+            if cut != Cut::Done {
+                return (None, faults);
+            }
+        }
+    }
+}
+
+/// What to take out when a key is wrong.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// The key and its value.
+    Entry,
+    /// The table around it: an externally tagged value whose tag is not known.
+    Whole,
+}
+
+/// How far the cutting got.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Cut {
+    /// The place is not in here.
+    NotFound,
+    /// It was taken out.
+    Done,
+    /// The value itself must be taken out by whatever holds it.
+    Me,
+}
+
+/// Takes what is at `span` out of `value`; `path` becomes the keys that led there.
+fn cut(value: &mut DeValue<'_>, span: &Range<usize>, mode: Mode, path: &mut Vec<String>) -> Cut {
+    match value {
+        DeValue::Table(table) => cut_table(table, span, mode, path),
+        DeValue::Array(array) => {
+            let mut found = None;
+            for (index, element) in array.iter_mut().enumerate() {
+                let cut = match element.span() == *span {
+                    true => Cut::Me,
+                    false => cut(element.get_mut(), span, mode, path),
+                };
+                if cut != Cut::NotFound {
+                    found = Some((index, cut));
+                    break;
+                }
+            }
+            match found {
+                None => Cut::NotFound,
+                Some((index, Cut::Me)) => {
+                    replace(array, index, path);
+                    Cut::Done
+                }
+                Some((_, cut)) => cut,
+            }
+        }
+        _ => Cut::NotFound,
+    }
+}
+
+fn cut_table(table: &mut DeTable<'_>, span: &Range<usize>, mode: Mode, path: &mut Vec<String>) -> Cut {
+    let mut doomed = None;
+    for (key, value) in table.iter_mut() {
+        let name = key.get_ref().to_string();
+        if key.span() == *span {
+            if mode == Mode::Whole {
+                return Cut::Me;
+            }
+            doomed = Some((name, false));
+            break;
+        }
+        path.push(name.clone());
+        let cut = match value.span() == *span && !holds_tag(value.get_ref(), span) {
+            true => Cut::Me,
+            false => cut(value.get_mut(), span, mode, path),
+        };
+        match cut {
+            Cut::Done => return Cut::Done,
+            Cut::Me => {
+                doomed = Some((name, true));
+                break;
+            }
+            Cut::NotFound => {
+                path.pop();
+            }
+        }
+    }
+    let Some((name, was_value)) = doomed else {
+        return Cut::NotFound;
+    };
+    table.remove(name.as_str());
+    // A table whose only value is gone may have been a tag with its options: without the tag it would be wrong again.
+    match was_value && table.is_empty() {
+        true => Cut::Me,
+        false => Cut::Done,
+    }
+}
+
+/// Whether the span is that of a key further in: tables that dotted keys made have the place of their key.
+fn holds_tag(value: &DeValue<'_>, span: &Range<usize>) -> bool {
+    match value {
+        DeValue::Table(table) => table.iter().any(|(key, _)| key.span() == *span),
+        _ => false,
+    }
+}
+
+/// Puts something harmless in place of a broken element, so that the others keep their numbers.
+fn replace(array: &mut toml::de::DeArray<'_>, index: usize, path: &[String]) {
+    let harmless = match path.iter().any(|key| key == "steps") {
+        true => "{ pause = {} }",
+        false => "{}",
+    };
+    let stand_in = DeValue::parse(harmless).expect("a constant that parses").into_inner();
+    if let Some(element) = array.iter_mut().nth(index) {
+        *element = Spanned::new(0..0, stand_in);
+    }
+}

@@ -1,0 +1,155 @@
+//! Mistakes in what the user wrote, all of them at once, each with its place and a cure.
+
+use std::error::Error;
+use std::fmt;
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+
+/// A mistake in one text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Where, in bytes.
+    pub span: Range<usize>,
+    /// What is wrong.
+    pub title: String,
+    /// A word at the caret; may be empty.
+    pub label: String,
+    /// What to do about it.
+    pub cure: String,
+}
+
+impl Fault {
+    /// A mistake at `span`.
+    pub fn new(span: Range<usize>, title: impl Into<String>, cure: impl Into<String>) -> Fault {
+        Fault {
+            span,
+            title: title.into(),
+            label: String::new(),
+            cure: cure.into(),
+        }
+    }
+
+    /// The same with a word at the caret.
+    pub fn label(mut self, label: impl Into<String>) -> Fault {
+        self.label = label.into();
+        self
+    }
+}
+
+/// A text with its mistakes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Source {
+    path: String,
+    text: String,
+    faults: Vec<Fault>,
+}
+
+/// Every mistake that was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    sources: Vec<Source>,
+    /// Mistakes that are not in a text: what is wrong, and the cure.
+    loose: Vec<(String, String)>,
+}
+
+impl Report {
+    /// Adds the mistakes of one text, in the order of their places.
+    pub fn add(&mut self, path: &str, text: &str, mut faults: Vec<Fault>) {
+        faults.sort_by_key(|fault| (fault.span.start, fault.span.end));
+        if !faults.is_empty() {
+            self.sources.push(Source {
+                path: path.to_owned(),
+                text: text.to_owned(),
+                faults,
+            });
+        }
+    }
+
+    /// Adds a mistake that is not in a text.
+    pub fn add_loose(&mut self, title: impl Into<String>, cure: impl Into<String>) {
+        self.loose.push((title.into(), cure.into()));
+    }
+
+    /// Takes over the mistakes of another report.
+    pub fn merge(&mut self, other: Report) {
+        self.sources.extend(other.sources);
+        self.loose.extend(other.loose);
+    }
+
+    /// How many mistakes there are.
+    pub fn len(&self) -> usize {
+        self.loose.len() + self.sources.iter().map(|source| source.faults.len()).sum::<usize>()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// `value` when there are no mistakes.
+    pub fn unless_empty<T>(self, value: Option<T>) -> Result<T, Report> {
+        match value {
+            Some(value) if self.is_empty() => Ok(value),
+            Some(_) | None => Err(self),
+        }
+    }
+
+    /// The report for a terminal that shows colours.
+    pub fn styled(&self) -> String {
+        self.render(&Renderer::styled())
+    }
+
+    fn render(&self, renderer: &Renderer) -> String {
+        let loose = self.loose.iter().map(|(title, cure)| {
+            let group = Level::ERROR.primary_title(title).element(Level::HELP.message(cure));
+            renderer.render(&[group])
+        });
+        let placed = self.sources.iter().flat_map(|source| {
+            source.faults.iter().map(|fault| {
+                let mark = AnnotationKind::Primary.span(fault.span.clone());
+                let mark = match fault.label.as_str() {
+                    "" => mark,
+                    label => mark.label(label),
+                };
+                let place = Snippet::source(&source.text).path(&source.path).annotation(mark);
+                let group = Level::ERROR.primary_title(&fault.title).element(place);
+                renderer.render(&[group.element(Level::HELP.message(&fault.cure))])
+            })
+        });
+        loose.chain(placed).collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(&Renderer::plain()))
+    }
+}
+
+impl Error for Report {}
+
+/// The one of `known` that `word` was probably meant to be.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let close = 1 + word.chars().count() / 4;
+    known
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
+        .filter(|(distance, _)| *distance <= close)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_finger_is_recognised_and_another_word_is_not() {
+        let known = ["definition", "hover", "open"];
+        assert_eq!(nearest("defintion", known), Some("definition"));
+        assert_eq!(nearest("hovre", known), Some("hover"));
+        assert_eq!(nearest("opne", known), Some("open"));
+        assert_eq!(nearest("close", known), None);
+    }
+}

@@ -1,0 +1,144 @@
+//! The project that a scenario opens: its directory, language and files.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::files;
+use super::glob::{Glob, GlobError, of_language};
+use super::load::Overrides;
+use super::scenario::{Isolation, Workspace};
+
+/// The project to open, resolved.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Project {
+    /// Absolute path of the directory.
+    pub root: PathBuf,
+    /// LSP language id.
+    pub language: String,
+    /// The pattern that selected the files.
+    pub pattern: String,
+    /// Selected files, relative to the directory, sorted.
+    pub files: Vec<PathBuf>,
+    /// How the original is kept safe.
+    pub isolation: Isolation,
+}
+
+/// Why there is no project to open.
+#[derive(Debug)]
+pub enum Missing {
+    /// No path was given.
+    Path,
+    /// There is no such directory.
+    Directory(PathBuf),
+    /// No language was given.
+    Language,
+    /// The language is not known and there is no pattern.
+    Pattern(String),
+    /// The pattern on the command line is none.
+    BadPattern(GlobError),
+    /// Nothing matches.
+    Files(String, PathBuf),
+    /// The directory could not be read.
+    Unreadable(PathBuf, io::Error),
+}
+
+/// Finds the directory and the files to open.
+pub fn resolve(root: &Path, workspace: &Workspace, overrides: &Overrides) -> Result<Project, Missing> {
+    if workspace.path.is_empty() && overrides.workspace.is_none() {
+        return Err(Missing::Path);
+    }
+    let absolute = dunce(root).filter(|path| path.is_dir());
+    let root = absolute.ok_or_else(|| Missing::Directory(root.to_path_buf()))?;
+    let language = overrides
+        .language
+        .clone()
+        .or_else(|| workspace.language.clone())
+        .ok_or(Missing::Language)?;
+    let pattern = pattern(&language, workspace, overrides)?;
+    let found = files::select(&root, &pattern, &workspace.exclude);
+    let files = found.map_err(|error| Missing::Unreadable(root.clone(), error))?;
+    if files.is_empty() {
+        return Err(Missing::Files(pattern.as_str().to_owned(), root));
+    }
+    Ok(Project {
+        root,
+        language,
+        pattern: pattern.as_str().to_owned(),
+        files,
+        isolation: workspace.isolation,
+    })
+}
+
+/// The pattern of the command line; else, for another language than the scenario's, that language's; else the
+/// scenario's; else its language's.
+fn pattern(language: &str, workspace: &Workspace, overrides: &Overrides) -> Result<Glob, Missing> {
+    if let Some(text) = &overrides.files {
+        return text.parse().map_err(Missing::BadPattern);
+    }
+    let own = workspace.files.clone().filter(|_| overrides.language.is_none());
+    own.or_else(|| of_language(language))
+        .ok_or_else(|| Missing::Pattern(language.to_owned()))
+}
+
+/// The absolute path without the `\\?\` that Windows puts in front, which servers do not understand in URIs.
+fn dunce(path: &Path) -> Option<PathBuf> {
+    let whole = path.canonicalize().ok()?;
+    let plain = whole
+        .to_str()
+        .and_then(|text| text.strip_prefix(r"\\?\"))
+        .map(PathBuf::from);
+    Some(plain.filter(|_| cfg!(windows)).unwrap_or(whole))
+}
+
+impl Missing {
+    /// The key of `[workspace]` that is to blame.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Missing::Path | Missing::Directory(_) | Missing::Unreadable(..) => "path",
+            Missing::Language | Missing::Pattern(_) => "language",
+            Missing::BadPattern(_) | Missing::Files(..) => "files",
+        }
+    }
+
+    /// Whether the command line is to blame.
+    pub fn overridden(&self, overrides: &Overrides) -> bool {
+        match self {
+            Missing::Path | Missing::Directory(_) | Missing::Unreadable(..) => overrides.workspace.is_some(),
+            Missing::Language | Missing::Pattern(_) => overrides.language.is_some(),
+            Missing::BadPattern(_) => true,
+            Missing::Files(..) => overrides.files.is_some() || overrides.language.is_some(),
+        }
+    }
+
+    /// What is wrong, and the cure.
+    pub fn words(&self) -> (String, String) {
+        match self {
+            Missing::Path => (
+                "the workspace has no path".to_owned(),
+                "write `path = \"…\"`, relative to this file".to_owned(),
+            ),
+            Missing::Directory(path) => (
+                format!("there is no directory `{}`", path.display()),
+                "a workspace's `path` is relative to the scenario's file, --workspace to the current directory"
+                    .to_owned(),
+            ),
+            Missing::Language => (
+                "the workspace has no language".to_owned(),
+                "write `language = \"python\"`, or use --language".to_owned(),
+            ),
+            Missing::Pattern(language) => (
+                format!("the files of the language `{language}` are not known"),
+                "write `files = \"**/*.…\"`, or use --files".to_owned(),
+            ),
+            Missing::BadPattern(error) => (error.to_string(), "quote it as --files '**/*.py'".to_owned()),
+            Missing::Files(pattern, root) => (
+                format!("no file in `{}` matches `{pattern}`", root.display()),
+                "`**` crosses directories, `*` does not; --language and --files say what to open instead".to_owned(),
+            ),
+            Missing::Unreadable(path, error) => (
+                format!("cannot read the directory `{}`: {error}", path.display()),
+                "make it readable, or name another one".to_owned(),
+            ),
+        }
+    }
+}
