@@ -221,6 +221,44 @@ pub struct StepEnd {
     /// Skipped, because the server does not offer it and the scenario allows that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skipped: bool,
+    /// How it went, if it was an idle window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleWindow>,
+}
+
+/// A window in which nothing was asked of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IdleWindow {
+    /// Whether anything was sent at all.
+    pub kind: IdleKind,
+    /// Whether memory had become steady; `None` for a window of fixed length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<bool>,
+    /// How long it was.
+    pub took: Nanos,
+}
+
+/// What is sent in an idle window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum IdleKind {
+    /// Nothing.
+    Silent,
+    /// Light, harmless traffic.
+    Simmer,
+}
+
+/// A step whose requests found nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EmptyStep {
+    /// Its phase.
+    pub phase: String,
+    /// Its name.
+    pub step: String,
+    /// How many requests it sent.
+    pub requests: u64,
 }
 
 /// One request, from its first byte sent to its end. The entry's `at` is the end.
@@ -413,14 +451,10 @@ pub enum Ending {
         /// One line for each step and the method it needs.
         steps: Vec<String>,
     },
-    /// A step got nothing but null and empty results.
+    /// Steps got nothing but null and empty results; the scenario was played to its end all the same.
     Empty {
-        /// Which phase.
-        phase: String,
-        /// Which step.
-        step: String,
-        /// How many requests it sent.
-        requests: u64,
+        /// Each step once.
+        steps: Vec<EmptyStep>,
     },
     /// A person pressed ctrl-c.
     Interrupted,

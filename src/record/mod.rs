@@ -20,8 +20,9 @@ mod tests;
 
 pub use clock::{Clock, nanos};
 pub use event::{
-    Checkpoint, Close, Ending, Entry, Event, Initialized, Outcome, PeakMark, PhaseRef, Readiness, ReadyOutcome,
-    ReadyRule, Request, Shutdown, ShutdownStage, StepEnd, StepStart, Survivor, Warning, WarningKind,
+    Checkpoint, Close, EmptyStep, Ending, Entry, Event, IdleKind, IdleWindow, Initialized, Outcome, PeakMark, PhaseRef,
+    Readiness, ReadyOutcome, ReadyRule, Request, Shutdown, ShutdownStage, StepEnd, StepStart, Survivor, Warning,
+    WarningKind,
 };
 pub use header::{Header, Host, Memory, ScenarioFacts, ServerFacts, Settings, Version, WorkspaceFacts};
 pub use memory::{Counters, LateTicks, Process, ProcessEnd, ReadFailure, Rollup, Sample};

@@ -71,6 +71,7 @@ fn event() -> impl Strategy<Value = Event> {
                 hits: 0,
                 notifications: 2,
                 skipped,
+                idle: None,
             })
         }),
         (
