@@ -1,1 +1,23 @@
-//! Placeholder.
+//! Speaks the Language Server Protocol to one server over its pipes; knows nothing of memory.
+
+mod answers;
+pub mod capabilities;
+mod client;
+mod frame;
+mod message;
+pub mod position;
+pub mod process;
+mod progress;
+mod retry;
+mod scan;
+mod shutdown;
+mod support;
+
+pub use answers::{Answers, Watcher};
+pub use client::{Ask, Client, CloseReason, Incoming, Limits, OpenRequest, Reply, Totals, Traffic};
+pub use message::Id;
+pub use progress::{Ended, Progress, Work};
+pub use retry::{CONTENT_MODIFIED, REQUEST_CANCELLED, RETRIED, SERVER_CANCELLED};
+pub use scan::{Scanner, Shape};
+pub use shutdown::{Deadlines, Stopped, kill_now, shut_down};
+pub use support::{DiagnosticModel, Save, ServerCapabilities, Sync, offers};

@@ -1,0 +1,93 @@
+//! What the client says it can do, by the name of a profile: servers use memory for what is announced.
+
+use serde_json::{Value, json};
+
+use super::retry::RETRIED;
+
+/// Names of the profiles, the usual one first.
+pub const PROFILES: &[&str] = &["default", "vscode", "minimal"];
+
+/// The `capabilities` member of `initialize` for a profile; `None` for an unknown name.
+///
+/// - `default`: a full modern editor. It offers all position encodings, UTF-8 first because it spares both
+///   sides the conversion; which one the server takes is recorded.
+/// - `vscode`: the same, but with UTF-16 alone, which is all that Visual Studio Code offers.
+/// - `minimal`: an editor with plain text, no settings, no progress and no dynamic registration.
+pub fn client_capabilities(profile: &str) -> Option<Value> {
+    let text = match profile {
+        "default" | "vscode" => include_str!("capabilities/default.json"),
+        "minimal" => include_str!("capabilities/minimal.json"),
+        _unknown => return None,
+    };
+    let mut capabilities: Value =
+        serde_json::from_str(text).expect("the built-in profiles are JSON, and a test reads each of them");
+    if profile == "vscode" {
+        capabilities["general"]["positionEncodings"] = json!(["utf-16"]);
+    }
+    if profile != "minimal" {
+        capabilities["general"]["staleRequestSupport"] = json!({"cancel": true, "retryOnContentModified": RETRIED});
+    }
+    Some(capabilities)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(name: &str) -> Value {
+        client_capabilities(name).unwrap()
+    }
+
+    #[test]
+    fn every_profile_is_json_of_a_shape_that_others_read_too() {
+        for name in PROFILES {
+            serde_json::from_value::<lsp_types::ClientCapabilities>(profile(name)).unwrap();
+        }
+        assert_eq!(client_capabilities("emacs"), None);
+    }
+
+    #[test]
+    fn the_methods_announced_for_retry_are_those_that_are_retried() {
+        let stale = &profile("default")["general"]["staleRequestSupport"];
+        assert_eq!(stale["cancel"], json!(true));
+        assert_eq!(stale["retryOnContentModified"], json!(RETRIED));
+    }
+
+    #[test]
+    fn the_full_profile_announces_what_servers_wait_for() {
+        let full = profile("default");
+        for pointer in [
+            "/workspace/configuration",
+            "/workspace/workspaceFolders",
+            "/workspace/didChangeWatchedFiles/dynamicRegistration",
+            "/workspace/diagnostics/refreshSupport",
+            "/workspace/semanticTokens/refreshSupport",
+            "/workspace/inlayHint/refreshSupport",
+            "/workspace/codeLens/refreshSupport",
+            "/workspace/foldingRange/refreshSupport",
+            "/workspace/inlineValue/refreshSupport",
+            "/window/workDoneProgress",
+            "/experimental/serverStatusNotification",
+            "/textDocument/documentSymbol/hierarchicalDocumentSymbolSupport",
+            "/textDocument/completion/completionItem/snippetSupport",
+        ] {
+            assert_eq!(full.pointer(pointer), Some(&json!(true)), "{pointer}");
+        }
+        assert_eq!(
+            full["general"]["positionEncodings"],
+            json!(["utf-8", "utf-16", "utf-32"])
+        );
+        assert!(full["textDocument"]["diagnostic"].is_object());
+    }
+
+    #[test]
+    fn the_profile_of_visual_studio_code_offers_utf16_alone() {
+        assert_eq!(profile("vscode")["general"]["positionEncodings"], json!(["utf-16"]));
+    }
+
+    #[test]
+    fn the_minimal_profile_asks_for_nothing_dynamic() {
+        let text = profile("minimal").to_string();
+        assert!(!text.contains("dynamicRegistration") && !text.contains("refreshSupport"));
+    }
+}

@@ -1,0 +1,314 @@
+//! The client's side of a connection: requests with deadlines, notifications, and what the traffic tells.
+
+mod outbox;
+mod reader;
+mod request;
+mod state;
+mod traffic;
+mod writer;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use self::state::Shared;
+pub use self::traffic::{CloseReason, OpenRequest, Totals, Traffic};
+use super::answers::{Answers, Watcher};
+use super::message;
+use super::position::Encoding;
+use super::progress::Progress;
+use super::scan::Shape;
+use super::support::{ServerCapabilities, Sync};
+
+/// Events that may wait for the driver. More are dropped and counted: an unread queue must not eat memory.
+const MOST_WAITING: usize = 4096;
+
+/// The bounds of a connection.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Longest message that is accepted, in bytes.
+    pub max_message: u64,
+    /// Longest message that is read whole, in bytes; longer ones are scanned as they arrive and dropped.
+    pub keep: usize,
+    /// Most bytes that may wait for the server to read them; over it the connection counts as broken.
+    pub queue: usize,
+    /// Longest run of bytes that are not LSP.
+    pub noise: u64,
+    /// How often a stale answer is asked for again.
+    pub retries: u32,
+    /// Wait before the first such retry; it doubles up to sixteen times this.
+    pub backoff: Duration,
+    /// Notifications that do not count as a sign of work.
+    pub chatter: Vec<String>,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            max_message: 1 << 30,
+            keep: 1 << 20,
+            queue: 64 << 20,
+            noise: 16 << 20,
+            retries: 8,
+            backoff: Duration::from_millis(25),
+            chatter: ["window/logMessage", "telemetry/event", "$/logTrace"]
+                .map(str::to_owned)
+                .to_vec(),
+        }
+    }
+}
+
+/// How one request is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// The longest wait for its answer, retries included.
+    pub deadline: Duration,
+    /// Whether the body of the answer is wanted.
+    pub keep: bool,
+    /// Whether the server may leave it open for as long as nothing changes.
+    pub parks: bool,
+}
+
+impl Ask {
+    /// An answer within `deadline`, its body not wanted.
+    pub fn within(deadline: Duration) -> Ask {
+        Ask {
+            deadline,
+            keep: false,
+            parks: false,
+        }
+    }
+
+    /// The same, with the body.
+    pub fn keeping(self) -> Ask {
+        Ask { keep: true, ..self }
+    }
+
+    /// The same, as a long poll.
+    pub fn parking(self) -> Ask {
+        Ask { parks: true, ..self }
+    }
+}
+
+/// How a request ended. Latencies run from handing it to the writer until the last byte of the final answer.
+#[derive(Debug)]
+pub enum Reply {
+    /// A result.
+    Answer {
+        /// Retries included.
+        latency: Duration,
+        /// What the result amounts to.
+        shape: Shape,
+        /// Length of the result in bytes.
+        bytes: u64,
+        /// Elements, when it is a list or has an `items` list.
+        items: Option<u64>,
+        /// The result, when it was wanted and is not longer than [`Limits::keep`].
+        body: Option<Box<RawValue>>,
+        /// Times it was sent again.
+        retries: u32,
+    },
+    /// An error.
+    Error {
+        /// Retries included.
+        latency: Duration,
+        /// JSON-RPC error code.
+        code: i64,
+        /// Its message, cut to a bounded length.
+        message: String,
+        /// Times it was sent again.
+        retries: u32,
+    },
+    /// No answer by the deadline; it was cancelled.
+    TimedOut,
+    /// A long poll that was still open when it was no longer needed; it was cancelled.
+    Parked,
+    /// The connection ended first, or the server was already being shut down.
+    Lost,
+}
+
+/// What the server did without being asked.
+#[derive(Debug)]
+pub enum Incoming {
+    /// It sent a notification.
+    Notification {
+        /// Its method.
+        method: String,
+        /// Its parameters; `None` when absent, or too long to be kept.
+        params: Option<Box<RawValue>>,
+    },
+    /// It asked something, and was answered.
+    Answered {
+        /// The method.
+        method: String,
+        /// Whether the answer was an error.
+        refused: bool,
+    },
+    /// It registered a capability.
+    Registered {
+        /// The method that it now supports.
+        method: String,
+    },
+    /// Nothing more will come.
+    Closed(CloseReason),
+    /// It broke the protocol in a way that can be lived with; a sentence for people.
+    Violation(String),
+}
+
+/// A connection to a server. Clones share it; the last one to go ends its tasks.
+#[derive(Clone, Debug)]
+pub struct Client {
+    shared: Arc<Shared>,
+    _tasks: Arc<Tasks>,
+}
+
+#[derive(Debug)]
+struct Tasks([AbortHandle; 2]);
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        for task in &self.0 {
+            task.abort();
+        }
+    }
+}
+
+impl Client {
+    /// Starts to read and to write, each in its own task, so that a server that does not read cannot keep
+    /// its answers from being read. Must be called on a tokio runtime.
+    pub fn connect<R, W>(stdout: R, stdin: W, answers: Answers, limits: Limits) -> (Client, mpsc::Receiver<Incoming>)
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let (events, incoming) = mpsc::channel(MOST_WAITING);
+        let shared = Arc::new(Shared::new(answers, limits));
+        let writer = tokio::spawn(writer::run(stdin, Arc::clone(&shared)));
+        let reader = tokio::spawn(reader::run(stdout, Arc::clone(&shared), events));
+        let tasks = Tasks([reader.abort_handle(), writer.abort_handle()]);
+        (
+            Client {
+                shared,
+                _tasks: Arc::new(tasks),
+            },
+            incoming,
+        )
+    }
+
+    /// Sends a request and waits for its end. Stale answers to read-only methods are asked for again; on the
+    /// deadline, or when the returned future is dropped, the request is cancelled.
+    pub async fn request(&self, method: &str, params: impl Serialize, ask: Ask) -> Reply {
+        let params = message::params(&params);
+        request::run(&self.shared, method, params.as_deref(), ask).await
+    }
+
+    /// Queues a notification behind everything queued before; never blocks.
+    pub fn notify(&self, method: &str, params: impl Serialize) {
+        let params = message::params(&params);
+        self.shared.send(None, method, params.as_deref());
+    }
+
+    /// Waits until everything queued so far has been written. The caller bounds the wait: a server that does
+    /// not read makes it endless. Returns at once when writing is over.
+    pub async fn flushed(&self) {
+        self.shared.flushed().await;
+    }
+
+    /// The state of the connection now, cheap enough to be read twenty times a second.
+    pub fn traffic(&self) -> Traffic {
+        self.shared.state().traffic()
+    }
+
+    /// Counts since the connection was opened.
+    pub fn totals(&self) -> Totals {
+        self.shared.state().totals()
+    }
+
+    /// The server's own work in progress.
+    pub fn progress(&self) -> Progress {
+        self.shared.state().responder.progress.clone()
+    }
+
+    /// Looks at the server's own work in progress without a copy.
+    pub fn with_progress<T>(&self, look: impl FnOnce(&Progress) -> T) -> T {
+        look(&self.shared.state().responder.progress)
+    }
+
+    /// The methods that are dynamically registered now.
+    pub fn registrations(&self) -> Vec<String> {
+        self.shared.state().responder.registered()
+    }
+
+    /// The options of every dynamic registration of `method`.
+    pub fn registration_options(&self, method: &str) -> Vec<Value> {
+        self.shared.state().responder.options(method)
+    }
+
+    /// The file patterns whose changes the server wants to hear of.
+    pub fn watchers(&self) -> Vec<Watcher> {
+        self.shared.state().responder.watchers()
+    }
+
+    /// Replaces the settings that later `workspace/configuration` requests are answered from.
+    pub fn set_settings(&self, settings: Value) {
+        self.shared.state().responder.answers.settings = settings;
+    }
+
+    /// Notes what the server said in its answer to `initialize`.
+    pub fn agree(&self, capabilities: ServerCapabilities) {
+        self.shared.state().agreed = Some(Arc::new(capabilities));
+    }
+
+    /// What was agreed on; `None` before [`Client::agree`].
+    pub fn agreed(&self) -> Option<Arc<ServerCapabilities>> {
+        self.shared.state().agreed.clone()
+    }
+
+    /// The position encoding agreed on; UTF-16 until then.
+    pub fn encoding(&self) -> Encoding {
+        self.agreed().map_or(Encoding::Utf16, |agreed| agreed.encoding())
+    }
+
+    /// How documents are kept in step; not at all until that is agreed.
+    pub fn sync(&self) -> Sync {
+        self.agreed().map_or(Sync::None, |agreed| agreed.sync())
+    }
+
+    /// Whether the server supports `method`, now that its dynamic registrations are known.
+    pub fn offers(&self, method: &str) -> bool {
+        self.agreed()
+            .is_some_and(|agreed| super::support::offers(&agreed, &self.registrations(), method))
+    }
+
+    /// Cancels every long poll; each ends as [`Reply::Parked`].
+    pub fn cancel_parked(&self) {
+        self.shared.cancel_parked();
+    }
+
+    /// From now on nothing is sent but `shutdown`, `exit` and answers; servers treat more as an error.
+    pub(super) fn begin_shutdown(&self) {
+        self.shared.cancel_parked();
+        self.shared.state().shutting_down = true;
+    }
+
+    /// Closes the server's stdin at once; what it did not read is dropped.
+    pub fn close_stdin(&self) {
+        self.shared.stop_writing();
+    }
+
+    /// Why nothing more can come, once that is so.
+    pub fn closed(&self) -> Option<CloseReason> {
+        self.shared.state().closed.clone()
+    }
+
+    /// When a message that is no idle chatter last came from the server on its own account.
+    pub fn last_unprompted(&self) -> Option<Instant> {
+        self.shared.state().last_unprompted
+    }
+}

@@ -1,0 +1,291 @@
+//! The task that reads the server's stdout: nothing that it does can wait for anything but the pipe.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::sync::mpsc;
+
+use super::state::{Settled, Shared, count};
+use super::{CloseReason, Incoming};
+use crate::lsp::frame::{Framer, Head};
+use crate::lsp::scan::{Facts, Scanner};
+
+/// The first size of the read buffer; it grows to the longest message that is read whole.
+const BUFFER: usize = 64 * 1024;
+/// The buffer for messages that are scanned as they arrive.
+const STREAM: usize = 256 * 1024;
+/// Longest parameters of a notification that are passed on.
+const LONGEST_PARAMS: u64 = 64 * 1024;
+
+/// Reads until the stream ends, and says why.
+pub(super) async fn run<R: AsyncRead + Unpin>(stdout: R, shared: Arc<Shared>, events: mpsc::Sender<Incoming>) {
+    let framer = Framer::new(shared.limits.max_message);
+    let mut reader = Reader {
+        stdout,
+        buffer: vec![0; BUFFER],
+        start: 0,
+        end: 0,
+        stamp: Instant::now(),
+        framer,
+        scanner: Scanner::default(),
+        shared,
+        events,
+    };
+    let shared = Arc::clone(&reader.shared);
+    let reason = tokio::select! {
+        end = reader.run() => end.unwrap_or_else(|error| CloseReason::Io(error.to_string())),
+        reason = shared.overflowed() => reason,
+    };
+    reader.note_noise();
+    shared.state().close(reason.clone());
+    // Waits for room if it must: this event is the last. Without a receiver nobody needs it.
+    let _ = reader.events.send(Incoming::Closed(reason)).await;
+}
+
+struct Reader<R> {
+    stdout: R,
+    buffer: Vec<u8>,
+    /// The bytes between `start` and `end` were read and not used.
+    start: usize,
+    end: usize,
+    /// When the last bytes came.
+    stamp: Instant,
+    framer: Framer,
+    scanner: Scanner,
+    shared: Arc<Shared>,
+    events: mpsc::Sender<Incoming>,
+}
+
+impl<R: AsyncRead + Unpin> Reader<R> {
+    async fn run(&mut self) -> io::Result<CloseReason> {
+        loop {
+            let (used, head) = self.framer.head(&self.buffer[self.start..self.end]);
+            self.start += used;
+            self.note_noise();
+            let reason = match head {
+                Head::More => self.more().await?,
+                Head::Body(length) => self.body(length).await?,
+                Head::TooLarge(length) => Some(CloseReason::TooLarge {
+                    length,
+                    limit: self.shared.limits.max_message,
+                }),
+            };
+            if let Some(reason) = reason {
+                return Ok(reason);
+            }
+        }
+    }
+
+    /// Reads on in the middle of a header.
+    async fn more(&mut self) -> io::Result<Option<CloseReason>> {
+        let bytes = self.framer.noise.unbroken;
+        if bytes > self.shared.limits.noise {
+            return Ok(Some(CloseReason::Garbage { bytes }));
+        }
+        self.make_room(BUFFER / 2);
+        Ok((self.fill().await? == 0).then_some(CloseReason::Eof))
+    }
+
+    async fn body(&mut self, length: u64) -> io::Result<Option<CloseReason>> {
+        self.scanner.reset();
+        match usize::try_from(length) {
+            Ok(length) if length <= self.shared.limits.keep => self.whole_body(length).await,
+            _too_long => self.streamed_body(length).await,
+        }
+    }
+
+    async fn whole_body(&mut self, length: usize) -> io::Result<Option<CloseReason>> {
+        while self.end - self.start < length {
+            self.make_room(length - (self.end - self.start));
+            if self.fill().await? == 0 {
+                let got = (self.end - self.start) as u64;
+                return Ok(Some(CloseReason::Truncated {
+                    length: length as u64,
+                    got,
+                }));
+            }
+        }
+        let body = &self.buffer[self.start..self.start + length];
+        self.scanner.feed(body);
+        handle(&self.shared, &self.events, self.stamp, self.scanner.facts(), body);
+        self.start += length;
+        Ok(None)
+    }
+
+    /// Scans a body that is too long to be kept, one buffer after the other.
+    async fn streamed_body(&mut self, length: u64) -> io::Result<Option<CloseReason>> {
+        self.make_room(STREAM);
+        let mut left = length;
+        loop {
+            let have = self.end - self.start;
+            let take = usize::try_from(left).map_or(have, |left| left.min(have));
+            self.scanner.feed(&self.buffer[self.start..self.start + take]);
+            self.start += take;
+            left -= take as u64;
+            if left == 0 {
+                break;
+            }
+            (self.start, self.end) = (0, 0);
+            if self.fill().await? == 0 {
+                return Ok(Some(CloseReason::Truncated {
+                    length,
+                    got: length - left,
+                }));
+            }
+        }
+        self.shared.state().totals.scanned += 1;
+        handle(&self.shared, &self.events, self.stamp, self.scanner.facts(), &[]);
+        Ok(None)
+    }
+
+    /// Makes space for `more` bytes behind those that are not used yet.
+    fn make_room(&mut self, more: usize) {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+        if self.buffer.len() - self.end >= more {
+            return;
+        }
+        self.buffer.copy_within(self.start..self.end, 0);
+        (self.start, self.end) = (0, self.end - self.start);
+        if self.buffer.len() - self.end < more {
+            self.buffer.resize(self.end + more, 0);
+        }
+    }
+
+    /// Reads once. The stamp is taken before anything is done with the bytes.
+    async fn fill(&mut self) -> io::Result<usize> {
+        let read = self.stdout.read(&mut self.buffer[self.end..]).await?;
+        self.stamp = Instant::now();
+        self.end += read;
+        let mut state = self.shared.state();
+        state.totals.received += read as u64;
+        if read > 0 {
+            state.last_received = Some(self.stamp);
+        }
+        Ok(read)
+    }
+
+    fn note_noise(&self) {
+        let noise = &self.framer.noise;
+        let mut state = self.shared.state();
+        if state.totals.noise != noise.total {
+            state.totals.noise = noise.total;
+            state.totals.noise_sample = String::from_utf8_lossy(&noise.sample).into_owned();
+        }
+    }
+}
+
+/// Acts on one message. `body` is empty when the message was too long to be kept.
+fn handle(shared: &Shared, events: &mpsc::Sender<Incoming>, stamp: Instant, facts: Option<&Facts>, body: &[u8]) {
+    let sink = Sink { shared, events };
+    let Some(facts) = facts else {
+        let start = String::from_utf8_lossy(&body[..body.len().min(80)]);
+        return sink.violation(format!("a message is no JSON object: `{start}`"));
+    };
+    match (&facts.id, facts.method.is_empty()) {
+        (Some(id), false) => {
+            let refused = answer(&sink, id, facts, body);
+            sink.put(Incoming::Answered {
+                method: facts.method.clone(),
+                refused,
+            });
+        }
+        (None, false) => notified(&sink, stamp, facts, body),
+        (Some(id), true) => {
+            let settled = shared
+                .state()
+                .settle(id, stamp, facts, || raw(facts.result.as_ref(), body));
+            match settled {
+                Settled::Delivered | Settled::Late => {}
+                Settled::Twice => sink.violation(format!("request {id} was answered twice")),
+                Settled::Unknown => sink.violation(format!("an answer came to request `{id}`, which was never sent")),
+            }
+            if facts.result.is_none() && facts.error.is_none() {
+                sink.violation(format!("the answer to request {id} has neither a result nor an error"));
+            }
+        }
+        (None, true) => match &facts.error {
+            Some(fault) => sink.violation(format!("the server could not read a message: {}", fault.message)),
+            None => sink.violation("a message has neither a method nor an id".to_owned()),
+        },
+    }
+}
+
+/// Answers a request of the server; returns whether the answer was an error.
+fn answer(sink: &Sink<'_>, id: &crate::lsp::message::Id, facts: &Facts, body: &[u8]) -> bool {
+    let params = raw(facts.params.as_ref(), body);
+    let params: Value = params
+        .and_then(|text| serde_json::from_str(text.get()).ok())
+        .unwrap_or_default();
+    let mut registered = Vec::new();
+    let refused = {
+        let mut state = sink.shared.state();
+        let answer = state.responder.answer(&facts.method, &params, &mut registered);
+        sink.shared.answer(&mut state, id, &answer);
+        state.last_unprompted = Some(Instant::now());
+        count(&mut state.totals.asked, &facts.method);
+        answer.is_err()
+    };
+    for method in registered {
+        sink.put(Incoming::Registered { method });
+    }
+    refused
+}
+
+fn notified(sink: &Sink<'_>, stamp: Instant, facts: &Facts, body: &[u8]) {
+    let length = facts.params.as_ref().map_or(0, |range| range.end - range.start);
+    // A driver that lags behind gets the events that matter most, the short ones, for longest.
+    let crowded = sink.events.capacity() < sink.events.max_capacity() * 3 / 4;
+    let longest = if crowded { 1024 } else { LONGEST_PARAMS };
+    let is_progress = facts.method == "$/progress";
+    let params = if length <= longest || is_progress {
+        raw(facts.params.as_ref(), body)
+    } else {
+        None
+    };
+    {
+        let mut state = sink.shared.state();
+        count(&mut state.totals.notifications, &facts.method);
+        state.totals.dropped_params += u64::from(length > 0 && params.is_none());
+        if !sink.shared.limits.chatter.contains(&facts.method) {
+            state.last_unprompted = Some(stamp);
+        }
+        if is_progress {
+            let value = params.as_ref().and_then(|text| serde_json::from_str(text.get()).ok());
+            state.responder.progress.report(&value.unwrap_or(Value::Null), stamp);
+        }
+    }
+    sink.put(Incoming::Notification {
+        method: facts.method.clone(),
+        params,
+    });
+}
+
+/// A part of the body as JSON text; `None` when it was not kept or is not JSON.
+fn raw(range: Option<&std::ops::Range<u64>>, body: &[u8]) -> Option<Box<RawValue>> {
+    let range = range?;
+    let part = body.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)?;
+    serde_json::from_slice(part).ok()
+}
+
+struct Sink<'a> {
+    shared: &'a Shared,
+    events: &'a mpsc::Sender<Incoming>,
+}
+
+impl Sink<'_> {
+    fn put(&self, event: Incoming) {
+        if let Err(mpsc::error::TrySendError::Full(_)) = self.events.try_send(event) {
+            self.shared.state().totals.dropped_events += 1;
+        }
+    }
+
+    fn violation(&self, text: String) {
+        self.put(Incoming::Violation(text));
+    }
+}

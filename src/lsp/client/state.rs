@@ -1,0 +1,391 @@
+//! What reader, writer and callers share: open requests, the outbox, and the counts.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::sync::{Notify, oneshot};
+
+use super::outbox::Outbox;
+use super::{CloseReason, Limits, OpenRequest, Totals, Traffic};
+use crate::lsp::answers::{Answers, Responder};
+use crate::lsp::message::{self, Id, Refusal};
+use crate::lsp::scan::{Facts, Fault, Shape};
+use crate::lsp::support::ServerCapabilities;
+
+/// Cancelled requests whose answer may still come and is then no surprise.
+const MOST_CANCELLED: usize = 4096;
+
+/// The shared half of a connection.
+#[derive(Debug)]
+pub(super) struct Shared {
+    state: Mutex<State>,
+    pub(super) limits: Limits,
+    /// Something was queued.
+    queued: Notify,
+    /// Something was written, or nothing ever will be.
+    moved: Notify,
+    /// Writing is over.
+    stopped: Notify,
+    /// The queue overflowed.
+    overflowed: Notify,
+}
+
+/// Everything that changes. The lock is held for moments only and never across an await.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) outbox: Outbox,
+    pub(super) responder: Responder,
+    pub(super) agreed: Option<Arc<ServerCapabilities>>,
+    pub(super) closed: Option<CloseReason>,
+    pub(super) shutting_down: bool,
+    pub(super) last_unprompted: Option<Instant>,
+    pub(super) last_received: Option<Instant>,
+    pub(super) totals: Totals,
+    open: HashMap<i64, Open>,
+    next_id: i64,
+    cancelled: Cancelled,
+}
+
+#[derive(Debug)]
+struct Open {
+    method: String,
+    since: Instant,
+    parks: bool,
+    keep: bool,
+    done: oneshot::Sender<Outcome>,
+}
+
+/// The end of one attempt.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Result {
+        at: Instant,
+        shape: Shape,
+        bytes: u64,
+        items: Option<u64>,
+        body: Option<Box<RawValue>>,
+    },
+    Error {
+        at: Instant,
+        fault: Fault,
+    },
+    Parked,
+}
+
+/// What became of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Settled {
+    Delivered,
+    /// The request had been cancelled.
+    Late,
+    /// It was answered before.
+    Twice,
+    /// There never was such a request.
+    Unknown,
+}
+
+/// The ids of cancelled requests, the last few of them.
+#[derive(Debug, Default)]
+struct Cancelled {
+    ids: HashSet<i64>,
+    order: VecDeque<i64>,
+    /// Ids up to here may have been forgotten.
+    forgotten: i64,
+}
+
+impl Shared {
+    pub(super) fn new(answers: Answers, limits: Limits) -> Shared {
+        let state = State {
+            outbox: Outbox::default(),
+            responder: Responder::new(answers),
+            agreed: None,
+            closed: None,
+            shutting_down: false,
+            last_unprompted: None,
+            last_received: None,
+            totals: Totals::default(),
+            open: HashMap::new(),
+            next_id: 1,
+            cancelled: Cancelled::default(),
+        };
+        Shared {
+            state: Mutex::new(state),
+            limits,
+            queued: Notify::new(),
+            moved: Notify::new(),
+            stopped: Notify::new(),
+            overflowed: Notify::new(),
+        }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queues a call. Once the shutdown has begun only its own two are let through.
+    pub(super) fn send(&self, id: Option<i64>, method: &str, params: Option<&RawValue>) {
+        let mut state = self.state();
+        if !state.shutting_down || matches!(method, "shutdown" | "exit") {
+            self.put(&mut state, |out| message::put_call(out, id, method, params));
+        }
+    }
+
+    /// Queues the answer to a request of the server.
+    pub(super) fn answer(&self, state: &mut State, id: &Id, answer: &Result<serde_json::Value, Refusal>) {
+        self.put(state, |out| message::put_answer(out, id, answer));
+    }
+
+    /// A server that lets the queue overflow is not going to read it: the connection is over.
+    fn put(&self, state: &mut State, write: impl FnOnce(&mut Vec<u8>)) {
+        state.outbox.put(write);
+        let (unsent, limit) = (state.outbox.unsent(), self.limits.queue as u64);
+        if unsent > limit {
+            state.outbox.stop();
+            state.close(CloseReason::Overflow { unsent, limit });
+            self.moved.notify_waiters();
+            self.stopped.notify_one();
+            self.overflowed.notify_one();
+        }
+        self.queued.notify_one();
+    }
+
+    /// Opens a request and queues it; `None` when the connection does not take it any more.
+    pub(super) fn open(
+        &self,
+        method: &str,
+        params: Option<&RawValue>,
+        keep: bool,
+        parks: bool,
+    ) -> Option<(i64, Instant, oneshot::Receiver<Outcome>)> {
+        let (done, outcome) = oneshot::channel();
+        let mut state = self.state();
+        if state.closed.is_some() || (state.shutting_down && method != "shutdown") {
+            return None;
+        }
+        let id = state.next_id;
+        let since = Instant::now();
+        state.next_id += 1;
+        state.totals.requests += 1;
+        state.open.insert(
+            id,
+            Open {
+                method: method.to_owned(),
+                since,
+                parks,
+                keep,
+                done,
+            },
+        );
+        self.put(&mut state, |out| message::put_call(out, Some(id), method, params));
+        Some((id, since, outcome))
+    }
+
+    /// Gives up on a request, if it is still open, and tells the server.
+    pub(super) fn cancel(&self, id: i64) {
+        let mut state = self.state();
+        if state.open.remove(&id).is_some() {
+            self.tell_cancelled(&mut state, id);
+        }
+    }
+
+    /// Gives up on every long poll.
+    pub(super) fn cancel_parked(&self) {
+        let mut state = self.state();
+        let parked: Vec<i64> = state
+            .open
+            .iter()
+            .filter(|(_, open)| open.parks)
+            .map(|(id, _)| *id)
+            .collect();
+        for id in parked {
+            if let Some(open) = state.open.remove(&id) {
+                self.tell_cancelled(&mut state, id);
+                // The caller may be gone; then nobody needs to know.
+                let _ = open.done.send(Outcome::Parked);
+            }
+        }
+    }
+
+    fn tell_cancelled(&self, state: &mut State, id: i64) {
+        state.cancelled.add(id);
+        if state.closed.is_none() && !state.shutting_down {
+            let params = message::params(&json!({ "id": id }));
+            self.put(state, |out| {
+                message::put_call(out, None, "$/cancelRequest", params.as_deref())
+            });
+        }
+    }
+
+    /// Waits for something to write, and takes it.
+    pub(super) async fn next_batch(&self, buffer: &mut Vec<u8>) {
+        loop {
+            self.state().outbox.take(buffer);
+            if !buffer.is_empty() {
+                return;
+            }
+            self.queued.notified().await;
+        }
+    }
+
+    pub(super) fn took(&self, bytes: usize) {
+        self.state().outbox.took(bytes);
+        self.moved.notify_waiters();
+    }
+
+    /// Ends writing; what waits is dropped, and stdin is closed.
+    pub(super) fn stop_writing(&self) {
+        self.state().outbox.stop();
+        self.moved.notify_waiters();
+        self.stopped.notify_one();
+    }
+
+    pub(super) async fn writing_stopped(&self) {
+        while !self.state().outbox.over {
+            self.stopped.notified().await;
+        }
+    }
+
+    /// Waits for the queue to overflow, which most never do.
+    pub(super) async fn overflowed(&self) -> CloseReason {
+        loop {
+            self.overflowed.notified().await;
+            if let Some(reason) = self.state().closed.clone() {
+                return reason;
+            }
+        }
+    }
+
+    pub(super) async fn flushed(&self) {
+        let goal = self.state().outbox.queued;
+        self.moved_until(|outbox| outbox.sent >= goal).await;
+    }
+
+    /// Waits until the queue is at most half full, so that a slow server slows its driver.
+    pub(super) async fn room(&self) {
+        let limit = self.limits.queue as u64 / 2;
+        self.moved_until(|outbox| outbox.unsent() <= limit).await;
+    }
+
+    async fn moved_until(&self, reached: impl Fn(&Outbox) -> bool) {
+        loop {
+            let moved = self.moved.notified();
+            tokio::pin!(moved);
+            moved.as_mut().enable();
+            {
+                let state = self.state();
+                if state.outbox.over || reached(&state.outbox) {
+                    return;
+                }
+            }
+            moved.await;
+        }
+    }
+}
+
+impl State {
+    /// Delivers an answer. `body` is called only when the asker wants the result.
+    pub(super) fn settle(
+        &mut self,
+        id: &Id,
+        at: Instant,
+        facts: &Facts,
+        body: impl FnOnce() -> Option<Box<RawValue>>,
+    ) -> Settled {
+        let Id::Number(id) = *id else { return Settled::Unknown };
+        let Some(open) = self.open.remove(&id) else {
+            return if self.cancelled.take(id) {
+                self.totals.late += 1;
+                Settled::Late
+            } else if (1..self.next_id).contains(&id) {
+                Settled::Twice
+            } else {
+                Settled::Unknown
+            };
+        };
+        let bytes = facts.result.as_ref().map_or(0, |range| range.end - range.start);
+        let outcome = match &facts.error {
+            Some(fault) => Outcome::Error {
+                at,
+                fault: fault.clone(),
+            },
+            None => {
+                let body = if open.keep { body() } else { None };
+                Outcome::Result {
+                    at,
+                    shape: facts.shape,
+                    bytes,
+                    items: facts.items,
+                    body,
+                }
+            }
+        };
+        // The caller may have gone in this very moment; the answer is then as good as late.
+        let _ = open.done.send(outcome);
+        Settled::Delivered
+    }
+
+    /// Nothing more can come: every open request is lost.
+    pub(super) fn close(&mut self, reason: CloseReason) {
+        self.closed.get_or_insert(reason);
+        self.open.clear();
+    }
+
+    pub(super) fn traffic(&self) -> Traffic {
+        let oldest = self
+            .open
+            .values()
+            .filter(|open| !open.parks)
+            .min_by_key(|open| open.since);
+        Traffic {
+            sent: self.outbox.sent,
+            received: self.totals.received,
+            unsent: self.outbox.unsent(),
+            last_sent: self.outbox.last_sent,
+            last_received: self.last_received,
+            last_unprompted: self.last_unprompted,
+            open: self.open.len(),
+            oldest: oldest.map(|open| OpenRequest {
+                method: open.method.clone(),
+                since: open.since,
+            }),
+        }
+    }
+
+    pub(super) fn totals(&self) -> Totals {
+        Totals {
+            sent: self.outbox.sent,
+            ..self.totals.clone()
+        }
+    }
+}
+
+/// Counts one more of `method`. Names come from the server: their number is bounded.
+pub(super) fn count(counts: &mut BTreeMap<String, u64>, method: &str) {
+    const MOST_METHODS: usize = 1024;
+    if let Some(count) = counts.get_mut(method) {
+        *count += 1;
+    } else if counts.len() < MOST_METHODS {
+        counts.insert(method.to_owned(), 1);
+    }
+}
+
+impl Cancelled {
+    fn add(&mut self, id: i64) {
+        self.ids.insert(id);
+        self.order.push_back(id);
+        while self.order.len() > MOST_CANCELLED {
+            if let Some(oldest) = self.order.pop_front()
+                && self.ids.remove(&oldest)
+            {
+                self.forgotten = self.forgotten.max(oldest);
+            }
+        }
+    }
+
+    fn take(&mut self, id: i64) -> bool {
+        self.ids.remove(&id) || (1..=self.forgotten).contains(&id)
+    }
+}

@@ -1,0 +1,104 @@
+//! What can be seen of a connection from outside: how much moved, when it last did, and why it ended.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// The state of a connection at one moment: what a wedge detector needs.
+#[derive(Clone, Debug, Default)]
+pub struct Traffic {
+    /// Bytes that the server's stdin has taken.
+    pub sent: u64,
+    /// Bytes read from its stdout, noise included.
+    pub received: u64,
+    /// Bytes that wait to be taken.
+    pub unsent: u64,
+    /// When the server's stdin last took a byte.
+    pub last_sent: Option<Instant>,
+    /// When its stdout last gave one.
+    pub last_received: Option<Instant>,
+    /// When it last sent a request, or a notification that is no idle chatter.
+    pub last_unprompted: Option<Instant>,
+    /// Requests without an answer.
+    pub open: usize,
+    /// The longest open of them, long polls aside.
+    pub oldest: Option<OpenRequest>,
+}
+
+/// A request without an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenRequest {
+    /// Its method.
+    pub method: String,
+    /// When it was queued.
+    pub since: Instant,
+}
+
+/// Counts since the connection was opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Bytes that the server's stdin has taken.
+    pub sent: u64,
+    /// Bytes read from its stdout, noise included.
+    pub received: u64,
+    /// Bytes on stdout that are not LSP.
+    pub noise: u64,
+    /// The first of them, as text.
+    pub noise_sample: String,
+    /// Requests sent, each retry counted.
+    pub requests: u64,
+    /// Requests that were sent again because their answer was stale.
+    pub retries: u64,
+    /// Answers to requests that had been cancelled.
+    pub late: u64,
+    /// Notifications received, by method.
+    pub notifications: BTreeMap<String, u64>,
+    /// Requests received, by method.
+    pub asked: BTreeMap<String, u64>,
+    /// Messages that were too long to be read whole.
+    pub scanned: u64,
+    /// Parameters of notifications that were too long to be passed on.
+    pub dropped_params: u64,
+    /// Events that were dropped because the driver did not read them.
+    pub dropped_events: u64,
+}
+
+/// Why nothing more can come from a server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CloseReason {
+    /// It closed its stdout between two messages.
+    #[error("the server closed its output")]
+    Eof,
+    /// It closed its stdout inside a message.
+    #[error("the server closed its output after {got} of {length} bytes of a message")]
+    Truncated {
+        /// Announced length of the body.
+        length: u64,
+        /// How much of it came.
+        got: u64,
+    },
+    /// It wrote nothing but text that is not LSP for too long.
+    #[error("the server wrote {bytes} bytes that are no LSP message; is it started in its stdio mode?")]
+    Garbage {
+        /// How much.
+        bytes: u64,
+    },
+    /// It announced a message over the limit.
+    #[error("the server announced a message of {length} bytes, over the limit of {limit}")]
+    TooLarge {
+        /// Announced length of the body.
+        length: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// It did not read its stdin, and too much waits for it.
+    #[error("the server does not read its input: {unsent} bytes wait for it, over the limit of {limit}")]
+    Overflow {
+        /// Bytes that wait.
+        unsent: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// The pipe failed.
+    #[error("the server's output cannot be read: {0}")]
+    Io(String),
+}

@@ -1,0 +1,38 @@
+//! The task that writes to the server's stdin, for as long as that takes.
+
+use std::sync::Arc;
+
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+
+use super::state::Shared;
+
+/// Writes what is queued until the connection is closed. Dropping `stdin` at the end closes it.
+pub(super) async fn run<W: AsyncWrite + Unpin>(mut stdin: W, shared: Arc<Shared>) {
+    tokio::select! {
+        biased;
+        () = shared.writing_stopped() => {}
+        () = write(&mut stdin, &shared) => {}
+    }
+    shared.stop_writing();
+}
+
+/// Returns when the pipe is broken. That is no event of its own: the end of stdout tells more.
+async fn write<W: AsyncWrite + Unpin>(stdin: &mut W, shared: &Shared) {
+    let mut buffer = Vec::new();
+    loop {
+        shared.next_batch(&mut buffer).await;
+        let mut rest = buffer.as_slice();
+        while !rest.is_empty() {
+            match stdin.write(rest).await {
+                Ok(0) | Err(_) => return,
+                Ok(taken) => {
+                    rest = &rest[taken..];
+                    shared.took(taken);
+                }
+            }
+        }
+        if stdin.flush().await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The server's process: how it is started, watched, drained and ended.
+//!
+//! It runs in a process group (on Windows: a job) of its own, so that it can be ended together with its
+//! children, and it dies with lsp-soak even when that is killed.
+
+#[cfg_attr(unix, path = "unix.rs")]
+#[cfg_attr(windows, path = "windows.rs")]
+mod platform;
+mod tail;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use tokio::time;
+
+pub use self::platform::{kill_pid, reap_orphans};
+use self::tail::Stderr;
+
+/// How often orphans that were left to us are reaped while a server runs.
+const REAP_EVERY: Duration = Duration::from_secs(1);
+
+/// What to start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Launch {
+    /// The program, a path or a name on `PATH`.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Changes to the inherited environment: a value sets, `None` removes.
+    pub env: Vec<(OsString, Option<OsString>)>,
+    /// The directory it runs in.
+    pub cwd: PathBuf,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// When that was noticed.
+    pub at: Instant,
+    /// Exit code, when it exited.
+    pub code: Option<i32>,
+    /// Signal, when one ended it.
+    pub signal: Option<i32>,
+}
+
+/// A running server, or one that has run. Dropping it kills what is left of its process group.
+#[derive(Debug)]
+pub struct Server {
+    /// Its process id.
+    pub pid: u32,
+    group: platform::Group,
+    pipes: Option<(ChildStdout, ChildStdin)>,
+    stderr: Stderr,
+    exit: watch::Receiver<Option<Exit>>,
+    watcher: AbortHandle,
+}
+
+impl Server {
+    /// Starts a server. Must be called on a tokio runtime.
+    ///
+    /// On Linux the server is killed when the *thread* that started it ends, so call this from a thread that
+    /// lives as long as the program: the main thread with a current-thread runtime.
+    pub fn spawn(launch: &Launch) -> io::Result<Server> {
+        let mut command = Command::new(&launch.program);
+        command.args(&launch.args).current_dir(&launch.cwd);
+        for (name, value) in &launch.env {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        platform::prepare(&mut command)?;
+        let mut child = command.spawn()?;
+        let group = platform::adopt(&mut child)?;
+        let pid = child
+            .id()
+            .ok_or_else(|| io::Error::other("the server was gone before it had a process id"))?;
+        let taken = (child.stdout.take(), child.stdin.take(), child.stderr.take());
+        let (Some(stdout), Some(stdin), Some(stderr)) = taken else {
+            return Err(io::Error::other("the server was started without pipes"));
+        };
+        platform::widen(&stdout);
+        platform::widen(&stdin);
+        platform::widen(&stderr);
+        let (sender, exit) = watch::channel(None);
+        let watcher = tokio::spawn(watch_exit(child, sender)).abort_handle();
+        Ok(Server {
+            pid,
+            group,
+            pipes: Some((stdout, stdin)),
+            stderr: Stderr::drain(stderr),
+            exit,
+            watcher,
+        })
+    }
+
+    /// The pipes to talk through; the first caller gets them.
+    pub fn take_pipes(&mut self) -> Option<(ChildStdout, ChildStdin)> {
+        self.pipes.take()
+    }
+
+    /// How the process ended, if it has.
+    pub fn exit(&self) -> Option<Exit> {
+        *self.exit.borrow()
+    }
+
+    /// Waits for the process to end. May be awaited by several callers, and dropped.
+    pub async fn exited(&self) -> Exit {
+        let mut exit = self.exit.clone();
+        let ended = exit.wait_for(Option::is_some).await.ok().and_then(|exit| *exit);
+        match ended {
+            Some(exit) => exit,
+            // The watching task ends before the process only when this server is dropped.
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Bytes that the server wrote to stderr.
+    pub fn stderr_bytes(&self) -> u64 {
+        self.stderr.total()
+    }
+
+    /// The end of what it wrote there, at most 64 KiB.
+    pub fn stderr_tail(&self) -> String {
+        self.stderr.tail()
+    }
+
+    /// Waits until stderr is closed by everybody who holds it, so that the tail is complete. A child that
+    /// outlives the server holds it on: bound the wait.
+    pub async fn stderr_ended(&self) {
+        self.stderr.ended().await;
+    }
+
+    /// Asks the whole process group to end. Does nothing on Windows, which has no such request.
+    pub fn terminate_group(&self) {
+        self.group.terminate(self.exit().is_some());
+    }
+
+    /// Ends the whole process group, and the server should it have left the group.
+    pub fn kill_group(&self) {
+        self.group.kill(self.exit().is_some());
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill_group();
+        // The task owns the child, and tokio reaps a child that is dropped.
+        self.watcher.abort();
+    }
+}
+
+/// Waits for the child, and meanwhile reaps orphans that the kernel handed to us.
+async fn watch_exit(mut child: Child, sender: watch::Sender<Option<Exit>>) {
+    let mut ticks = time::interval(REAP_EVERY);
+    ticks.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
+    let own = child.id();
+    let status = loop {
+        tokio::select! {
+            status = child.wait() => break status,
+            _now = ticks.tick() => reap_orphans(own.as_slice()),
+        };
+    };
+    let exit = |status: Option<ExitStatus>| Exit {
+        at: Instant::now(),
+        code: status.and_then(|status| status.code()),
+        signal: status.and_then(platform::signal),
+    };
+    sender.send_replace(Some(exit(status.ok())));
+}
+
+/// Shared by the drain and its owner.
+type Shared<T> = Arc<std::sync::Mutex<T>>;

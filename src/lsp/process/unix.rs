@@ -1,0 +1,214 @@
+//! Processes on Linux and macOS: groups, signals, and not outliving lsp-soak.
+#![expect(
+    unsafe_code,
+    reason = "a hook between fork and exec is the only way to tie the server's life to ours"
+)]
+
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use rustix::process::{Pid, Signal};
+use tokio::process::{Child, Command};
+
+/// Size that pipes are given, where the system allows it.
+#[cfg(target_os = "linux")]
+const PIPE: usize = 1 << 20;
+
+/// The server's process group. The server leads it, so the group has the server's process id.
+#[derive(Debug)]
+pub(super) struct Group {
+    leader: Pid,
+    /// A handle that cannot mean another process, whatever becomes of the id.
+    #[cfg(target_os = "linux")]
+    handle: Option<std::os::fd::OwnedFd>,
+}
+
+/// Puts the server into a group of its own, and ties it to us.
+pub(super) fn prepare(command: &mut Command) -> io::Result<()> {
+    command.process_group(0);
+    #[cfg(target_os = "linux")]
+    {
+        // Orphans of the server come to us instead of to init, so that they can be seen and ended.
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        let parent = rustix::process::getpid();
+        // SAFETY: the hook runs between fork and exec; it makes two system calls through functions that
+        // neither allocate nor lock.
+        unsafe {
+            command.pre_exec(move || die_with(parent));
+        }
+    }
+    Ok(())
+}
+
+/// Asks the kernel for SIGKILL when the parent's thread ends; if that already happened, nobody will send it.
+#[cfg(target_os = "linux")]
+fn die_with(parent: Pid) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    if rustix::process::getppid() == Some(parent) {
+        Ok(())
+    } else {
+        Err(io::Error::from_raw_os_error(libc::ESRCH))
+    }
+}
+
+/// Takes hold of the group of a child that has just been started.
+pub(super) fn adopt(child: &mut Child) -> io::Result<Group> {
+    let pid = child.id().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+    let leader = pid.ok_or_else(|| io::Error::other("the server was gone before it had a process id"))?;
+    Ok(Group {
+        leader,
+        #[cfg(target_os = "linux")]
+        handle: rustix::process::pidfd_open(leader, rustix::process::PidfdFlags::empty()).ok(),
+    })
+}
+
+impl Group {
+    pub(super) fn terminate(&self, leader_gone: bool) {
+        self.send(Signal::TERM, leader_gone);
+    }
+
+    pub(super) fn kill(&self, leader_gone: bool) {
+        self.send(Signal::KILL, leader_gone);
+    }
+
+    /// A failure means that nobody is left to hear, which is what was wanted.
+    ///
+    /// The id of a group stays taken while it has members. Once leader and members are gone it could in
+    /// theory be another's; then the group's leader would be a process that is not ours to see as a child.
+    fn send(&self, signal: Signal, leader_gone: bool) {
+        let _ = rustix::process::kill_process_group(self.leader, signal);
+        if leader_gone {
+            return;
+        }
+        #[cfg(target_os = "linux")]
+        if let Some(handle) = &self.handle {
+            let _ = rustix::process::pidfd_send_signal(handle, signal);
+            return;
+        }
+        let _ = rustix::process::kill_process(self.leader, signal);
+    }
+}
+
+/// Makes a pipe larger, so that a burst costs fewer wake-ups on either side. Over the user's limit it stays
+/// as it is.
+#[cfg(target_os = "linux")]
+pub(super) fn widen(pipe: &impl AsFd) {
+    let _ = rustix::pipe::fcntl_setpipe_size(pipe, PIPE);
+}
+
+/// Pipes grow by themselves here.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn widen(_pipe: &impl AsFd) {}
+
+/// The signal that ended a process.
+pub(super) fn signal(status: ExitStatus) -> Option<i32> {
+    status.signal()
+}
+
+/// Kills one process, if it is still the one that started at `started`, in the unit of `/proc/PID/stat`.
+/// Returns whether it was.
+#[cfg(target_os = "linux")]
+pub fn kill_pid(pid: u32, started: u64) -> io::Result<bool> {
+    let Some(target) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+        return Ok(false);
+    };
+    // The handle is taken first: if the start time then agrees, it means this very process.
+    let handle = match rustix::process::pidfd_open(target, rustix::process::PidfdFlags::empty()) {
+        Ok(handle) => handle,
+        Err(rustix::io::Errno::SRCH) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    };
+    if start_time(pid) != Some(started) {
+        return Ok(false);
+    }
+    match rustix::process::pidfd_send_signal(&handle, Signal::KILL) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::SRCH) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Field 22 of `/proc/PID/stat`; the name before it may hold anything, parentheses too.
+#[cfg(target_os = "linux")]
+fn start_time(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat[stat.rfind(')')? + 2..].split(' ').nth(19)?.parse().ok()
+}
+
+/// Kills one process, if it is still the one that started at `started`, in microseconds since 1970.
+/// Returns whether it was.
+#[cfg(target_os = "macos")]
+pub fn kill_pid(pid: u32, started: u64) -> io::Result<bool> {
+    let Some(target) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+        return Ok(false);
+    };
+    if start_time(pid) != Some(started) {
+        return Ok(false);
+    }
+    match rustix::process::kill_process(target, Signal::KILL) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::SRCH) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(target_os = "macos")]
+fn start_time(pid: u32) -> Option<u64> {
+    let mut info = std::mem::MaybeUninit::<libc::proc_bsdinfo>::zeroed();
+    let size = i32::try_from(size_of::<libc::proc_bsdinfo>()).ok()?;
+    let pid = i32::try_from(pid).ok()?;
+    // SAFETY: the buffer is as large as the size that is passed, and the call writes at most that much.
+    let written = unsafe { libc::proc_pidinfo(pid, libc::PROC_PIDTBSDINFO, 0, info.as_mut_ptr().cast(), size) };
+    if written != size {
+        return None;
+    }
+    // SAFETY: the call wrote the whole structure, and all of its bit patterns are valid.
+    let info = unsafe { info.assume_init() };
+    Some(info.pbi_start_tvsec * 1_000_000 + info.pbi_start_tvusec)
+}
+
+/// Reaps children that are none of `own` and not in our own process group: orphans of the server that were
+/// handed to us and have ended. Returns how many.
+#[cfg(target_os = "linux")]
+pub fn reap_orphans(own: &[u32]) -> usize {
+    let group = rustix::process::getpgrp();
+    let ours = |child: &Pid| {
+        own.iter()
+            .any(|pid| i32::try_from(*pid).is_ok_and(|pid| pid == child.as_raw_nonzero().get()))
+            || rustix::process::getpgid(Some(*child)).is_ok_and(|of_child| of_child == group)
+    };
+    let reaped = |child: &Pid| {
+        let options = rustix::process::WaitOptions::NOHANG;
+        matches!(rustix::process::waitpid(Some(*child), options), Ok(Some(_)))
+    };
+    children()
+        .into_iter()
+        .filter(|child| !ours(child))
+        .filter(reaped)
+        .count()
+}
+
+/// Our children, ended ones included.
+#[cfg(target_os = "linux")]
+fn children() -> Vec<Pid> {
+    let Ok(threads) = std::fs::read_dir("/proc/self/task") else {
+        return Vec::new();
+    };
+    let lists = threads
+        .flatten()
+        .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    let parse = |list: String| {
+        list.split_ascii_whitespace()
+            .filter_map(|pid| pid.parse().ok())
+            .collect::<Vec<i32>>()
+    };
+    lists.flat_map(parse).filter_map(Pid::from_raw).collect()
+}
+
+/// Orphans go to launchd here, which reaps them.
+#[cfg(not(target_os = "linux"))]
+pub fn reap_orphans(_own: &[u32]) -> usize {
+    0
+}

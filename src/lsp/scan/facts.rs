@@ -1,0 +1,183 @@
+//! What one message says, and the names that the scanner looks for.
+
+use std::ops::Range;
+
+use crate::lsp::message::Id;
+
+/// What a result amounts to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// `null`, or no result at all.
+    #[default]
+    Null,
+    /// `[]`, `{}`, `""`, or an object whose payload is empty.
+    ///
+    /// Payload members are `items`, `data`, `signatures`, `edits` and `documentChanges` (empty without elements)
+    /// and `contents` and `changes` (empty when no text, number or flag is in them, `kind` and `language` aside).
+    /// So a hover with `{"kind": "markdown", "value": ""}`, a completion list without items, a diagnostic report
+    /// without items and a workspace edit without edits are empty. A member `label`, `title` or `command` makes
+    /// an object full: it is itself an item.
+    Empty,
+    /// Anything else.
+    Full,
+}
+
+/// An error answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fault {
+    /// JSON-RPC error code; 0 when there was none.
+    pub code: i64,
+    /// Its message, cut to a bounded length.
+    pub message: String,
+    /// `data.retriggerRequest`.
+    pub retrigger: Option<bool>,
+}
+
+/// What one message says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The id, unless absent, null or of a wrong type.
+    pub id: Option<Id>,
+    /// The method, cut to a bounded length; empty in answers.
+    pub method: String,
+    /// Where the parameters are.
+    pub params: Option<Range<u64>>,
+    /// Where the result is; its length is the size of the answer.
+    pub result: Option<Range<u64>>,
+    /// What the result amounts to.
+    pub shape: Shape,
+    /// Elements of the result, when it is a list or has an `items` list.
+    pub items: Option<u64>,
+    /// The error, unless absent or null.
+    pub error: Option<Fault>,
+}
+
+/// The names that mean something; where each counts is the scanner's business.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Key {
+    #[default]
+    Other,
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+    Code,
+    Message,
+    Data,
+    Retrigger,
+    Items,
+    /// A list whose elements are the payload.
+    Payload,
+    /// A payload whose leaves decide.
+    Deep,
+    /// A name of the thing itself: the object is an item.
+    Named,
+    /// `kind` and `language`: text that describes other text.
+    Descriptive,
+}
+
+/// Where a string or scalar goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Slot {
+    #[default]
+    Nowhere,
+    Key,
+    Id,
+    Method,
+    Result,
+    Code,
+    Message,
+    Retrigger,
+    Leaf,
+}
+
+/// Recognises a key as written between its quotes.
+pub(super) fn key(raw: &[u8]) -> Key {
+    let unescaped;
+    let name = if raw.contains(&b'\\') {
+        unescaped = text(raw);
+        unescaped.as_bytes()
+    } else {
+        raw
+    };
+    match name {
+        b"id" => Key::Id,
+        b"method" => Key::Method,
+        b"params" => Key::Params,
+        b"result" => Key::Result,
+        b"error" => Key::Error,
+        b"code" => Key::Code,
+        b"message" => Key::Message,
+        b"data" => Key::Data,
+        b"retriggerRequest" => Key::Retrigger,
+        b"items" => Key::Items,
+        b"signatures" | b"edits" | b"documentChanges" => Key::Payload,
+        b"contents" | b"changes" => Key::Deep,
+        b"label" | b"title" | b"command" => Key::Named,
+        b"kind" | b"language" => Key::Descriptive,
+        _other => Key::Other,
+    }
+}
+
+/// The text of a JSON string as written between its quotes, perhaps cut.
+fn text(raw: &[u8]) -> String {
+    let mut quoted = Vec::with_capacity(raw.len() + 2);
+    quoted.push(b'"');
+    quoted.extend_from_slice(raw);
+    quoted.push(b'"');
+    serde_json::from_slice(&quoted).unwrap_or_else(|_cut| String::from_utf8_lossy(raw).into_owned())
+}
+
+impl Facts {
+    pub(super) fn reset(&mut self) {
+        self.id = None;
+        self.method.clear();
+        self.params = None;
+        self.result = None;
+        self.shape = Shape::Null;
+        self.items = None;
+        self.error = None;
+    }
+
+    /// A string ended.
+    pub(super) fn take_text(&mut self, slot: Slot, raw: &[u8]) {
+        match slot {
+            Slot::Id => self.id = Some(Id::Text(text(raw))),
+            Slot::Method => self.method = text(raw),
+            Slot::Result => self.shape = if raw.is_empty() { Shape::Empty } else { Shape::Full },
+            Slot::Message => {
+                if let Some(error) = &mut self.error {
+                    error.message = text(raw);
+                }
+            }
+            Slot::Nowhere | Slot::Key | Slot::Code | Slot::Retrigger | Slot::Leaf => {}
+        }
+    }
+
+    /// A number, `true`, `false` or `null` ended.
+    pub(super) fn take_scalar(&mut self, slot: Slot, raw: &[u8]) {
+        match slot {
+            Slot::Id => self.id = number(raw).map(Id::Number),
+            Slot::Result => self.shape = if raw == b"null" { Shape::Null } else { Shape::Full },
+            Slot::Code => {
+                if let (Some(error), Some(code)) = (&mut self.error, number(raw)) {
+                    error.code = code;
+                }
+            }
+            Slot::Retrigger => {
+                if let Some(error) = &mut self.error {
+                    error.retrigger = serde_json::from_slice(raw).ok();
+                }
+            }
+            Slot::Nowhere | Slot::Key | Slot::Method | Slot::Message | Slot::Leaf => {}
+        }
+    }
+}
+
+/// A whole number, also when written as `7.0`.
+fn number(raw: &[u8]) -> Option<i64> {
+    let number: serde_json::Number = serde_json::from_slice(raw).ok()?;
+    let whole = |float: f64| (float.fract() == 0.0 && float.abs() < 9e15).then_some(float as i64);
+    number.as_i64().or_else(|| whole(number.as_f64()?))
+}

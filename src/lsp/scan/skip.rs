@@ -1,0 +1,121 @@
+//! The hot loops of the scanner: past strings and past whole values, at a byte or eight at a time.
+
+use memchr::memchr2;
+
+const PLAIN: u8 = 0;
+const QUOTE: u8 = 1;
+const OPEN: u8 = 2;
+const CLOSE: u8 = 3;
+const COMMA: u8 = 4;
+
+/// What a byte means outside strings, when only nesting and commas matter.
+static CLASS: [u8; 256] = {
+    let mut table = [PLAIN; 256];
+    table[b'"' as usize] = QUOTE;
+    table[b'{' as usize] = OPEN;
+    table[b'[' as usize] = OPEN;
+    table[b'}' as usize] = CLOSE;
+    table[b']' as usize] = CLOSE;
+    table[b',' as usize] = COMMA;
+    table
+};
+
+/// Progress inside a list or object whose content does not matter.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Skip {
+    /// Open brackets, the outermost included.
+    pub(super) depth: u32,
+    /// Commas between the elements of the outermost.
+    pub(super) commas: u64,
+    /// Inside a string.
+    pub(super) text: bool,
+    /// Just after a backslash.
+    pub(super) escaped: bool,
+}
+
+/// Where a skipped value ends.
+pub(super) enum Reached {
+    /// Just behind its last bracket.
+    End(usize),
+    /// It goes on behind these bytes.
+    Out,
+}
+
+/// Runs over `bytes` from `at` until the outermost bracket is closed.
+pub(super) fn skip(skip: &mut Skip, bytes: &[u8], mut at: usize) -> Reached {
+    let Skip {
+        mut depth,
+        mut commas,
+        mut text,
+        mut escaped,
+    } = *skip;
+    let reached = loop {
+        if text {
+            match text_end(bytes, at, &mut escaped) {
+                Some(quote) => (text, at) = (false, quote + 1),
+                None => break Reached::Out,
+            }
+        }
+        let Some(&byte) = bytes.get(at) else { break Reached::Out };
+        at += 1;
+        match CLASS[usize::from(byte)] {
+            QUOTE => text = true,
+            OPEN => depth += 1,
+            CLOSE => {
+                depth -= 1;
+                if depth == 0 {
+                    break Reached::End(at);
+                }
+            }
+            COMMA => commas += u64::from(depth == 1),
+            _plain => {}
+        }
+    };
+    *skip = Skip {
+        depth,
+        commas,
+        text,
+        escaped,
+    };
+    reached
+}
+
+/// The place of the quote that ends a string, from `at` inside it; `None` when it is not in these bytes.
+pub(super) fn text_end(bytes: &[u8], mut at: usize, escaped: &mut bool) -> Option<usize> {
+    loop {
+        if *escaped {
+            if at >= bytes.len() {
+                return None;
+            }
+            at += 1;
+            *escaped = false;
+        }
+        at = special(bytes, at)?;
+        if bytes[at] == b'"' {
+            return Some(at);
+        }
+        *escaped = true;
+        at += 1;
+    }
+}
+
+/// The next quote or backslash. Most strings are shorter than a call to `memchr2` is worth.
+fn special(bytes: &[u8], mut at: usize) -> Option<usize> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = ONES << 7;
+    for _ in 0..4 {
+        let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) else {
+            break;
+        };
+        let word = u64::from_le_bytes(*word);
+        let quotes = word ^ (ONES * b'"' as u64);
+        let slashes = word ^ (ONES * b'\\' as u64);
+        // The lowest marked byte is exact; a borrow can only mark higher ones wrongly.
+        let found = ((quotes.wrapping_sub(ONES) & !quotes) | (slashes.wrapping_sub(ONES) & !slashes)) & HIGHS;
+        if found != 0 {
+            return Some(at + found.trailing_zeros() as usize / 8);
+        }
+        at += 8;
+    }
+    memchr2(b'"', b'\\', bytes.get(at..)?).map(|offset| at + offset)
+}

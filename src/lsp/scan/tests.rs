@@ -1,0 +1,285 @@
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::lsp::message::Id;
+
+fn scanned(text: &str, chunk: usize) -> Scanner {
+    let mut scanner = Scanner::default();
+    scanner.feed(br#"{"id":99,"method":"left/over","result":[1],"error":{"code":1}}"#);
+    scanner.reset();
+    for part in text.as_bytes().chunks(chunk) {
+        scanner.feed(part);
+    }
+    scanner
+}
+
+fn facts(text: &str) -> Facts {
+    let whole = scanned(text, usize::MAX).facts().cloned();
+    assert_eq!(whole, scanned(text, 1).facts().cloned(), "byte by byte");
+    whole.unwrap_or_else(|| panic!("`{text}` is no message"))
+}
+
+fn answer(result: &str) -> Facts {
+    facts(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#))
+}
+
+fn shape(result: &str) -> Shape {
+    answer(result).shape
+}
+
+#[test]
+fn ids_are_numbers_or_strings_and_may_follow_the_result() {
+    assert_eq!(facts(r#"{"result":[1,[2,3]],"id":12}"#).id, Some(Id::Number(12)));
+    assert_eq!(
+        facts(r#"{ "result" : { "id" : 7 } , "id" : "a\"b" }"#).id,
+        Some(Id::Text("a\"b".to_owned()))
+    );
+    assert_eq!(facts(r#"{"id":-3.0,"result":null}"#).id, Some(Id::Number(-3)));
+    assert_eq!(facts(r#"{"id":null,"error":{"code":-32700,"message":"bad"}}"#).id, None);
+}
+
+#[test]
+fn a_call_has_a_method_and_a_place_of_its_parameters() {
+    let text = r#"{"jsonrpc":"2.0","method":"a\/b","params": {"method":"no","id":5} }"#;
+    let found = facts(text);
+    let range = found.params.unwrap();
+    assert_eq!((found.method.as_str(), found.id), ("a/b", None));
+    assert_eq!(
+        &text[range.start as usize..range.end as usize],
+        r#"{"method":"no","id":5}"#
+    );
+}
+
+#[test]
+fn an_error_has_its_code_its_message_and_the_word_about_asking_again() {
+    let text = r#"{"id":1,"error":{"data":{"x":[{}],"retriggerRequest":false},"message":"not \u00e9","code":-32802}}"#;
+    let fault = facts(text).error.unwrap();
+    assert_eq!(
+        (fault.code, fault.message.as_str(), fault.retrigger),
+        (-32802, "not é", Some(false))
+    );
+}
+
+#[test]
+fn an_error_of_null_beside_a_result_is_no_error() {
+    let found = facts(r#"{"id":1,"error":null,"result":[1]}"#);
+    assert_eq!((found.error, found.shape), (None, Shape::Full));
+}
+
+#[test]
+fn a_long_error_message_is_cut() {
+    let text = format!(r#"{{"id":1,"error":{{"code":1,"message":"{}"}}}}"#, "x".repeat(100_000));
+    assert_eq!(facts(&text).error.unwrap().message.len(), LONGEST_TEXT);
+}
+
+#[test]
+fn results_that_hold_nothing_are_null_or_empty() {
+    assert_eq!(shape("null"), Shape::Null);
+    assert_eq!(facts(r#"{"id":1}"#).shape, Shape::Null);
+    for empty in [
+        "[]",
+        "[ ]",
+        "{}",
+        r#""""#,
+        r#"{"isIncomplete":false,"items":[]}"#,
+        r#"{"items":[ ],"isIncomplete":true}"#,
+        r#"{"kind":"full","resultId":"7","items":[]}"#,
+        r#"{"contents":""}"#,
+        r#"{"contents":[]}"#,
+        r#"{"contents":["",{"language":"go","value":""}]}"#,
+        r#"{"contents":{"kind":"markdown","value":""},"range":{"start":{"line":1}}}"#,
+        r#"{"contents":null}"#,
+        r#"{"signatures":[],"activeSignature":0}"#,
+        r#"{"resultId":"1","data":[]}"#,
+        r#"{"changes":{}}"#,
+        r#"{"changes":{"file:///a":[]}}"#,
+        r#"{"documentChanges":[]}"#,
+        r#"{"items":null}"#,
+    ] {
+        assert_eq!(shape(empty), Shape::Empty, "{empty}");
+    }
+}
+
+#[test]
+fn results_that_hold_something_are_full() {
+    for full in [
+        "[null]",
+        "[[]]",
+        "true",
+        "0",
+        r#""x""#,
+        r#"{"a":null}"#,
+        r#"{"items":[{}]}"#,
+        r#"{"items":[],"signatures":[{"label":"f"}]}"#,
+        r#"{"contents":"x"}"#,
+        r#"{"contents":["","x"]}"#,
+        r#"{"contents":{"kind":"markdown","value":"x"}}"#,
+        r#"{"data":[1,2,3,4,5]}"#,
+        r#"{"changes":{"file:///a":[{"newText":"","range":{"start":{"line":0}}}]}}"#,
+        r#"{"documentChanges":[{}]}"#,
+        r#"{"label":"resolved","data":[]}"#,
+        r#"{"title":"fix","edit":{"changes":{}}}"#,
+        r#"{"uri":"file:///a","range":{}}"#,
+    ] {
+        assert_eq!(shape(full), Shape::Full, "{full}");
+    }
+}
+
+#[test]
+fn items_are_the_elements_of_a_list_or_of_its_items_member() {
+    for (result, items) in [
+        ("[]", Some(0)),
+        ("[1,[2,3],{\"a\":[4,5]},\",\"]", Some(4)),
+        (
+            r#"{"isIncomplete":false,"items":[{"label":"a,b"},{"items":[1,2,3]}]}"#,
+            Some(2),
+        ),
+        (r#"{"items":{"a":1}}"#, None),
+        (r#"{"deep":{"items":[1]}}"#, None),
+        ("null", None),
+        ("7", None),
+    ] {
+        assert_eq!(answer(result).items, items, "{result}");
+    }
+}
+
+#[test]
+fn the_size_of_a_result_is_its_bytes_as_sent() {
+    for result in ["null", "[ 1 , 2 ]", r#""a\"b""#, r#"{ "a" : { } }"#, "-1.5e3"] {
+        let range = answer(result).result.unwrap();
+        assert_eq!(range.end - range.start, result.len() as u64, "{result}");
+    }
+}
+
+#[test]
+fn what_is_no_object_or_not_complete_has_no_facts() {
+    for text in [
+        "",
+        "[1]",
+        "7",
+        "{",
+        r#"{"id":1"#,
+        r#"{"id":1,"result":[1}"#,
+        "nonsense",
+        r#"{"id" 1}"#,
+        "{}x",
+    ] {
+        assert_eq!(scanned(text, usize::MAX).facts(), None, "{text}");
+    }
+}
+
+#[test]
+fn a_payload_nested_without_end_is_scanned_in_bounded_space() {
+    let depth = 200_000;
+    let result = format!(r#"{{"contents":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
+    assert_eq!(shape(&result), Shape::Full);
+    let mut scanner = scanned(&format!(r#"{{"result":{result}}}"#), 1000);
+    assert!(scanner.stack.capacity() < 4 * DEEPEST);
+    scanner.reset();
+}
+
+fn tree() -> impl Strategy<Value = Value> {
+    let name = prop_oneof![
+        Just("items".to_owned()),
+        Just("contents".to_owned()),
+        Just("data".to_owned()),
+        Just("kind".to_owned()),
+        Just("id".to_owned()),
+        "[a-z\"\\\\,:{}\\[\\]é😀\n]{0,6}",
+    ];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        (-1e9..1e9_f64).prop_map(Value::from),
+        "[a-z\"\\\\,:{}\\[\\]é😀\n]{0,40}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 40, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::hash_map(name.clone(), inner, 0..6).prop_map(|map| map.into_iter().collect()),
+        ]
+    })
+}
+
+/// The documented meaning of emptiness, on a tree.
+fn expected_shape(result: &Value) -> Shape {
+    let some = match result {
+        Value::Null => return Shape::Null,
+        Value::Bool(_) | Value::Number(_) => true,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(list) => !list.is_empty(),
+        Value::Object(members) => {
+            let payload: Vec<bool> = members
+                .iter()
+                .filter_map(|(name, value)| match (name.as_str(), value) {
+                    ("items" | "data", Value::Array(list)) => Some(!list.is_empty()),
+                    ("items" | "contents", _) => Some(has_leaf(value)),
+                    _other => None,
+                })
+                .collect();
+            if payload.is_empty() {
+                !members.is_empty()
+            } else {
+                payload.contains(&true)
+            }
+        }
+    };
+    if some { Shape::Full } else { Shape::Empty }
+}
+
+fn has_leaf(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(_) | Value::Number(_) => true,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(list) => list.iter().any(has_leaf),
+        Value::Object(members) => members.iter().any(|(name, value)| {
+            let describes = name == "kind" && !value.is_array() && !value.is_object();
+            !describes && has_leaf(value)
+        }),
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_scanner_agrees_with_a_parser(
+        result in tree(),
+        id in any::<i64>(),
+        spaced in any::<bool>(),
+        order in Just(["jsonrpc", "id", "result", "extra"]).prop_shuffle(),
+        chunk in 1_usize..50,
+    ) {
+        let write = |value: &Value| {
+            if spaced { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) }.unwrap()
+        };
+        let members = order.map(|name| match name {
+            "jsonrpc" => r#""jsonrpc":"2.0""#.to_owned(),
+            "id" => format!(r#""id": {id}"#),
+            "result" => format!(r#""result":{}"#, write(&result)),
+            _extra => format!(r#""extra":{}"#, write(&json!({"id": 0, "result": [result.clone()]}))),
+        });
+        let text = format!("{{{}}}", members.join(","));
+        let scanner = scanned(&text, chunk);
+        let found = scanner.facts().expect("the text is an object");
+        prop_assert_eq!(&found.id, &Some(Id::Number(id)));
+        let range = found.result.clone().unwrap();
+        prop_assert_eq!(&text[range.start as usize..range.end as usize], write(&result));
+        prop_assert_eq!(found.shape, expected_shape(&result), "{}", text);
+        let items = result.as_array().or_else(|| result.get("items")?.as_array()).map(|list| list.len() as u64);
+        prop_assert_eq!(found.items, items);
+    }
+
+    #[test]
+    fn any_bytes_are_survived(bytes in prop::collection::vec(
+        prop_oneof![Just(b'{'), Just(b'}'), Just(b'['), Just(b']'), Just(b'"'), Just(b','), Just(b':'), Just(b'\\'), any::<u8>()],
+        0..200,
+    ), chunk in 1_usize..20) {
+        let mut scanner = Scanner::default();
+        scanner.feed(b"{\"result\":");
+        for part in bytes.chunks(chunk) {
+            scanner.feed(part);
+        }
+    }
+}
