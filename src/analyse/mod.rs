@@ -1,1 +1,30 @@
-//! Placeholder.
+//! From a record to its numbers: one pass over the entries, in memory that does not grow with them.
+//!
+//! Nothing here opens files, asks the time or looks at the environment; `clippy.toml` says why and enforces it.
+
+#![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod checkpoint;
+mod collect;
+mod epoch;
+mod exit;
+mod findings;
+mod latency;
+mod phases;
+mod summary;
+mod timeline;
+mod traffic;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+pub use collect::{read, summarise};
+pub use exit::{Exit, exit};
+pub use findings::{Finding, Severity, findings, ready_rule};
+pub use latency::quantile;
+pub use summary::{
+    CheckpointSummary, IdleSummary, MethodSummary, Peak, PhaseSummary, PrivateMetric, ProgramSummary, Returned,
+    SamplingSummary, ServerMessage, StepSummary, Summary, WarningSummary,
+};
+pub use timeline::{Bucket, Timeline};

@@ -201,6 +201,9 @@ pub struct StepStart {
     pub step: u32,
     /// The step's name as in the scenario.
     pub name: String,
+    /// What tells it from its like: the mode of an idle, `silent` or `simmer`; empty for most.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
 }
 
 /// A step ended.

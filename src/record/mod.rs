@@ -14,6 +14,8 @@ mod read;
 mod write;
 
 #[cfg(test)]
+pub(crate) mod golden;
+#[cfg(test)]
 mod round_trip;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,309 @@
+//! The one pass: every entry goes to the part that knows what to do with it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::BufRead;
+
+use crate::record::{
+    Checkpoint, Entry, Event, Header, Nanos, PeakMark, PhaseRef, ReadError, Reader, Rollup, Sample, StepEnd, StepStart,
+    Warning,
+};
+
+use super::epoch::Epoch;
+use super::phases::{Phases, share};
+use super::summary::{
+    IdleSummary, Peak, PrivateMetric, ProgramSummary, SamplingSummary, ServerMessage, Summary, WarningSummary,
+};
+use super::timeline::Timeline;
+use super::traffic::Method;
+use super::tree::Tree;
+
+/// Different warnings and messages that are told apart; a server that counts in its log must not fill memory.
+const TEXTS: usize = 200;
+
+/// Reads a whole record.
+pub fn read<R: BufRead>(mut reader: Reader<R>) -> Result<Summary, ReadError> {
+    let header = reader.header().clone();
+    let mut summary = summarise(header, reader.by_ref())?;
+    summary.truncated = reader.truncated();
+    summary.skipped = reader.skipped();
+    Ok(summary)
+}
+
+/// The summary of a header and the entries that follow it.
+pub fn summarise<E>(header: Header, entries: impl IntoIterator<Item = Result<Entry, E>>) -> Result<Summary, E> {
+    let mut pass = Pass::new(header);
+    for entry in entries {
+        let Entry { at, event } = entry?;
+        pass.take(at, event);
+    }
+    Ok(pass.finish())
+}
+
+/// Everything that is remembered between entries.
+struct Pass {
+    summary: Summary,
+    tree: Tree,
+    epoch: Epoch,
+    phases: Phases,
+    methods: HashMap<String, Method>,
+    /// When the tick was whose samples are coming in; sums are only right when it is complete.
+    tick: Option<Nanos>,
+    /// Exact counters that were taken together, in a quiet moment.
+    together: (Nanos, u64),
+    /// An idle step: its beginning, and the private curve then.
+    idle: Option<(Nanos, StepStart, u64)>,
+    /// Private memory by program at the last checkpoint, exact and sampled.
+    by_program: BTreeMap<String, (Option<u64>, Option<u64>)>,
+}
+
+impl Pass {
+    fn new(header: Header) -> Pass {
+        let summary = Summary {
+            header,
+            initialized: None,
+            readiness: Vec::new(),
+            ending: None,
+            shutdown: None,
+            close: None,
+            duration: 0,
+            restarts: 0,
+            private_metric: PrivateMetric::Sampled,
+            phases: Vec::new(),
+            peak: None,
+            private_peak: None,
+            programs: Vec::new(),
+            most_processes: 0,
+            methods: Vec::new(),
+            server_requests: BTreeMap::new(),
+            idles: Vec::new(),
+            warnings: Vec::new(),
+            messages: Vec::new(),
+            sampling: SamplingSummary::default(),
+            timeline: Timeline::default(),
+            truncated: false,
+            skipped: 0,
+        };
+        Pass {
+            summary,
+            tree: Tree::default(),
+            epoch: Epoch::default(),
+            phases: Phases::default(),
+            methods: HashMap::new(),
+            tick: None,
+            together: (0, 0),
+            idle: None,
+            by_program: BTreeMap::new(),
+        }
+    }
+
+    fn take(&mut self, at: Nanos, event: Event) {
+        self.summary.duration = self.summary.duration.max(at);
+        if !matches!(event, Event::Sample(_)) {
+            self.complete_tick();
+        }
+        match event {
+            Event::Spawned { restarts, .. } => self.summary.restarts = restarts,
+            Event::Initialized(initialized) => self.summary.initialized = Some(initialized),
+            Event::Ready(readiness) => self.summary.readiness.push(readiness),
+            Event::Registered { .. } => {}
+            Event::PhaseStarted(phase) => self.phase_started(at, &phase),
+            Event::PhaseDriven(phase) => self.phases.driven(at, &phase),
+            Event::Checkpoint(checkpoint) => self.checkpoint(at, &checkpoint),
+            Event::Peak(mark) => self.peak(at, &mark),
+            Event::StepStarted(start) => self.step_started(at, start),
+            Event::StepEnded(end) => self.step_ended(at, &end),
+            Event::Request(request) => match self.methods.get_mut(&request.method) {
+                Some(method) => method.add(&request),
+                None => self.methods.entry(request.method.clone()).or_default().add(&request),
+            },
+            Event::ServerRequest { method, refused } => {
+                let (count, refusals) = self.summary.server_requests.entry(method).or_default();
+                *count += 1;
+                *refusals += u64::from(refused);
+            }
+            Event::ServerMessage { level, text } => self.message(level, text),
+            Event::Process(process) => self.tree.appear(at, &process),
+            Event::ProcessEnded(end) => {
+                if let Some(live) = self.tree.vanish(end.process) {
+                    self.epoch.ended(&live);
+                }
+                self.phases.process_ended(at, end.process);
+            }
+            Event::Sample(sample) => self.sample(at, &sample),
+            Event::Rollup(rollup) => self.rollup(at, &rollup),
+            Event::Late(late) => {
+                self.summary.sampling.missed += late.missed;
+                self.summary.sampling.latest = self.summary.sampling.latest.max(late.late);
+            }
+            Event::ReadFailed(failure) => *self.summary.sampling.failures.entry(failure.what).or_default() += 1,
+            Event::Warning(warning) => self.warn(warning),
+            Event::Shutdown(shutdown) => self.summary.shutdown = Some(shutdown),
+            Event::Closed(close) => self.summary.close = Some(close),
+            Event::Ended(ending) => self.summary.ending = Some(ending),
+        }
+    }
+
+    /// Samples of one tick have one time. Their sums are taken when the last is in: before that, memory that moved
+    /// from one process to another would count twice.
+    fn sample(&mut self, at: Nanos, sample: &Sample) {
+        if self.tick.is_some_and(|tick| tick != at) {
+            self.complete_tick();
+        }
+        self.summary.sampling.samples += 1;
+        self.tick = Some(at);
+        self.tree.update(sample);
+    }
+
+    fn complete_tick(&mut self) {
+        let Some(at) = self.tick.take() else { return };
+        let sums = self.tree.sums();
+        self.epoch.tick(sums);
+        if let Some((private, resident)) = sums.private.zip(sums.resident) {
+            self.summary.timeline.add(at, private, resident);
+        }
+    }
+
+    fn phase_started(&mut self, at: Nanos, phase: &PhaseRef) {
+        if self.phases.lacks_peak() {
+            // The marks of the phase before could not be read, and were not reset either.
+            self.phases
+                .cut(at, self.epoch.peaks(&self.tree, None), self.tree.totals());
+            self.new_epoch(|_| false);
+        }
+        self.phases.start(at, phase, self.tree.totals());
+    }
+
+    fn checkpoint(&mut self, at: Nanos, checkpoint: &Checkpoint) {
+        for round in &checkpoint.rounds {
+            round.iter().for_each(|sample| self.tree.update(sample));
+            self.epoch.tick(self.tree.sums());
+        }
+        self.epoch
+            .proportional(checkpoint.rollups.iter().map(|rollup| rollup.proportional).sum());
+        self.by_program.clear();
+        for (process, live) in self.tree.live() {
+            let rollup = checkpoint.rollups.iter().find(|rollup| rollup.process == process);
+            let exact = rollup.and_then(Rollup::private);
+            let (exact_sum, sampled_sum) = self.by_program.entry(live.name.clone()).or_insert((Some(0), Some(0)));
+            *exact_sum = exact_sum.zip(exact).map(|(a, b)| a + b);
+            *sampled_sum = sampled_sum.zip(live.counters.private).map(|(a, b)| a + b);
+        }
+        self.phases.checkpoint(at, checkpoint, self.tree.totals());
+    }
+
+    fn peak(&mut self, at: Nanos, mark: &PeakMark) {
+        mark.marks.iter().for_each(|sample| self.tree.update(sample));
+        self.epoch.tick(self.tree.sums());
+        self.phases.peaks(
+            at,
+            &mark.phase,
+            self.epoch.peaks(&self.tree, Some(mark)),
+            self.tree.totals(),
+        );
+        self.new_epoch(|process| mark.reset && mark.marks.iter().any(|sample| sample.process == process));
+    }
+
+    fn new_epoch(&mut self, was_reset: impl Fn(u32) -> bool) {
+        self.tree.start_over(was_reset);
+        self.epoch = Epoch::default();
+    }
+
+    fn rollup(&mut self, at: Nanos, rollup: &Rollup) {
+        self.summary.sampling.rollups += 1;
+        let (taken, sum) = &mut self.together;
+        *sum = if *taken == at {
+            *sum + rollup.proportional
+        } else {
+            rollup.proportional
+        };
+        *taken = at;
+        self.epoch.proportional(*sum);
+    }
+
+    fn step_started(&mut self, at: Nanos, start: StepStart) {
+        self.phases.step_started(at, &start);
+        let private = self.tree.sums().private;
+        self.idle = private
+            .filter(|_| start.name == "idle")
+            .map(|private| (at, start, private));
+    }
+
+    fn step_ended(&mut self, at: Nanos, end: &StepEnd) {
+        self.phases.step_ended(at, end);
+        let Some(((started, start, before), after)) = self.idle.take().zip(self.tree.sums().private) else {
+            return;
+        };
+        let (peak, first) = self.phases.taken();
+        let peak = peak.max(Some(before));
+        let part = |value| share(peak, Some(value), first);
+        let idle = IdleSummary {
+            phase: start.phase,
+            mode: start.detail,
+            took: at.saturating_sub(started),
+            before,
+            after,
+            share: part(after).zip(part(before)).map(|(after, before)| after - before),
+        };
+        self.summary.idles.push(idle);
+    }
+
+    fn warn(&mut self, Warning { kind, text }: Warning) {
+        let warnings = &mut self.summary.warnings;
+        if let Some(known) = warnings
+            .iter_mut()
+            .find(|known| known.kind == kind && known.text == text)
+        {
+            known.count += 1;
+        } else if warnings.len() < TEXTS {
+            warnings.push(WarningSummary { kind, text, count: 1 });
+        }
+    }
+
+    fn message(&mut self, level: u8, text: String) {
+        let messages = &mut self.summary.messages;
+        if let Some(known) = messages
+            .iter_mut()
+            .find(|known| known.level == level && known.text == text)
+        {
+            known.count += 1;
+        } else if messages.len() < TEXTS {
+            messages.push(ServerMessage { level, text, count: 1 });
+        }
+    }
+
+    fn finish(mut self) -> Summary {
+        self.complete_tick();
+        let mut summary = self.summary;
+        summary.timeline.extend(summary.duration);
+        self.phases
+            .cut(summary.duration, self.epoch.peaks(&self.tree, None), self.tree.totals());
+        summary.most_processes = self.tree.most();
+        (summary.phases, summary.private_metric) = self.phases.finish(summary.most_processes <= 1);
+        summary.peak = summary.phases.iter().filter_map(|phase| phase.peak).reduce(Peak::or);
+        summary.private_peak = summary.phases.iter().filter_map(|phase| phase.private_peak).max();
+        summary.programs = self.tree.into_programs();
+        fill_private(&mut summary.programs, &self.by_program, summary.private_metric);
+        let mut methods: Vec<_> = self
+            .methods
+            .into_iter()
+            .map(|(name, method)| method.finish(name))
+            .collect();
+        methods.sort_by(|a, b| a.method.cmp(&b.method));
+        summary.methods = methods;
+        summary
+    }
+}
+
+fn fill_private(
+    programs: &mut [ProgramSummary],
+    by_program: &BTreeMap<String, (Option<u64>, Option<u64>)>,
+    metric: PrivateMetric,
+) {
+    for program in programs {
+        let known = by_program.get(&program.name).copied();
+        program.private = known.and_then(|(exact, sampled)| match metric {
+            PrivateMetric::Exact => exact,
+            PrivateMetric::Sampled => sampled,
+        });
+    }
+}

@@ -1,0 +1,68 @@
+//! The exit code that a run earns.
+
+use crate::record::Ending;
+
+use super::summary::Summary;
+
+/// What a run comes to, as a number for scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// The scenario was played to its end and the server left cleanly.
+    Passed,
+    /// The record does not say how the run ended: lsp-soak itself was stopped or its disk failed.
+    OwnFailure,
+    /// The server failed the scenario, or left processes behind that had to be killed.
+    ServerFailed,
+    /// A person pressed ctrl-c.
+    Interrupted,
+}
+
+impl Exit {
+    /// The number.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Passed => 0,
+            Exit::OwnFailure => 2,
+            Exit::ServerFailed => 4,
+            Exit::Interrupted => 130,
+        }
+    }
+
+    /// Which of two runs of one invocation decides: 130 > 2 > 4 > 0.
+    pub fn worse(self, other: Exit) -> Exit {
+        let rank = |exit| match exit {
+            Exit::Passed => 0,
+            Exit::ServerFailed => 1,
+            Exit::OwnFailure => 2,
+            Exit::Interrupted => 3,
+        };
+        if rank(other) > rank(self) { other } else { self }
+    }
+}
+
+/// What a run comes to.
+///
+/// Processes that outlive the server fail it: in an editor they would keep their memory after the window is
+/// closed. A server that had to be killed or told by a signal is reported but does not fail: its figures are
+/// whole, and many well-known servers leave that way.
+pub fn exit(summary: &Summary) -> Exit {
+    let left_behind = summary
+        .shutdown
+        .as_ref()
+        .is_some_and(|shutdown| !shutdown.survivors.is_empty());
+    match &summary.ending {
+        None => Exit::OwnFailure,
+        Some(Ending::Interrupted) => Exit::Interrupted,
+        Some(Ending::Completed) if !left_behind => Exit::Passed,
+        Some(
+            Ending::Completed
+            | Ending::Crashed { .. }
+            | Ending::Disconnected { .. }
+            | Ending::TimedOut { .. }
+            | Ending::Wedged { .. }
+            | Ending::Refused { .. }
+            | Ending::Unsupported { .. }
+            | Ending::Empty { .. },
+        ) => Exit::ServerFailed,
+    }
+}

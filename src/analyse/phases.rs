@@ -1,0 +1,245 @@
+//! Phases as they are played, and what follows from all of them together.
+
+use crate::record::{Checkpoint, Nanos, PhaseRef, StepEnd, StepStart};
+
+use super::checkpoint;
+use super::epoch::Peaks;
+use super::summary::{CheckpointSummary, Peak, PhaseSummary, PrivateMetric, Returned, StepSummary};
+use super::tree::Totals;
+
+/// Less than this was taken: a share of it says nothing.
+const LEAST_TAKEN: u64 = 1 << 20;
+
+/// A phase that is being played or was.
+#[derive(Debug)]
+struct Open {
+    summary: PhaseSummary,
+    before: Totals,
+    step_started: Nanos,
+    /// Processes whose exact counters are missing at the checkpoint, though they did not end just then.
+    missing: Vec<u32>,
+    has_peak: bool,
+    has_ended: bool,
+}
+
+/// All phases so far.
+#[derive(Debug, Default)]
+pub(super) struct Phases {
+    open: Vec<Open>,
+}
+
+impl Phases {
+    /// A phase begins.
+    pub fn start(&mut self, at: Nanos, phase: &PhaseRef, before: Totals) {
+        let summary = PhaseSummary {
+            phase: phase.clone(),
+            started: at,
+            driven: None,
+            ended: at,
+            checkpoint: None,
+            private: None,
+            increment: None,
+            peak: None,
+            private_peak: None,
+            curve_peak: None,
+            returned: Returned::default(),
+            minor_faults: None,
+            major_faults: None,
+            cpu: None,
+            steps: Vec::new(),
+        };
+        let missing = Vec::new();
+        self.open.push(Open {
+            summary,
+            before,
+            step_started: at,
+            missing,
+            has_peak: false,
+            has_ended: false,
+        });
+    }
+
+    /// Phases are told by their reference, since sampler and driver write side by side. The one that is meant is
+    /// always among the last.
+    fn find(&mut self, phase: &PhaseRef) -> Option<&mut Open> {
+        self.open.iter_mut().rev().find(|open| open.summary.phase == *phase)
+    }
+
+    /// The steps of a phase are done.
+    pub fn driven(&mut self, at: Nanos, phase: &PhaseRef) {
+        if let Some(open) = self.find(phase) {
+            open.summary.driven = Some(at);
+        }
+    }
+
+    /// A step begins.
+    pub fn step_started(&mut self, at: Nanos, start: &StepStart) {
+        if let Some(open) = self.find(&start.phase) {
+            open.step_started = at;
+            open.summary.steps.push(StepSummary {
+                step: start.step,
+                name: start.name.clone(),
+                detail: start.detail.clone(),
+                took: None,
+                requests: None,
+                hits: None,
+                notifications: None,
+                skipped: false,
+            });
+        }
+    }
+
+    /// A step ends.
+    pub fn step_ended(&mut self, at: Nanos, end: &StepEnd) {
+        let Some(open) = self.find(&end.phase) else { return };
+        let started = open.step_started;
+        if let Some(step) = open.summary.steps.iter_mut().rev().find(|step| step.step == end.step) {
+            step.took = Some(at.saturating_sub(started));
+            step.requests = Some(end.requests);
+            step.hits = Some(end.hits);
+            step.notifications = Some(end.notifications);
+            step.skipped = end.skipped;
+        }
+    }
+
+    /// The checkpoint of a phase is there.
+    pub fn checkpoint(&mut self, at: Nanos, taken: &Checkpoint, totals: Totals) {
+        let Some(open) = self.find(&taken.phase) else { return };
+        open.missing = checkpoint::without_rollup(taken).collect();
+        open.summary.checkpoint = Some(checkpoint::summarise(at, taken));
+        open.end(at, totals);
+        open.has_ended = true;
+    }
+
+    /// A process has ended. If that was about when exact counters were read, it is no fault that it has none.
+    pub fn process_ended(&mut self, at: Nanos, process: u32) {
+        /// Well over one tick and one reading of a large process.
+        const MOMENT: Nanos = 1_000_000_000;
+        if let Some(open) = self.open.last_mut()
+            && open
+                .summary
+                .checkpoint
+                .as_ref()
+                .is_some_and(|taken| at <= taken.at + MOMENT)
+        {
+            open.missing.retain(|missing| *missing != process);
+        }
+    }
+
+    /// The peaks of a phase are known.
+    pub fn peaks(&mut self, at: Nanos, phase: &PhaseRef, peaks: Peaks, totals: Totals) {
+        let Some(open) = self.find(phase) else { return };
+        open.take_peaks(peaks);
+        if !open.has_ended {
+            open.end(at, totals);
+        }
+    }
+
+    /// The record ends, perhaps in the middle of a phase.
+    pub fn cut(&mut self, at: Nanos, peaks: Peaks, totals: Totals) {
+        let Some(open) = self.open.last_mut() else { return };
+        if !open.has_peak {
+            open.take_peaks(peaks);
+        }
+        if !open.has_ended {
+            open.end(at, totals);
+        }
+    }
+
+    /// Whether the last phase has not had its marks read yet.
+    pub fn lacks_peak(&self) -> bool {
+        self.open.last().is_some_and(|open| !open.has_peak)
+    }
+
+    /// The highest point of the private curve in all phases so far, and the first checkpoint's private memory.
+    pub fn taken(&self) -> (Option<u64>, Option<u64>) {
+        let peak = self.open.iter().filter_map(|open| open.summary.curve_peak).max();
+        let first = self.open.iter().find_map(|open| open.summary.checkpoint.as_ref());
+        (peak, first.and_then(|taken| taken.private_sampled))
+    }
+
+    /// The phases with everything that follows from all of them, and the metric that they share.
+    pub fn finish(self, single: bool) -> (Vec<PhaseSummary>, PrivateMetric) {
+        let exact = |open: &Open| match &open.summary.checkpoint {
+            Some(taken) => taken.private_exact.is_some() && open.missing.is_empty(),
+            None => true,
+        };
+        let any = self.open.iter().any(|open| open.summary.checkpoint.is_some());
+        let metric = match any && self.open.iter().all(exact) {
+            true => PrivateMetric::Exact,
+            false => PrivateMetric::Sampled,
+        };
+        let mut phases: Vec<PhaseSummary> = self.open.into_iter().map(|open| open.summary).collect();
+        increments(&mut phases, metric);
+        returns(&mut phases, single);
+        (phases, metric)
+    }
+}
+
+impl Open {
+    fn end(&mut self, at: Nanos, totals: Totals) {
+        let used = totals.since(self.before);
+        self.summary.ended = at;
+        self.summary.cpu = used.cpu;
+        self.summary.minor_faults = used.minor;
+        self.summary.major_faults = used.major;
+    }
+
+    fn take_peaks(&mut self, peaks: Peaks) {
+        self.has_peak = true;
+        self.summary.peak = peaks.resident;
+        self.summary.private_peak = peaks.private;
+        self.summary.curve_peak = peaks.curve;
+    }
+}
+
+/// Private memory of a checkpoint in the metric of the run.
+fn private(taken: &CheckpointSummary, metric: PrivateMetric) -> Option<u64> {
+    match metric {
+        PrivateMetric::Exact => taken.private_exact,
+        PrivateMetric::Sampled => taken.private_sampled,
+    }
+}
+
+/// Each increment is taken from the last known value before it, so they always add up to last minus first, even
+/// when a phase in between has no checkpoint.
+fn increments(phases: &mut [PhaseSummary], metric: PrivateMetric) {
+    let mut before = None;
+    for phase in phases {
+        phase.private = phase.checkpoint.as_ref().and_then(|taken| private(taken, metric));
+        let difference = |(now, before): (u64, u64)| i64::try_from(i128::from(now) - i128::from(before)).ok();
+        phase.increment = phase.private.zip(before).and_then(difference);
+        before = phase.private.or(before);
+    }
+}
+
+/// Fills in [`Returned`]: the peak grows from phase to phase, the start stays.
+fn returns(phases: &mut [PhaseSummary], single: bool) {
+    let mut peak: Option<Peak> = None;
+    let mut curve = None;
+    let mut start: Option<CheckpointSummary> = None;
+    for phase in phases {
+        peak = match (peak, phase.peak) {
+            (Some(before), Some(now)) => Some(before.or(now)),
+            (before, now) => before.or(now),
+        };
+        curve = curve.max(phase.curve_peak);
+        let Some(taken) = &phase.checkpoint else { continue };
+        let Some(start) = &start else {
+            start = Some(taken.clone());
+            continue;
+        };
+        let resident = peak.filter(|_| single).map(|peak| peak.lower);
+        phase.returned = Returned {
+            resident: share(resident, taken.resident, start.resident),
+            private: share(curve, taken.private_sampled, start.private_sampled),
+        };
+    }
+}
+
+/// `(peak − retained) / (peak − start)`, where enough was taken to speak of a share.
+pub(super) fn share(peak: Option<u64>, retained: Option<u64>, start: Option<u64>) -> Option<f64> {
+    let (peak, retained, start) = (peak?, retained?, start?);
+    let taken = peak.checked_sub(start).filter(|taken| *taken >= LEAST_TAKEN)?;
+    Some((peak as f64 - retained as f64) / taken as f64)
+}

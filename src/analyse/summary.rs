@@ -1,0 +1,312 @@
+//! What is known of one run: the numbers that every report prints.
+
+use std::collections::BTreeMap;
+
+use crate::record::{Close, Ending, Header, Initialized, Nanos, PhaseRef, Readiness, Shutdown, WarningKind};
+
+use super::timeline::Timeline;
+
+/// Everything that a record says about its run.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// The record's first line: server, host, scenario, settings.
+    pub header: Header,
+    /// What the server said of itself.
+    pub initialized: Option<Initialized>,
+    /// One for each server that was waited for: the first and every restart.
+    pub readiness: Vec<Readiness>,
+    /// How the run ended; `None` when the record was cut short before it said.
+    pub ending: Option<Ending>,
+    /// How the server was brought down.
+    pub shutdown: Option<Shutdown>,
+    /// Totals of the connection.
+    pub close: Option<Close>,
+    /// From the first spawn to the last entry.
+    pub duration: Nanos,
+    /// Restarts of the server.
+    pub restarts: u32,
+    /// Which of the two private quantities all checkpoints of this run use.
+    pub private_metric: PrivateMetric,
+    /// The phases in the order in which they were played, every round of a repeat by itself.
+    pub phases: Vec<PhaseSummary>,
+    /// The resident peak of the run: the highest of its phases.
+    pub peak: Option<Peak>,
+    /// The highest sampled private memory, a lower bound of its peak.
+    pub private_peak: Option<u64>,
+    /// The programs of the tree.
+    pub programs: Vec<ProgramSummary>,
+    /// Most processes that were there at once.
+    pub most_processes: u64,
+    /// Requests by method.
+    pub methods: Vec<MethodSummary>,
+    /// Requests of the server by method: how many, and how many of them were refused.
+    pub server_requests: BTreeMap<String, (u64, u64)>,
+    /// What each idle step gave back.
+    pub idles: Vec<IdleSummary>,
+    /// Warnings of the run, each once, in the order of their first appearance.
+    pub warnings: Vec<WarningSummary>,
+    /// What the server told people, each once.
+    pub messages: Vec<ServerMessage>,
+    /// How well the sampler did.
+    pub sampling: SamplingSummary,
+    /// The curve, at a resolution that a report can draw.
+    pub timeline: Timeline,
+    /// Whether the record was cut in the middle of a line.
+    pub truncated: bool,
+    /// Entries of a newer format that were left out.
+    pub skipped: u64,
+}
+
+/// The two quantities called private. One run uses one of them throughout, since they must never be mixed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrivateMetric {
+    /// `Pss_Anon + SwapPss − LazyFree`, from the exact counters of every process.
+    Exact,
+    /// The median of the cheap counters, summed over the tree: an upper bound where pages are shared or lazily freed.
+    Sampled,
+}
+
+/// One round of one phase.
+#[derive(Clone, Debug)]
+pub struct PhaseSummary {
+    /// Which.
+    pub phase: PhaseRef,
+    /// When it began.
+    pub started: Nanos,
+    /// When its steps were done and settling began.
+    pub driven: Option<Nanos>,
+    /// When its checkpoint was taken, or where the record or the run ended in it.
+    pub ended: Nanos,
+    /// The settled values; `None` when it was not reached.
+    pub checkpoint: Option<CheckpointSummary>,
+    /// Private memory of the tree at the checkpoint, in the metric of the run.
+    pub private: Option<u64>,
+    /// This checkpoint's private memory less that of the last one before it; `None` for the first.
+    pub increment: Option<i64>,
+    /// Peak of resident memory within the phase.
+    pub peak: Option<Peak>,
+    /// Highest sampled private memory within the phase, a lower bound of its peak.
+    pub private_peak: Option<u64>,
+    /// Highest point of the private curve within the phase.
+    pub curve_peak: Option<u64>,
+    /// What had come back by its end.
+    pub returned: Returned,
+    /// Minor page faults of the tree.
+    pub minor_faults: Option<u64>,
+    /// Major page faults of the tree.
+    pub major_faults: Option<u64>,
+    /// Processor time of the tree.
+    pub cpu: Option<Nanos>,
+    /// Its steps.
+    pub steps: Vec<StepSummary>,
+}
+
+/// The settled values at the end of a phase, all for the whole tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CheckpointSummary {
+    /// When.
+    pub at: Nanos,
+    /// Whether the server came to rest in time.
+    pub settled: bool,
+    /// How long that took.
+    pub waited: Nanos,
+    /// What was still moving.
+    pub unsettled: String,
+    /// Private memory from exact counters: Σ `Pss_Anon + SwapPss − LazyFree`. A forked page counts once.
+    pub private_exact: Option<u64>,
+    /// Private memory from cheap counters: the median over the rounds of Σ `RssAnon + VmSwap`.
+    pub private_sampled: Option<u64>,
+    /// The median over the rounds of Σ `VmRSS`: exact for one process, and for several an upper bound that counts a
+    /// shared page once for each of them.
+    pub resident: Option<u64>,
+    /// Σ `Pss`: what is resident, every shared page counted once among those that share it.
+    pub proportional: Option<u64>,
+    /// The median over the rounds of Σ `VmSize`.
+    pub virtual_size: Option<u64>,
+    /// Anonymous huge pages.
+    pub huge_pages: Option<u64>,
+    /// Given back lazily; the kernel has not taken it yet.
+    pub lazy_free: Option<u64>,
+    /// Swapped out; a shared page counted once where exact counters are there.
+    pub swap: Option<u64>,
+    /// Threads.
+    pub threads: Option<u64>,
+    /// Processes.
+    pub processes: u64,
+}
+
+/// The highest resident memory of a tree within some time, as far as it can be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peak {
+    /// It was at least this.
+    pub lower: u64,
+    /// It was at most this; `None` where nothing bounds it.
+    pub upper: Option<u64>,
+    /// A process ended inside, and may have held more in its last moments than was seen: `upper` may be too low.
+    pub unseen: bool,
+}
+
+impl Peak {
+    /// Whether it is known to the page.
+    pub fn is_exact(&self) -> bool {
+        self.upper == Some(self.lower) && !self.unseen
+    }
+
+    /// The peak of two stretches of time together.
+    pub fn or(self, other: Peak) -> Peak {
+        Peak {
+            lower: self.lower.max(other.lower),
+            upper: self.upper.zip(other.upper).map(|(a, b)| a.max(b)),
+            unseen: self.unseen || other.unseen,
+        }
+    }
+}
+
+/// `(peak − retained) / (peak − start)`, each within one metric: `start` is the first checkpoint of the run,
+/// `peak` the highest until here, `retained` the checkpoint here.
+///
+/// `None` where one of the three is not known, at the first checkpoint, and where less than 1 MiB was ever taken:
+/// a share of next to nothing says nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Returned {
+    /// Of resident memory, by `VmHWM` and `VmRSS`. Only for a tree that never had more than one process, since a
+    /// sum of `VmRSS` counts shared pages twice and a sum of marks is of no one moment.
+    pub resident: Option<f64>,
+    /// Of private memory, by the sampled curve.
+    pub private: Option<f64>,
+}
+
+/// One step of a phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepSummary {
+    /// Place in the phase.
+    pub step: u32,
+    /// Its name as in the scenario.
+    pub name: String,
+    /// What tells it from its like, such as the mode of an idle.
+    pub detail: String,
+    /// How long it took; `None` when it did not end.
+    pub took: Option<Nanos>,
+    /// Requests that expect a result; `None` when it did not end.
+    pub requests: Option<u64>,
+    /// Requests whose result had something in it.
+    pub hits: Option<u64>,
+    /// Notifications sent.
+    pub notifications: Option<u64>,
+    /// Skipped, because the server does not offer it and the scenario allows that.
+    pub skipped: bool,
+}
+
+/// All processes of the tree that run one program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProgramSummary {
+    /// Short name.
+    pub name: String,
+    /// Command line of the first one.
+    pub command: Vec<String>,
+    /// How many there were.
+    pub count: u64,
+    /// How many of them went away during the run.
+    pub ended: u64,
+    /// When the first came into view.
+    pub first_seen: Nanos,
+    /// Most resident memory that one of them had, by its high-water mark where it has one.
+    pub peak: Option<u64>,
+    /// Private memory of them all at the last checkpoint, in the metric of the run.
+    pub private: Option<u64>,
+    /// Processor time of them all.
+    pub cpu: Option<Nanos>,
+}
+
+/// All requests of one method.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MethodSummary {
+    /// The method.
+    pub method: String,
+    /// How many.
+    pub count: u64,
+    /// With something in the result.
+    pub hits: u64,
+    /// With an empty list.
+    pub empty: u64,
+    /// With `null`.
+    pub null: u64,
+    /// With an error.
+    pub errors: u64,
+    /// Without an answer by the deadline.
+    pub timeouts: u64,
+    /// Long polls that were still open.
+    pub parked: u64,
+    /// Ended by the end of the connection.
+    pub lost: u64,
+    /// Sent again.
+    pub retries: u64,
+    /// Bytes of all results.
+    pub bytes: u64,
+    /// Elements of all results that are lists.
+    pub items: u64,
+    /// The commonest error, as `code: message`, with its count.
+    pub error: Option<(String, u64)>,
+    /// How many latencies the following three stand on.
+    pub answered: u64,
+    /// Median latency.
+    pub p50: Option<Nanos>,
+    /// The 95th percentile by the estimator of [`super::quantile`].
+    pub p95: Option<Nanos>,
+    /// The longest.
+    pub max: Option<Nanos>,
+}
+
+/// What one idle step gave back, by the sampled curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IdleSummary {
+    /// In which phase.
+    pub phase: PhaseRef,
+    /// `silent` or `simmer`.
+    pub mode: String,
+    /// How long it lasted.
+    pub took: Nanos,
+    /// Private memory of the tree when it began.
+    pub before: u64,
+    /// And when it ended.
+    pub after: u64,
+    /// `(before − after) / (peak − start)`: its part of what the run had taken.
+    pub share: Option<f64>,
+}
+
+/// A warning and how often it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WarningSummary {
+    /// What kind.
+    pub kind: WarningKind,
+    /// The sentence.
+    pub text: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// What the server wrote for people, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerMessage {
+    /// LSP message type: 1 error, 2 warning.
+    pub level: u8,
+    /// The text.
+    pub text: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// How well the sampler did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SamplingSummary {
+    /// Samples in the record.
+    pub samples: u64,
+    /// Exact readings in the record, those of checkpoints aside.
+    pub rollups: u64,
+    /// Deadlines that passed before the sampler woke up.
+    pub missed: u64,
+    /// The latest that a sample was.
+    pub latest: Nanos,
+    /// Reads that failed, by what was read.
+    pub failures: BTreeMap<String, u64>,
+}

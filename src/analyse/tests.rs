@@ -1,0 +1,370 @@
+//! Tests of the whole pass, on made-up sessions whose truth is known.
+
+use std::convert::Infallible;
+
+use crate::record::golden::{self, Session};
+use crate::record::{Counters, Ending, Entry, Event, PeakMark, Sample, ShutdownStage};
+
+use super::{Exit, Peak, PrivateMetric, Severity, Summary, exit, findings, read, summarise};
+
+const MIB: u64 = 1 << 20;
+
+fn of(session: &Session) -> Summary {
+    let entries = session.entries.iter().cloned().map(Ok::<Entry, Infallible>);
+    summarise(session.header.clone(), entries).unwrap()
+}
+
+fn private(mib: u64) -> u64 {
+    mib * MIB - mib * MIB / 50
+}
+
+#[test]
+fn increments_add_up_to_last_minus_first() {
+    for session in [
+        golden::completed(),
+        golden::tree(),
+        golden::crashed(),
+        golden::interrupted(),
+    ] {
+        let summary = of(&session);
+        let known: Vec<u64> = summary.phases.iter().filter_map(|phase| phase.private).collect();
+        let sum: i64 = summary.phases.iter().filter_map(|phase| phase.increment).sum();
+        assert_eq!(sum, *known.last().unwrap() as i64 - known[0] as i64);
+    }
+}
+
+#[test]
+fn increments_add_up_across_a_phase_without_a_checkpoint() {
+    let mut session = golden::completed();
+    session
+        .entries
+        .retain(|entry| !matches!(&entry.event, Event::Checkpoint(taken) if taken.phase.phase == 2));
+    let summary = of(&session);
+    assert_eq!(summary.phases[2].private, None);
+    let sum: i64 = summary.phases.iter().filter_map(|phase| phase.increment).sum();
+    assert_eq!(sum, private(150) as i64 - private(21) as i64);
+}
+
+#[test]
+fn a_checkpoint_is_private_memory_without_what_is_lazily_freed() {
+    let summary = of(&golden::completed());
+    assert_eq!(summary.private_metric, PrivateMetric::Exact);
+    let values: Vec<u64> = summary.phases.iter().map(|phase| phase.private.unwrap()).collect();
+    assert_eq!(values, [21, 134, 152, 193, 150].map(private));
+    let taken = summary.phases[1].checkpoint.as_ref().unwrap();
+    assert_eq!(
+        (taken.private_sampled, taken.resident),
+        (Some(134 * MIB), Some(148 * MIB))
+    );
+    assert_eq!((taken.threads, taken.processes), (Some(5), 1));
+}
+
+#[test]
+fn without_exact_counters_the_whole_run_uses_the_sampled_ones() {
+    let mut session = golden::completed();
+    for entry in &mut session.entries {
+        if let Event::Checkpoint(taken) = &mut entry.event
+            && taken.phase.phase == 3
+        {
+            taken.rollups.clear();
+        }
+    }
+    let summary = of(&session);
+    assert_eq!(summary.private_metric, PrivateMetric::Sampled);
+    assert_eq!(summary.phases[0].private, Some(21 * MIB));
+}
+
+#[test]
+fn the_peak_of_one_process_is_its_mark_even_between_samples() {
+    let summary = of(&golden::completed());
+    let peaks: Vec<Peak> = summary.phases.iter().map(|phase| phase.peak.unwrap()).collect();
+    assert!(peaks.iter().all(Peak::is_exact), "{peaks:?}");
+    let values: Vec<u64> = peaks.iter().map(|peak| peak.lower / MIB).collect();
+    assert_eq!(values, [35, 148, 166, 207, 207]);
+    assert_eq!(summary.peak.map(|peak| peak.lower), Some(207 * MIB));
+}
+
+#[test]
+fn a_spike_shorter_than_a_tick_is_seen_in_its_phase_only() {
+    let mut session = golden::completed();
+    for entry in &mut session.entries {
+        if let Event::Peak(mark) = &mut entry.event
+            && mark.phase.phase == 2
+        {
+            mark.marks[0].counters.high_water = Some(400 * MIB);
+        }
+    }
+    let values: Vec<u64> = of(&session)
+        .phases
+        .iter()
+        .map(|phase| phase.peak.unwrap().lower / MIB)
+        .collect();
+    assert_eq!(values, [35, 148, 400, 207, 207]);
+}
+
+/// One process, marks never reset: 100 MiB in the first phase, of which the sampler sees 60, then 50.
+fn without_reset() -> Session {
+    let mut session = Session::new("server");
+    session.spawn(0, "server", None, 60, 0);
+    for (name, spike) in [("one", 40), ("two", 0)] {
+        session.phase(name);
+        session.spike(0, spike);
+        session.go(0, 50, 1, 10);
+        session.settle(true);
+    }
+    for entry in &mut session.entries {
+        match &mut entry.event {
+            Event::Peak(mark) => {
+                mark.reset = false;
+                mark.marks[0].counters.high_water = Some(100 * MIB);
+            }
+            Event::Sample(sample) => sample.counters.high_water = Some(60 * MIB),
+            Event::Checkpoint(taken) => {
+                taken
+                    .rounds
+                    .iter_mut()
+                    .flatten()
+                    .for_each(|sample| sample.counters.high_water = Some(100 * MIB));
+            }
+            _ => {}
+        }
+    }
+    session
+}
+
+#[test]
+fn a_mark_that_was_not_reset_counts_only_where_it_rose() {
+    let summary = of(&without_reset());
+    assert_eq!(
+        summary.phases[0].peak,
+        Some(Peak {
+            lower: 100 * MIB,
+            upper: Some(100 * MIB),
+            unseen: false
+        })
+    );
+    assert_eq!(
+        summary.phases[1].peak,
+        Some(Peak {
+            lower: 50 * MIB,
+            upper: None,
+            unseen: false
+        })
+    );
+}
+
+#[test]
+fn the_peak_of_a_tree_is_bracketed_by_samples_and_marks() {
+    let summary = of(&golden::tree());
+    let goto = summary.phases[1].peak.unwrap();
+    // The proportional sizes at the checkpoint: three quarters of every file part.
+    assert_eq!(goto.lower, (48 + 240 + 25) * MIB + 3 * 42 * MIB * 3 / 4);
+    // Marks of the three that live, and the last look at the one that ended.
+    assert_eq!(goto.upper, Some((48 + 42 + 240 + 42 + 25 + 42 + 66 + 42) * MIB));
+    assert!(goto.unseen && !goto.is_exact());
+    assert_eq!(summary.phases[1].returned.resident, None);
+}
+
+#[test]
+fn without_exact_counters_a_tree_had_its_anonymous_pages_and_one_file_part() {
+    let mut session = golden::tree();
+    for entry in &mut session.entries {
+        if let Event::Checkpoint(taken) = &mut entry.event {
+            taken.rollups.clear();
+        }
+    }
+    assert_eq!(of(&session).phases[1].peak.unwrap().lower, (48 + 240 + 25 + 42) * MIB);
+}
+
+#[test]
+fn memory_that_moves_between_processes_within_a_tick_is_not_counted_twice() {
+    let mut session = Session::new("server");
+    session.spawn(0, "a", None, 10, 0);
+    session.spawn(1, "b", Some(0), 100, 0);
+    session.phase("one");
+    let at = 1_000_000_000;
+    for (process, private) in [(0, 100), (1, 10)] {
+        let size = Some(private * MIB);
+        let zero = Some(0);
+        let counters = Counters {
+            resident: size,
+            private: size,
+            file: zero,
+            shared: zero,
+            ..Counters::default()
+        };
+        session.entries.push(Entry {
+            at,
+            event: Event::Sample(Sample { process, counters }),
+        });
+    }
+    let summary = of(&session);
+    assert_eq!(summary.phases[0].peak.unwrap().lower, 110 * MIB);
+    assert_eq!(summary.phases[0].private_peak, Some(110 * MIB));
+}
+
+#[test]
+fn pages_of_a_forked_child_are_in_the_curve_but_not_in_a_lower_bound() {
+    let mut session = Session::new("server");
+    session.spawn(0, "a", None, 100, 0);
+    session.spawn(1, "a", Some(0), 100, 0);
+    session.phase("one");
+    for entry in &mut session.entries {
+        if let Event::Sample(sample) = &mut entry.event {
+            sample.counters.forked = Some(sample.process == 1);
+        }
+    }
+    let phase = of(&session).phases.remove(0);
+    assert_eq!(
+        (phase.private_peak, phase.peak.unwrap().lower),
+        (Some(100 * MIB), 100 * MIB)
+    );
+    assert_eq!(phase.curve_peak, Some(200 * MIB));
+}
+
+#[test]
+fn what_came_back_is_a_share_of_what_was_taken_in_one_metric() {
+    let summary = of(&golden::completed());
+    let returned = summary.phases[4].returned;
+    // Resident: (207 − 164) / (207 − 35). Private by the curve: (193 − 150) / (193 − 21). The spike of the marks
+    // is in the first one only if it is above 207.
+    assert!((returned.resident.unwrap() - 43.0 / 172.0).abs() < 1e-9);
+    assert!((returned.private.unwrap() - 43.0 / 172.0).abs() < 1e-9);
+    assert_eq!(summary.phases[0].returned.private, None);
+}
+
+#[test]
+fn next_to_nothing_taken_gives_no_share() {
+    let mut session = Session::new("server");
+    session.spawn(0, "server", None, 60, 0);
+    for name in ["one", "two"] {
+        session.phase(name);
+        session.go(0, 60, 1, 10);
+        session.settle(true);
+    }
+    assert_eq!(of(&session).phases[1].returned, super::Returned::default());
+}
+
+#[test]
+fn silent_and_simmering_idle_are_told_apart() {
+    let summary = of(&golden::completed());
+    let given: Vec<(&str, i64)> = summary
+        .idles
+        .iter()
+        .map(|idle| {
+            (
+                idle.mode.as_str(),
+                (idle.before as i64 - idle.after as i64) / MIB as i64,
+            )
+        })
+        .collect();
+    assert_eq!(given, [("silent", 0), ("simmer", 43)]);
+    assert!((summary.idles[1].share.unwrap() - 43.0 / 172.0).abs() < 1e-9);
+}
+
+#[test]
+fn processor_time_of_processes_that_are_gone_still_counts() {
+    let summary = of(&golden::tree());
+    let goto = &summary.phases[1];
+    assert_eq!(goto.cpu, Some(600_000_000 + 6_000_000_000));
+    let installer = summary
+        .programs
+        .iter()
+        .find(|program| program.name == "typings-installer")
+        .unwrap();
+    assert_eq!(
+        (installer.count, installer.ended, installer.cpu),
+        (1, 1, Some(600_000_000))
+    );
+}
+
+#[test]
+fn requests_are_counted_by_how_they_ended() {
+    let summary = of(&golden::crashed());
+    let [method] = &summary.methods[..] else {
+        panic!("{:?}", summary.methods)
+    };
+    assert_eq!((method.count, method.hits, method.null, method.lost), (32, 30, 1, 1));
+    assert_eq!(method.answered, 31);
+    assert!(method.p50 <= method.p95 && method.p95 <= method.max);
+}
+
+#[test]
+fn a_crash_tells_the_signal_and_what_stderr_said_last() {
+    let summary = of(&golden::crashed());
+    assert_eq!(exit(&summary), Exit::ServerFailed);
+    let last = findings(&summary).pop().unwrap();
+    assert_eq!(last.severity, Severity::Failure);
+    assert!(
+        last.text.contains("SIGSEGV") && last.text.contains("phase `goto`"),
+        "{}",
+        last.text
+    );
+    assert!(
+        last.details
+            .iter()
+            .any(|line| line.contains("PLEASE submit a bug report"))
+    );
+    assert!(summary.phases[1].checkpoint.is_none());
+    assert_eq!(
+        summary.phases[1].peak,
+        Some(Peak {
+            lower: 340 * MIB,
+            upper: None,
+            unseen: false
+        })
+    );
+}
+
+#[test]
+fn exit_codes_follow_the_ending() {
+    let mut session = golden::completed();
+    assert_eq!(exit(&of(&session)).code(), 0);
+    session.entries.pop();
+    assert_eq!(exit(&of(&session)).code(), 2);
+    assert_eq!(exit(&of(&golden::interrupted())).code(), 130);
+    assert_eq!(exit(&of(&golden::tree())).code(), 4, "a process was left behind");
+    let mut killed = Session::new("server");
+    killed.shut_down(ShutdownStage::Killed, Vec::new(), Ending::Completed, "");
+    assert_eq!(exit(&of(&killed)).code(), 0);
+    assert_eq!(Exit::ServerFailed.worse(Exit::Interrupted), Exit::Interrupted);
+    assert_eq!(Exit::OwnFailure.worse(Exit::Passed), Exit::OwnFailure);
+}
+
+#[test]
+fn a_truncated_record_has_the_phases_until_there() {
+    let summary = read(golden::open("truncated")).unwrap();
+    assert!(summary.truncated && summary.ending.is_none());
+    assert!(summary.phases.iter().filter(|phase| phase.checkpoint.is_some()).count() >= 2);
+    assert!(
+        findings(&summary)
+            .pop()
+            .unwrap()
+            .text
+            .contains("stops before the run ended")
+    );
+}
+
+#[test]
+fn an_empty_record_has_no_figures_and_no_panic() {
+    let summary = of(&Session::new("server"));
+    assert!(summary.phases.is_empty() && summary.peak.is_none() && summary.programs.is_empty());
+}
+
+#[test]
+fn a_mark_for_a_process_never_seen_is_passed_over() {
+    let mut session = golden::completed();
+    let stranger = Sample {
+        process: 99,
+        counters: Counters {
+            high_water: Some(u64::MAX),
+            ..Counters::default()
+        },
+    };
+    for entry in &mut session.entries {
+        if let Event::Peak(PeakMark { marks, .. }) = &mut entry.event {
+            marks.push(stranger);
+        }
+    }
+    assert_eq!(of(&session).peak, of(&golden::completed()).peak);
+}

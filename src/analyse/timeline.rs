@@ -1,0 +1,138 @@
+//! The memory curve at a fixed number of points, however long the run: buckets double in width as they fill up.
+
+use crate::record::Nanos;
+
+/// Buckets before widths double. Twice what the widest terminal can show, in eighths of a character.
+const BUCKETS: usize = 1024;
+
+/// Width of the first buckets: one tick at 20 Hz.
+const NARROWEST: Nanos = 50_000_000;
+
+/// Lowest and highest sum over the tree within one stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// Lowest private memory.
+    pub private_min: u64,
+    /// Highest private memory.
+    pub private_max: u64,
+    /// Lowest resident memory, summed over processes.
+    pub resident_min: u64,
+    /// Highest resident memory, summed over processes.
+    pub resident_max: u64,
+}
+
+impl Bucket {
+    fn of(private: u64, resident: u64) -> Bucket {
+        Bucket {
+            private_min: private,
+            private_max: private,
+            resident_min: resident,
+            resident_max: resident,
+        }
+    }
+
+    fn join(self, other: Bucket) -> Bucket {
+        Bucket {
+            private_min: self.private_min.min(other.private_min),
+            private_max: self.private_max.max(other.private_max),
+            resident_min: self.resident_min.min(other.resident_min),
+            resident_max: self.resident_max.max(other.resident_max),
+        }
+    }
+}
+
+/// The curve of a run. It keeps extremes, not means: a spike of one tick stays visible after eight hours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timeline {
+    /// Width of a bucket.
+    pub width: Nanos,
+    /// From time 0; `None` before the first sample.
+    pub buckets: Vec<Option<Bucket>>,
+    last: Option<Bucket>,
+}
+
+impl Default for Timeline {
+    fn default() -> Timeline {
+        Timeline {
+            width: NARROWEST,
+            buckets: Vec::new(),
+            last: None,
+        }
+    }
+}
+
+impl Timeline {
+    /// Adds the sums of one tick. What holds until the next one fills the buckets between, since a sample is
+    /// written only when something changed.
+    pub(super) fn add(&mut self, at: Nanos, private: u64, resident: u64) {
+        self.extend(at);
+        let value = Bucket::of(private, resident);
+        if let Some(bucket) = self.buckets.last_mut() {
+            *bucket = Some(bucket.map_or(value, |bucket| bucket.join(value)));
+        }
+        self.last = Some(value);
+    }
+
+    /// Makes the curve reach until `at`.
+    pub(super) fn extend(&mut self, at: Nanos) {
+        while at / self.width >= BUCKETS as u64 {
+            self.double();
+        }
+        let place = usize::try_from(at / self.width).unwrap_or(BUCKETS);
+        while self.buckets.len() <= place {
+            self.buckets.push(self.last);
+        }
+    }
+
+    fn double(&mut self) {
+        self.width *= 2;
+        let joined = self
+            .buckets
+            .chunks(2)
+            .map(|pair| pair.iter().copied().flatten().reduce(Bucket::join))
+            .collect();
+        self.buckets = joined;
+    }
+
+    /// The extremes within `from..to`, at least one bucket.
+    pub fn between(&self, from: Nanos, to: Nanos) -> Option<Bucket> {
+        let first = usize::try_from(from / self.width).ok()?;
+        let end = usize::try_from(to.div_ceil(self.width))
+            .ok()?
+            .max(first + 1)
+            .min(self.buckets.len());
+        self.buckets
+            .get(first..end)?
+            .iter()
+            .copied()
+            .flatten()
+            .reduce(Bucket::join)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spike_of_one_tick_outlives_a_day() {
+        let mut timeline = Timeline::default();
+        timeline.add(0, 10, 20);
+        timeline.add(60_000_000_000, 500, 900);
+        timeline.add(60_050_000_000, 10, 20);
+        timeline.extend(86_400_000_000_000);
+        assert!(timeline.buckets.len() <= BUCKETS);
+        let all = timeline.between(0, u64::MAX / 2).unwrap();
+        assert_eq!((all.private_min, all.private_max, all.resident_max), (10, 500, 900));
+        let evening = timeline.between(80_000_000_000_000, 81_000_000_000_000).unwrap();
+        assert_eq!(evening, Bucket::of(10, 20));
+    }
+
+    #[test]
+    fn before_the_first_sample_there_is_nothing() {
+        let mut timeline = Timeline::default();
+        timeline.add(1_000_000_000, 10, 20);
+        assert_eq!(timeline.between(0, 900_000_000), None);
+        assert_eq!(timeline.between(1_000_000_000, 1_000_000_001), Some(Bucket::of(10, 20)));
+    }
+}

@@ -1,0 +1,243 @@
+//! The processes that are there now, and sums over them.
+
+use std::collections::BTreeMap;
+
+use crate::record::{Counters, Nanos, Process, Sample};
+
+use super::summary::ProgramSummary;
+
+/// A process in view, by the last that was read of it.
+#[derive(Clone, Debug)]
+pub(super) struct Live {
+    /// Its program's short name.
+    pub name: String,
+    /// The last counters.
+    pub counters: Counters,
+    /// Most resident memory sampled in this epoch.
+    pub resident_max: u64,
+    /// What its high-water mark must exceed to belong to this epoch; `None` after a reset and for a new process.
+    pub mark_floor: Option<u64>,
+}
+
+impl Live {
+    /// The high-water mark, if it was reached in this epoch.
+    pub fn mark(&self) -> Option<u64> {
+        self.counters
+            .high_water
+            .filter(|mark| self.mark_floor.is_none_or(|floor| *mark > floor))
+    }
+}
+
+/// Counters that only grow, over all processes so far, with those that are gone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Totals {
+    /// Processor time.
+    pub cpu: Option<Nanos>,
+    /// Minor faults.
+    pub minor: Option<u64>,
+    /// Major faults.
+    pub major: Option<u64>,
+}
+
+impl Totals {
+    fn of(counters: &Counters) -> Totals {
+        let cpu = counters.user.zip(counters.system).map(|(user, system)| user + system);
+        Totals {
+            cpu,
+            minor: counters.minor_faults,
+            major: counters.major_faults,
+        }
+    }
+
+    fn zip(self, other: Totals, join: impl Fn(u64, u64) -> u64) -> Totals {
+        let both = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| join(a, b));
+        Totals {
+            cpu: both(self.cpu, other.cpu),
+            minor: both(self.minor, other.minor),
+            major: both(self.major, other.major),
+        }
+    }
+
+    /// What was added since then.
+    pub fn since(self, before: Totals) -> Totals {
+        self.zip(before, u64::saturating_sub)
+    }
+}
+
+/// Sums over the tree at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sums {
+    /// Private memory of all processes: the curve, an upper bound.
+    pub private: Option<u64>,
+    /// Private memory of those that share no pages with a parent: a lower bound.
+    pub private_lower: Option<u64>,
+    /// Resident memory of all processes: an upper bound.
+    pub resident: Option<u64>,
+    /// What the tree had resident at the least. Anonymous pages of processes that were exec'd separately are never
+    /// shared, so they add up; of file and of shared pages only the largest part of one process is sure.
+    pub resident_lower: Option<u64>,
+}
+
+/// The tree as it changes.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    live: BTreeMap<u32, Live>,
+    /// Sum over processes that are gone.
+    gone: Option<Totals>,
+    programs: BTreeMap<String, ProgramSummary>,
+    most: u64,
+}
+
+impl Tree {
+    /// A process comes into view.
+    pub fn appear(&mut self, at: Nanos, process: &Process) {
+        let counters = Counters::default();
+        let live = Live {
+            name: process.name.clone(),
+            counters,
+            resident_max: 0,
+            mark_floor: None,
+        };
+        self.live.insert(process.process, live);
+        self.most = self.most.max(self.live.len() as u64);
+        let program = self
+            .programs
+            .entry(process.name.clone())
+            .or_insert_with(|| ProgramSummary {
+                name: process.name.clone(),
+                command: process.command.clone(),
+                first_seen: at,
+                cpu: Some(0),
+                ..ProgramSummary::default()
+            });
+        program.count += 1;
+    }
+
+    /// A process goes away. What it was by then is handed back.
+    pub fn vanish(&mut self, process: u32) -> Option<Live> {
+        let live = self.live.remove(&process)?;
+        self.retire(&live);
+        if let Some(program) = self.programs.get_mut(&live.name) {
+            program.ended += 1;
+        }
+        Some(live)
+    }
+
+    /// Moves what a process has used to the sums that outlive it.
+    fn retire(&mut self, live: &Live) {
+        if live.counters == Counters::default() {
+            return; // It came and went between two looks, and nothing is known of it.
+        }
+        let totals = Totals::of(&live.counters);
+        self.gone = Some(self.gone.map_or(totals, |gone| gone.zip(totals, |a, b| a + b)));
+        if let Some(program) = self.programs.get_mut(&live.name) {
+            program.peak = program.peak.max(live.counters.high_water).max(known(live.resident_max));
+            program.cpu = program.cpu.zip(totals.cpu).map(|(a, b)| a + b);
+        }
+    }
+
+    /// Takes in what was read of a process.
+    pub fn update(&mut self, sample: &Sample) {
+        let Some(live) = self.live.get_mut(&sample.process) else {
+            return;
+        };
+        live.counters = sample.counters;
+        live.resident_max = live.resident_max.max(sample.counters.resident.unwrap_or(0));
+        if let Some(program) = self.programs.get_mut(&live.name) {
+            program.peak = program
+                .peak
+                .max(sample.counters.high_water)
+                .max(sample.counters.resident);
+        }
+    }
+
+    /// Begins an epoch: maxima start over, and marks count from here. `was_reset` tells whose mark was reset.
+    pub fn start_over(&mut self, was_reset: impl Fn(u32) -> bool) {
+        for (process, live) in &mut self.live {
+            live.resident_max = 0;
+            live.mark_floor = if was_reset(*process) {
+                None
+            } else {
+                live.counters.high_water
+            };
+        }
+    }
+
+    /// The processes in view.
+    pub fn live(&self) -> impl Iterator<Item = (u32, &Live)> {
+        self.live.iter().map(|(process, live)| (*process, live))
+    }
+
+    /// How many are in view.
+    pub fn count(&self) -> u64 {
+        self.live.len() as u64
+    }
+
+    /// The most that ever were in view at once.
+    pub fn most(&self) -> u64 {
+        self.most
+    }
+
+    /// What all processes have used so far.
+    pub fn totals(&self) -> Totals {
+        let zero = Totals {
+            cpu: Some(0),
+            minor: Some(0),
+            major: Some(0),
+        };
+        let read = self.live.values().filter(|live| live.counters != Counters::default());
+        let living = read.map(|live| Totals::of(&live.counters));
+        living.fold(self.gone.unwrap_or(zero), |sum, totals| sum.zip(totals, |a, b| a + b))
+    }
+
+    /// Sums over the processes in view.
+    pub fn sums(&self) -> Sums {
+        let read = || {
+            self.live
+                .values()
+                .map(|live| &live.counters)
+                .filter(|counters| counters.resident.is_some())
+        };
+        let own = || read().filter(|counters| counters.forked != Some(true));
+        let anonymous = own()
+            .filter_map(|one| one.private.map(|held| held.saturating_sub(one.swap.unwrap_or(0))))
+            .sum();
+        let most = |part: fn(&Counters) -> Option<u64>| read().filter_map(part).max().unwrap_or(0);
+        let resident_lower: u64 = most(|one| one.file) + most(|one| one.shared) + most_anonymous(anonymous, read());
+        Sums {
+            private: add(read().map(|one| one.private)),
+            private_lower: add(own().map(|one| one.private)),
+            resident: add(read().map(|one| one.resident)),
+            resident_lower: known(resident_lower.max(most(|one| one.resident))),
+        }
+    }
+
+    /// The programs at the end of the run.
+    pub fn into_programs(mut self) -> Vec<ProgramSummary> {
+        for live in std::mem::take(&mut self.live).into_values() {
+            self.retire(&live);
+        }
+        let mut programs: Vec<ProgramSummary> = self.programs.into_values().collect();
+        programs.sort_by_key(|program| program.first_seen);
+        programs
+    }
+}
+
+/// Where the system does not split resident memory, the private figure is no part of it and says nothing here.
+fn most_anonymous<'c>(anonymous: u64, mut counters: impl Iterator<Item = &'c Counters>) -> u64 {
+    if counters.all(|one| one.file.is_some()) {
+        anonymous
+    } else {
+        0
+    }
+}
+
+/// The sum of values that are all known; nothing of nobody.
+fn add(values: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    values.sum::<Option<u64>>().and_then(known)
+}
+
+/// Zero stands for nothing seen.
+fn known(value: u64) -> Option<u64> {
+    (value > 0).then_some(value)
+}

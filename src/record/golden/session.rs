@@ -1,0 +1,373 @@
+//! A session being made up: time goes on, memory follows, and entries are written as a real run would.
+
+use std::collections::BTreeMap;
+
+use crate::record::{
+    Checkpoint, Close, Counters, Ending, Entry, Event, FORMAT, Header, Host, Initialized, Memory, Nanos, Outcome,
+    PeakMark, PhaseRef, Process, ProcessEnd, Readiness, ReadyOutcome, ReadyRule, Request, Rollup, Sample,
+    ScenarioFacts, ServerFacts, Settings, Shutdown, ShutdownStage, StepEnd, StepStart, Survivor, Warning, WarningKind,
+    WorkspaceFacts,
+};
+
+const MIB: u64 = 1 << 20;
+const SECOND: Nanos = 1_000_000_000;
+const TICK: Nanos = SECOND / 4;
+
+/// The session.
+pub(crate) struct Session {
+    pub header: Header,
+    pub entries: Vec<Entry>,
+    /// Now.
+    pub at: Nanos,
+    /// By process: what it holds now.
+    held: BTreeMap<u32, Held>,
+    phase: PhaseRef,
+    phases: u32,
+    steps: u32,
+    notes: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Held {
+    private: u64,
+    file: u64,
+    mark: u64,
+    cpu: Nanos,
+    faults: u64,
+}
+
+impl Held {
+    fn counters(&self) -> Counters {
+        let resident = self.private + self.file;
+        Counters {
+            resident: Some(resident),
+            private: Some(self.private),
+            file: Some(self.file),
+            shared: Some(0),
+            swap: Some(0),
+            high_water: Some(self.mark.max(resident)),
+            private_high_water: None,
+            virtual_size: Some(resident * 4),
+            minor_faults: Some(self.faults),
+            major_faults: Some(3),
+            user: Some(self.cpu * 9 / 10),
+            system: Some(self.cpu / 10),
+            threads: Some(5),
+            forked: Some(false),
+        }
+    }
+
+    fn rollup(&self, process: u32) -> Rollup {
+        Rollup {
+            process,
+            resident: self.private + self.file,
+            proportional: self.private + self.file * 3 / 4,
+            proportional_anonymous: Some(self.private),
+            proportional_file: Some(self.file * 3 / 4),
+            proportional_shared: Some(0),
+            unique: self.private + self.file / 2,
+            anonymous: self.private,
+            lazy_free: self.private / 50,
+            huge_pages: self.private / 4 / (2 * MIB) * (2 * MIB),
+            cost: 900_000,
+            ..Rollup::default()
+        }
+    }
+}
+
+impl Session {
+    pub fn new(label: &str) -> Session {
+        let phase = PhaseRef {
+            phase: 0,
+            cycle: 0,
+            name: String::new(),
+        };
+        let entries = Vec::new();
+        let held = BTreeMap::new();
+        Session {
+            header: header(label),
+            entries,
+            at: 0,
+            held,
+            phase,
+            phases: 0,
+            steps: 0,
+            notes: 0,
+        }
+    }
+
+    pub fn put(&mut self, event: Event) {
+        self.entries.push(Entry { at: self.at, event });
+    }
+
+    pub fn spawn(&mut self, process: u32, name: &str, parent: Option<u32>, private: u64, file: u64) {
+        let pid = 4_000 + process;
+        if process == 0 {
+            self.put(Event::Spawned { pid, restarts: 0 });
+        }
+        let command = vec![name.to_owned(), "server".to_owned()];
+        self.put(Event::Process(Process {
+            process,
+            pid,
+            parent,
+            started: 88_000,
+            name: name.to_owned(),
+            command,
+        }));
+        self.held.insert(
+            process,
+            Held {
+                private: private * MIB,
+                file: file * MIB,
+                ..Held::default()
+            },
+        );
+        self.sample();
+    }
+
+    pub fn vanish(&mut self, process: u32) {
+        self.held.remove(&process);
+        self.put(Event::ProcessEnded(ProcessEnd { process }));
+    }
+
+    pub fn initialized(&mut self, name: &str, version: &str) {
+        self.put(Event::Initialized(Initialized {
+            name: Some(name.to_owned()),
+            version: Some(version.to_owned()),
+            encoding: "utf-16".to_owned(),
+            sync: "incremental".to_owned(),
+            latency: 84_000_000,
+        }));
+    }
+
+    pub fn ready(&mut self) {
+        self.put(Event::Ready(Readiness {
+            outcome: ReadyOutcome::Ready,
+            rule: ReadyRule::Barrier,
+            after: self.at,
+            progress: 2,
+            missing: String::new(),
+        }));
+    }
+
+    fn sample(&mut self) {
+        let samples: Vec<Sample> = self.samples();
+        samples.into_iter().for_each(|sample| self.put(Event::Sample(sample)));
+    }
+
+    fn samples(&self) -> Vec<Sample> {
+        self.held
+            .iter()
+            .map(|(process, held)| Sample {
+                process: *process,
+                counters: held.counters(),
+            })
+            .collect()
+    }
+
+    /// A process goes to `private` MiB in even steps, at `busy` percent of a processor.
+    pub fn go(&mut self, process: u32, private: u64, seconds: u64, busy: u64) {
+        let ticks = seconds * SECOND / TICK;
+        let start = self.held[&process].private as i128;
+        for tick in 1..=ticks as i128 {
+            self.at += TICK;
+            let target = i128::from(private * MIB);
+            let held = self.held.get_mut(&process).unwrap();
+            let now = (start + (target - start) * tick / ticks as i128) as u64 / 4096 * 4096;
+            held.faults += now.abs_diff(held.private) / 4096;
+            held.private = now;
+            held.mark = held.mark.max(now + held.file);
+            held.cpu += TICK * busy / 100;
+            self.sample();
+        }
+    }
+
+    /// More for less than a tick: only the high-water mark tells.
+    pub fn spike(&mut self, process: u32, more: u64) {
+        let held = self.held.get_mut(&process).unwrap();
+        held.mark = held.mark.max(held.private + held.file + more * MIB);
+    }
+
+    pub fn phase(&mut self, name: &str) {
+        self.phase = PhaseRef {
+            phase: self.phases,
+            cycle: 0,
+            name: name.to_owned(),
+        };
+        self.phases += 1;
+        self.steps = 0;
+        self.put(Event::PhaseStarted(self.phase.clone()));
+    }
+
+    pub fn step(&mut self, name: &str, detail: &str) {
+        let (phase, step) = (self.phase.clone(), self.steps);
+        self.put(Event::StepStarted(StepStart {
+            phase,
+            step,
+            name: name.to_owned(),
+            detail: detail.to_owned(),
+        }));
+    }
+
+    pub fn step_end(&mut self, name: &str, requests: u64, hits: u64) {
+        let (phase, step, name) = (self.phase.clone(), self.steps, name.to_owned());
+        self.put(Event::StepEnded(StepEnd {
+            phase,
+            step,
+            name,
+            requests,
+            hits,
+            notifications: 20,
+            skipped: false,
+        }));
+        self.steps += 1;
+    }
+
+    /// Requests with latencies that spread around `typical` microseconds.
+    pub fn requests(&mut self, method: &str, count: u64, typical: u64, miss: &Outcome, misses: u64) {
+        for number in 0..count {
+            self.notes = (self.notes * 6_364_136_223 + 1_442_695_041) % 1_000_003;
+            let latency = typical * 1_000 * (60 + self.notes % 100 + (self.notes % 97) * (self.notes % 3)) / 100;
+            let outcome = if number < misses { miss.clone() } else { Outcome::Hit };
+            let answered = !matches!(outcome, Outcome::TimedOut | Outcome::Lost);
+            self.put(Event::Request(Request {
+                method: method.to_owned(),
+                latency: answered.then_some(latency),
+                bytes: if outcome == Outcome::Hit { 412 } else { 4 },
+                items: None,
+                retries: u32::from(number % 50 == 49),
+                outcome,
+            }));
+        }
+    }
+
+    /// Ends a phase: settling, checkpoint, marks.
+    pub fn settle(&mut self, settled: bool) {
+        self.put(Event::PhaseDriven(self.phase.clone()));
+        self.at += SECOND;
+        self.put(Event::Checkpoint(Checkpoint {
+            phase: self.phase.clone(),
+            settled,
+            waited: if settled { SECOND } else { 10 * SECOND },
+            unsettled: if settled {
+                String::new()
+            } else {
+                "the processors are at 34 %".to_owned()
+            },
+            rounds: vec![self.samples(); 5],
+            rollups: self.held.iter().map(|(process, held)| held.rollup(*process)).collect(),
+        }));
+        let marks = self.samples();
+        self.put(Event::Peak(PeakMark {
+            phase: self.phase.clone(),
+            marks,
+            reset: true,
+        }));
+        self.held
+            .values_mut()
+            .for_each(|held| held.mark = held.private + held.file);
+    }
+
+    pub fn warn(&mut self, kind: WarningKind, text: &str) {
+        self.put(Event::Warning(Warning {
+            kind,
+            text: text.to_owned(),
+        }));
+    }
+
+    pub fn shut_down(&mut self, stage: ShutdownStage, survivors: Vec<Survivor>, ending: Ending, stderr: &str) {
+        self.at += SECOND / 8;
+        let (code, signal) = match &ending {
+            Ending::Crashed { code, signal, .. } => (*code, *signal),
+            _ => (Some(0), None),
+        };
+        self.put(Event::Shutdown(Shutdown {
+            stage,
+            code,
+            signal,
+            took: 41_000_000,
+            survivors,
+        }));
+        self.put(Event::Closed(Close {
+            sent: 1_204_112,
+            received: 9_482_310,
+            stderr: stderr.len() as u64,
+            stderr_tail: stderr.to_owned(),
+            notifications: BTreeMap::from([("textDocument/publishDiagnostics".to_owned(), 40)]),
+            ..Close::default()
+        }));
+        self.put(Event::Ended(ending));
+    }
+
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec(&self.header).unwrap();
+        for entry in &self.entries {
+            bytes.push(b'\n');
+            serde_json::to_writer(&mut bytes, entry).unwrap();
+        }
+        bytes.push(b'\n');
+        bytes
+    }
+}
+
+fn header(label: &str) -> Header {
+    Header {
+        format: FORMAT,
+        tool: "0.1.0".to_owned(),
+        started: "2026-11-21T09:30:00Z".to_owned(),
+        run: 1,
+        host: Host {
+            target: "x86_64-unknown-linux-gnu".to_owned(),
+            os: "linux".to_owned(),
+            distribution: Some("Debian GNU/Linux 12 (bookworm)".to_owned()),
+            kernel: Some("6.12.41".to_owned()),
+            libc: Some("glibc 2.36".to_owned()),
+            cpu: Some("AMD EPYC 9R14".to_owned()),
+            cpus: Some(8),
+            affinity: Some("0-7".to_owned()),
+            memory: Memory {
+                total: Some(32 << 30),
+                available: Some(28 << 30),
+                swap: Some(0),
+                huge_pages: Some("madvise".to_owned()),
+                ..Memory::default()
+            },
+            page_size: Some(4096),
+            load: Some(0.42),
+            ..Host::default()
+        },
+        server: ServerFacts {
+            label: label.to_owned(),
+            profile: Some(label.to_owned()),
+            program: format!("/usr/local/bin/{label}"),
+            sha256: Some("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".to_owned()),
+            version: Some(format!("{label} 0.4.2")),
+            args: vec!["server".to_owned()],
+            ..ServerFacts::default()
+        },
+        scenario: ScenarioFacts {
+            name: "completions".to_owned(),
+            path: "scenarios/completions.toml".to_owned(),
+            sha256: "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752".to_owned(),
+            text: "format = 1\n".to_owned(),
+            seed: 1,
+            phases: ["start", "goto", "completions", "workspace-symbols", "decay"]
+                .map(str::to_owned)
+                .to_vec(),
+        },
+        workspace: WorkspaceFacts {
+            path: "fixtures/workspaces/shop".to_owned(),
+            isolation: "copy".to_owned(),
+            language: "python".to_owned(),
+            files: 42,
+            bytes: 180_224,
+            sha256: "fd61a03af4f77d870fc21e05e7e80678095c92d808cfb3b5c279ee04c74aca13".to_owned(),
+        },
+        settings: Settings {
+            interval: TICK,
+            peak_reset: true,
+            capabilities: "default".to_owned(),
+            ..Settings::default()
+        },
+    }
+}
