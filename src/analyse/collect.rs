@@ -50,8 +50,8 @@ struct Pass {
     tick: Option<Nanos>,
     /// Exact counters that were taken together, in a quiet moment.
     together: (Nanos, u64),
-    /// An idle step: its beginning, and the private curve then.
-    idle: Option<(Nanos, StepStart, u64)>,
+    /// The private curve when the step began.
+    before_step: Option<u64>,
     /// Private memory by program at the last checkpoint, exact and sampled.
     by_program: BTreeMap<String, (Option<u64>, Option<u64>)>,
 }
@@ -91,7 +91,7 @@ impl Pass {
             methods: HashMap::new(),
             tick: None,
             together: (0, 0),
-            idle: None,
+            before_step: None,
             by_program: BTreeMap::new(),
         }
     }
@@ -110,7 +110,7 @@ impl Pass {
             Event::PhaseDriven(phase) => self.phases.driven(at, &phase),
             Event::Checkpoint(checkpoint) => self.checkpoint(at, &checkpoint),
             Event::Peak(mark) => self.peak(at, &mark),
-            Event::StepStarted(start) => self.step_started(at, start),
+            Event::StepStarted(start) => self.step_started(at, &start),
             Event::StepEnded(end) => self.step_ended(at, &end),
             Event::Request(request) => match self.methods.get_mut(&request.method) {
                 Some(method) => method.add(&request),
@@ -220,31 +220,29 @@ impl Pass {
         self.epoch.proportional(*sum);
     }
 
-    fn step_started(&mut self, at: Nanos, start: StepStart) {
-        self.phases.step_started(at, &start);
-        let private = self.tree.sums().private;
-        self.idle = private
-            .filter(|_| start.name == "idle")
-            .map(|private| (at, start, private));
+    fn step_started(&mut self, at: Nanos, start: &StepStart) {
+        self.phases.step_started(at, start);
+        self.before_step = self.tree.sums().private;
     }
 
     fn step_ended(&mut self, at: Nanos, end: &StepEnd) {
         self.phases.step_ended(at, end);
-        let Some(((started, start, before), after)) = self.idle.take().zip(self.tree.sums().private) else {
+        let Some(window) = end.idle else { return };
+        let Some((before, after)) = self.before_step.zip(self.tree.sums().private) else {
             return;
         };
         let (peak, first) = self.phases.taken();
         let peak = peak.max(Some(before));
         let part = |value| share(peak, Some(value), first);
-        let idle = IdleSummary {
-            phase: start.phase,
-            mode: start.detail,
-            took: at.saturating_sub(started),
+        self.summary.idles.push(IdleSummary {
+            phase: end.phase.clone(),
+            kind: window.kind,
+            settled: window.settled,
+            took: window.took,
             before,
             after,
             share: part(after).zip(part(before)).map(|(after, before)| after - before),
-        };
-        self.summary.idles.push(idle);
+        });
     }
 
     fn warn(&mut self, Warning { kind, text }: Warning) {

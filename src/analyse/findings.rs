@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::record::{Ending, ReadyOutcome, ReadyRule, ShutdownStage};
+use crate::record::{EmptyStep, Ending, ReadyOutcome, ReadyRule, ShutdownStage};
 use crate::units;
 
 use super::summary::Summary;
@@ -246,16 +246,28 @@ fn ending(summary: &Summary) -> Option<Finding> {
                 details: steps.clone(),
             });
         }
-        Some(Ending::Empty { phase, step, requests }) => format!(
-            "all {} results of `{step}` in phase `{phase}` were null or empty, so its memory says nothing: check that the workspace loads, or set `expect = \"anything\"`",
-            units::count(*requests)
-        ),
+        Some(Ending::Empty { steps }) => return Some(empty(steps)),
     };
     Some(Finding {
         severity: Severity::Failure,
         text,
         details: stderr_tail(summary),
     })
+}
+
+fn empty(steps: &[EmptyStep]) -> Finding {
+    let line = |step: &EmptyStep| {
+        let requests = units::count(step.requests);
+        format!(
+            "`{}` in phase `{}`: {requests} requests, nothing found",
+            step.step, step.phase
+        )
+    };
+    Finding {
+        severity: Severity::Failure,
+        text: "the server found nothing where there is something, so its memory says nothing: check that the workspace loads, or set `expect = \"anything\"`".to_owned(),
+        details: steps.iter().map(line).collect(),
+    }
 }
 
 fn wedged(method: &str, after: &str, unsent: u64) -> String {

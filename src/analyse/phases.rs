@@ -79,7 +79,6 @@ impl Phases {
             open.summary.steps.push(StepSummary {
                 step: start.step,
                 name: start.name.clone(),
-                detail: start.detail.clone(),
                 took: None,
                 requests: None,
                 hits: None,

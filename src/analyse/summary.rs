@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{Close, Ending, Header, Initialized, Nanos, PhaseRef, Readiness, Shutdown, WarningKind};
+use crate::record::{Close, Ending, Header, IdleKind, Initialized, Nanos, PhaseRef, Readiness, Shutdown, WarningKind};
 
 use super::timeline::Timeline;
 
@@ -183,8 +183,6 @@ pub struct StepSummary {
     pub step: u32,
     /// Its name as in the scenario.
     pub name: String,
-    /// What tells it from its like, such as the mode of an idle.
-    pub detail: String,
     /// How long it took; `None` when it did not end.
     pub took: Option<Nanos>,
     /// Requests that expect a result; `None` when it did not end.
@@ -262,8 +260,10 @@ pub struct MethodSummary {
 pub struct IdleSummary {
     /// In which phase.
     pub phase: PhaseRef,
-    /// `silent` or `simmer`.
-    pub mode: String,
+    /// Whether anything was sent.
+    pub kind: IdleKind,
+    /// Whether memory had become steady; `None` for a window of fixed length.
+    pub settled: Option<bool>,
     /// How long it lasted.
     pub took: Nanos,
     /// Private memory of the tree when it began.

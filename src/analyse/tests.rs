@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use crate::record::golden::{self, Session};
-use crate::record::{Counters, Ending, Entry, Event, PeakMark, Sample, ShutdownStage};
+use crate::record::{Counters, Ending, Entry, Event, IdleKind, PeakMark, Sample, ShutdownStage};
 
 use super::{Exit, Peak, PrivateMetric, Severity, Summary, exit, findings, read, summarise};
 
@@ -248,17 +248,12 @@ fn next_to_nothing_taken_gives_no_share() {
 #[test]
 fn silent_and_simmering_idle_are_told_apart() {
     let summary = of(&golden::completed());
-    let given: Vec<(&str, i64)> = summary
+    let given: Vec<(IdleKind, i64)> = summary
         .idles
         .iter()
-        .map(|idle| {
-            (
-                idle.mode.as_str(),
-                (idle.before as i64 - idle.after as i64) / MIB as i64,
-            )
-        })
+        .map(|idle| (idle.kind, (idle.before as i64 - idle.after as i64) / MIB as i64))
         .collect();
-    assert_eq!(given, [("silent", 0), ("simmer", 43)]);
+    assert_eq!(given, [(IdleKind::Silent, 0), (IdleKind::Simmer, 43)]);
     assert!((summary.idles[1].share.unwrap() - 43.0 / 172.0).abs() < 1e-9);
 }
 

@@ -201,9 +201,6 @@ pub struct StepStart {
     pub step: u32,
     /// The step's name as in the scenario.
     pub name: String,
-    /// What tells it from its like: the mode of an idle, `silent` or `simmer`; empty for most.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub detail: String,
 }
 
 /// A step ended.
@@ -231,7 +228,6 @@ pub struct StepEnd {
 
 /// A window in which nothing was asked of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct IdleWindow {
     /// Whether anything was sent at all.
     pub kind: IdleKind,
@@ -254,7 +250,6 @@ pub enum IdleKind {
 
 /// A step whose requests found nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct EmptyStep {
     /// Its phase.
     pub phase: String,

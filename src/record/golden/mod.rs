@@ -6,7 +6,7 @@ mod session;
 
 use std::path::{Path, PathBuf};
 
-use super::{Ending, Entry, Event, LateTicks, Outcome, Reader, ShutdownStage, Survivor, WarningKind};
+use super::{Ending, Entry, Event, IdleKind, LateTicks, Outcome, Reader, ShutdownStage, Survivor, WarningKind};
 
 pub(crate) use session::Session;
 
@@ -33,41 +33,37 @@ pub(crate) fn completed() -> Session {
 fn typical(session: &mut Session) {
     session.spawn(0, "ty", None, 4, 14);
     session.phase("start");
-    session.step("start", "");
+    session.step("start");
     session.go(0, 21, 2, 80);
     session.initialized("ty", "0.4.2");
     session.ready();
     session.step_end("start", 0, 0);
     session.settle(true);
     session.phase("goto");
-    session.step("open", "");
+    session.step("open");
     session.go(0, 60, 1, 110);
     session.step_end("open", 0, 0);
-    session.step("definition", "");
+    session.step("definition");
     session.go(0, 134, 6, 140);
     session.requests("textDocument/definition", 400, 1_900, &Outcome::Null, 12);
     session.step_end("definition", 400, 388);
     session.settle(true);
     session.phase("completions");
-    session.step("type-and-complete", "");
+    session.step("type-and-complete");
     session.go(0, 152, 9, 95);
     session.requests("textDocument/completion", 200, 14_000, &Outcome::Empty, 3);
     session.step_end("type-and-complete", 200, 197);
     session.settle(true);
     session.phase("workspace-symbols");
-    session.step("workspace-symbol", "");
+    session.step("workspace-symbol");
     session.spike(0, 37);
     session.go(0, 193, 3, 180);
     session.requests("workspace/symbol", 12, 61_000, &Outcome::Null, 0);
     session.step_end("workspace-symbol", 12, 12);
     session.settle(false);
     session.phase("decay");
-    session.step("idle", "silent");
-    session.go(0, 193, 12, 0);
-    session.step_end("idle", 0, 0);
-    session.step("idle", "simmer");
-    session.go(0, 150, 8, 2);
-    session.step_end("idle", 0, 0);
+    session.idle(IdleKind::Silent, 0, 193, 12);
+    session.idle(IdleKind::Simmer, 0, 150, 8);
     session.settle(true);
 }
 
@@ -76,14 +72,14 @@ pub(crate) fn crashed() -> Session {
     let mut session = Session::new("clangd");
     session.spawn(0, "clangd", None, 9, 30);
     session.phase("start");
-    session.step("start", "");
+    session.step("start");
     session.go(0, 44, 3, 100);
     session.initialized("clangd", "19.1.7");
     session.ready();
     session.step_end("start", 0, 0);
     session.settle(true);
     session.phase("goto");
-    session.step("definition", "");
+    session.step("definition");
     session.go(0, 310, 4, 100);
     session.requests("textDocument/definition", 31, 2_400, &Outcome::Null, 1);
     session.requests("textDocument/definition", 1, 1, &Outcome::Lost, 1);
@@ -104,7 +100,7 @@ pub(crate) fn tree() -> Session {
     let mut session = Session::new("typescript-language-server");
     session.spawn(0, "node", None, 30, 42);
     session.phase("start");
-    session.step("start", "");
+    session.step("start");
     session.go(0, 48, 1, 90);
     session.spawn(1, "tsserver", Some(0), 25, 42);
     session.spawn(2, "tsserver", Some(0), 25, 42);
@@ -114,7 +110,7 @@ pub(crate) fn tree() -> Session {
     session.step_end("start", 0, 0);
     session.settle(true);
     session.phase("goto");
-    session.step("definition", "");
+    session.step("definition");
     session.spawn(3, "typings-installer", Some(1), 40, 42);
     session.go(3, 66, 1, 60);
     session.vanish(3);
@@ -124,9 +120,7 @@ pub(crate) fn tree() -> Session {
     session.step_end("definition", 300, 259);
     session.settle(true);
     session.phase("decay");
-    session.step("idle", "silent");
-    session.go(1, 180, 10, 1);
-    session.step_end("idle", 0, 0);
+    session.idle(IdleKind::Silent, 1, 180, 10);
     session.settle(true);
     let left = vec![Survivor {
         pid: 4_002,

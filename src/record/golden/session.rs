@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::record::{
-    Checkpoint, Close, Counters, Ending, Entry, Event, FORMAT, Header, Host, Initialized, Memory, Nanos, Outcome,
-    PeakMark, PhaseRef, Process, ProcessEnd, Readiness, ReadyOutcome, ReadyRule, Request, Rollup, Sample,
-    ScenarioFacts, ServerFacts, Settings, Shutdown, ShutdownStage, StepEnd, StepStart, Survivor, Warning, WarningKind,
-    WorkspaceFacts,
+    Checkpoint, Close, Counters, Ending, Entry, Event, FORMAT, Header, Host, IdleKind, IdleWindow, Initialized, Memory,
+    Nanos, Outcome, PeakMark, PhaseRef, Process, ProcessEnd, Readiness, ReadyOutcome, ReadyRule, Request, Rollup,
+    Sample, ScenarioFacts, ServerFacts, Settings, Shutdown, ShutdownStage, StepEnd, StepStart, Survivor, Warning,
+    WarningKind, WorkspaceFacts,
 };
 
 const MIB: u64 = 1 << 20;
@@ -199,28 +199,49 @@ impl Session {
         self.put(Event::PhaseStarted(self.phase.clone()));
     }
 
-    pub fn step(&mut self, name: &str, detail: &str) {
+    pub fn step(&mut self, name: &str) {
         let (phase, step) = (self.phase.clone(), self.steps);
         self.put(Event::StepStarted(StepStart {
             phase,
             step,
             name: name.to_owned(),
-            detail: detail.to_owned(),
         }));
     }
 
     pub fn step_end(&mut self, name: &str, requests: u64, hits: u64) {
+        self.end(name, requests, hits, None);
+    }
+
+    fn end(&mut self, name: &str, requests: u64, hits: u64, idle: Option<IdleWindow>) {
         let (phase, step, name) = (self.phase.clone(), self.steps, name.to_owned());
+        let notifications = if idle.is_some() { 0 } else { 20 };
         self.put(Event::StepEnded(StepEnd {
             phase,
             step,
             name,
             requests,
             hits,
-            notifications: 20,
+            notifications,
             skipped: false,
+            idle,
         }));
         self.steps += 1;
+    }
+
+    /// An idle window in which a process goes to `private` MiB.
+    pub fn idle(&mut self, kind: IdleKind, process: u32, private: u64, seconds: u64) {
+        self.step("idle");
+        self.go(process, private, seconds, u64::from(kind == IdleKind::Simmer));
+        self.end(
+            "idle",
+            0,
+            0,
+            Some(IdleWindow {
+                kind,
+                settled: Some(true),
+                took: seconds * SECOND,
+            }),
+        );
     }
 
     /// Requests with latencies that spread around `typical` microseconds.
