@@ -8,14 +8,17 @@ use std::path::Path;
 use super::language::{Language, Sites, sites};
 use super::random::Random;
 use super::workspace::SourceFile;
+use crate::lsp::position::strip_bom;
 
 /// What kind of place is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The first character of a name: definition, references, hover, rename …
     Name,
-    /// Just past the `.` of a member access: completion.
+    /// Just past the name of a member: completion, as a person asks for it in the middle of a word.
     Member,
+    /// Just past the `.` of a member access: completion, as an editor asks for it.
+    Operator,
     /// Just past the `(` of a call: signature help.
     Call,
 }
@@ -147,12 +150,12 @@ pub fn words(files: &[SourceFile], wanted: usize, seed: u64) -> Vec<String> {
 
 /// The text of a file as editors have it: UTF-8, without a byte order mark.
 pub fn read(path: &Path) -> io::Result<String> {
-    let mut text = String::from_utf8(fs::read(path)?)
+    let text = String::from_utf8(fs::read(path)?)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))?;
-    if text.starts_with('\u{feff}') {
-        text.drain(..'\u{feff}'.len_utf8());
-    }
-    Ok(text)
+    Ok(match strip_bom(&text) {
+        stripped if stripped.len() == text.len() => text,
+        stripped => stripped.to_owned(),
+    })
 }
 
 /// All files, the best choice first: the first `wanted` come from `wanted` stretches of the sorted paths, each at
@@ -203,12 +206,17 @@ fn candidates(text: &str, sites: &Sites, file: usize, place: Place) -> Vec<Candi
                 late: found.definition,
             })
             .collect(),
-        Place::Member => sites
+        Place::Member | Place::Operator => sites
             .members
             .iter()
-            .map(|found| Candidate {
-                target: target(found.offset, found.line, &text[found.receiver.clone()]),
-                late: false,
+            .map(|found| {
+                let offset = if place == Place::Member {
+                    found.end
+                } else {
+                    found.offset
+                };
+                let target = target(offset, found.line, &text[found.receiver.clone()]);
+                Candidate { target, late: false }
             })
             .collect(),
         Place::Call => sites

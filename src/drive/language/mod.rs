@@ -6,6 +6,7 @@ mod keywords;
 mod lexer;
 mod literal;
 mod markup;
+mod quiet;
 mod sites;
 #[cfg(test)]
 mod tests;
@@ -27,7 +28,7 @@ pub struct Language {
     /// Keywords that have members like a name does: `self`, `this`.
     receivers: &'static [&'static str],
     /// What stands between a thing and its member, longest first.
-    member_operators: &'static [&'static str],
+    pub(super) member_operators: &'static [&'static str],
     line_comments: &'static [&'static str],
     block_comment: Option<(&'static str, &'static str)>,
     nested_comments: bool,

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::lexer::{Kind, Token, tokens};
+use super::quiet::Quiet;
 use super::{Family, Language};
 
 /// A name.
@@ -18,11 +19,13 @@ pub struct Identifier {
     pub member: bool,
 }
 
-/// A place just past a member operator that follows a name, where an editor asks for completions.
+/// A member operator that follows a name: where an editor asks for completions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// Offset just past the operator.
     pub offset: usize,
+    /// Offset just past the member's name, or past the operator when none follows on it.
+    pub end: usize,
     /// Its line, from 0.
     pub line: u32,
     /// The name or keyword before the operator.
@@ -53,118 +56,105 @@ pub struct Sites {
 
 /// Finds the sites of `text`; none in languages without names.
 pub fn sites(text: &str, language: &'static Language) -> Sites {
-    let mut found = Sites::default();
+    let mut reader = Reader {
+        text,
+        language,
+        lines: LineCounter { text, at: 0, line: 0 },
+        before: None,
+        last: None,
+        found: Sites::default(),
+    };
     if !language.has_names() {
-        return found;
+        return reader.found;
     }
-    let mut lines = LineCounter { text, at: 0, line: 0 };
     let mut quiet = Quiet::default();
-    // The two significant tokens before the current one.
-    let (mut before, mut last): (Option<Token>, Option<Token>) = (None, None);
-    for token in tokens(text, language) {
-        if token.kind == Kind::Comment {
-            continue;
+    for token in tokens(text, language).filter(|token| token.kind != Kind::Comment) {
+        if !quiet.hides(text, language, reader.last, token) {
+            reader.read(token);
         }
-        if !quiet.hides(text, language, last, token) {
-            let line = lines.line_of(token.start);
-            let word = last.map_or("", |last| &text[last.start..last.end]);
-            let named = last.is_some_and(|last| last.kind == Kind::Identifier);
-            match token.kind {
-                Kind::Identifier => found.identifiers.push(Identifier {
+        reader.before = reader.last.replace(token);
+    }
+    reader.found
+}
+
+/// Collects sites from tokens, each seen after the two significant ones before it.
+struct Reader<'t> {
+    text: &'t str,
+    language: &'static Language,
+    lines: LineCounter<'t>,
+    before: Option<Token>,
+    last: Option<Token>,
+    found: Sites,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, token: Token) {
+        let line = self.lines.line_of(token.start);
+        let last = self.last.map_or(0..0, |last| last.start..last.end);
+        let named = self.last.is_some_and(|last| last.kind == Kind::Identifier);
+        match token.kind {
+            Kind::Identifier => {
+                if let Some(member) = self
+                    .found
+                    .members
+                    .last_mut()
+                    .filter(|member| member.offset == token.start)
+                {
+                    member.end = token.end;
+                }
+                self.found.identifiers.push(Identifier {
                     range: token.start..token.end,
                     line,
-                    definition: last.is_some_and(|last| last.kind == Kind::Keyword)
-                        && language.definers.contains(&word),
-                    member: last.is_some_and(|last| last.kind == Kind::Member),
-                }),
-                Kind::Member if named || language.receivers.contains(&word) => {
-                    let receiver = last.map_or(0..0, |last| last.start..last.end);
-                    found.members.push(Member {
-                        offset: token.end,
-                        line,
-                        receiver,
-                    });
-                }
-                Kind::Operator if named && &text[token.start..token.end] == "(" => {
-                    let defined = before.is_some_and(|before| {
-                        before.kind == Kind::Keyword && language.definers.contains(&&text[before.start..before.end])
-                    });
-                    if !defined {
-                        let name = last.map_or(0..0, |last| last.start..last.end);
-                        found.calls.push(Call {
-                            offset: token.end,
-                            line,
-                            name,
-                        });
-                    }
-                }
-                Kind::Keyword
-                | Kind::Number
-                | Kind::Literal
-                | Kind::Comment
-                | Kind::Directive
-                | Kind::Operator
-                | Kind::Member => {}
+                    definition: self.defines(self.last),
+                    member: self.last.is_some_and(|last| last.kind == Kind::Member),
+                });
             }
+            Kind::Member if named || self.language.receivers.contains(&&self.text[last.clone()]) => {
+                self.found.members.push(Member {
+                    offset: token.end,
+                    end: token.end,
+                    line,
+                    receiver: last,
+                });
+            }
+            Kind::Operator if named && &self.text[token.start..token.end] == "(" && !self.declares() => {
+                self.found.calls.push(Call {
+                    offset: token.end,
+                    line,
+                    name: last,
+                });
+            }
+            Kind::Keyword
+            | Kind::Number
+            | Kind::Literal
+            | Kind::Comment
+            | Kind::Directive
+            | Kind::Operator
+            | Kind::Member => {}
         }
-        before = last.replace(token);
     }
-    found
-}
 
-/// Stretches whose names no server resolves: Rust attributes and the bodies of `macro_rules!`.
-#[derive(Default)]
-struct Quiet {
-    depth: u32,
-    /// The depth outside the stretch, while in one.
-    outside: Option<u32>,
-    /// `macro_rules` was read and its body is yet to come.
-    armed: bool,
-}
-
-impl Quiet {
-    fn hides(&mut self, text: &str, language: &Language, last: Option<Token>, token: Token) -> bool {
-        if language.family != Family::Rust {
-            return false;
-        }
-        let word = &text[token.start..token.end];
-        let was_inside = self.outside.is_some();
-        match (token.kind, word) {
-            (Kind::Keyword, "macro_rules") => self.armed = true,
-            (Kind::Operator, "(" | "[" | "{") => {
-                let attribute = word == "[" && last.is_some_and(|last| opens_attribute(text, last));
-                if !was_inside && (attribute || self.armed) {
-                    self.outside = Some(self.depth);
-                    self.armed = false;
-                }
-                self.depth += 1;
-            }
-            (Kind::Operator, ")" | "]" | "}") => {
-                self.depth = self.depth.saturating_sub(1);
-                if self.outside.is_some_and(|outside| self.depth <= outside) {
-                    self.outside = None;
-                }
-            }
-            (
-                Kind::Identifier
-                | Kind::Keyword
-                | Kind::Number
-                | Kind::Literal
-                | Kind::Comment
-                | Kind::Directive
-                | Kind::Operator
-                | Kind::Member,
-                _,
-            ) => {}
-        }
-        was_inside || self.outside.is_some()
+    /// Whether the name before a `(` is being declared there: after a keyword for that, or in C after its type.
+    fn declares(&self) -> bool {
+        let typed = self.before.is_some_and(|before| {
+            let word = &self.text[before.start..before.end];
+            before.kind == Kind::Identifier
+                || matches!(word, "*" | "&" | ">")
+                || (before.kind == Kind::Keyword
+                    && !matches!(
+                        word,
+                        "return" | "else" | "do" | "case" | "co_await" | "co_return" | "throw" | "and" | "or"
+                    ))
+        });
+        self.defines(self.before) || (typed && matches!(self.language.family, Family::C | Family::Cpp))
     }
-}
 
-/// Whether a `[` after this token opens an attribute: `#[` or `#![`.
-fn opens_attribute(text: &str, last: Token) -> bool {
-    let upto = &text[..last.end];
-    upto.ends_with('#') || upto.ends_with("#!")
+    /// Whether a token is a keyword after which something new is named.
+    fn defines(&self, token: Option<Token>) -> bool {
+        token.is_some_and(|token| {
+            token.kind == Kind::Keyword && self.language.definers.contains(&&self.text[token.start..token.end])
+        })
+    }
 }
 
 /// Line numbers for offsets that only grow; a line ends with LF, CR LF or CR.

@@ -95,6 +95,12 @@ fn names_that_rust_servers_cannot_resolve_are_left_out() {
         "#[derive(Debug)] #![allow(x)] struct A { #[serde(y = [1])] b: C }",
         "A b C",
     );
+    check(
+        "rust",
+        "#[cfg(unix)] #[a(b)] fn c(d: e) { f; } g; #[cfg(test)] h; #[cfg(all(test, i))] j; k",
+        "g h k",
+    );
+    check("rust", "#[cfg(x)] use a::{b, c}; d; (#[cfg(y)] e, f)", "d f");
     check("rust", "macro_rules! m { ($a:expr) => { foo($a) }; } fn g() {}", "m g");
 }
 
@@ -198,6 +204,14 @@ fn signatures_are_asked_for_in_calls_but_not_in_definitions() {
         .map(|call| (call.line, &text[call.name.start..call.offset]))
         .collect();
     assert_eq!(at, [(1, "g(")]);
+}
+
+#[test]
+fn declarations_in_c_are_no_calls() {
+    let text = "int f(int a); T *g(void); int m() { return h(i(), j * k(l)); n(); }";
+    let found = sites(text, Language::of("c")).calls;
+    let at: Vec<&str> = found.iter().map(|call| &text[call.name.clone()]).collect();
+    assert_eq!(at, ["h", "i", "n"]);
 }
 
 #[test]

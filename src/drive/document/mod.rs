@@ -1,0 +1,238 @@
+//! An open document as an editor holds it: text, version, and the changes that keep the server's copy equal.
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+use lsp_types::{
+    DidChangeTextDocumentParams, Position, TextDocumentContentChangeEvent, TextDocumentIdentifier, TextDocumentItem,
+    TextDocumentPositionParams, Url, VersionedTextDocumentIdentifier,
+};
+
+use super::{target, uri};
+use crate::lsp::Sync;
+use crate::lsp::position::{self, Encoding, LineIndex};
+
+/// A document, its version, and how to get back to where it was.
+#[derive(Clone, Debug)]
+pub struct Document {
+    uri: Url,
+    language: String,
+    text: String,
+    version: i32,
+    lines: LineIndex,
+    encoding: Encoding,
+    sync: Sync,
+    /// What undoes each edit so far, oldest first.
+    undo: Vec<Edit>,
+}
+
+/// A moment to come back to with [`Document::undo_to`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark(usize);
+
+/// A replacement of some bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Edit {
+    range: Range<usize>,
+    text: String,
+}
+
+impl Document {
+    /// Reads a file: UTF-8, its byte order mark dropped, its line ends kept.
+    pub fn open(path: &Path, language: &str, sync: Sync, encoding: Encoding) -> io::Result<Document> {
+        let text = target::read(path)?;
+        let uri =
+            Url::parse(&uri::from_path(path)).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        Ok(Document::new(uri, language, text, sync, encoding))
+    }
+
+    /// A document with this text.
+    pub fn new(uri: Url, language: &str, text: String, sync: Sync, encoding: Encoding) -> Document {
+        let lines = LineIndex::new(&text);
+        Document {
+            uri,
+            language: language.to_owned(),
+            text,
+            version: 1,
+            lines,
+            encoding,
+            sync,
+            undo: Vec::new(),
+        }
+    }
+
+    /// Its URI.
+    pub fn uri(&self) -> &Url {
+        &self.uri
+    }
+
+    /// Its language id.
+    pub fn language(&self) -> &str {
+        &self.language
+    }
+
+    /// Its text now.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Its version now; every change adds one.
+    pub fn version(&self) -> i32 {
+        self.version
+    }
+
+    /// Whether it was edited since it was opened, undone edits aside.
+    pub fn is_edited(&self) -> bool {
+        !self.undo.is_empty()
+    }
+
+    /// What `textDocument/didOpen` carries.
+    pub fn item(&self) -> TextDocumentItem {
+        TextDocumentItem::new(self.uri.clone(), self.language.clone(), self.version, self.text.clone())
+    }
+
+    /// What most requests name it by.
+    pub fn identifier(&self) -> TextDocumentIdentifier {
+        TextDocumentIdentifier::new(self.uri.clone())
+    }
+
+    /// The position of an offset, in the agreed encoding. One inside a character or a CR LF counts as before it.
+    pub fn position(&self, offset: usize) -> Position {
+        let offset = self.text.floor_char_boundary(offset);
+        let offset = if self.splits_line_end(offset) {
+            offset - 1
+        } else {
+            offset
+        };
+        let line = self.lines.line_of(offset);
+        let start = self.lines.start(line);
+        let column = position::column(&self.text[start..offset], offset - start, self.encoding);
+        Position::new(u32::try_from(line).unwrap_or(u32::MAX), column)
+    }
+
+    /// What a request at a position carries.
+    pub fn at(&self, offset: usize) -> TextDocumentPositionParams {
+        TextDocumentPositionParams::new(self.identifier(), self.position(offset))
+    }
+
+    /// The line end that this document uses.
+    pub fn line_end(&self) -> &'static str {
+        line_end(&self.text)
+    }
+
+    /// Replaces a range of bytes. The result is what `textDocument/didChange` carries, or `None` for a server that
+    /// wants no changes.
+    pub fn edit(&mut self, range: Range<usize>, text: &str) -> Option<DidChangeTextDocumentParams> {
+        let start = self.text.floor_char_boundary(range.start);
+        let range = start..self.text.ceil_char_boundary(range.end).max(start);
+        self.undo.push(Edit {
+            range: range.start..range.start + text.len(),
+            text: self.text[range.clone()].to_owned(),
+        });
+        let change = self.apply(&Edit {
+            range,
+            text: text.to_owned(),
+        });
+        self.changed(vec![change])
+    }
+
+    /// Types at an offset.
+    pub fn insert(&mut self, offset: usize, text: &str) -> Option<DidChangeTextDocumentParams> {
+        self.edit(offset..offset, text)
+    }
+
+    /// This moment.
+    pub fn mark(&self) -> Mark {
+        Mark(self.undo.len())
+    }
+
+    /// Undoes every edit since the mark, in one change; `None` when there is none or the server wants no changes.
+    pub fn undo_to(&mut self, mark: Mark) -> Option<DidChangeTextDocumentParams> {
+        let undone = self.undo.split_off(mark.0.min(self.undo.len()));
+        let changes: Vec<TextDocumentContentChangeEvent> = merged(undone).iter().map(|edit| self.apply(edit)).collect();
+        if changes.is_empty() {
+            None
+        } else {
+            self.changed(changes)
+        }
+    }
+
+    /// Undoes every edit since the document was opened.
+    pub fn undo_all(&mut self) -> Option<DidChangeTextDocumentParams> {
+        self.undo_to(Mark(0))
+    }
+
+    /// Changes the text and tells how, for incremental synchronisation.
+    fn apply(&mut self, edit: &Edit) -> TextDocumentContentChangeEvent {
+        // No position lies between CR and LF: a change that begins or ends there takes the whole line end along.
+        let before = self.splits_line_end(edit.range.start);
+        let after = self.splits_line_end(edit.range.end);
+        let sent = [
+            if before { "\r" } else { "" },
+            &edit.text,
+            if after { "\n" } else { "" },
+        ]
+        .concat();
+        let start = self.position(edit.range.start - usize::from(before));
+        let end = self.position(edit.range.end + usize::from(after));
+        self.text.replace_range(edit.range.clone(), &edit.text);
+        self.lines = LineIndex::new(&self.text);
+        TextDocumentContentChangeEvent {
+            range: Some(lsp_types::Range::new(start, end)),
+            range_length: None,
+            text: sent,
+        }
+    }
+
+    fn changed(&mut self, changes: Vec<TextDocumentContentChangeEvent>) -> Option<DidChangeTextDocumentParams> {
+        let content_changes = match self.sync {
+            Sync::Incremental => changes,
+            Sync::Full => {
+                vec![TextDocumentContentChangeEvent {
+                    range: None,
+                    range_length: None,
+                    text: self.text.clone(),
+                }]
+            }
+            Sync::None => return None,
+        };
+        self.version += 1;
+        let text_document = VersionedTextDocumentIdentifier::new(self.uri.clone(), self.version);
+        Some(DidChangeTextDocumentParams {
+            text_document,
+            content_changes,
+        })
+    }
+
+    fn splits_line_end(&self, offset: usize) -> bool {
+        let bytes = self.text.as_bytes();
+        offset > 0 && bytes.get(offset - 1) == Some(&b'\r') && bytes.get(offset) == Some(&b'\n')
+    }
+}
+
+/// The line end that a text uses, by its first one.
+pub fn line_end(text: &str) -> &'static str {
+    match memchr::memchr2(b'\r', b'\n', text.as_bytes()) {
+        Some(at) if text[at..].starts_with("\r\n") => "\r\n",
+        Some(at) if text[at..].starts_with('\r') => "\r",
+        Some(_) | None => "\n",
+    }
+}
+
+/// The edits, newest first, with the removal of what was typed character by character as one.
+fn merged(undone: Vec<Edit>) -> Vec<Edit> {
+    let mut merged: Vec<Edit> = Vec::new();
+    for edit in undone.into_iter().rev() {
+        match merged.last_mut() {
+            Some(last) if last.text.is_empty() && edit.text.is_empty() && edit.range.end == last.range.start => {
+                last.range.start = edit.range.start;
+            }
+            Some(_) | None => merged.push(edit),
+        }
+    }
+    merged
+}

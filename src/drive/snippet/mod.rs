@@ -1,0 +1,135 @@
+//! What a person types in an editor: a new statement that reaches into something that is there, key by key.
+
+mod spots;
+#[cfg(test)]
+mod tests;
+
+use super::document::line_end;
+use super::language::{Family, Language};
+use super::random::Random;
+use spots::{Spot, spots};
+
+/// Something to type at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snippet {
+    /// Offset where it goes.
+    pub offset: usize,
+    /// The keys, each a character, or a line end with the indentation that an editor adds to it.
+    pub keys: Vec<Key>,
+}
+
+/// One change that typing makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// What it inserts.
+    pub text: String,
+    /// Whether an editor asks for completions after it.
+    pub ask: Option<Ask>,
+}
+
+/// Why completions are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// The server named this character as one that triggers them.
+    Trigger(char),
+    /// The person did, because the server named no such character.
+    Invoked,
+}
+
+impl Snippet {
+    /// All it inserts.
+    pub fn text(&self) -> String {
+        self.keys.iter().map(|key| key.text.as_str()).collect()
+    }
+
+    /// How many times completions are asked for.
+    pub fn asks(&self) -> usize {
+        self.keys.iter().filter(|key| key.ask.is_some()).count()
+    }
+}
+
+/// Composes `count` snippets for a text as it is now; each is to be undone before the next. They are spread over the
+/// text, and no two with different `serial`s are equal: `serial` counts on by one for each. A text without a single
+/// name gives none.
+///
+/// `triggers` are the trigger characters that the server named for completion.
+pub fn compose(text: &str, language: &str, triggers: &[String], count: usize, seed: u64, serial: u64) -> Vec<Snippet> {
+    let language = Language::of(language);
+    let mut found = spots(text, language);
+    let mut random = Random::for_use(seed ^ serial, "snippets");
+    if found.len() > count {
+        found = (0..count)
+            .map(|stretch| {
+                let (start, end) = (found.len() * stretch / count, found.len() * (stretch + 1) / count);
+                found[start + random.below(end - start)].clone()
+            })
+            .collect();
+    }
+    let line_end = line_end(text);
+    let turns = found.iter().cycle().take(count).zip(serial..);
+    turns
+        .map(|(spot, serial)| type_at(spot, text, language, triggers, &unique(serial, seed), line_end))
+        .collect()
+}
+
+/// A name that nobody wrote before, so that no cache of the server knows it.
+fn unique(serial: u64, seed: u64) -> String {
+    let tail = Random::for_use(seed, "names").next() & 0xffff;
+    format!("soak_{serial}_{tail:04x}")
+}
+
+/// Spells out the keys for a spot.
+fn type_at(spot: &Spot, text: &str, language: &Language, triggers: &[String], name: &str, line_end: &str) -> Snippet {
+    let mut keys = Vec::new();
+    let receiver = &text[spot.receiver.clone()];
+    if let Some(indent) = &spot.line {
+        keys.push(Key {
+            text: format!("{line_end}{}", &text[indent.clone()]),
+            ask: None,
+        });
+        push(&mut keys, &declaration(language, name));
+    }
+    push(&mut keys, receiver);
+    push(&mut keys, spot.operator);
+    if let Some(last) = keys.last_mut() {
+        let typed = spot.operator.chars().next_back();
+        let triggers = |typed: &char| triggers.iter().any(|trigger| trigger.starts_with(*typed));
+        last.ask = Some(typed.filter(triggers).map_or(Ask::Invoked, Ask::Trigger));
+    }
+    if spot.line.is_some() {
+        push(&mut keys, &text[spot.member.clone()]);
+        push(&mut keys, terminator(language));
+    }
+    Snippet {
+        offset: spot.offset,
+        keys,
+    }
+}
+
+fn push(keys: &mut Vec<Key>, text: &str) {
+    keys.extend(text.chars().map(|character| Key {
+        text: character.to_string(),
+        ask: None,
+    }));
+}
+
+/// How a statement begins that gives a value a new name.
+fn declaration(language: &Language, name: &str) -> String {
+    match language.family {
+        Family::Python | Family::Generic | Family::Data => format!("{name} = "),
+        Family::Rust => format!("let {name} = "),
+        Family::Go => format!("{name} := "),
+        Family::C => format!("int {name} = "),
+        Family::Cpp => format!("auto {name} = "),
+        Family::Script { .. } | Family::Zig => format!("const {name} = "),
+        Family::Lua => format!("local {name} = "),
+    }
+}
+
+/// How it ends.
+fn terminator(language: &Language) -> &'static str {
+    match language.family {
+        Family::Rust | Family::C | Family::Cpp | Family::Script { .. } | Family::Zig => ";",
+        Family::Python | Family::Go | Family::Lua | Family::Generic | Family::Data => "",
+    }
+}

@@ -1,0 +1,304 @@
+//! Where a text takes a new statement, and what such a statement can reach into there.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::drive::language::{Family, Identifier, Kind, Language, Member, Token, sites, tokens};
+
+/// A place to type at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Spot {
+    /// Offset where the typing goes.
+    pub(super) offset: usize,
+    /// The indentation of the new line, or `None` to type into the line that is there.
+    pub(super) line: Option<Range<usize>>,
+    /// What is reached into.
+    pub(super) receiver: Range<usize>,
+    /// How; empty when the text has no member access at all.
+    pub(super) operator: &'static str,
+    /// The member that the text uses there; empty when there is none.
+    pub(super) member: Range<usize>,
+}
+
+/// The best spots of a text, in order: new statements above those that use a member of something that is in scope
+/// there; failing that, member accesses typed once more; failing that, names typed once more.
+pub(super) fn spots(text: &str, language: &'static Language) -> Vec<Spot> {
+    let found = sites(text, language);
+    let statements = statements(text, language);
+    let names = Names::of(text, &found.identifiers);
+    let mut spots: Vec<Spot> = Vec::new();
+    for member in &found.members {
+        let Ok(statement) = statements.binary_search_by_key(&member.line, |statement| statement.line) else {
+            continue;
+        };
+        let statement = &statements[statement];
+        let taken = spots.last().is_some_and(|last| last.offset == statement.offset);
+        if !taken && names.in_scope_above(text, language, member) {
+            spots.push(spot(
+                text,
+                language,
+                member,
+                statement.offset,
+                Some(statement.indent.clone()),
+            ));
+        }
+    }
+    if spots.is_empty() {
+        spots = found
+            .members
+            .iter()
+            .map(|member| spot(text, language, member, member.receiver.start, None))
+            .collect();
+    }
+    if spots.is_empty() {
+        spots = found
+            .identifiers
+            .iter()
+            .map(|name| Spot {
+                offset: name.range.start,
+                line: None,
+                receiver: name.range.clone(),
+                operator: "",
+                member: name.range.end..name.range.end,
+            })
+            .collect();
+    }
+    spots
+}
+
+fn spot(text: &str, language: &'static Language, member: &Member, offset: usize, line: Option<Range<usize>>) -> Spot {
+    let before = &text[..member.offset];
+    let operator = language
+        .member_operators
+        .iter()
+        .find(|operator| before.ends_with(**operator));
+    Spot {
+        offset,
+        line,
+        receiver: member.receiver.clone(),
+        operator: operator.copied().unwrap_or("."),
+        member: member.offset..member.end,
+    }
+}
+
+/// A line on which a statement begins.
+struct Statement {
+    line: u32,
+    /// The end of the line above, where a new line can be typed.
+    offset: usize,
+    indent: Range<usize>,
+}
+
+/// An open bracket.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bracket {
+    /// A brace around statements.
+    Block,
+    /// Any other.
+    Other,
+}
+
+fn statements(text: &str, language: &'static Language) -> Vec<Statement> {
+    let mut found = Vec::new();
+    let mut open: Vec<Bracket> = Vec::new();
+    let mut header = Header::default();
+    let mut decorated = false;
+    let (mut line, mut start, mut read) = (0, 0, 0);
+    let mut last: Option<Token> = None;
+    let mut all = tokens(text, language)
+        .filter(|token| token.kind != Kind::Comment)
+        .peekable();
+    while let Some(token) = all.next() {
+        let word = &text[token.start..token.end];
+        for at in line_starts(text, read..token.start) {
+            line += 1;
+            start = at;
+        }
+        read = token.start;
+        let indent = &text[start..token.start];
+        let first = start > 0 && indent.bytes().all(|byte| matches!(byte, b' ' | b'\t'));
+        if first {
+            let label = all.peek().is_some_and(|next| &text[next.start..next.end] == ":");
+            let fits = begins(text, language, last, token, open.last().copied());
+            let member = matches!(token.kind, Kind::Identifier | Kind::Keyword);
+            if fits && member && !decorated && (!label || language.family == Family::Python) {
+                let offset = text[..start].strip_suffix("\r\n").map_or(start - 1, str::len);
+                found.push(Statement {
+                    line,
+                    offset,
+                    indent: start..token.start,
+                });
+            }
+            // A decorator belongs to what follows it.
+            decorated = word == "@" && open.is_empty();
+        }
+        match word {
+            "(" | "[" => open.push(Bracket::Other),
+            "{" => {
+                let block = token.kind == Kind::Operator && header.opens_block(text, language, last);
+                open.push(if block { Bracket::Block } else { Bracket::Other });
+            }
+            ")" | "]" | "}" => {
+                open.pop();
+            }
+            _ => {}
+        }
+        header.read(language, token.kind, word, open.last().copied());
+        last = Some(token);
+    }
+    found
+}
+
+/// Whether a statement can begin with `token`, the first of its line, so that another may stand before it.
+fn begins(text: &str, language: &Language, last: Option<Token>, token: Token, open: Option<Bracket>) -> bool {
+    let word = &text[token.start..token.end];
+    let before = last.map_or("", |last| &text[last.start..last.end]);
+    let continues = [
+        "and",
+        "case",
+        "catch",
+        "default",
+        "do",
+        "elif",
+        "else",
+        "elseif",
+        "end",
+        "except",
+        "finally",
+        "or",
+        "private",
+        "protected",
+        "public",
+        "static",
+        "then",
+        "until",
+        "while",
+    ];
+    if continues.contains(&word) {
+        return false;
+    }
+    let apart = matches!(before, ";" | "{" | "}") || last.is_some_and(|last| last.kind == Kind::Directive);
+    let value = last.is_some_and(|last| match last.kind {
+        Kind::Identifier | Kind::Number | Kind::Literal => true,
+        Kind::Keyword => matches!(
+            before,
+            "return" | "break" | "continue" | "true" | "false" | "nil" | "null" | "this" | "end"
+        ),
+        Kind::Operator => matches!(before, ")" | "]"),
+        Kind::Comment | Kind::Directive | Kind::Member => false,
+    });
+    match language.family {
+        // An import names modules, and does not reach into them.
+        Family::Python => open.is_none() && before != "\\" && !matches!(word, "from" | "import"),
+        Family::Lua => open.is_none() && (value || matches!(before, "then" | "do" | "else" | "}" | ";")),
+        Family::Go => open == Some(Bracket::Block) && (apart || value),
+        Family::Script { .. } => open != Some(Bracket::Other) && (apart || value),
+        Family::Rust | Family::C | Family::Cpp | Family::Zig | Family::Generic => open == Some(Bracket::Block) && apart,
+        Family::Data => false,
+    }
+}
+
+/// What has been read since the last statement ended: it tells what a brace is for.
+#[derive(Default)]
+struct Header {
+    function: bool,
+    control: bool,
+    definition: bool,
+}
+
+impl Header {
+    fn read(&mut self, language: &Language, kind: Kind, word: &str, open: Option<Bracket>) {
+        match (kind, word) {
+            (Kind::Operator, "{" | "}") => *self = Header::default(),
+            (Kind::Operator, ";")
+                if open != Some(Bracket::Other) && !(self.control && language.family == Family::Go) =>
+            {
+                *self = Header::default();
+            }
+            (Kind::Keyword, "fn" | "func" | "function") => self.function = true,
+            (Kind::Keyword, "else" | "for" | "if" | "loop" | "select" | "switch" | "try" | "unsafe" | "while") => {
+                self.control = true;
+            }
+            (
+                Kind::Keyword,
+                "class" | "enum" | "extern" | "impl" | "interface" | "match" | "mod" | "namespace" | "struct" | "trait"
+                | "type" | "union",
+            ) => self.definition = true,
+            _ => {}
+        }
+    }
+
+    /// Whether a brace after this opens a block of statements, rather than fields, members, arms or a value.
+    fn opens_block(&self, text: &str, language: &Language, last: Option<Token>) -> bool {
+        let before = last.map_or("", |last| &text[last.start..last.end]);
+        if self.function {
+            return true;
+        }
+        if self.definition {
+            return false;
+        }
+        let closure = language.family == Family::Rust && before == "|";
+        let arrow = before == ">" && text[..last.map_or(0, |last| last.end)].ends_with("=>");
+        self.control || closure || arrow || matches!(before, ")" | "do" | "finally" | "move" | "async")
+    }
+}
+
+/// The offsets past the line ends in a range of the text.
+fn line_starts(text: &str, range: Range<usize>) -> impl Iterator<Item = usize> {
+    let bytes = text.as_bytes();
+    range.filter_map(move |at| match bytes[at] {
+        b'\n' => Some(at + 1),
+        b'\r' if bytes.get(at + 1) != Some(&b'\n') => Some(at + 1),
+        _ => None,
+    })
+}
+
+/// Where every name of a text occurs.
+struct Names<'t>(HashMap<&'t str, Vec<&'t Identifier>>);
+
+impl<'t> Names<'t> {
+    fn of(text: &'t str, identifiers: &'t [Identifier]) -> Names<'t> {
+        let mut names: HashMap<&str, Vec<&Identifier>> = HashMap::new();
+        for identifier in identifiers {
+            names
+                .entry(&text[identifier.range.clone()])
+                .or_default()
+                .push(identifier);
+        }
+        Names(names)
+    }
+
+    /// Whether what a member is taken of surely exists on the line above: it starts its chain, was mentioned before,
+    /// and its line only reaches into it, so that it does not bind it either.
+    fn in_scope_above(&self, text: &str, language: &Language, member: &Member) -> bool {
+        let before = text[..member.receiver.start].trim_end();
+        if language
+            .member_operators
+            .iter()
+            .any(|operator| before.ends_with(operator))
+        {
+            return false;
+        }
+        let reaches = |at: usize| {
+            let after = text[at..].trim_start();
+            language
+                .member_operators
+                .iter()
+                .any(|operator| after.starts_with(operator))
+        };
+        let path = text[..member.offset].ends_with("::");
+        if path && language.family == Family::Rust {
+            return false;
+        }
+        let Some(uses) = self.0.get(&text[member.receiver.clone()]) else {
+            // A keyword such as `self` is in scope wherever it is used.
+            return true;
+        };
+        let mentioned = uses.iter().any(|name| !name.member && name.line < member.line);
+        mentioned
+            && uses
+                .iter()
+                .filter(|name| name.line == member.line)
+                .all(|name| name.member || reaches(name.range.end))
+    }
+}
