@@ -1,0 +1,122 @@
+//! What about a machine makes figures less sure, as sentences for people.
+
+use crate::record::Host;
+use crate::units;
+
+/// From here on resident counters are batched per processor.
+const BATCHED_SINCE: (u64, u64) = (6, 2);
+
+/// From here on they are summed up exactly when read ("mm: fix the inaccurate memory statistics issue for users").
+const EXACT_SINCE: (u64, u64) = (6, 16);
+
+/// The long-term release that got the same change later, and in which patch level.
+const EXACT_STABLE: (u64, u64, u64) = (6, 12, 38);
+
+/// An error that is not worth a warning.
+const NEGLIGIBLE: u64 = 1 << 20;
+
+/// Pressure, in percent of the time, from which the kernel was taking memory away from somebody.
+const PRESSURE: f64 = 1.0;
+
+/// Everything worth a warning.
+pub fn advice(host: &Host) -> Vec<String> {
+    let mut advice = Vec::new();
+    if let Some(error) = resident_error(host).filter(|error| *error >= NEGLIGIBLE) {
+        advice.push(format!(
+            "kernel {} keeps resident counters per processor, so the curve and the high-water marks may be off by up to {}: compare checkpoints, which are exact, or use a kernel from 6.16 or 6.12.38 on",
+            host.kernel.as_deref().unwrap_or_default(),
+            units::bytes(error)
+        ));
+    }
+    if let Some(pressure) = host.memory_pressure.filter(|pressure| *pressure >= PRESSURE) {
+        advice.push(format!(
+            "memory is short: in the last ten seconds something waited for it {} of the time, so resident figures may be too low: close other programs",
+            units::percent(pressure / 100.0)
+        ));
+    }
+    if let (Some(load), Some(cpus)) = (host.load, host.cpus)
+        && load > cpus as f64
+    {
+        advice.push(format!(
+            "the machine is busy (load {load:.1} on {cpus} processors), so latencies and settling times are longer than they need be: wait until it is idle"
+        ));
+    }
+    advice
+}
+
+/// How far a resident counter can be off, if this kernel's counters are inexact: each processor holds back up to
+/// `max(32, 2 × processors)` pages.
+fn resident_error(host: &Host) -> Option<u64> {
+    if host.os != "linux" {
+        return None;
+    }
+    let (major, minor, patch) = version(host.kernel.as_deref()?)?;
+    let stable = (major, minor) == (EXACT_STABLE.0, EXACT_STABLE.1) && patch >= EXACT_STABLE.2;
+    if (major, minor) < BATCHED_SINCE || (major, minor) >= EXACT_SINCE || stable {
+        return None;
+    }
+    let cpus = host.cpus?;
+    Some(cpus * (2 * cpus).max(32) * host.page_size.unwrap_or(4096))
+}
+
+/// `6.12.38-generic` → (6, 12, 38).
+fn version(release: &str) -> Option<(u64, u64, u64)> {
+    let mut parts = release.split(|c: char| !c.is_ascii_digit());
+    let major = parts.next()?.parse().ok()?;
+    let minor = parts.next()?.parse().ok()?;
+    let patch = parts.next().and_then(|patch| patch.parse().ok()).unwrap_or(0);
+    Some((major, minor, patch))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(kernel: &str, cpus: u64) -> Host {
+        let (os, kernel) = ("linux".to_owned(), Some(kernel.to_owned()));
+        Host {
+            os,
+            kernel,
+            cpus: Some(cpus),
+            page_size: Some(4096),
+            ..Host::default()
+        }
+    }
+
+    #[test]
+    fn only_kernels_between_the_change_and_its_repair_are_inexact() {
+        for (kernel, inexact) in [
+            ("6.1.0-43-amd64", false),
+            ("6.2.0", true),
+            ("6.8.0-31-generic", true),
+            ("6.12.37", true),
+            ("6.12.38", false),
+            ("6.15.2-arch1-1", true),
+            ("6.16.0", false),
+            ("6.18", false),
+            ("7.0-rc1", false),
+        ] {
+            assert_eq!(!advice(&host(kernel, 64)).is_empty(), inexact, "{kernel}");
+        }
+    }
+
+    #[test]
+    fn the_error_grows_with_the_processors_and_is_silent_when_small() {
+        assert_eq!(resident_error(&host("6.8.0", 64)), Some(64 * 128 * 4096));
+        assert!(advice(&host("6.8.0", 2)).is_empty());
+    }
+
+    #[test]
+    fn pressure_and_load_are_told() {
+        let busy = Host {
+            memory_pressure: Some(12.5),
+            load: Some(9.0),
+            ..host("6.18.0", 4)
+        };
+        let told = advice(&busy);
+        assert!(
+            told[0].contains("memory is short") && told[1].contains("load 9.0 on 4 processors"),
+            "{told:?}"
+        );
+    }
+}

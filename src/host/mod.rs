@@ -1,0 +1,101 @@
+//! What must be known of the machine to trust and to compare figures. What cannot be read is `None`.
+
+mod advice;
+mod program;
+
+#[cfg(target_os = "linux")]
+mod linux;
+
+use sysinfo::{CpuRefreshKind, MemoryRefreshKind, System};
+
+use crate::record::{Host, Memory};
+
+pub use advice::advice;
+pub use program::{file_sha256, version_of};
+
+/// The machine and its state now.
+///
+/// Only what is asked for is refreshed: a full refresh walks every process of the machine.
+pub fn fingerprint() -> Host {
+    let mut host = portable();
+    #[cfg(target_os = "linux")]
+    linux::complete(&mut host);
+    host
+}
+
+/// What sysinfo knows on every system.
+fn portable() -> Host {
+    let mut system = System::new().ok();
+    if let Some(system) = &mut system {
+        system.refresh_memory_specifics(MemoryRefreshKind::everything());
+        system.refresh_cpu_list(CpuRefreshKind::nothing());
+    }
+    let of_system = |value: fn(&System) -> u64| system.as_ref().map(value);
+    let brand = system
+        .as_ref()
+        .and_then(|system| Some(system.cpus().first()?.brand().trim().to_owned()));
+    let load = System::load_average().ok().map(|load| load.one);
+    Host {
+        target: target(),
+        os: std::env::consts::OS.to_owned(),
+        distribution: System::long_os_version().ok(),
+        kernel: System::kernel_version().ok(),
+        cpu: brand.filter(|brand| !brand.is_empty()),
+        cpus: of_system(|system| system.cpus().len() as u64).filter(|cpus| *cpus > 0),
+        memory: Memory {
+            total: of_system(System::total_memory).filter(|total| *total > 0),
+            available: of_system(System::available_memory).filter(|available| *available > 0),
+            swap: of_system(System::total_swap),
+            ..Memory::default()
+        },
+        page_size: page_size(),
+        load: load.filter(|load| load.is_finite() && cfg!(unix)),
+        ..Host::default()
+    }
+}
+
+/// The target triple, put together from its parts: cargo tells it to build scripts only.
+fn target() -> String {
+    let environment = if cfg!(target_env = "musl") {
+        "musl"
+    } else if cfg!(target_env = "msvc") {
+        "msvc"
+    } else {
+        "gnu"
+    };
+    let system = match std::env::consts::OS {
+        "macos" => "apple-darwin".to_owned(),
+        "windows" => format!("pc-windows-{environment}"),
+        other => format!("unknown-{other}-{environment}"),
+    };
+    format!("{}-{system}", std::env::consts::ARCH)
+}
+
+#[cfg(unix)]
+fn page_size() -> Option<u64> {
+    u64::try_from(rustix::param::page_size()).ok()
+}
+
+/// sysinfo does not say.
+#[cfg(not(unix))]
+fn page_size() -> Option<u64> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_has_memory_and_processors() {
+        let host = fingerprint();
+        assert!(host.memory.total.unwrap() > host.memory.available.unwrap());
+        assert!(host.cpus.unwrap() >= 1);
+        assert_eq!(host.os, std::env::consts::OS);
+    }
+
+    #[test]
+    fn a_fingerprint_can_be_written_as_json() {
+        serde_json::to_string(&fingerprint()).unwrap();
+    }
+}

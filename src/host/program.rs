@@ -1,0 +1,158 @@
+//! Facts about the program under test that need no language server protocol: its hash and its version.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sha2::{Digest, Sha256};
+
+/// Starting a virtual machine or an interpreter on a cold disk takes seconds.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// More than any version text, less than a program that prints without end.
+const MOST: u64 = 64 << 10;
+
+/// Characters of a version that are kept.
+const LONGEST: usize = 200;
+
+/// SHA-256 of a file, in hexadecimal.
+pub fn file_sha256(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            read => hasher.update(&buffer[..read]),
+        }
+    }
+    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The first line that a program prints for its version arguments; `None` if it fails, prints nothing or takes too
+/// long. It is started with nothing on its stdin, and no process of it is left behind.
+pub fn version_of<S: AsRef<OsStr>>(
+    program: &Path,
+    args: &[S],
+    env: impl IntoIterator<Item = (String, String)>,
+) -> Option<String> {
+    within(program, args, env, PATIENCE)
+}
+
+fn within<S: AsRef<OsStr>>(
+    program: &Path,
+    args: &[S],
+    env: impl IntoIterator<Item = (String, String)>,
+    patience: Duration,
+) -> Option<String> {
+    let deadline = Instant::now() + patience;
+    let mut command = Command::new(program);
+    command
+        .args(args)
+        .envs(env)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = command.spawn().ok()?;
+    let stdout = drain(child.stdout.take()?);
+    let stderr = drain(child.stderr.take()?);
+    let success = wait(&mut child, deadline);
+    let text = |pipe: mpsc::Receiver<String>| {
+        pipe.recv_timeout(deadline.saturating_duration_since(Instant::now()))
+            .ok()
+    };
+    let line = if success {
+        text(stdout)
+            .and_then(first_line)
+            .or_else(|| text(stderr).and_then(first_line))
+    } else {
+        None
+    };
+    kill(&mut child);
+    line
+}
+
+/// Reads a pipe on a thread of its own, since a helper process may keep it open for good.
+fn drain(pipe: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = pipe.take(MOST).read_to_end(&mut bytes);
+        // The receiver is gone when the time was up; then nobody wants the text.
+        let _ = read.map(|_| sender.send(String::from_utf8_lossy(&bytes).into_owned()));
+    });
+    receiver
+}
+
+/// Whether the program ended in time and well.
+fn wait(child: &mut Child, deadline: Instant) -> bool {
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return status.success(),
+            Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_millis(5)),
+            Ok(None) | Err(_) => return false,
+        }
+    }
+}
+
+fn kill(child: &mut Child) {
+    #[cfg(unix)]
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        // Helpers of the program are in its group. It fails when all of them are gone, which is what is wanted.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn first_line(text: String) -> Option<String> {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(line.chars().filter(|c| !c.is_control()).take(LONGEST).collect())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, patience: Duration) -> Option<String> {
+        within(
+            Path::new("/bin/sh"),
+            &["-c", script],
+            [("WHO".to_owned(), "me".to_owned())],
+            patience,
+        )
+    }
+
+    #[test]
+    fn a_version_is_the_first_line_of_stdout_or_else_of_stderr() {
+        let long = Duration::from_secs(60);
+        assert_eq!(shell("echo; echo $WHO 1.2; echo more", long).as_deref(), Some("me 1.2"));
+        assert_eq!(shell("echo me 1.2 >&2", long).as_deref(), Some("me 1.2"));
+        assert_eq!(shell("echo usage >&2; exit 1", long), None);
+        assert_eq!(shell("true", long), None);
+        assert_eq!(version_of(Path::new("/no/such/program"), &["--version"], []), None);
+    }
+
+    #[test]
+    fn a_program_that_hangs_has_no_version_and_is_killed_with_its_helpers() {
+        let begun = Instant::now();
+        assert_eq!(shell("sleep 1000 & wait", Duration::from_millis(200)), None);
+        assert!(begun.elapsed() < Duration::from_secs(500));
+    }
+
+    #[test]
+    fn a_hash_is_that_of_the_content() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        std::fs::write(&path, "abc").unwrap();
+        let hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(file_sha256(&path).unwrap(), hash);
+    }
+}
