@@ -8,6 +8,7 @@ use super::Nanos;
 /// One process of the server's tree came into view.
 ///
 /// `process` is a number of our own, never given twice in one record, so that a reused process id cannot be mistaken.
+/// The same process is written again, with the same number, when it runs another program than before (an exec).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Process {
     /// Our number for it, from 0, the server's own process first.
@@ -63,7 +64,7 @@ pub struct Counters {
     /// Size of the address space, Linux `VmSize`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub virtual_size: Option<u64>,
-    /// Minor page faults so far.
+    /// Minor page faults so far; on Windows all of them, which it does not tell apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minor_faults: Option<u64>,
     /// Major page faults so far.
@@ -75,7 +76,7 @@ pub struct Counters {
     /// Processor time in the kernel so far, in nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<Nanos>,
-    /// Threads now.
+    /// Threads now; on Windows at the last look at the list of processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u64>,
     /// Forked and not (yet) exec'd: its pages may be its parent's. `None` when unknown.
@@ -84,6 +85,8 @@ pub struct Counters {
 }
 
 /// Counters of one process that differ from those of its last sample, or a heartbeat.
+///
+/// Until its next sample, or its end, all counters of a process are what its last sample says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
     /// Our number for the process.
@@ -140,7 +143,7 @@ impl Rollup {
 pub struct LateTicks {
     /// How many whole deadlines were missed.
     pub missed: u64,
-    /// How late the sample after them was, in nanoseconds.
+    /// From the first of them to the sample after them, in nanoseconds.
     pub late: Nanos,
 }
 

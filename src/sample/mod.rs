@@ -1,1 +1,78 @@
-//! Placeholder.
+//! Reads the memory of a process tree at fixed times and hands what changed to a sink; knows nothing of LSP.
+//!
+//! A [`Sampler`] is one operating system thread. At every deadline `t0 + n × interval` it looks for new processes
+//! of the tree ([`tree`]), reads the cheap counters of each ([`source::Source::read`]) and writes a sample where
+//! any differs from the last one written. Between deadlines it serves the driver: checkpoints, peaks, a new root.
+//! What a system offers is in one file per system with the same names; reading `/proc` and making sense of its
+//! text are apart ([`procfs`]).
+
+mod duty;
+mod member;
+pub mod procfs;
+mod pulse;
+mod sampler;
+mod schedule;
+pub mod source;
+pub mod tree;
+mod watch;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+use linux as platform;
+#[cfg(target_os = "macos")]
+#[expect(unsafe_code, reason = "libproc is C")]
+mod macos;
+#[cfg(target_os = "macos")]
+use macos as platform;
+#[cfg(windows)]
+#[expect(unsafe_code, reason = "the Windows API is C")]
+mod windows;
+#[cfg(windows)]
+use windows as platform;
+#[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
+compile_error!("lsp-soak can read the memory of processes on Linux, macOS and Windows only");
+
+pub use duty::Duty;
+pub use platform::System;
+pub use pulse::Pulse;
+pub use sampler::{Done, Sampler};
+pub use schedule::{Command, Time, Wake, run};
+pub use watch::{Living, Watch};
+
+use std::time::Duration;
+
+use crate::record::{Event, Nanos};
+
+/// How to sample.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Time between two deadlines.
+    pub interval: Duration,
+    /// Whether high-water marks may be reset; if not, nothing of the server is ever written to.
+    pub peak_reset: bool,
+    /// The share of time that exact reads may take in quiet windows.
+    pub rollup_duty: f64,
+    /// How long a process may go without a sample when nothing changes.
+    pub heartbeat: Duration,
+    /// Whether processes that lsp-soak adopts as a subreaper belong to the tree; false if it has other children.
+    pub orphans: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            interval: Duration::from_millis(50),
+            peak_reset: true,
+            rollup_duty: 0.01,
+            heartbeat: Duration::from_secs(60),
+            orphans: true,
+        }
+    }
+}
+
+/// Where samples go. It must not block for long: the next deadline waits for it.
+pub trait Sink: Send {
+    /// Takes one event of that moment.
+    fn put(&mut self, at: Nanos, event: Event);
+}

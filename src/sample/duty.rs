@@ -1,0 +1,58 @@
+//! Keeps costly looks rare: after one that took `c`, the next waits `c ÷ share`, and never less than a least pause.
+
+use crate::record::Nanos;
+
+/// A share of time that some work may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Duty {
+    share: f64,
+    least: Nanos,
+    next: Nanos,
+}
+
+impl Duty {
+    /// Work that may take `share` of the time, with at least `least` from one start to the next.
+    pub fn new(share: f64, least: Nanos) -> Duty {
+        Duty { share, least, next: 0 }
+    }
+
+    /// Whether the work may be done now.
+    pub fn ready(&self, now: Nanos) -> bool {
+        now >= self.next
+    }
+
+    /// The first moment at which it may be done.
+    pub fn next(&self) -> Nanos {
+        self.next
+    }
+
+    /// Work begun at `now` took `cost`.
+    pub fn spent(&mut self, now: Nanos, cost: Nanos) {
+        // A float is exact enough for a pause, and a share of 0 gives the largest number: never again.
+        let pause = (cost as f64 / self.share) as Nanos;
+        self.next = now.saturating_add(pause.max(self.least));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pause_follows_the_cost_but_has_a_least() {
+        let mut duty = Duty::new(0.01, 1_000);
+        assert!(duty.ready(0));
+        duty.spent(0, 1);
+        assert_eq!(duty.next(), 1_000);
+        duty.spent(5_000, 50);
+        assert_eq!(duty.next(), 10_000);
+        assert!(!duty.ready(9_999) && duty.ready(10_000));
+    }
+
+    #[test]
+    fn no_share_is_never_again_and_does_not_overflow() {
+        let mut duty = Duty::new(0.0, 0);
+        duty.spent(7, 1);
+        assert_eq!(duty.next(), Nanos::MAX);
+    }
+}

@@ -1,0 +1,116 @@
+//! The latest figures of the whole tree, which the driver reads without waiting for the sampler.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use crate::record::Nanos;
+
+/// The latest figures of the whole tree. A clone shows the same figures, and goes on doing so.
+#[derive(Clone, Debug, Default)]
+pub struct Pulse(Arc<Figures>);
+
+#[derive(Debug)]
+struct Figures {
+    cpu: AtomicU64,
+    resident: AtomicU64,
+    private: AtomicU64,
+    processes: AtomicUsize,
+    ticks: AtomicU64,
+}
+
+/// Stands for `None`: no machine has that many bytes or nanoseconds.
+const NONE: u64 = u64::MAX;
+
+impl Default for Figures {
+    fn default() -> Figures {
+        Figures {
+            cpu: AtomicU64::new(NONE),
+            resident: AtomicU64::new(NONE),
+            private: AtomicU64::new(NONE),
+            processes: AtomicUsize::new(0),
+            ticks: AtomicU64::new(0),
+        }
+    }
+}
+
+/// What one round of reading added up to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sums {
+    pub cpu: Option<Nanos>,
+    pub resident: Option<u64>,
+    pub private: Option<u64>,
+    pub processes: usize,
+}
+
+impl Pulse {
+    /// Processor time of the tree so far, of ended processes too as far as it was seen; never decreases.
+    ///
+    /// The step is that of the system's clock ticks: 10 ms on Linux.
+    pub fn cpu(&self) -> Option<Nanos> {
+        known(&self.0.cpu)
+    }
+
+    /// Sum of resident memory over the tree, shared pages counted in each; `None` if any process's is unknown.
+    pub fn resident(&self) -> Option<u64> {
+        known(&self.0.resident)
+    }
+
+    /// Sum of private memory over the tree as far as cheap counters know it; `None` if any process's is unknown.
+    pub fn private(&self) -> Option<u64> {
+        known(&self.0.private)
+    }
+
+    /// Processes of the tree that are there.
+    pub fn processes(&self) -> usize {
+        self.0.processes.load(Ordering::Relaxed)
+    }
+
+    /// Rounds read so far: whoever waits for fresh figures waits until this has grown by two.
+    pub fn ticks(&self) -> u64 {
+        self.0.ticks.load(Ordering::Acquire)
+    }
+
+    pub(super) fn show(&self, sums: Sums) {
+        let figures = &*self.0;
+        figures.cpu.store(sums.cpu.unwrap_or(NONE), Ordering::Relaxed);
+        figures.resident.store(sums.resident.unwrap_or(NONE), Ordering::Relaxed);
+        figures.private.store(sums.private.unwrap_or(NONE), Ordering::Relaxed);
+        figures.processes.store(sums.processes, Ordering::Relaxed);
+        // Last, and released: who sees the new count sees the figures that belong to it, or newer ones.
+        figures.ticks.fetch_add(1, Ordering::Release);
+    }
+}
+
+fn known(figure: &AtomicU64) -> Option<u64> {
+    let value = figure.load(Ordering::Relaxed);
+    (value != NONE).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn before_the_first_round_nothing_is_known() {
+        let pulse = Pulse::default();
+        assert_eq!((pulse.cpu(), pulse.resident(), pulse.private()), (None, None, None));
+        assert_eq!((pulse.processes(), pulse.ticks()), (0, 0));
+    }
+
+    #[test]
+    fn a_clone_goes_on_showing_the_latest() {
+        let pulse = Pulse::default();
+        let clone = pulse.clone();
+        pulse.show(Sums {
+            cpu: Some(1),
+            resident: Some(2),
+            private: None,
+            processes: 3,
+        });
+        assert_eq!(
+            (clone.cpu(), clone.resident(), clone.private()),
+            (Some(1), Some(2), None)
+        );
+        assert_eq!((clone.processes(), clone.ticks()), (3, 1));
+    }
+}

@@ -1,0 +1,209 @@
+//! The sampler's loop: absolute deadlines, and the driver's commands served between them.
+
+use std::collections::VecDeque;
+use std::sync::mpsc;
+
+use tokio::sync::oneshot;
+
+use crate::record::{Event, LateTicks, Nanos, PhaseRef, Rollup, Sample, nanos};
+
+use super::source::{Effort, Source};
+use super::watch::{Living, Watch};
+use super::{Duty, Options};
+
+/// Rounds of cheap counters in a checkpoint: the median of five stands two outliers.
+const ROUNDS: usize = 5;
+/// Least and most time between two rounds of a checkpoint: the interval, but never more than this.
+const ROUND_PAUSE: Nanos = 50_000_000;
+/// Least time between two exact reads of the tree in a quiet window.
+const ROLLUP_PAUSE: Nanos = 1_000_000_000;
+/// While nothing changes, exact reads become rarer up to this many doublings of their pause: 16 s.
+const ROLLUP_DOUBLINGS: u32 = 4;
+
+/// Turns five rounds of samples and the exact counters into the event to write.
+pub type MakeCheckpoint = Box<dyn FnOnce(Vec<Vec<Sample>>, Vec<Rollup>) -> Event + Send>;
+
+/// What the driver wants of the sampler.
+pub enum Command {
+    /// Watch one more root.
+    Follow(u32),
+    /// A quiet window begins or ends.
+    Quiet(bool),
+    /// Read a checkpoint and write it.
+    Checkpoint(MakeCheckpoint, oneshot::Sender<()>),
+    /// Write the high-water marks and set them back.
+    Peak(PhaseRef, oneshot::Sender<()>),
+    /// Say what is there.
+    Alive(mpsc::Sender<Vec<Living>>),
+}
+
+/// Why a wait ended.
+pub enum Wake {
+    /// The time is up.
+    Due,
+    /// There is something to do.
+    Command(Command),
+    /// Nobody will want anything any more.
+    Stop,
+}
+
+/// A clock that can be waited on, so that a test can let a day pass in a second.
+pub trait Time {
+    /// Now.
+    fn now(&self) -> Nanos;
+    /// Waits until then, or for a command. A command that is there already comes before a time that is past.
+    fn wait(&mut self, until: Nanos) -> Wake;
+}
+
+/// Samples until told to stop.
+pub fn run<S: Source>(watch: &mut Watch<S>, time: &mut impl Time, options: &Options) {
+    let mut schedule = Schedule::new(time.now(), options);
+    loop {
+        match time.wait(schedule.due()) {
+            Wake::Due => {}
+            Wake::Command(command) => schedule.serve(command, watch, time),
+            Wake::Stop => break,
+        }
+        schedule.work(watch, time);
+    }
+    watch.finish(&|| time.now());
+}
+
+struct Schedule {
+    interval: Nanos,
+    deadline: Nanos,
+    checkpoints: VecDeque<Pending>,
+    quiet: Quiet,
+}
+
+/// A checkpoint in the making.
+struct Pending {
+    next: Nanos,
+    rounds: Vec<Vec<Sample>>,
+    make: MakeCheckpoint,
+    done: oneshot::Sender<()>,
+}
+
+/// When exact reads may be made in a quiet window.
+struct Quiet {
+    on: bool,
+    duty: Duty,
+    last: Nanos,
+    /// Reads in a row that found nothing new.
+    still: u32,
+    /// Whether a cheap counter changed since the last one.
+    moved: bool,
+}
+
+impl Quiet {
+    fn ready(&self, now: Nanos) -> bool {
+        let pause = ROLLUP_PAUSE << self.still.min(ROLLUP_DOUBLINGS);
+        self.on && self.duty.ready(now) && (self.moved || now >= self.last.saturating_add(pause))
+    }
+
+    fn read(&mut self, at: Nanos, took: Nanos, changed: bool) {
+        self.duty.spent(at, took);
+        self.last = at;
+        self.moved = false;
+        self.still = if changed { 0 } else { self.still + 1 };
+    }
+}
+
+impl Schedule {
+    fn new(now: Nanos, options: &Options) -> Schedule {
+        let duty = Duty::new(options.rollup_duty, ROLLUP_PAUSE);
+        Schedule {
+            interval: nanos(options.interval).max(1),
+            deadline: now,
+            checkpoints: VecDeque::new(),
+            quiet: Quiet {
+                on: false,
+                duty,
+                last: 0,
+                still: 0,
+                moved: true,
+            },
+        }
+    }
+
+    /// The next moment at which there is something to do.
+    fn due(&self) -> Nanos {
+        let round = self.checkpoints.front().map(|pending| pending.next);
+        round.map_or(self.deadline, |round| round.min(self.deadline))
+    }
+
+    fn serve<S: Source>(&mut self, command: Command, watch: &mut Watch<S>, time: &impl Time) {
+        let now = || time.now();
+        match command {
+            Command::Follow(root) => watch.follow(root, &now),
+            Command::Quiet(on) => self.quiet.on = on,
+            Command::Checkpoint(make, done) => {
+                watch.look(Effort::CatchUp, &now);
+                let rounds = Vec::with_capacity(ROUNDS);
+                self.checkpoints.push_back(Pending {
+                    next: now(),
+                    rounds,
+                    make,
+                    done,
+                });
+            }
+            // Whoever waits for an answer may have gone away: then nobody needs it.
+            Command::Peak(phase, done) => {
+                watch.peak(phase, &now);
+                let _ = done.send(());
+            }
+            Command::Alive(answer) => {
+                let _ = answer.send(watch.alive(&now));
+            }
+        }
+    }
+
+    /// Does what is due.
+    fn work<S: Source>(&mut self, watch: &mut Watch<S>, time: &impl Time) {
+        let now = || time.now();
+        let at = now();
+        let tick = at >= self.deadline;
+        let round = self.checkpoints.front().is_some_and(|pending| pending.next <= at);
+        if tick {
+            self.advance(at, watch);
+        }
+        if tick || round {
+            watch.look(Effort::Cheap, &now);
+            self.quiet.moved |= watch.round(&now);
+        }
+        if round {
+            self.checkpoint_round(watch, time);
+        } else if tick && self.checkpoints.is_empty() && self.quiet.ready(at) {
+            let started = now();
+            let changed = watch.write_rollups(&now);
+            self.quiet.read(started, now() - started, changed);
+        }
+    }
+
+    /// Moves the deadline past now; deadlines that were slept through are written, never made up for.
+    fn advance<S: Source>(&mut self, at: Nanos, watch: &mut Watch<S>) {
+        let late = at - self.deadline;
+        let missed = late / self.interval;
+        if missed > 0 {
+            watch.put(at, Event::Late(LateTicks { missed, late }));
+        }
+        self.deadline += (missed + 1) * self.interval;
+    }
+
+    /// Adds the round just read to the first checkpoint in the making, and writes it when that was the last.
+    fn checkpoint_round<S: Source>(&mut self, watch: &mut Watch<S>, time: &impl Time) {
+        let Some(pending) = self.checkpoints.front_mut() else {
+            return;
+        };
+        pending.rounds.push(watch.samples());
+        pending.next = time.now() + self.interval.min(ROUND_PAUSE);
+        if pending.rounds.len() < ROUNDS {
+            return;
+        }
+        if let Some(Pending { rounds, make, done, .. }) = self.checkpoints.pop_front() {
+            let rollups = watch.rollups(&|| time.now());
+            watch.put(time.now(), make(rounds, rollups));
+            let _ = done.send(());
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What the sampler asks of an operating system, so that a test can be one.
+
+use std::io;
+
+use crate::record::{Counters, Nanos, Rollup};
+
+/// How hard to look for new processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// As far as the duty allows: new processes may be found at a later look.
+    Cheap,
+    /// Everything that is new since the last look.
+    CatchUp,
+    /// All processes of the system.
+    Thorough,
+}
+
+/// A process met in a look at the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Process id.
+    pub pid: u32,
+    /// Process id of the parent.
+    pub parent: u32,
+    /// Process group, where there are such.
+    pub group: Option<u32>,
+    /// Session, where there are such.
+    pub session: Option<u32>,
+    /// Start time in the system's own unit; `None` where it costs more than a look.
+    pub started: Option<u64>,
+}
+
+/// A process that was opened, so that its id can no longer be mistaken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// What a look says of it, start time included.
+    pub found: Found,
+    /// Start time in the system's own unit.
+    pub started: u64,
+    /// Short name of the program.
+    pub name: String,
+}
+
+/// Who a process belongs to and what it runs, as read with the counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kin {
+    /// Process id of the parent.
+    pub parent: u32,
+    /// Process group.
+    pub group: Option<u32>,
+    /// Session.
+    pub session: Option<u32>,
+    /// Grows when the process waits for a child that has ended; `None` where the system does not count that.
+    pub reaped: Option<u64>,
+    /// Differs when the process runs another program than before.
+    pub program: u64,
+}
+
+/// One reading of a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// The cheap counters.
+    pub counters: Counters,
+    /// Kin, unless it could not be read.
+    pub kin: Option<Kin>,
+}
+
+/// A read that failed though the process is there.
+#[derive(Debug)]
+pub struct Failure {
+    /// What was read.
+    pub what: &'static str,
+    /// Why it failed.
+    pub error: io::Error,
+}
+
+/// An operating system, or a test's idea of one.
+pub trait Source {
+    /// A process held open.
+    type Process;
+
+    /// Puts the processes into `found` that may be new since the last look; more than those do no harm.
+    fn look(&mut self, now: Nanos, effort: Effort, found: &mut Vec<Found>) -> io::Result<()>;
+
+    /// Holds a process open. A thread, or a process that is over, is an error of kind `NotFound`.
+    fn open(&mut self, pid: u32) -> io::Result<(Self::Process, Opened)>;
+
+    /// Reads the cheap counters; `None` when the process is over. What failed is pushed and its counters are `None`.
+    fn read(&mut self, process: &mut Self::Process, failures: &mut Vec<Failure>) -> Option<Reading>;
+
+    /// The short name of the program and its command line, bounded; `None` when the process is over.
+    fn describe(&mut self, process: &Self::Process) -> Option<(String, Vec<String>)>;
+
+    /// Reads the exact counters; `None` where there are none, or when the process is over.
+    fn rollup(&mut self, process: &Self::Process, number: u32) -> Result<Option<Rollup>, Failure>;
+
+    /// Sets the high-water mark back to what is resident now.
+    fn reset_peak(&mut self, process: &Self::Process) -> Result<(), Failure>;
+}

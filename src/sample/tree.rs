@@ -1,0 +1,222 @@
+//! Decides which processes belong to the server: pure bookkeeping over process ids, parents, groups and sessions.
+//!
+//! A process belongs when its parent does, when it is in a process group or session of one that does, or when it
+//! became a child of lsp-soak (a subreaper) after its own parent ended. Once it belongs it does until it is gone.
+
+use std::collections::{HashMap, HashSet};
+
+use super::source::Found;
+
+/// Who lsp-soak itself is; its own group and session say nothing about who belongs to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Own {
+    /// Process id.
+    pub pid: u32,
+    /// Process group.
+    pub group: Option<u32>,
+    /// Session.
+    pub session: Option<u32>,
+}
+
+/// The process ids that belong, and their groups and sessions.
+#[derive(Debug)]
+pub struct Tree {
+    own: Own,
+    orphans: bool,
+    strangers: HashSet<(u32, Option<u64>)>,
+    members: HashMap<u32, Found>,
+    groups: HashMap<u32, usize>,
+    sessions: HashMap<u32, usize>,
+}
+
+impl Tree {
+    /// A tree without members. `orphans`: whether new children of `own` may be orphans of the tree.
+    pub fn new(own: Own, orphans: bool) -> Tree {
+        Tree {
+            own,
+            orphans,
+            strangers: HashSet::new(),
+            members: HashMap::new(),
+            groups: HashMap::new(),
+            sessions: HashMap::new(),
+        }
+    }
+
+    /// Children of lsp-soak that are there before the tree has a member are no orphans of it.
+    pub fn exclude(&mut self, found: &[Found]) {
+        let children = found.iter().filter(|found| found.parent == self.own.pid);
+        self.strangers.extend(children.map(|found| (found.pid, found.started)));
+    }
+
+    /// Whether that process is new and belongs.
+    pub fn gains(&self, found: &Found) -> bool {
+        if found.pid == self.own.pid || self.members.contains_key(&found.pid) {
+            return false;
+        }
+        let counted = |counts: &HashMap<u32, usize>, id: Option<u32>| id.is_some_and(|id| counts.contains_key(&id));
+        self.members
+            .get(&found.parent)
+            .is_some_and(|parent| parent.started <= found.started || found.started.is_none())
+            || counted(&self.groups, found.group)
+            || counted(&self.sessions, found.session)
+            || self.is_orphan(found)
+    }
+
+    /// A process that lsp-soak itself starts for its own purposes shares its group; an adopted one does not.
+    fn is_orphan(&self, found: &Found) -> bool {
+        self.orphans
+            && found.parent == self.own.pid
+            && found.group != self.own.group
+            && !self.strangers.contains(&(found.pid, found.started))
+    }
+
+    /// Takes a process in, or notes that it changed its group, session or parent.
+    pub fn insert(&mut self, found: Found) {
+        if self.members.get(&found.pid) == Some(&found) {
+            return;
+        }
+        self.remove(found.pid);
+        self.members.insert(found.pid, found);
+        for (counts, id) in self.shared(&found) {
+            *counts.entry(id).or_default() += 1;
+        }
+    }
+
+    /// A process is gone.
+    pub fn remove(&mut self, pid: u32) {
+        let Some(found) = self.members.remove(&pid) else { return };
+        for (counts, id) in self.shared(&found) {
+            let count = counts.entry(id).or_default();
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                counts.remove(&id);
+            }
+        }
+    }
+
+    /// The group and the session of a member, each with its counts, unless they are lsp-soak's own.
+    fn shared(&mut self, found: &Found) -> impl Iterator<Item = (&mut HashMap<u32, usize>, u32)> {
+        let not = |own: Option<u32>| move |id: &u32| *id != 0 && Some(*id) != own;
+        let group = found.group.filter(not(self.own.group));
+        let session = found.session.filter(not(self.own.session));
+        let group = group.map(|id| (&mut self.groups, id));
+        let session = session.map(|id| (&mut self.sessions, id));
+        group.into_iter().chain(session)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: Own = Own {
+        pid: 10,
+        group: Some(10),
+        session: Some(5),
+    };
+
+    fn found(pid: u32, parent: u32, group: u32, session: u32) -> Found {
+        Found {
+            pid,
+            parent,
+            group: Some(group),
+            session: Some(session),
+            started: Some(u64::from(pid)),
+        }
+    }
+
+    fn with_server() -> Tree {
+        let mut tree = Tree::new(OWN, true);
+        tree.insert(found(100, 10, 100, 5));
+        tree
+    }
+
+    #[test]
+    fn a_child_of_a_member_belongs_and_a_member_is_not_new() {
+        let tree = with_server();
+        assert!(tree.gains(&found(101, 100, 101, 101)));
+        assert!(!tree.gains(&found(100, 10, 100, 5)));
+        assert!(
+            !tree.gains(&found(300, 299, 299, 5)),
+            "another process of the user's session"
+        );
+    }
+
+    #[test]
+    fn a_process_in_the_servers_group_belongs_whoever_its_parent_is() {
+        assert!(with_server().gains(&found(101, 1, 100, 5)));
+    }
+
+    #[test]
+    fn a_group_is_forgotten_with_its_last_member() {
+        let mut tree = with_server();
+        tree.insert(found(101, 100, 100, 5));
+        tree.remove(100);
+        assert!(tree.gains(&found(102, 1, 100, 5)));
+        tree.remove(101);
+        assert!(!tree.gains(&found(102, 1, 100, 5)));
+    }
+
+    #[test]
+    fn a_member_that_starts_a_session_keeps_what_comes_of_it() {
+        let mut tree = with_server();
+        tree.insert(found(101, 100, 100, 5));
+        assert!(!tree.gains(&found(102, 1, 101, 101)));
+        tree.insert(found(101, 100, 101, 101));
+        assert!(tree.gains(&found(102, 1, 102, 101)));
+    }
+
+    #[test]
+    fn an_adopted_orphan_belongs_but_our_own_helpers_do_not() {
+        let mut tree = Tree::new(OWN, true);
+        tree.exclude(&[found(50, 10, 50, 50), found(51, 1, 51, 51)]);
+        tree.insert(found(100, 10, 100, 5));
+        assert!(
+            tree.gains(&found(102, 10, 102, 102)),
+            "a daemon whose parent ended at once"
+        );
+        assert!(!tree.gains(&found(103, 10, 10, 5)), "a helper that lsp-soak runs");
+        assert!(!tree.gains(&found(50, 10, 50, 50)), "a child from before");
+        assert!(
+            tree.gains(&Found {
+                started: Some(999),
+                ..found(50, 10, 50, 50)
+            }),
+            "its id, used again"
+        );
+        let mut apart = Tree::new(OWN, false);
+        apart.insert(found(100, 10, 100, 5));
+        assert!(!apart.gains(&found(102, 10, 102, 102)));
+    }
+
+    #[test]
+    fn what_is_older_than_its_parent_is_no_child_of_it() {
+        // Windows keeps the id of a parent that is gone, and gives it to another process.
+        let mut tree = Tree::new(
+            Own {
+                pid: 10,
+                group: None,
+                session: None,
+            },
+            false,
+        );
+        let at = |pid, parent, started| Found {
+            pid,
+            parent,
+            group: None,
+            session: None,
+            started,
+        };
+        tree.insert(at(100, 10, Some(50)));
+        assert!(!tree.gains(&at(101, 100, Some(49))));
+        assert!(tree.gains(&at(101, 100, Some(50))));
+        assert!(tree.gains(&at(101, 100, None)));
+    }
+
+    #[test]
+    fn lsp_soaks_own_group_and_session_say_nothing() {
+        let mut tree = Tree::new(OWN, true);
+        tree.insert(found(100, 10, 10, 5));
+        assert!(!tree.gains(&found(101, 1, 10, 5)));
+    }
+}

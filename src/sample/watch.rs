@@ -1,0 +1,406 @@
+//! The server's processes under watch: numbers them, reads them, and turns what changed into events.
+
+use std::io;
+
+use crate::record::{
+    Counters, Event, Nanos, PeakMark, PhaseRef, ProcessEnd, Rollup, Sample, Warning, WarningKind, nanos,
+};
+
+use super::member::Member;
+use super::pulse::Sums;
+use super::source::{Effort, Failure, Found, Kin, Opened, Source};
+use super::tree::{Own, Tree};
+use super::{Options, Pulse, Sink};
+
+/// A process of the tree that is there: its id, its start time in the system's unit, its name.
+pub type Living = (u32, u64, String);
+
+/// A clock to stamp events with.
+pub(super) type Now<'a> = &'a dyn Fn() -> Nanos;
+
+/// Least time between two warnings about processes that were never seen.
+const UNSEEN_PAUSE: Nanos = 60_000_000_000;
+
+/// How often an empty command line is asked for again: in the middle of an exec there is none.
+const COMMAND_TRIES: u8 = 4;
+
+/// The server's processes and what was last written of each.
+pub struct Watch<S: Source> {
+    source: S,
+    tree: Tree,
+    members: Vec<Member<S::Process>>,
+    next_number: u32,
+    peak_reset: bool,
+    heartbeat: Nanos,
+    sink: Box<dyn Sink>,
+    pulse: Pulse,
+    ended_cpu: Option<Nanos>,
+    unseen: Unseen,
+    look_failed: bool,
+    // Kept between rounds so that a round allocates nothing.
+    found: Vec<Found>,
+    failures: Vec<Failure>,
+}
+
+/// Processes that came and went between two looks.
+#[derive(Default)]
+struct Unseen {
+    untold: u64,
+    told: Option<Nanos>,
+}
+
+impl<S: Source> Watch<S> {
+    /// Nothing is watched before [`Watch::begin`].
+    pub fn new(source: S, own: Own, options: &Options, pulse: Pulse, sink: Box<dyn Sink>) -> Watch<S> {
+        Watch {
+            source,
+            tree: Tree::new(own, options.orphans),
+            members: Vec::new(),
+            next_number: 0,
+            peak_reset: options.peak_reset,
+            heartbeat: nanos(options.heartbeat),
+            sink,
+            pulse,
+            ended_cpu: None,
+            unseen: Unseen::default(),
+            look_failed: false,
+            found: Vec::new(),
+            failures: Vec::new(),
+        }
+    }
+
+    /// Watches the first server. Children that lsp-soak has already, the server aside, are not the server's.
+    pub fn begin(&mut self, root: u32, now: Now) {
+        self.found.clear();
+        let looked = self.source.look(now(), Effort::Thorough, &mut self.found);
+        self.note_look(looked, now);
+        self.found.retain(|found| found.pid != root);
+        self.tree.exclude(&self.found);
+        self.follow(root, now);
+    }
+
+    /// Watches one more root; what is watched stays so until it is gone.
+    pub fn follow(&mut self, root: u32, now: Now) {
+        if self.members.iter().all(|member| member.found.pid != root) {
+            match self.source.open(root) {
+                Ok((process, opened)) => self.take_in(process, opened, now),
+                Err(error) => self.note_open(root, &error, now),
+            }
+        }
+        self.look(Effort::Thorough, now);
+    }
+
+    /// Looks for new processes of the tree.
+    pub fn look(&mut self, effort: Effort, now: Now) {
+        self.found.clear();
+        let looked = self.source.look(now(), effort, &mut self.found);
+        self.note_look(looked, now);
+        let mut found = std::mem::take(&mut self.found);
+        // A process may be listed before the one by which it belongs: go over the rest until nothing is gained.
+        let mut gained = !found.is_empty();
+        while gained {
+            gained = false;
+            found.retain(|candidate| {
+                let belongs = self.tree.gains(candidate);
+                gained |= belongs && self.adopt(candidate.pid, now);
+                !belongs
+            });
+        }
+        self.found = found;
+    }
+
+    /// Reads every process once and writes what changed; tells whether anything did.
+    pub fn round(&mut self, now: Now) -> bool {
+        let mut changed = false;
+        let mut ended = false;
+        for index in 0..self.members.len() {
+            match self.observe(index, now) {
+                Some(differs) => changed |= differs,
+                None => ended = true,
+            }
+        }
+        if ended {
+            self.bury(now);
+        }
+        self.count_unseen(now, UNSEEN_PAUSE);
+        self.pulse.show(self.sums());
+        changed || ended
+    }
+
+    /// What the last round read.
+    pub fn samples(&self) -> Vec<Sample> {
+        self.members.iter().map(Member::sample).collect()
+    }
+
+    /// Reads the high-water marks, writes them and sets them back, one process after the other.
+    pub fn peak(&mut self, phase: PhaseRef, now: Now) {
+        self.look(Effort::CatchUp, now);
+        let mut marks = Vec::with_capacity(self.members.len());
+        let mut reset = self.peak_reset;
+        for index in 0..self.members.len() {
+            if self.observe(index, now).is_none() {
+                continue;
+            }
+            // Right after its mark is read, so that hardly anything can happen between the two.
+            let member = &mut self.members[index];
+            marks.push(member.sample());
+            if self.peak_reset
+                && let Err(failure) = self.source.reset_peak(&member.process)
+            {
+                reset = false;
+                member.report(failure, &mut *self.sink, now());
+            }
+        }
+        self.sink.put(now(), Event::Peak(PeakMark { phase, marks, reset }));
+        self.bury(now);
+    }
+
+    /// Reads the exact counters of every process that has any.
+    pub fn rollups(&mut self, now: Now) -> Vec<Rollup> {
+        let mut rollups = Vec::with_capacity(self.members.len());
+        for member in &mut self.members {
+            match self.source.rollup(&member.process, member.number) {
+                Ok(rollup) => rollups.extend(rollup),
+                Err(failure) => member.report(failure, &mut *self.sink, now()),
+            }
+        }
+        rollups
+    }
+
+    /// Reads the exact counters and writes those that changed by more than what reading cost; tells whether any did.
+    pub fn write_rollups(&mut self, now: Now) -> bool {
+        let mut changed = false;
+        for rollup in self.rollups(now) {
+            let Some(member) = self.members.iter_mut().find(|member| member.number == rollup.process) else {
+                continue;
+            };
+            let same = member.rollup.is_some_and(|last| {
+                Rollup {
+                    cost: rollup.cost,
+                    ..last
+                } == rollup
+            });
+            if !same {
+                member.rollup = Some(rollup);
+                self.sink.put(now(), Event::Rollup(rollup));
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// A fresh look at what is there.
+    pub fn alive(&mut self, now: Now) -> Vec<Living> {
+        self.look(Effort::Thorough, now);
+        self.round(now);
+        let living = |member: &Member<S::Process>| (member.found.pid, member.started, member.name.clone());
+        self.members.iter().map(living).collect()
+    }
+
+    /// Writes an event of the caller's.
+    pub fn put(&mut self, at: Nanos, event: Event) {
+        self.sink.put(at, event);
+    }
+
+    /// The last round; what was to be told later is told now.
+    pub fn finish(&mut self, now: Now) {
+        self.look(Effort::CatchUp, now);
+        self.round(now);
+        self.count_unseen(now, 0);
+    }
+
+    /// Opens a process that seems to belong; tells whether it was taken in.
+    fn adopt(&mut self, pid: u32, now: Now) -> bool {
+        match self.source.open(pid) {
+            // Once held open its id cannot change hands: only what is seen from here on counts.
+            Ok((process, opened)) if self.tree.gains(&opened.found) => {
+                self.take_in(process, opened, now);
+                true
+            }
+            Ok(_) => false,
+            Err(error) => {
+                self.note_open(pid, &error, now);
+                false
+            }
+        }
+    }
+
+    fn take_in(&mut self, process: S::Process, opened: Opened, now: Now) {
+        let (name, command) = self.source.describe(&process).unwrap_or((opened.name, Vec::new()));
+        let member = Member::new(process, self.next_number, opened.found, opened.started, (name, command));
+        self.next_number += 1;
+        self.tree.insert(opened.found);
+        let parent = self.number_of(opened.found.parent);
+        self.sink.put(now(), Event::Process(member.event(parent)));
+        self.members.push(member);
+    }
+
+    fn number_of(&self, pid: u32) -> Option<u32> {
+        self.members
+            .iter()
+            .find(|member| member.found.pid == pid)
+            .map(|member| member.number)
+    }
+
+    /// Reads one process and writes its sample if it differs; `None` when the process is over.
+    fn observe(&mut self, index: usize, now: Now) -> Option<bool> {
+        let member = &mut self.members[index];
+        let reading = self.source.read(&mut member.process, &mut self.failures);
+        for failure in self.failures.drain(..) {
+            member.report(failure, &mut *self.sink, now());
+        }
+        let Some(reading) = reading else {
+            member.over = true;
+            return None;
+        };
+        member.take(reading);
+        if let Some(kin) = reading.kin {
+            self.note_kin(index, kin, now);
+        }
+        let member = &mut self.members[index];
+        let at = now();
+        let differs = member.written.is_none_or(|(_, counters)| counters != reading.counters);
+        let beat = member
+            .written
+            .is_some_and(|(last, _)| at.saturating_sub(last) >= self.heartbeat);
+        if differs || beat {
+            member.written = Some((at, reading.counters));
+            let sample = member.sample();
+            self.sink.put(at, Event::Sample(sample));
+        }
+        Some(differs)
+    }
+
+    /// Notes a change of group, session or parent, and of the program that the process runs.
+    fn note_kin(&mut self, index: usize, kin: Kin, now: Now) {
+        let member = &mut self.members[index];
+        let found = Found {
+            parent: kin.parent,
+            group: kin.group,
+            session: kin.session,
+            ..member.found
+        };
+        if found != member.found {
+            member.found = found;
+            self.tree.insert(found);
+        }
+        if member.program == Some(kin.program) {
+            return;
+        }
+        let Some((name, command)) = self.source.describe(&member.process) else {
+            return;
+        };
+        member.command_tries += 1;
+        if command.is_empty() && member.command_tries < COMMAND_TRIES {
+            return;
+        }
+        member.command_tries = 0;
+        member.program = Some(kin.program);
+        if member.command != command {
+            member.name = name;
+            member.command = command;
+            let parent = self.number_of(kin.parent);
+            self.sink.put(now(), Event::Process(self.members[index].event(parent)));
+        }
+    }
+
+    /// Lets go of the processes that are over.
+    fn bury(&mut self, now: Now) {
+        for index in (0..self.members.len()).rev() {
+            if !self.members[index].over {
+                continue;
+            }
+            let member = self.members.remove(index);
+            self.tree.remove(member.found.pid);
+            self.sink
+                .put(now(), Event::ProcessEnded(ProcessEnd { process: member.number }));
+            if let Some(cpu) = member.cpu {
+                self.ended_cpu = Some(self.ended_cpu.unwrap_or(0) + cpu);
+            }
+            if let Some(parent) = self
+                .members
+                .iter_mut()
+                .find(|parent| parent.found.pid == member.found.parent)
+            {
+                parent.owed += 1;
+            }
+        }
+    }
+
+    /// A process that waited for a child, none of whose known children had ended, had one that was never seen.
+    fn count_unseen(&mut self, now: Now, pause: Nanos) {
+        for member in &mut self.members {
+            if std::mem::take(&mut member.reaped) {
+                self.unseen.untold += u64::from(member.owed == 0);
+                member.owed = 0;
+            }
+        }
+        if self.unseen.untold == 0 {
+            return;
+        }
+        let at = now();
+        if self.unseen.told.is_none_or(|told| at.saturating_sub(told) >= pause) {
+            let text = format!(
+                "processes that came and went between two looks: at least {}; they are in no sum and no peak, a shorter \
+                 `--interval` sees more of them",
+                self.unseen.untold
+            );
+            self.unseen = Unseen {
+                untold: 0,
+                told: Some(at),
+            };
+            self.sink.put(
+                at,
+                Event::Warning(Warning {
+                    kind: WarningKind::UnseenProcesses,
+                    text,
+                }),
+            );
+        }
+    }
+
+    fn sums(&self) -> Sums {
+        let all = |of: fn(&Counters) -> Option<u64>| {
+            let known = self.members.iter().map(|member| of(&member.reading.counters));
+            known.sum::<Option<u64>>().filter(|_| !self.members.is_empty())
+        };
+        let cpu = self
+            .members
+            .iter()
+            .filter_map(|member| member.cpu)
+            .chain(self.ended_cpu)
+            .reduce(|sum, cpu| sum + cpu);
+        Sums {
+            cpu,
+            resident: all(|counters| counters.resident),
+            private: all(|counters| counters.private),
+            processes: self.members.len(),
+        }
+    }
+
+    /// A look that failed is told once: the tree may be missing processes from then on.
+    fn note_look(&mut self, looked: io::Result<()>, now: Now) {
+        let Err(error) = looked else { return };
+        self.warn_of_tree(&format!("the list of processes could not be read: {error}"), now);
+    }
+
+    fn note_open(&mut self, pid: u32, error: &io::Error, now: Now) {
+        if error.kind() != io::ErrorKind::NotFound {
+            self.warn_of_tree(&format!("process {pid} could not be opened: {error}"), now);
+        }
+    }
+
+    fn warn_of_tree(&mut self, what: &str, now: Now) {
+        if !std::mem::replace(&mut self.look_failed, true) {
+            let text =
+                format!("{what}; sums over the tree may be too small, look at limits on open files and at `/proc`");
+            self.sink.put(
+                now(),
+                Event::Warning(Warning {
+                    kind: WarningKind::Counters,
+                    text,
+                }),
+            );
+        }
+    }
+}

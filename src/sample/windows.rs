@@ -1,0 +1,280 @@
+//! Windows: reads processes through handles kept open, which also keeps their ids from being given again.
+
+use std::collections::HashMap;
+use std::io;
+use std::mem::size_of;
+use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+use std::path::Path;
+use std::time::Instant;
+
+use windows_sys::Win32::Foundation::{ERROR_INVALID_PARAMETER, FILETIME, INVALID_HANDLE_VALUE, WAIT_OBJECT_0};
+use windows_sys::Win32::System::Diagnostics::ToolHelp::{
+    CreateToolhelp32Snapshot, PROCESSENTRY32W, Process32FirstW, Process32NextW, TH32CS_SNAPPROCESS,
+};
+use windows_sys::Win32::System::ProcessStatus::{GetProcessMemoryInfo, PROCESS_MEMORY_COUNTERS_EX};
+use windows_sys::Win32::System::Threading::{
+    GetProcessTimes, OpenProcess, PROCESS_NAME_WIN32, PROCESS_QUERY_LIMITED_INFORMATION, PROCESS_SYNCHRONIZE,
+    PROCESS_VM_READ, QueryFullProcessImageNameW, WaitForSingleObject,
+};
+
+use crate::record::{Counters, Nanos, Rollup, nanos};
+
+use super::Duty;
+use super::source::{Effort, Failure, Found, Kin, Opened, Reading, Source};
+use super::tree::Own;
+
+/// The share of one processor that looking for new processes may take: a snapshot costs some milliseconds.
+const LOOK_SHARE: f64 = 0.005;
+
+/// The system's list of processes.
+pub struct System {
+    duty: Duty,
+    /// Of the last look: parent and threads by process id.
+    listed: HashMap<u32, Listed>,
+}
+
+#[derive(Clone, Copy)]
+struct Listed {
+    parent: u32,
+    threads: u64,
+}
+
+/// A process held open.
+pub struct Process {
+    handle: OwnedHandle,
+    pid: u32,
+    parent: u32,
+}
+
+impl System {
+    /// Nothing needs to be opened.
+    pub fn new() -> io::Result<System> {
+        Ok(System {
+            duty: Duty::new(LOOK_SHARE, 0),
+            listed: HashMap::new(),
+        })
+    }
+
+    /// Who we are. Windows has no process groups in the sense of Unix.
+    pub fn own() -> io::Result<Own> {
+        Ok(Own {
+            pid: std::process::id(),
+            group: None,
+            session: None,
+        })
+    }
+}
+
+impl Source for System {
+    type Process = Process;
+
+    fn look(&mut self, now: Nanos, effort: Effort, found: &mut Vec<Found>) -> io::Result<()> {
+        if effort == Effort::Cheap && !self.duty.ready(now) {
+            return Ok(());
+        }
+        let started = Instant::now();
+        self.listed = list()?;
+        // Their start times would need each of them opened: that is done with those that seem to belong.
+        found.extend(
+            self.listed
+                .iter()
+                .map(|(&pid, listed)| as_found(pid, listed.parent, None)),
+        );
+        self.duty.spent(now, nanos(started.elapsed()));
+        Ok(())
+    }
+
+    fn open(&mut self, pid: u32) -> io::Result<(Process, Opened)> {
+        let rights = PROCESS_QUERY_LIMITED_INFORMATION | PROCESS_VM_READ | PROCESS_SYNCHRONIZE;
+        // SAFETY: takes numbers only.
+        let handle = unsafe { OpenProcess(rights, 0, pid) };
+        if handle.is_null() {
+            let error = io::Error::last_os_error();
+            let unknown = error.raw_os_error() == i32::try_from(ERROR_INVALID_PARAMETER).ok();
+            return Err(if unknown { io::ErrorKind::NotFound.into() } else { error });
+        }
+        // SAFETY: the handle was just opened and is nobody else's.
+        let handle = unsafe { OwnedHandle::from_raw_handle(handle) };
+        let parent = self.listed.get(&pid).map_or(0, |listed| listed.parent);
+        let process = Process { handle, pid, parent };
+        if is_over(&process) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let started = times(&process)?.created;
+        let name = self.describe(&process).map(|(name, _)| name).unwrap_or_default();
+        Ok((
+            process,
+            Opened {
+                found: as_found(pid, parent, Some(started)),
+                started,
+                name,
+            },
+        ))
+    }
+
+    fn read(&mut self, process: &mut Process, failures: &mut Vec<Failure>) -> Option<Reading> {
+        if is_over(process) {
+            return None;
+        }
+        let mut counters = Counters {
+            forked: Some(false),
+            ..Counters::default()
+        };
+        // As of the last look, which is some hundred milliseconds old at most: the list is the only place that says it.
+        counters.threads = self.listed.get(&process.pid).map(|listed| listed.threads);
+        match memory(process) {
+            Ok(memory) => count_memory(&mut counters, &memory),
+            Err(error) => failures.push(Failure {
+                what: "memory info",
+                error,
+            }),
+        }
+        match times(process) {
+            Ok(times) => {
+                counters.user = Some(times.user);
+                counters.system = Some(times.system);
+            }
+            Err(error) => failures.push(Failure {
+                what: "process times",
+                error,
+            }),
+        }
+        // There is no exec: the program stays what it is.
+        let kin = Kin {
+            parent: process.parent,
+            group: None,
+            session: None,
+            reaped: None,
+            program: 0,
+        };
+        Some(Reading {
+            counters,
+            kin: Some(kin),
+        })
+    }
+
+    fn describe(&mut self, process: &Process) -> Option<(String, Vec<String>)> {
+        // The command line itself stands in the memory of the process; its program's path is enough to know it by.
+        let mut text = [0u16; 1024];
+        let mut length = 1024;
+        // SAFETY: the handle is open and the buffer as long as is said.
+        let known = unsafe {
+            QueryFullProcessImageNameW(
+                process.handle.as_raw_handle(),
+                PROCESS_NAME_WIN32,
+                text.as_mut_ptr(),
+                &mut length,
+            )
+        };
+        if known == 0 {
+            return None;
+        }
+        let path = String::from_utf16_lossy(text.get(..usize::try_from(length).ok()?)?);
+        let name = Path::new(&path).file_name()?.to_string_lossy().into_owned();
+        Some((name, vec![path]))
+    }
+
+    fn rollup(&mut self, _: &Process, _: u32) -> Result<Option<Rollup>, Failure> {
+        Ok(None)
+    }
+
+    fn reset_peak(&mut self, _: &Process) -> Result<(), Failure> {
+        Err(Failure {
+            what: "peak reset",
+            error: io::ErrorKind::Unsupported.into(),
+        })
+    }
+}
+
+fn as_found(pid: u32, parent: u32, started: Option<u64>) -> Found {
+    Found {
+        pid,
+        parent,
+        group: None,
+        session: None,
+        started,
+    }
+}
+
+/// All processes of the system.
+fn list() -> io::Result<HashMap<u32, Listed>> {
+    // SAFETY: takes numbers only.
+    let handle = unsafe { CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0) };
+    if handle == INVALID_HANDLE_VALUE {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the handle was just opened and is nobody else's.
+    let snapshot = unsafe { OwnedHandle::from_raw_handle(handle) };
+    let size = u32::try_from(size_of::<PROCESSENTRY32W>()).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let mut entry = PROCESSENTRY32W {
+        dwSize: size,
+        ..PROCESSENTRY32W::default()
+    };
+    let mut listed = HashMap::new();
+    // SAFETY: the handle is open and the struct says its own size, as the function demands.
+    let mut more = unsafe { Process32FirstW(snapshot.as_raw_handle(), &mut entry) };
+    while more != 0 {
+        let process = Listed {
+            parent: entry.th32ParentProcessID,
+            threads: u64::from(entry.cntThreads),
+        };
+        listed.insert(entry.th32ProcessID, process);
+        // SAFETY: as above.
+        more = unsafe { Process32NextW(snapshot.as_raw_handle(), &mut entry) };
+    }
+    Ok(listed)
+}
+
+fn is_over(process: &Process) -> bool {
+    // SAFETY: the handle is open; waiting for no time only asks.
+    unsafe { WaitForSingleObject(process.handle.as_raw_handle(), 0) == WAIT_OBJECT_0 }
+}
+
+fn memory(process: &Process) -> io::Result<PROCESS_MEMORY_COUNTERS_EX> {
+    let size = u32::try_from(size_of::<PROCESS_MEMORY_COUNTERS_EX>()).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let mut memory = PROCESS_MEMORY_COUNTERS_EX {
+        cb: size,
+        ..PROCESS_MEMORY_COUNTERS_EX::default()
+    };
+    // SAFETY: the handle is open; the struct is the documented longer form of the one declared, and its size is given.
+    let known = unsafe { GetProcessMemoryInfo(process.handle.as_raw_handle(), (&raw mut memory).cast(), size) };
+    if known == 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(memory)
+    }
+}
+
+fn count_memory(counters: &mut Counters, memory: &PROCESS_MEMORY_COUNTERS_EX) {
+    // A `usize` of Windows is 64 bits at most.
+    let bytes = |size: usize| Some(size as u64);
+    counters.resident = bytes(memory.WorkingSetSize);
+    counters.high_water = bytes(memory.PeakWorkingSetSize);
+    counters.private = bytes(memory.PrivateUsage);
+    counters.private_high_water = bytes(memory.PeakPagefileUsage);
+    // Soft and hard faults in one number.
+    counters.minor_faults = Some(u64::from(memory.PageFaultCount));
+}
+
+struct Times {
+    /// In units of 100 ns since 1601.
+    created: u64,
+    user: Nanos,
+    system: Nanos,
+}
+
+fn times(process: &Process) -> io::Result<Times> {
+    let mut times = [FILETIME::default(); 4];
+    let [created, ended, system, user] = &mut times;
+    // SAFETY: the handle is open and the pointers are to four different structs.
+    let known = unsafe { GetProcessTimes(process.handle.as_raw_handle(), created, ended, system, user) };
+    if known == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let whole = |time: &FILETIME| u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime);
+    Ok(Times {
+        created: whole(created),
+        user: whole(user) * 100,
+        system: whole(system) * 100,
+    })
+}
