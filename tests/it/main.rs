@@ -1,1 +1,3 @@
+//! Integration tests that need no server but small scripts.
 
+mod lsp;

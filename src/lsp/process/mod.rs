@@ -8,11 +8,12 @@
 mod platform;
 mod tail;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
-use std::process::{ExitStatus, Stdio};
-use std::sync::Arc;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -20,7 +21,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time;
 
-pub use self::platform::{kill_pid, reap_orphans};
+pub use self::platform::kill_pid;
 use self::tail::Stderr;
 
 /// How often orphans that were left to us are reaped while a server runs.
@@ -82,7 +83,14 @@ impl Server {
             .stderr(Stdio::piped())
             .kill_on_drop(true);
         platform::prepare(&mut command)?;
-        let mut child = command.spawn()?;
+        let (mut child, own) = {
+            // Held over the start, or a reaper could take a child that ends before it is known.
+            let mut servers = servers();
+            let child = command.spawn()?;
+            let pid = child.id();
+            servers.extend(pid);
+            (child, Own(pid))
+        };
         let group = platform::adopt(&mut child)?;
         let pid = child
             .id()
@@ -95,7 +103,7 @@ impl Server {
         platform::widen(&stdin);
         platform::widen(&stderr);
         let (sender, exit) = watch::channel(None);
-        let watcher = tokio::spawn(watch_exit(child, sender)).abort_handle();
+        let watcher = tokio::spawn(watch_exit(child, own, sender)).abort_handle();
         Ok(Server {
             pid,
             group,
@@ -162,24 +170,48 @@ impl Drop for Server {
     }
 }
 
-/// Waits for the child, and meanwhile reaps orphans that the kernel handed to us.
-async fn watch_exit(mut child: Child, sender: watch::Sender<Option<Exit>>) {
+/// Reaps ended processes that were handed to us because their parents, children of a server, went first.
+/// Children that were started otherwise are left alone if they are in our own process group.
+pub fn reap_orphans() -> usize {
+    platform::reap(&servers())
+}
+
+/// The servers whose end is awaited: nobody else may reap them.
+static SERVERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+fn servers() -> MutexGuard<'static, BTreeSet<u32>> {
+    SERVERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A place in [`SERVERS`].
+struct Own(Option<u32>);
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        if let Some(pid) = self.0 {
+            servers().remove(&pid);
+        }
+    }
+}
+
+/// Waits for the child, and meanwhile reaps orphans.
+async fn watch_exit(mut child: Child, own: Own, sender: watch::Sender<Option<Exit>>) {
     let mut ticks = time::interval(REAP_EVERY);
     ticks.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
-    let own = child.id();
     let status = loop {
         tokio::select! {
-            status = child.wait() => break status,
-            _now = ticks.tick() => reap_orphans(own.as_slice()),
+            status = child.wait() => break status.ok(),
+            _now = ticks.tick() => reap_orphans(),
         };
     };
-    let exit = |status: Option<ExitStatus>| Exit {
+    drop(own);
+    let code = status.and_then(|status| status.code());
+    sender.send_replace(Some(Exit {
         at: Instant::now(),
-        code: status.and_then(|status| status.code()),
+        code,
         signal: status.and_then(platform::signal),
-    };
-    sender.send_replace(Some(exit(status.ok())));
+    }));
 }
 
 /// Shared by the drain and its owner.
-type Shared<T> = Arc<std::sync::Mutex<T>>;
+type Shared<T> = Arc<Mutex<T>>;

@@ -4,6 +4,7 @@
     reason = "a hook between fork and exec is the only way to tie the server's life to ours"
 )]
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
@@ -172,12 +173,11 @@ fn start_time(pid: u32) -> Option<u64> {
 /// Reaps children that are none of `own` and not in our own process group: orphans of the server that were
 /// handed to us and have ended. Returns how many.
 #[cfg(target_os = "linux")]
-pub fn reap_orphans(own: &[u32]) -> usize {
+pub(super) fn reap(own: &BTreeSet<u32>) -> usize {
     let group = rustix::process::getpgrp();
-    let ours = |child: &Pid| {
-        own.iter()
-            .any(|pid| i32::try_from(*pid).is_ok_and(|pid| pid == child.as_raw_nonzero().get()))
-            || rustix::process::getpgid(Some(*child)).is_ok_and(|of_child| of_child == group)
+    let ours = |child: Pid| {
+        u32::try_from(child.as_raw_nonzero().get()).is_ok_and(|pid| own.contains(&pid))
+            || rustix::process::getpgid(Some(child)).is_ok_and(|of_child| of_child == group)
     };
     let reaped = |child: &Pid| {
         let options = rustix::process::WaitOptions::NOHANG;
@@ -185,7 +185,7 @@ pub fn reap_orphans(own: &[u32]) -> usize {
     };
     children()
         .into_iter()
-        .filter(|child| !ours(child))
+        .filter(|child| !ours(*child))
         .filter(reaped)
         .count()
 }
@@ -209,6 +209,6 @@ fn children() -> Vec<Pid> {
 
 /// Orphans go to launchd here, which reaps them.
 #[cfg(not(target_os = "linux"))]
-pub fn reap_orphans(_own: &[u32]) -> usize {
+pub(super) fn reap(_own: &BTreeSet<u32>) -> usize {
     0
 }

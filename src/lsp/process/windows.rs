@@ -4,6 +4,7 @@
     reason = "job objects and process handles are only reachable through the system's C interface"
 )]
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::process::ExitStatus;
@@ -142,7 +143,7 @@ pub fn kill_pid(pid: u32, started: u64) -> io::Result<bool> {
 }
 
 /// Processes have no parent to be reaped by here.
-pub fn reap_orphans(_own: &[u32]) -> usize {
+pub(super) fn reap(_own: &BTreeSet<u32>) -> usize {
     0
 }
 

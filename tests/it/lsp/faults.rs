@@ -1,0 +1,181 @@
+//! Servers that break the protocol: what can be lived with is lived with, and told.
+
+use lsp_soak::lsp::{
+    Answers, CloseReason, Incoming, Limits, Reply, ServerCapabilities, Shape, Sync, position::Encoding,
+};
+use serde_json::{Value, json};
+
+use super::peer::{ask, connect, next, usual, violation};
+
+#[tokio::test]
+async fn noise_between_messages_is_skipped_counted_and_kept_for_people() {
+    let (client, _incoming, mut peer) = usual();
+    let serve = async {
+        let request = peer.receive().await;
+        let noise = "Welcome to the server\nloading 1/3\r\n\r\n{\"not\": \"lsp\"}";
+        peer.send_raw(noise.as_bytes()).await;
+        peer.answer(&request, json!([1])).await;
+        noise
+    };
+    let (noise, reply) = tokio::join!(serve, client.request("x/y", (), ask()));
+    assert!(matches!(reply, Reply::Answer { shape: Shape::Full, .. }), "{reply:?}");
+    assert_eq!(
+        (client.totals().noise, client.totals().noise_sample.as_str()),
+        (noise.len() as u64, noise)
+    );
+}
+
+#[tokio::test]
+async fn a_stream_of_nothing_but_noise_is_given_up() {
+    let limits = Limits {
+        noise: 100_000,
+        ..Limits::default()
+    };
+    let (client, mut incoming, mut peer) = connect(64 * 1024, Answers::default(), limits);
+    peer.send_raw(&vec![b'x'; 120_000]).await;
+    let Incoming::Closed(CloseReason::Garbage { bytes }) = next(&mut incoming).await else {
+        panic!("not closed")
+    };
+    assert!(bytes > 100_000 && client.totals().noise_sample.len() == 4096);
+}
+
+#[tokio::test]
+async fn headers_may_be_written_in_any_case_and_with_a_type() {
+    let (_client, mut incoming, mut peer) = usual();
+    let body = r#"{"jsonrpc":"2.0","method":"x/y"}"#;
+    let kind = "content-type: application/vscode-jsonrpc; charset=utf8";
+    peer.send_raw(format!("{kind}\r\nCONTENT-LENGTH:{}\r\n\r\n{body}", body.len()).as_bytes())
+        .await;
+    assert!(matches!(
+        next(&mut incoming).await,
+        Incoming::Notification { params: None, .. }
+    ));
+}
+
+#[tokio::test]
+async fn a_message_that_arrives_byte_by_byte_is_one_message() {
+    let (client, _incoming, mut peer) = usual();
+    let serve = async {
+        let request = peer.receive().await;
+        let body = format!(
+            r#"{{"result":{{"contents":"é"}},"jsonrpc":"2.0","id":{}}}"#,
+            request["id"]
+        );
+        for byte in format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes() {
+            peer.send_raw(&[*byte]).await;
+            tokio::task::yield_now().await;
+        }
+    };
+    let ((), reply) = tokio::join!(serve, client.request("textDocument/hover", json!({}), ask()));
+    assert!(
+        matches!(
+            reply,
+            Reply::Answer {
+                shape: Shape::Full,
+                bytes: 17,
+                ..
+            }
+        ),
+        "{reply:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_message_is_told_and_the_next_one_is_read() {
+    let (client, mut incoming, mut peer) = usual();
+    for (body, words) in [
+        ("[1,2]", "no JSON object"),
+        ("{\"id\":", "no JSON object"),
+        ("{}", "neither a method nor an id"),
+        (
+            r#"{"id":null,"error":{"code":-32700,"message":"bad input"}}"#,
+            "bad input",
+        ),
+    ] {
+        peer.send_raw(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes())
+            .await;
+        let text = violation(&mut incoming).await;
+        assert!(text.contains(words), "{text}");
+    }
+    assert_eq!(client.closed(), None);
+    peer.ask(json!(1), "workspace/codeLens/refresh", Value::Null).await;
+}
+
+#[tokio::test]
+async fn an_answer_without_result_or_error_counts_as_null_and_is_told() {
+    let (client, mut incoming, mut peer) = usual();
+    let serve = async {
+        let request = peer.receive().await;
+        peer.send(json!({"jsonrpc": "2.0", "id": request["id"]})).await;
+    };
+    let ((), reply) = tokio::join!(serve, client.request("shutdown", (), ask()));
+    assert!(
+        matches!(
+            reply,
+            Reply::Answer {
+                shape: Shape::Null,
+                bytes: 0,
+                ..
+            }
+        ),
+        "{reply:?}"
+    );
+    assert!(violation(&mut incoming).await.contains("neither a result nor an error"));
+}
+
+#[tokio::test]
+async fn the_end_of_output_loses_what_is_open_and_says_where_it_came() {
+    for (last_bytes, reason) in [
+        ("", CloseReason::Eof),
+        (
+            "Content-Length: 100\r\n\r\n{\"id\"",
+            CloseReason::Truncated { length: 100, got: 5 },
+        ),
+        (
+            "Content-Length: 2000000\r\n\r\n{\"id\"",
+            CloseReason::Truncated {
+                length: 2_000_000,
+                got: 5,
+            },
+        ),
+    ] {
+        let (client, mut incoming, mut peer) = usual();
+        let asking = client.clone();
+        let open = tokio::spawn(async move { asking.request("x/y", (), ask()).await });
+        peer.receive().await;
+        peer.send_raw(last_bytes.as_bytes()).await;
+        let _input = peer.end();
+        assert!(matches!(open.await.unwrap(), Reply::Lost));
+        let Incoming::Closed(seen) = next(&mut incoming).await else {
+            panic!("not closed")
+        };
+        assert_eq!((&seen, client.closed().as_ref()), (&reason, Some(&reason)));
+        assert!(matches!(client.request("x/y", (), ask()).await, Reply::Lost));
+    }
+}
+
+#[tokio::test]
+async fn closing_stdin_drops_what_a_stuck_server_did_not_read() {
+    let (client, _incoming, mut peer) = connect(64, Answers::default(), Limits::default());
+    client.notify("a/b", json!({"text": "x".repeat(10_000)}));
+    client.close_stdin();
+    assert!(peer.reads_to_the_end().await);
+    assert_eq!(client.traffic().unsent, 0);
+    client.flushed().await;
+}
+
+#[tokio::test]
+async fn what_the_server_chose_is_agreed_on() {
+    let (client, _incoming, mut peer) = usual();
+    assert_eq!(
+        (client.encoding(), client.sync(), client.offers("textDocument/hover")),
+        (Encoding::Utf16, Sync::None, false)
+    );
+    let said = json!({"capabilities": {"positionEncoding": "utf-8", "textDocumentSync": 2, "hoverProvider": true}});
+    client.agree(ServerCapabilities::from_result(&said));
+    assert_eq!((client.encoding(), client.sync()), (Encoding::Utf8, Sync::Incremental));
+    assert!(client.offers("textDocument/hover") && !client.offers("textDocument/formatting"));
+    let registrations = json!({"registrations": [{"id": "1", "method": "textDocument/formatting"}]});
+    peer.ask(json!(1), "client/registerCapability", registrations).await;
+    assert!(client.offers("textDocument/formatting"));
+}

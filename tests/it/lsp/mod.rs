@@ -1,0 +1,12 @@
+//! The client against a scripted peer in memory, and against small real processes.
+
+mod answered;
+mod faults;
+mod limits;
+mod peer;
+mod requests;
+
+#[cfg(unix)]
+mod process;
+#[cfg(unix)]
+mod shutdown;

@@ -1,0 +1,137 @@
+//! The other end of a connection, played by the test.
+
+use std::time::Duration;
+
+use lsp_soak::lsp::{Answers, Ask, Client, Incoming, Limits};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use tokio::sync::mpsc::Receiver;
+use tokio::time::timeout;
+
+/// Long enough for the slowest machine; reached only by a test that fails.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A deadline that no test is meant to reach.
+pub fn ask() -> Ask {
+    Ask::within(PATIENCE)
+}
+
+/// A deadline that a test is meant to reach.
+pub fn brief() -> Ask {
+    Ask::within(Duration::from_millis(40))
+}
+
+/// A server that does what the test says, and nothing else.
+pub struct Peer {
+    input: DuplexStream,
+    output: DuplexStream,
+}
+
+/// Connects a client with pipes of `capacity` bytes.
+pub fn connect(capacity: usize, answers: Answers, limits: Limits) -> (Client, Receiver<Incoming>, Peer) {
+    let (stdin, input) = duplex(capacity);
+    let (output, stdout) = duplex(capacity);
+    let (client, incoming) = Client::connect(stdout, stdin, answers, limits);
+    (client, incoming, Peer { input, output })
+}
+
+/// Connects a client with everything as usual.
+pub fn usual() -> (Client, Receiver<Incoming>, Peer) {
+    connect(
+        64 * 1024,
+        Answers::default(),
+        Limits {
+            backoff: Duration::from_millis(1),
+            ..Limits::default()
+        },
+    )
+}
+
+impl Peer {
+    /// The next message of the client.
+    pub async fn receive(&mut self) -> Value {
+        timeout(PATIENCE, self.read()).await.expect("the client sends nothing")
+    }
+
+    async fn read(&mut self) -> Value {
+        let mut header = Vec::new();
+        while !header.ends_with(b"\r\n\r\n") {
+            header.push(self.input.read_u8().await.expect("the client closed its output"));
+        }
+        let header = String::from_utf8(header).unwrap();
+        let length = header
+            .trim()
+            .strip_prefix("Content-Length: ")
+            .expect("the one header")
+            .parse()
+            .unwrap();
+        let mut body = vec![0; length];
+        self.input.read_exact(&mut body).await.unwrap();
+        serde_json::from_slice(&body).unwrap()
+    }
+
+    /// Whether the client closed its output, after everything that it sent.
+    pub async fn reads_to_the_end(&mut self) -> bool {
+        let mut rest = Vec::new();
+        timeout(PATIENCE, self.input.read_to_end(&mut rest)).await.is_ok()
+    }
+
+    /// Sends a message.
+    pub async fn send(&mut self, message: Value) {
+        let body = message.to_string();
+        self.send_raw(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes())
+            .await;
+    }
+
+    /// Sends bytes as they are.
+    pub async fn send_raw(&mut self, bytes: &[u8]) {
+        timeout(PATIENCE, self.output.write_all(bytes))
+            .await
+            .expect("the client does not read")
+            .unwrap();
+    }
+
+    /// Answers a request.
+    pub async fn answer(&mut self, request: &Value, result: Value) {
+        self.send(json!({"jsonrpc": "2.0", "id": request["id"], "result": result}))
+            .await;
+    }
+
+    /// Answers a request with an error.
+    pub async fn refuse(&mut self, request: &Value, code: i64, data: Value) {
+        let error = json!({"code": code, "message": "no", "data": data});
+        self.send(json!({"jsonrpc": "2.0", "id": request["id"], "error": error}))
+            .await;
+    }
+
+    /// Asks the client something and returns its answer.
+    pub async fn ask(&mut self, id: Value, method: &str, params: Value) -> Value {
+        self.send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+            .await;
+        let answer = self.receive().await;
+        assert_eq!(answer["id"], id, "{answer}");
+        answer
+    }
+
+    /// Ends the server's output.
+    pub fn end(self) -> DuplexStream {
+        self.input
+    }
+}
+
+/// The next event.
+pub async fn next(incoming: &mut Receiver<Incoming>) -> Incoming {
+    timeout(PATIENCE, incoming.recv())
+        .await
+        .expect("no event")
+        .expect("the connection is gone")
+}
+
+/// The text of the next violation; other events are passed over.
+pub async fn violation(incoming: &mut Receiver<Incoming>) -> String {
+    loop {
+        if let Incoming::Violation(text) = next(incoming).await {
+            return text;
+        }
+    }
+}

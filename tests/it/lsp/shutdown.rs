@@ -1,0 +1,150 @@
+//! The ladder that brings a server down: every rung is reached when, and only when, it is needed.
+
+use std::time::Duration;
+
+use lsp_soak::lsp::process::Server;
+use lsp_soak::lsp::{Answers, Client, Deadlines, Limits, Reply, Stopped, kill_now, shut_down};
+use lsp_soak::record::ShutdownStage;
+use serde_json::json;
+use tokio::time::timeout;
+
+use super::peer::{PATIENCE, ask};
+use super::process::shell;
+
+const SHUTDOWN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"shutdown"}"#;
+const EXIT: &str = r#"{"jsonrpc":"2.0","method":"exit"}"#;
+
+/// Long where the rung is meant to do, short where it is not.
+fn deadlines(stage: ShutdownStage) -> Deadlines {
+    let until = |rung: ShutdownStage| {
+        if rung == stage {
+            PATIENCE
+        } else {
+            Duration::from_millis(50)
+        }
+    };
+    Deadlines {
+        answer: if stage == ShutdownStage::Exit {
+            PATIENCE
+        } else {
+            Duration::from_millis(50)
+        },
+        exit: until(ShutdownStage::Exit),
+        stdin: until(ShutdownStage::StdinClosed),
+        terminate: until(ShutdownStage::Terminated),
+        kill: PATIENCE,
+    }
+}
+
+fn start(script: &str) -> (Server, Client) {
+    let mut server = Server::spawn(&shell(script)).unwrap();
+    let (stdout, stdin) = server.take_pipes().unwrap();
+    let (client, _incoming) = Client::connect(stdout, stdin, Answers::default(), Limits::default());
+    (server, client)
+}
+
+async fn stopped(script: &str, stage: ShutdownStage) -> Stopped {
+    let (server, client) = start(script);
+    let stopped = shut_down(&client, &server, &deadlines(stage)).await;
+    assert_eq!(stopped.stage, stage, "{stopped:?}");
+    stopped
+}
+
+/// Reads as many bytes as a message of this body has.
+fn read(body: &str) -> String {
+    format!(
+        "head -c {} >/dev/null",
+        format!("Content-Length: {}\r\n\r\n{body}", body.len()).len()
+    )
+}
+
+fn write(body: &str) -> String {
+    format!("printf 'Content-Length: {}\\r\\n\\r\\n{body}'", body.len())
+}
+
+#[tokio::test]
+async fn a_good_server_leaves_on_exit() {
+    let answer = write(r#"{"jsonrpc":"2.0","id":1,"result":null}"#);
+    let script = format!("{}; {answer}; {}; exit 0", read(SHUTDOWN), read(EXIT));
+    let exit = stopped(&script, ShutdownStage::Exit).await.exit.unwrap();
+    assert_eq!((exit.code, exit.signal), (Some(0), None));
+}
+
+#[tokio::test]
+async fn the_questions_of_a_server_are_answered_while_it_shuts_down() {
+    let question = r#"{"jsonrpc":"2.0","id":"q","method":"client/registerCapability","params":{"registrations":[]}}"#;
+    let reply = r#"{"jsonrpc":"2.0","id":"q","result":null}"#;
+    let answer = write(r#"{"jsonrpc":"2.0","id":1,"result":null}"#);
+    let script = format!(
+        "{}; {}; {}; {answer}; {}; exit 7",
+        read(SHUTDOWN),
+        write(question),
+        read(reply),
+        read(EXIT)
+    );
+    assert_eq!(stopped(&script, ShutdownStage::Exit).await.exit.unwrap().code, Some(7));
+}
+
+#[tokio::test]
+async fn a_server_that_leaves_without_waiting_for_exit_left_on_exit() {
+    stopped(&format!("{}; exit 0", read(SHUTDOWN)), ShutdownStage::Exit).await;
+}
+
+#[tokio::test]
+async fn a_server_that_ignores_both_leaves_when_its_input_ends() {
+    stopped("cat >/dev/null", ShutdownStage::StdinClosed).await;
+}
+
+#[tokio::test]
+async fn a_server_that_never_reads_is_terminated() {
+    let exit = stopped("exec sleep 1000", ShutdownStage::Terminated)
+        .await
+        .exit
+        .unwrap();
+    assert_eq!((exit.code, exit.signal), (None, Some(15)));
+}
+
+#[tokio::test]
+async fn a_server_that_ignores_signals_is_killed() {
+    let exit = stopped("trap '' TERM; while :; do sleep 1; done", ShutdownStage::Killed)
+        .await
+        .exit
+        .unwrap();
+    assert_eq!(exit.signal, Some(9));
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_not_asked() {
+    let (server, client) = start("exit 5");
+    timeout(PATIENCE, server.exited()).await.unwrap();
+    let stopped = shut_down(&client, &server, &Deadlines::default()).await;
+    assert_eq!(
+        (stopped.stage, stopped.exit.unwrap().code),
+        (ShutdownStage::AlreadyGone, Some(5))
+    );
+}
+
+#[tokio::test]
+async fn nothing_more_is_asked_once_the_shutdown_began_and_long_polls_are_called_off() {
+    let (server, client) = start("cat >/dev/null");
+    let asking = client.clone();
+    let poll = tokio::spawn(async move { asking.request("workspace/diagnostic", json!({}), ask().parking()).await });
+    tokio::task::yield_now().await;
+    let ended = shut_down(&client, &server, &deadlines(ShutdownStage::StdinClosed)).await;
+    assert_eq!(ended.stage, ShutdownStage::StdinClosed);
+    assert!(matches!(poll.await.unwrap(), Reply::Parked));
+    assert!(matches!(
+        client.request("textDocument/hover", json!({}), ask()).await,
+        Reply::Lost
+    ));
+}
+
+#[tokio::test]
+async fn a_second_ctrl_c_kills_at_once() {
+    let (server, client) = start("trap '' TERM; while :; do sleep 1; done");
+    let stopped = kill_now(&client, &server, PATIENCE).await;
+    assert_eq!(
+        (stopped.stage, stopped.exit.unwrap().signal),
+        (ShutdownStage::Killed, Some(9))
+    );
+}
