@@ -1,9 +1,12 @@
 //! Which server to drive: `--server '[LABEL:] [K=V …] NAME|PATH'` resolved to a program and its profile.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
+use super::catalogue::Catalogue;
+use super::problem::nearest;
 use super::server::Profile;
+use super::which::Which;
 
 /// One server under one set of settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +21,7 @@ pub struct ServerChoice {
     pub program: Program,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Environment variables set for it: the profile's, then its own.
+    /// Environment variables set for it: the profile's, then those for all servers, then its own.
     pub env: BTreeMap<String, String>,
 }
 
@@ -29,4 +32,400 @@ pub enum Program {
     File(PathBuf),
     /// What this command builds.
     Build(Vec<String>),
+}
+
+/// Why a server cannot be driven.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChoiceError {
+    /// Nothing was named.
+    #[error("`--server {0}` names no server: write a name or a path, such as --server ty")]
+    Empty(String),
+    /// A label that cannot name files.
+    #[error(
+        "`{0}` cannot be a label: it names files, so use up to 64 letters, digits, `-`, `_` and `.`, and begin with a \
+         letter or digit"
+    )]
+    Label(String),
+    /// Two servers with one label.
+    #[error("two servers are called `{0}`: give one a label of its own, such as --server 'second: {0}'")]
+    Duplicate(String),
+    /// A profile whose program is not there.
+    #[error("`{name}` is not installed: there is no {programs} on PATH; install it, or name its path")]
+    NotInstalled {
+        /// The profile.
+        name: String,
+        /// The programs looked for.
+        programs: String,
+    },
+    /// A path where nothing can be run.
+    #[error("`{0}` is not a program: there is no such file, or it is not executable")]
+    NotRunnable(String),
+    /// Not a name, nor a path.
+    #[error("there is no server `{name}`: looked for it in {looked}, and as a program on PATH; {cure}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// Where profiles came from.
+        looked: String,
+        /// Near names, or what else to try.
+        cure: String,
+    },
+}
+
+/// `--server` as written, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerSpec {
+    /// The label, when given.
+    pub label: Option<String>,
+    /// Environment variables of its own.
+    pub env: Vec<(String, String)>,
+    /// A name or a path.
+    pub target: String,
+}
+
+impl std::str::FromStr for ServerSpec {
+    type Err = ChoiceError;
+
+    fn from_str(text: &str) -> Result<ServerSpec, ChoiceError> {
+        let (label, mut rest) = label(text.trim());
+        if let Some(label) = label {
+            check_label(label)?;
+        }
+        let mut env = Vec::new();
+        while let Some((name, value, after)) = variable(rest) {
+            env.push((name.to_owned(), value.to_owned()));
+            rest = after.trim_start();
+        }
+        if rest.is_empty() {
+            return Err(ChoiceError::Empty(text.to_owned()));
+        }
+        Ok(ServerSpec {
+            label: label.map(str::to_owned),
+            env,
+            target: rest.to_owned(),
+        })
+    }
+}
+
+/// Splits a label off. `C:\ls.exe` and `C:/ls.exe` are paths: a single letter needs a space after its colon.
+fn label(text: &str) -> (Option<&str>, &str) {
+    let Some((label, rest)) = text.split_once(':') else {
+        return (None, text);
+    };
+    let word = !label.is_empty() && !label.contains(['/', '\\', '=', '"', '\'', ' ']);
+    let drive = label.len() == 1 && !rest.starts_with(' ');
+    match word && !drive && !rest.starts_with("//") {
+        true => (Some(label), rest.trim_start()),
+        false => (None, text),
+    }
+}
+
+fn check_label(label: &str) -> Result<(), ChoiceError> {
+    let safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let reserved = ["con", "prn", "aux", "nul"].contains(&label.to_ascii_lowercase().as_str());
+    let begins_well = label.starts_with(|c: char| c.is_ascii_alphanumeric());
+    match begins_well && label.len() <= 64 && label.chars().all(safe) && !label.ends_with('.') && !reserved {
+        true => Ok(()),
+        false => Err(ChoiceError::Label(label.to_owned())),
+    }
+}
+
+/// `K=V rest` or `K="V with spaces" rest`.
+fn variable(text: &str) -> Option<(&str, &str, &str)> {
+    let (name, rest) = text.split_once('=')?;
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !is_name {
+        return None;
+    }
+    if let Some(quote) = rest.chars().next().filter(|c| ['"', '\''].contains(c)) {
+        let (value, after) = rest[1..].split_once(quote)?;
+        return Some((name, value, after));
+    }
+    let (value, after) = rest.split_once(' ').unwrap_or((rest, ""));
+    Some((name, value, after))
+}
+
+/// What is common to all servers of a command line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Common {
+    /// Arguments after the profile's.
+    pub args: Vec<String>,
+    /// Environment variables over the profiles'.
+    pub env: Vec<(String, String)>,
+}
+
+/// Resolves every server of a command line, or says what is wrong with each.
+pub fn choose(
+    specs: &[ServerSpec],
+    common: &Common,
+    catalogue: &Catalogue,
+    which: &Which<'_>,
+) -> Result<Vec<ServerChoice>, Vec<ChoiceError>> {
+    let mut choices = Vec::new();
+    let mut errors = Vec::new();
+    let mut labels = BTreeSet::new();
+    for spec in specs {
+        match resolve(spec, common, catalogue, which) {
+            Ok(choice) if !labels.insert(choice.label.to_ascii_lowercase()) => {
+                errors.push(ChoiceError::Duplicate(choice.label));
+            }
+            Ok(choice) => choices.push(choice),
+            Err(error) => errors.push(error),
+        }
+    }
+    match errors.is_empty() {
+        true => Ok(choices),
+        false => Err(errors),
+    }
+}
+
+fn resolve(
+    spec: &ServerSpec,
+    common: &Common,
+    catalogue: &Catalogue,
+    which: &Which<'_>,
+) -> Result<ServerChoice, ChoiceError> {
+    let (profile_name, program) = find(&spec.target, catalogue, which)?;
+    let profile = profile_name
+        .and_then(|name| catalogue.get(name))
+        .cloned()
+        .unwrap_or_default();
+    let label = match &spec.label {
+        Some(label) => label.clone(),
+        None => plain_label(&spec.target),
+    };
+    check_label(&label)?;
+    let mut env = profile.env.clone();
+    env.extend(common.env.iter().cloned());
+    env.extend(spec.env.iter().cloned());
+    Ok(ServerChoice {
+        label,
+        args: profile.args.iter().chain(&common.args).cloned().collect(),
+        env,
+        profile_name: profile_name.map(str::to_owned),
+        profile,
+        program,
+    })
+}
+
+/// Finds what runs and which profile it has, in the order that the command line promises.
+fn find<'c>(
+    target: &str,
+    catalogue: &'c Catalogue,
+    which: &Which<'_>,
+) -> Result<(Option<&'c str>, Program), ChoiceError> {
+    let mut missing = None;
+    if let Some((name, profile)) = catalogue.entry(target) {
+        if let Some(program) = installed(name, profile, which) {
+            return Ok((Some(name), program));
+        }
+        missing = Some(ChoiceError::NotInstalled {
+            name: name.to_owned(),
+            programs: profile
+                .programs(name)
+                .map(|name| format!("`{name}`"))
+                .collect::<Vec<_>>()
+                .join(" or "),
+        });
+    }
+    let is_path = target.contains(['/', '\\']);
+    if let (true, None) = (is_path, which.path(Path::new(target))) {
+        return Err(ChoiceError::NotRunnable(target.to_owned()));
+    }
+    let found = which
+        .path(Path::new(target))
+        .filter(|_| is_path)
+        .or_else(|| which.program(target));
+    match (found, missing) {
+        (Some(program), _) => Ok((catalogue.by_program(&stem(target)), Program::File(program))),
+        (None, Some(missing)) => Err(missing),
+        (None, None) => Err(unknown(target, catalogue)),
+    }
+}
+
+/// What runs for a profile: what its command builds, so that it is never stale, or the first of its programs.
+pub fn installed(name: &str, profile: &Profile, which: &Which<'_>) -> Option<Program> {
+    if !profile.build.is_empty() {
+        return Some(Program::Build(profile.build.clone()));
+    }
+    let exact = profile
+        .programs(name)
+        .find_map(|program| match program.contains(['/', '\\']) {
+            true => which.path(Path::new(program)),
+            false => which.program(program),
+        });
+    exact
+        .or_else(|| profile.programs(name).find_map(|program| which.versioned(program)))
+        .map(Program::File)
+}
+
+fn unknown(target: &str, catalogue: &Catalogue) -> ChoiceError {
+    let cure = match nearest(target, catalogue.names()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if target.contains(' ') => {
+            "arguments go into --server-arg, and a label is one word before a colon".to_owned()
+        }
+        None => format!("there are {}", catalogue.names().collect::<Vec<_>>().join(", ")),
+    };
+    ChoiceError::Unknown {
+        name: target.to_owned(),
+        looked: catalogue.origins().join(", "),
+        cure,
+    }
+}
+
+/// The file name of a program without what its system appends.
+fn stem(target: &str) -> String {
+    let name = target.rsplit(['/', '\\']).next().unwrap_or(target);
+    let lower = name.to_ascii_lowercase();
+    let appended = [".exe", ".cmd", ".bat"].into_iter().find(|end| lower.ends_with(end));
+    name[..name.len() - appended.map_or(0, str::len)].to_owned()
+}
+
+/// A label for a server that was given none: the name of its program, made safe.
+fn plain_label(target: &str) -> String {
+    let safe = |c: char| match c.is_ascii_alphanumeric() || "-_.".contains(c) {
+        true => c,
+        false => '-',
+    };
+    let label: String = stem(target).chars().map(safe).take(64).collect();
+    label.trim_matches(['.', '-', '_']).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::which::tests::programs;
+
+    fn spec(text: &str) -> ServerSpec {
+        text.parse().unwrap()
+    }
+
+    fn choose_from(root: &Path, texts: &[&str]) -> Result<Vec<ServerChoice>, Vec<ChoiceError>> {
+        let specs: Vec<ServerSpec> = texts.iter().map(|text| spec(text)).collect();
+        let which = Which::new(root.as_os_str(), None);
+        let common = Common {
+            args: vec!["--more".to_owned()],
+            env: vec![("A".to_owned(), "common".to_owned())],
+        };
+        choose(&specs, &common, &Catalogue::built_in(), &which)
+    }
+
+    #[test]
+    fn labels_and_variables_come_before_the_name() {
+        for (text, label, env, target) in [
+            ("ty", None, vec![], "ty"),
+            ("old: ty", Some("old"), vec![], "ty"),
+            ("old:ty", Some("old"), vec![], "ty"),
+            (
+                "ra-1: MALLOC_ARENA_MAX=1 rust-analyzer",
+                Some("ra-1"),
+                vec![("MALLOC_ARENA_MAX", "1")],
+                "rust-analyzer",
+            ),
+            (
+                "A=x:y B='two words' ./ty",
+                None,
+                vec![("A", "x:y"), ("B", "two words")],
+                "./ty",
+            ),
+            (r"C:\bin\ty.exe", None, vec![], r"C:\bin\ty.exe"),
+            ("C:/bin/ty.exe", None, vec![], "C:/bin/ty.exe"),
+            (r"c: C:\bin\ty.exe", Some("c"), vec![], r"C:\bin\ty.exe"),
+            (
+                r"win: A= D:\my tools\ty.exe",
+                Some("win"),
+                vec![("A", "")],
+                r"D:\my tools\ty.exe",
+            ),
+            ("/opt/x:y/ty", None, vec![], "/opt/x:y/ty"),
+        ] {
+            let spec = spec(text);
+            let own: Vec<(&str, &str)> = spec.env.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+            assert_eq!(
+                (spec.label.as_deref(), own, spec.target.as_str()),
+                (label, env, target),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_names_no_server_or_cannot_name_files_is_refused() {
+        for text in ["", " ", "old:", "old: A=1", "A=1"] {
+            assert!(
+                matches!(text.parse::<ServerSpec>(), Err(ChoiceError::Empty(_))),
+                "{text}"
+            );
+        }
+        for text in ["nul: ty", "a*b: ty", ".hidden: ty", "ends.: ty"] {
+            assert!(
+                matches!(text.parse::<ServerSpec>(), Err(ChoiceError::Label(_))),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_programs_and_paths_are_found_with_their_profiles() {
+        let root = tempfile::tempdir().unwrap();
+        programs(root.path(), &["ty", "ty-jemalloc", "clangd-16", "cat", "away/pyrefly"]);
+        let away = root.path().join("away/pyrefly");
+        let target = format!("B=1 {}", away.display());
+        let texts = [
+            "ty",
+            "A=own ty-jemalloc",
+            "clangd",
+            "cat",
+            &target,
+            "fixture-system",
+            "again: ty",
+        ];
+        let choices = choose_from(root.path(), &texts).unwrap();
+        let seen: Vec<(&str, Option<&str>)> = choices
+            .iter()
+            .map(|choice| (choice.label.as_str(), choice.profile_name.as_deref()))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("ty", Some("ty")),
+                ("ty-jemalloc", Some("ty")),
+                ("clangd", Some("clangd")),
+                ("cat", None),
+                ("pyrefly", Some("pyrefly")),
+                ("fixture-system", Some("fixture-system")),
+                ("again", Some("ty")),
+            ]
+        );
+        assert_eq!(choices[2].program, Program::File(root.path().join("clangd-16")));
+        assert_eq!(choices[4].program, Program::File(away));
+        assert!(matches!(&choices[5].program, Program::Build(command) if command[0] == "cargo"));
+        assert_eq!(choices[0].args, ["server", "--more"]);
+        assert_eq!(
+            (&choices[0].env["A"], &choices[1].env["A"]),
+            (&"common".to_owned(), &"own".to_owned())
+        );
+    }
+
+    #[test]
+    fn every_server_that_cannot_be_found_says_why() {
+        let root = tempfile::tempdir().unwrap();
+        let errors = choose_from(
+            root.path(),
+            &["gopls", "rust-analyser", "./nothing", "nonsense", "ty server"],
+        )
+        .unwrap_err();
+        let text = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(text) });
+    }
+
+    #[test]
+    fn labels_are_unique_whatever_their_case() {
+        let root = tempfile::tempdir().unwrap();
+        programs(root.path(), &["ty", "ruff"]);
+        let errors = choose_from(root.path(), &["ty", "TY: ruff"]).unwrap_err();
+        assert_eq!(errors, [ChoiceError::Duplicate("TY".to_owned())]);
+    }
 }

@@ -12,6 +12,9 @@ use toml::de::{DeTable, DeValue};
 use super::problem::Fault;
 use super::wording;
 
+/// More mistakes than anybody reads at once.
+const MOST: usize = 1000;
+
 /// A document as parsed, for finding the place of what turned out to be wrong later.
 #[derive(Clone, Debug)]
 pub struct Document<'t> {
@@ -105,6 +108,8 @@ impl<'t> Document<'t> {
                 Err(error) => error,
             };
             let span = error.span().unwrap_or(0..0);
+            // Every round takes something out, so this ends; a stand-in that is wrong itself must not loop for ever.
+            let hopeless = span.is_empty() || faults.len() >= MOST;
             let mut path = Vec::new();
             let mode = match error.message().starts_with("unknown variant") {
                 true => Mode::Whole,
@@ -112,7 +117,7 @@ impl<'t> Document<'t> {
             };
             let cut = cut(&mut root, &span, mode, &mut path);
             faults.push(wording::mistake(error.message(), span, &path));
-            if cut != Cut::Done {
+            if cut != Cut::Done || hopeless {
                 return (None, faults);
             }
         }
@@ -214,14 +219,20 @@ fn holds_tag(value: &DeValue<'_>, span: &Range<usize>) -> bool {
     }
 }
 
-/// Puts something harmless in place of a broken element, so that the others keep their numbers.
+/// Takes a broken element out. Phases and steps are put off with something harmless, so that the others keep their
+/// numbers.
 fn replace(array: &mut toml::de::DeArray<'_>, index: usize, path: &[String]) {
-    let harmless = match path.iter().any(|key| key == "steps") {
-        true => "{ pause = {} }",
-        false => "{}",
+    let harmless = match path.last().map(String::as_str) {
+        Some("steps") => "{ pause = {} }",
+        Some("phase") => "{}",
+        _ => {
+            let all = array.clone().into_iter().enumerate();
+            *array = all.filter(|(at, _)| *at != index).map(|(_, element)| element).collect();
+            return;
+        }
     };
     let stand_in = DeValue::parse(harmless).expect("a constant that parses").into_inner();
-    if let Some(element) = array.iter_mut().nth(index) {
+    if let Some(element) = array.get_mut(index) {
         *element = Spanned::new(0..0, stand_in);
     }
 }

@@ -1,5 +1,6 @@
 //! What the user wrote — scenarios, servers, overrides — as values that cannot be invalid, or every mistake at once.
 
+mod catalogue;
 mod check;
 mod choice;
 mod decode;
@@ -14,14 +15,17 @@ mod project;
 mod scenario;
 mod server;
 pub mod step;
+mod which;
 mod wording;
 
-pub use choice::{Program, ServerChoice};
+pub use catalogue::Catalogue;
+pub use choice::{ChoiceError, Common, Program, ServerChoice, ServerSpec, choose, installed};
 pub use load::{Loaded, Overrides, load_scenario};
 pub use problem::{Fault, Report, nearest};
 pub use project::Project;
 pub use scenario::{
     FORMAT, Isolation, Phase, Readiness, ReadinessLimits, Repeat, Scenario, Settle, SettleLimits, Workspace,
 };
-pub use server::{Allocator, Failure, NotificationSignal, Profile, ProgressSignal, Ready, Servers, Signal};
+pub use server::{Allocator, Failure, NotificationSignal, Profile, ProgressSignal, Ready, SCRUBBED, Servers, Signal};
 pub use step::Step;
+pub use which::Which;

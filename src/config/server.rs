@@ -28,12 +28,14 @@ pub struct Profile {
     pub args: Vec<String>,
     /// Environment variables to set.
     pub env: BTreeMap<String, String>,
-    /// Environment variables to take away, besides those that tune allocators and loaders.
+    /// Environment variables to take away, besides those that tune allocators and loaders. `X_*` is all that begin so.
     pub scrub: Vec<String>,
     /// Environment variables that name cache directories, each with a name for its directory under a scratch one, so
     /// that runs do not feed on each other.
     pub cache_env: BTreeMap<String, String>,
-    /// Arguments that print the version.
+    /// A program beside it that prints the version, where it does not print one itself.
+    pub version_program: Option<String>,
+    /// Arguments that print the version; `--version` when empty.
     pub version_args: Vec<String>,
     /// LSP language ids by file extension, where they are not the scenario's language.
     pub language_ids: BTreeMap<String, String>,
@@ -99,9 +101,6 @@ pub struct NotificationSignal {
     /// Texts that members of its parameters must contain.
     #[serde(default)]
     pub contains: BTreeMap<String, String>,
-    /// Whether it only counts after the opposite was seen or nothing else moves: the server starts out saying it.
-    #[serde(default)]
-    pub may_be_stale: bool,
 }
 
 /// A progress that means something. What is not given matches all.
@@ -122,7 +121,7 @@ pub struct ProgressSignal {
 pub enum Failure {
     /// A notification whose parameters match.
     Notification(NotificationSignal),
-    /// A `$/progress` that ends with a message.
+    /// A `$/progress` that begins, or with `end` ends, like this.
     Progress(ProgressSignal),
     /// A `window/logMessage` or `window/showMessage` that contains this text.
     Message(String),
@@ -165,7 +164,45 @@ impl ProgressSignal {
     }
 }
 
+/// Variables that change how memory is managed, or what is loaded, without anybody having asked for it in this run.
+pub const SCRUBBED: [&str; 14] = [
+    "MALLOC_*",
+    "_RJEM_MALLOC_CONF",
+    "JE_MALLOC_CONF",
+    "JEMALLOC_*",
+    "MIMALLOC_*",
+    "SNMALLOC_*",
+    "TCMALLOC_*",
+    "GLIBC_TUNABLES",
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "DYLD_INSERT_LIBRARIES",
+    "HEAPPROFILE",
+    "ASAN_OPTIONS",
+    "LSAN_OPTIONS",
+];
+
 impl Profile {
+    /// Whether the variable is taken away from the server's environment, unless it was set for this run.
+    pub fn scrubs(&self, variable: &str) -> bool {
+        let own = self.scrub.iter().map(String::as_str);
+        SCRUBBED
+            .into_iter()
+            .chain(own)
+            .any(|pattern| match pattern.strip_suffix('*') {
+                Some(start) => variable.starts_with(start),
+                None => variable == pattern,
+            })
+    }
+
+    /// Arguments that print the version.
+    pub fn version_args(&self) -> Vec<&str> {
+        match self.version_args.as_slice() {
+            [] => vec!["--version"],
+            args => args.iter().map(String::as_str).collect(),
+        }
+    }
+
     /// Names under which the program is looked for.
     pub fn programs<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let own = self.programs.is_empty().then_some(name);
@@ -175,5 +212,62 @@ impl Profile {
     /// The LSP language id of a file of the scenario's `language`.
     pub fn language_id<'a>(&'a self, extension: &str, language: &'a str) -> &'a str {
         self.language_ids.get(extension).map_or(language, String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_notification_matches_when_all_its_members_do() {
+        let signal = NotificationSignal {
+            method: "experimental/serverStatus".to_owned(),
+            when: [("quiescent".to_owned(), json!(true))].into(),
+            contains: BTreeMap::new(),
+        };
+        let says = |method, params| signal.matches(method, Some(&params));
+        assert!(says(
+            "experimental/serverStatus",
+            json!({ "quiescent": true, "health": "ok" })
+        ));
+        assert!(!says("experimental/serverStatus", json!({ "quiescent": false })));
+        assert!(!says("other", json!({ "quiescent": true })));
+        assert!(!signal.matches("experimental/serverStatus", None));
+    }
+
+    #[test]
+    fn a_progress_matches_by_what_is_given() {
+        let signal = ProgressSignal {
+            title: Some("Setting up workspace".to_owned()),
+            token: None,
+            end: Some("Error".to_owned()),
+        };
+        assert!(signal.matches(Some("Setting up workspace"), "1", Some("Error loading packages")));
+        assert!(!signal.matches(Some("Setting up workspace"), "1", Some("Finished")));
+        assert!(!signal.matches(None, "1", Some("Error")));
+        assert!(ProgressSignal::default().matches(None, "1", None));
+    }
+
+    #[test]
+    fn allocator_settings_of_the_surroundings_are_taken_away() {
+        let profile = Profile {
+            scrub: vec!["CARGO_PKG_*".to_owned(), "CARGO".to_owned()],
+            ..Profile::default()
+        };
+        for variable in [
+            "MALLOC_ARENA_MAX",
+            "MALLOC_CONF",
+            "LD_PRELOAD",
+            "CARGO_PKG_NAME",
+            "CARGO",
+        ] {
+            assert!(profile.scrubs(variable), "{variable}");
+        }
+        for variable in ["PATH", "CARGO_HOME", "HOME"] {
+            assert!(!profile.scrubs(variable), "{variable}");
+        }
     }
 }

@@ -1,0 +1,245 @@
+//! The server profiles there are: built-in ones, and those of `servers.toml` over them.
+
+use std::collections::BTreeMap;
+
+use super::decode::Document;
+use super::problem::{Fault, Report, nearest};
+use super::server::{Profile, Servers};
+
+const BUILT_IN: &str = include_str!("profiles.toml");
+
+/// Profiles by name, and where they came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Catalogue {
+    profiles: BTreeMap<String, Profile>,
+    origins: Vec<String>,
+}
+
+impl Catalogue {
+    /// The profiles that lsp-soak brings.
+    pub fn built_in() -> Catalogue {
+        let servers: Servers = toml::from_str(BUILT_IN).expect("the built-in profiles are read in a test");
+        Catalogue {
+            profiles: servers.server,
+            origins: vec!["the built-in profiles".to_owned()],
+        }
+    }
+
+    /// Puts the profiles of a `servers.toml` over these. One that inherits, or has the name of a built-in profile, keeps
+    /// what it does not say itself.
+    pub fn over(mut self, path: &str, text: &str) -> Result<Catalogue, Report> {
+        let mut report = Report::default();
+        let document = match Document::parse(text) {
+            Ok(document) => document,
+            Err(faults) => {
+                report.add(path, text, faults);
+                return Err(report);
+            }
+        };
+        let (servers, mut faults) = document.read::<Servers>();
+        let servers = servers.unwrap_or_default();
+        let base: toml::Table = BUILT_IN.parse().expect("the built-in profiles are read in a test");
+        for (name, profile) in &servers.server {
+            self.check(name, profile, &document, &mut faults);
+        }
+        report.add(path, text, faults);
+        if !report.is_empty() {
+            return Err(report);
+        }
+        let own: toml::Table = text.parse().unwrap_or_default();
+        for (name, profile) in servers.server {
+            let base_name = profile.inherits.as_deref().unwrap_or(&name);
+            let merged = match (table(&base, base_name), table(&own, &name)) {
+                (Some(under), Some(over)) => merge(under, over).try_into().unwrap_or(profile),
+                (_, _) => profile,
+            };
+            self.profiles.insert(name, merged);
+        }
+        self.origins.insert(0, format!("`{path}`"));
+        Ok(self)
+    }
+
+    fn check(&self, name: &str, profile: &Profile, document: &Document<'_>, faults: &mut Vec<Fault>) {
+        let span = |key: &'static str| document.span(&["server".into(), name.into(), key.into()]);
+        if let Some(base) = profile
+            .inherits
+            .as_deref()
+            .filter(|base| !self.profiles.contains_key(*base))
+        {
+            let fault = match nearest(base, self.names()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => String::new(),
+            };
+            let all = self.names().collect::<Vec<_>>().join(", ");
+            let title = format!("no profile `{base}` to inherit from");
+            faults.push(Fault::new(span("inherits"), title, format!("there are {all}")).label(fault));
+        }
+        if profile.programs.iter().any(String::is_empty) {
+            faults.push(Fault::new(
+                span("programs"),
+                "a program without a name",
+                "name the program, or its path",
+            ));
+        }
+    }
+
+    /// A profile by its name.
+    pub fn get(&self, name: &str) -> Option<&Profile> {
+        self.profiles.get(name)
+    }
+
+    /// A profile and its name.
+    pub fn entry(&self, name: &str) -> Option<(&str, &Profile)> {
+        self.profiles
+            .get_key_value(name)
+            .map(|(name, profile)| (name.as_str(), profile))
+    }
+
+    /// All profiles, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Profile)> {
+        self.profiles.iter().map(|(name, profile)| (name.as_str(), profile))
+    }
+
+    /// The names of all profiles.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.profiles.keys().map(String::as_str)
+    }
+
+    /// Where the profiles came from, the ones that win first.
+    pub fn origins(&self) -> &[String] {
+        &self.origins
+    }
+
+    /// The profile whose name or program is the longest beginning of `stem` that ends at `-`, `.` or `_`:
+    /// `ty-jemalloc` is a `ty`.
+    pub fn by_program(&self, stem: &str) -> Option<&str> {
+        let begins = |program: &str| match stem.strip_prefix(program) {
+            Some("") => true,
+            Some(rest) => rest.starts_with(['-', '.', '_']),
+            None => false,
+        };
+        self.iter()
+            .flat_map(|(name, profile)| profile.programs(name).chain([name]).map(move |program| (program, name)))
+            .filter(|(program, _)| begins(program))
+            // Among equals the profile that has the program's very name.
+            .max_by_key(|(program, name)| (program.len(), program == name))
+            .map(|(_, name)| name)
+    }
+}
+
+fn table<'t>(root: &'t toml::Table, name: &str) -> Option<&'t toml::Table> {
+    root.get("server")?.get(name)?.as_table()
+}
+
+/// `over` on top of `under`, tables within tables too, but not those that have exactly one key.
+fn merge(under: &toml::Table, over: &toml::Table) -> toml::Table {
+    let mut merged = under.clone();
+    for (key, value) in over {
+        let value = match (under.get(key), value) {
+            (Some(toml::Value::Table(under)), toml::Value::Table(over)) if key != "signal" && key != "allocator" => {
+                toml::Value::Table(merge(under, over))
+            }
+            (_, value) => value.clone(),
+        };
+        merged.insert(key.clone(), value);
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Readiness, Signal};
+    use crate::units::Span;
+
+    fn over(text: &str) -> Catalogue {
+        Catalogue::built_in()
+            .over("servers.toml", text)
+            .unwrap_or_else(|report| panic!("{report}"))
+    }
+
+    #[test]
+    fn the_built_in_profiles_are_without_mistakes() {
+        if let Err(report) = Catalogue::built_in().over("profiles.toml", BUILT_IN) {
+            panic!("{report}");
+        }
+        let names: Vec<String> = Catalogue::built_in().names().map(str::to_owned).collect();
+        assert_eq!(names.len(), 17);
+        for (name, profile) in Catalogue::built_in().iter() {
+            assert!(
+                !profile.languages.is_empty() || !profile.build.is_empty(),
+                "{name} is for no language"
+            );
+        }
+    }
+
+    #[test]
+    fn a_profile_keeps_what_it_does_not_say() {
+        let catalogue = over(
+            r#"
+            [server.gopls]
+            args = ["-rpc.trace"]
+            settings = { gopls = { staticcheck = true } }
+            ready.signal.notification = { method = "x/ready" }
+
+            [server.my-rust]
+            inherits = "rust-analyzer"
+            programs = ["/opt/my/rust-analyzer"]
+            ready.limits = { quiet = "9s" }
+
+            [server.mine]
+            args = ["--stdio"]
+            "#,
+        );
+        let gopls = catalogue.get("gopls").unwrap();
+        assert_eq!(gopls.args, ["-rpc.trace"]);
+        assert_eq!(
+            gopls.settings,
+            Some(serde_json::json!({ "gopls": { "staticcheck": true, "verboseWorkDoneProgress": true } }))
+        );
+        assert!(matches!(gopls.ready.signal, Some(Signal::Notification(_))));
+        let rust = catalogue.get("my-rust").unwrap();
+        assert_eq!(rust.languages, ["rust"]);
+        let limits = Readiness {
+            quiet: Some(Span::from_secs(9)),
+            ..catalogue.get("rust-analyzer").unwrap().ready.limits
+        };
+        assert_eq!(rust.ready.limits, limits);
+        assert_eq!(catalogue.get("mine").unwrap().args, ["--stdio"]);
+        assert_eq!(catalogue.origins(), ["`servers.toml`", "the built-in profiles"]);
+    }
+
+    #[test]
+    fn mistakes_in_a_servers_file_are_all_told() {
+        let text = r#"
+[server.a]
+inherits = "gopsl"
+argz = ["x"]
+programs = [""]
+[server.b]
+ready = { signal = { beep = {} }, limits = { quiet = "soon" } }
+failures = [{ notification = {} }]
+"#;
+        let report = Catalogue::built_in().over("servers.toml", text).unwrap_err();
+        insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(report) });
+    }
+
+    #[test]
+    fn a_program_has_the_profile_of_the_longest_name_it_begins_with() {
+        let catalogue = over("[server.ty-pre]\nargs = []");
+        for (stem, profile) in [
+            ("ty", Some("ty")),
+            ("ty-jemalloc", Some("ty")),
+            ("ty-pre", Some("ty-pre")),
+            ("ty-pre-2", Some("ty-pre")),
+            ("clangd-16", Some("clangd")),
+            ("pyright-langserver", Some("pyright")),
+            ("basedpyright-langserver", Some("basedpyright")),
+            ("rust-analyzer.old", Some("rust-analyzer")),
+            ("tyx", None),
+            ("cat", None),
+        ] {
+            assert_eq!(catalogue.by_program(stem), profile, "{stem}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Finds programs the way a shell does, in a search path that is handed in.
+
+use std::cmp::Reverse;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where programs are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Which<'e> {
+    path: &'e OsStr,
+    endings: Option<&'e OsStr>,
+}
+
+impl<'e> Which<'e> {
+    /// `path` is what PATH holds; `endings` what PATHEXT holds on Windows, `None` elsewhere.
+    pub fn new(path: &'e OsStr, endings: Option<&'e OsStr>) -> Which<'e> {
+        Which { path, endings }
+    }
+
+    /// The first program of this name.
+    pub fn program(&self, name: &str) -> Option<PathBuf> {
+        std::env::split_paths(self.path)
+            .filter(|directory| !directory.as_os_str().is_empty())
+            .find_map(|directory| self.path(&directory.join(name)))
+    }
+
+    /// The program at this path, made absolute. Links are not resolved: a Python environment is found through them.
+    pub fn path(&self, path: &Path) -> Option<PathBuf> {
+        let found = self.candidates(path).into_iter().find(|path| is_executable(path))?;
+        std::path::absolute(found).ok()
+    }
+
+    /// The newest of the programs called `name-VERSION`, as Debian calls clangd.
+    pub fn versioned(&self, name: &str) -> Option<PathBuf> {
+        let versions = std::env::split_paths(self.path)
+            .enumerate()
+            .flat_map(|(order, directory)| {
+                let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+                entries.filter_map(move |entry| {
+                    let file = entry.file_name();
+                    let version = version(file.to_str()?, name)?;
+                    Some((version, Reverse(order), entry.path()))
+                })
+            });
+        let mut versions: Vec<_> = versions.filter(|(.., path)| is_executable(path)).collect();
+        versions.sort();
+        let (.., newest) = versions.pop()?;
+        std::path::absolute(newest).ok()
+    }
+
+    fn candidates(&self, path: &Path) -> Vec<PathBuf> {
+        let Some(endings) = self.endings.and_then(OsStr::to_str) else {
+            return vec![path.to_path_buf()];
+        };
+        let endings = endings.split(';').filter(|ending| !ending.is_empty());
+        let lower = path.to_string_lossy().to_ascii_lowercase();
+        if endings
+            .clone()
+            .any(|ending| lower.ends_with(&ending.to_ascii_lowercase()))
+        {
+            return vec![path.to_path_buf()];
+        }
+        let with = |ending: &str| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(ending.to_ascii_lowercase());
+            PathBuf::from(name)
+        };
+        endings.map(with).collect()
+    }
+}
+
+/// `clangd-16` of `clangd` → `[16]`.
+fn version(file: &str, name: &str) -> Option<Vec<u32>> {
+    let file = file.strip_suffix(".exe").unwrap_or(file);
+    let version = file.strip_prefix(name)?.strip_prefix('-')?;
+    version.split('.').map(|part| part.parse().ok()).collect()
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Makes executable files.
+    pub fn programs(root: &Path, names: &[&str]) {
+        for name in names {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "").unwrap();
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::PermissionsExt;
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_directory_of_the_path_wins() {
+        let root = tempfile::tempdir().unwrap();
+        programs(root.path(), &["a/ty", "b/ty", "b/ruff"]);
+        let path = std::env::join_paths([root.path().join("a"), root.path().join("b")]).unwrap();
+        let which = Which::new(&path, None);
+        assert_eq!(which.program("ty"), Some(root.path().join("a/ty")));
+        assert_eq!(which.program("ruff"), Some(root.path().join("b/ruff")));
+        assert_eq!(which.program("gopls"), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_may_not_be_run_is_passed_over() {
+        let root = tempfile::tempdir().unwrap();
+        programs(root.path(), &["b/ty"]);
+        fs::create_dir_all(root.path().join("a")).unwrap();
+        fs::write(root.path().join("a/ty"), "").unwrap();
+        let path = std::env::join_paths([root.path().join("a"), root.path().join("b")]).unwrap();
+        assert_eq!(Which::new(&path, None).program("ty"), Some(root.path().join("b/ty")));
+    }
+
+    #[test]
+    fn endings_are_tried_in_order_unless_one_is_written() {
+        let root = tempfile::tempdir().unwrap();
+        programs(root.path(), &["ty.exe", "ty.cmd", "pyright.cmd"]);
+        let which = Which::new(root.path().as_os_str(), Some(OsStr::new(".COM;.EXE;.CMD")));
+        assert_eq!(which.program("ty"), Some(root.path().join("ty.exe")));
+        assert_eq!(which.program("ty.cmd"), Some(root.path().join("ty.cmd")));
+        assert_eq!(which.program("pyright"), Some(root.path().join("pyright.cmd")));
+    }
+
+    #[test]
+    fn the_newest_version_is_found_by_number() {
+        let root = tempfile::tempdir().unwrap();
+        programs(
+            root.path(),
+            &[
+                "clangd-9",
+                "clangd-16",
+                "clangd-16.1",
+                "clangd-indexer-20",
+                "clangdx-21",
+            ],
+        );
+        let which = Which::new(root.path().as_os_str(), None);
+        assert_eq!(which.versioned("clangd"), Some(root.path().join("clangd-16.1")));
+        assert_eq!(which.versioned("gopls"), None);
+    }
+}
