@@ -1,1 +1,227 @@
-//! Placeholder.
+//! The command line: exactly what can be typed, before it means anything.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::units::Span;
+
+/// Measure what a language server does with memory.
+///
+/// lsp-soak drives a language server through a scripted session, samples the memory of its whole process tree, and
+/// says what each step cost, what peaked and what came back.
+#[derive(Debug, Parser)]
+#[command(name = "lsp-soak", version, max_term_width = 100, after_long_help = EXAMPLES)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  lsp-soak run scenarios/completions.toml --server ty
+  lsp-soak run scenarios/completions.toml --server rust-analyzer --workspace ~/src/mycrate --language rust
+  lsp-soak run scenarios/goto.toml --server 'one-arena: MALLOC_ARENA_MAX=1 clangd'
+  lsp-soak report reports/20261121-120000-completions --format csv
+
+Exit codes:
+  0 passed   2 bad input or a failure of lsp-soak   4 the server failed the scenario   130 interrupted";
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Drive a server through a scenario and report its memory
+    Run(Run),
+    /// Render records again
+    Report(Report),
+    /// Validate a scenario and show what it would do
+    Check(Check),
+    /// List server profiles: which are installed, where, which version
+    Servers(Servers),
+}
+
+/// `lsp-soak run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// The scenarios to play, in order
+    #[arg(required = true, value_name = "SCENARIO")]
+    pub scenarios: Vec<PathBuf>,
+    #[command(flatten)]
+    pub servers: ServerOptions,
+    #[command(flatten)]
+    pub scenario: ScenarioOptions,
+    #[command(flatten)]
+    pub measuring: Measuring,
+    /// Where to write the records [default: reports/<utc>-<scenario>]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Which servers, and what they are told.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Servers")]
+pub struct ServerOptions {
+    /// A server: a profile's name, a program or a path, with an optional label and environment
+    #[arg(long = "server", value_name = "[LABEL:] [K=V …] NAME|PATH", required = true)]
+    pub servers: Vec<String>,
+    #[command(flatten)]
+    pub extra: ServerExtras,
+}
+
+/// What every server is told beside its profile.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Servers")]
+pub struct ServerExtras {
+    /// One more argument for every server
+    #[arg(long = "server-arg", value_name = "ARG", allow_hyphen_values = true)]
+    pub server_args: Vec<String>,
+    /// An environment variable for every server
+    #[arg(long = "env", value_name = "K=V", value_parser = variable)]
+    pub env: Vec<(String, String)>,
+    /// Initialization options, a JSON or TOML file, instead of the profile's
+    #[arg(long, value_name = "FILE")]
+    pub init_options: Option<PathBuf>,
+    /// Settings to answer `workspace/configuration` with, a JSON or TOML file, instead of the profile's
+    #[arg(long, value_name = "FILE")]
+    pub settings: Option<PathBuf>,
+    /// Server profiles of your own [default: servers.toml beside the scenario or in the current directory]
+    #[arg(long = "servers", value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
+/// What of the scenario is set aside.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Scenario")]
+pub struct ScenarioOptions {
+    /// Your own project instead of the scenario's workspace
+    #[arg(long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    /// Its language
+    #[arg(long, value_name = "ID")]
+    pub language: Option<String>,
+    /// Which of its files to open
+    #[arg(long, value_name = "GLOB")]
+    pub files: Option<String>,
+    /// Seed of everything that is picked at random
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// How the workspace is kept from harm: copy, reflink, overlay or in-place
+    #[arg(long, value_name = "MODE")]
+    pub isolation: Option<String>,
+}
+
+/// How it is measured.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Measuring")]
+pub struct Measuring {
+    /// Time between two samples, 5ms to 10s
+    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = interval)]
+    pub interval: Span,
+    /// Leave the kernel's high-water marks alone, to compare one process with `/usr/bin/time -v`
+    #[arg(long)]
+    pub no_peak_reset: bool,
+    /// Play on without the steps that the server does not offer
+    #[arg(long)]
+    pub allow_unsupported: bool,
+}
+
+/// How much is said, and how.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct Output {
+    /// What to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// No progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// What a report is printed as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Tables and a timeline for people
+    #[default]
+    Terminal,
+    /// The summary for programs
+    Json,
+    /// Every sample
+    Csv,
+}
+
+/// `lsp-soak report`.
+#[derive(Debug, Args)]
+pub struct Report {
+    /// Records, or directories that hold them
+    #[arg(required = true, value_name = "RECORD|DIR")]
+    pub records: Vec<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// `lsp-soak check`.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// The scenarios to check
+    #[arg(required = true, value_name = "SCENARIO")]
+    pub scenarios: Vec<PathBuf>,
+    /// Also start this server and see whether it offers what the steps need
+    #[arg(long = "server", value_name = "[LABEL:] [K=V …] NAME|PATH")]
+    pub servers: Vec<String>,
+    #[command(flatten)]
+    pub extra: ServerExtras,
+    #[command(flatten)]
+    pub scenario: ScenarioOptions,
+}
+
+/// `lsp-soak servers`.
+#[derive(Debug, Args)]
+pub struct Servers {
+    /// Server profiles of your own [default: servers.toml in the current directory]
+    #[arg(long = "servers", value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write NAME=VALUE".to_owned()),
+    }
+}
+
+fn interval(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|error: crate::units::UnitError| error.to_string())?;
+    match span.0.as_millis() {
+        5..=10_000 => Ok(span),
+        _ => Err("an interval is 5ms to 10s".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn a_variable_is_a_name_and_a_value() {
+        assert_eq!(variable("A=b=c"), Ok(("A".to_owned(), "b=c".to_owned())));
+        assert!(variable("=b").is_err());
+        assert!(variable("A").is_err());
+    }
+
+    #[test]
+    fn an_interval_is_between_five_milliseconds_and_ten_seconds() {
+        assert!(interval("5ms").is_ok());
+        assert!(interval("10s").is_ok());
+        assert!(interval("4ms").is_err());
+        assert!(interval("11s").is_err());
+    }
+}

@@ -1,1 +1,111 @@
-//! Placeholder.
+//! What a person sees on stderr while a run goes on: one calm line on a terminal, plain lines elsewhere.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::record::{Event, ReadyOutcome, StepEnd};
+use crate::units;
+
+/// Shows events as they happen. Cheap to call: a sample only updates two numbers.
+pub struct Progress {
+    bar: ProgressBar,
+    terminal: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    phase: String,
+    step: String,
+    requests: u64,
+    private: Option<u64>,
+}
+
+impl Progress {
+    /// A line on stderr for `label`; nothing at all when `quiet`.
+    pub fn new(label: &str, quiet: bool) -> Progress {
+        let terminal = console_is_terminal() && !quiet;
+        let target = if terminal { ProgressDrawTarget::stderr_with_hz(8) } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        let style = ProgressStyle::with_template("{spinner} {prefix:.bold} {elapsed:>4}  {wide_msg}")
+            .expect("the template is a constant and well formed");
+        bar.set_style(style);
+        bar.set_prefix(label.to_owned());
+        if terminal {
+            bar.enable_steady_tick(Duration::from_millis(125));
+        }
+        Progress { bar, terminal: terminal || quiet, state: Mutex::new(State::default()) }
+    }
+
+    /// Takes note of what happened.
+    pub fn on(&self, event: &Event) {
+        let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        match event {
+            Event::PhaseStarted(phase) => {
+                state.phase.clone_from(&phase.name);
+                state.step.clear();
+                state.requests = 0;
+            }
+            Event::StepStarted(step) => state.step.clone_from(&step.name),
+            Event::PhaseDriven(_) => "settling".clone_into(&mut state.step),
+            Event::Request(_) => state.requests += 1,
+            Event::StepEnded(step) => self.line(&step_line(step)),
+            Event::Ready(ready) if ready.outcome != ReadyOutcome::Ready => {
+                self.line(&format!("readiness: {}", ready.missing));
+            }
+            Event::Warning(warning) => self.line(&format!("warning: {}", warning.text)),
+            _ => {}
+        }
+        self.bar.set_message(state.text());
+    }
+
+    /// Shows the tree's private memory as it is now.
+    pub fn private(&self, bytes: Option<u64>) {
+        let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        state.private = bytes;
+        self.bar.set_message(state.text());
+    }
+
+    /// Takes the line away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// A lasting line, where no bar is drawn.
+    fn line(&self, text: &str) {
+        if !self.terminal {
+            anstream::eprintln!("{}: {text}", self.bar.prefix());
+        }
+    }
+}
+
+impl State {
+    fn text(&self) -> String {
+        let mut text = self.phase.clone();
+        if !self.step.is_empty() {
+            text = format!("{text} › {}", self.step);
+        }
+        if self.requests > 0 {
+            text = format!("{text}  {} requests", units::count(self.requests));
+        }
+        match self.private {
+            Some(bytes) => format!("{text}  {}", units::bytes(bytes)),
+            None => text,
+        }
+    }
+}
+
+fn step_line(step: &StepEnd) -> String {
+    let StepEnd { phase, name, requests, hits, notifications, skipped, .. } = step;
+    match (skipped, requests) {
+        (true, _) => format!("{} › {name}: skipped, the server does not offer it", phase.name),
+        (_, 0) => format!("{} › {name}: {} notifications", phase.name, units::count(*notifications)),
+        _ => format!("{} › {name}: {}/{} hits", phase.name, units::count(*hits), units::count(*requests)),
+    }
+}
+
+fn console_is_terminal() -> bool {
+    std::io::IsTerminal::is_terminal(&std::io::stderr())
+}

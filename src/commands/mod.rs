@@ -1,1 +1,60 @@
-//! Placeholder.
+//! The subcommands: the only code that opens what the user named and prints to stdout.
+
+mod build;
+mod check;
+mod prepare;
+mod report;
+mod run;
+mod servers;
+mod show;
+
+use std::io;
+
+use anyhow::Context;
+
+use crate::cli::{Cli, Command};
+
+/// Exit code for bad input and for a failure of lsp-soak itself.
+pub const FAILURE: u8 = 2;
+
+/// Runs one command; the number is the exit code.
+pub fn run(cli: Cli) -> anyhow::Result<u8> {
+    match cli.command {
+        Command::Run(options) => run::run(&options),
+        Command::Report(options) => report::run(&options),
+        Command::Check(options) => check::run(&options),
+        Command::Servers(options) => servers::run(&options),
+    }
+}
+
+/// Whether the reader of our output has had enough, as `head` has.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let is = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(is))
+}
+
+/// The text of an error for people. A report of mistakes in a file is text of its own.
+pub fn explain(error: &anyhow::Error) -> String {
+    match error.downcast_ref::<Mistakes>() {
+        Some(mistakes) => mistakes.0.clone(),
+        None => format!("error: {error:#}"),
+    }
+}
+
+/// Mistakes in what the user wrote, already rendered.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Mistakes(pub String);
+
+/// The runtime that everything runs on: one thread, the main one, which the server's life is tied to.
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the async runtime")
+}
+
+/// Prints to stdout as it is; colour goes away where it is not wanted.
+fn print(text: &str) -> io::Result<()> {
+    use io::Write;
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}

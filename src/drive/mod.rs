@@ -1,9 +1,71 @@
 //! Plays a scenario through a client: what to open, where to ask, what to type, and when the server is at rest.
 
+pub mod ask;
+pub mod desk;
 pub mod document;
+pub mod fault;
 pub mod language;
+mod player;
+pub mod quiet;
 pub mod random;
+pub mod readiness;
+pub mod session;
+pub mod signal;
 pub mod snippet;
+mod stage;
+pub mod steps;
 pub mod target;
 pub mod uri;
 pub mod workspace;
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::config::{Scenario, ServerChoice};
+use crate::lsp::process::Launch;
+use crate::record::Ending;
+
+pub use player::Player;
+pub use stage::{Cpu, Frame, Stage};
+
+/// One run, with everything resolved.
+#[derive(Debug)]
+pub struct Job {
+    /// What is played.
+    pub scenario: Scenario,
+    /// The server as chosen.
+    pub choice: ServerChoice,
+    /// How it is started.
+    pub launch: Launch,
+    /// Where it finds the workspace.
+    pub root: PathBuf,
+    /// The files that may be opened.
+    pub selection: workspace::Selection,
+    /// Name of the client capability profile.
+    pub capabilities: String,
+    /// Seed of everything that is picked.
+    pub seed: u64,
+    /// Whether steps that the server does not offer are left out instead of ending the run.
+    pub allow_unsupported: bool,
+    /// Time between two samples.
+    pub interval: Duration,
+}
+
+impl Job {
+    /// A period over which processor time can be judged: at least `period`, and at least three samples long.
+    pub fn whole_period(&self, period: Duration) -> Duration {
+        period.max(3 * self.interval)
+    }
+}
+
+/// Why the play stops before its end.
+#[derive(Debug)]
+pub enum Stop {
+    /// The run has ended, and how is known.
+    Ended(Ending),
+    /// The server is gone or does not talk any more; what it left tells how.
+    Gone,
+    /// lsp-soak could not do its own part: start the program, read a file, write one.
+    Failed(io::Error),
+}

@@ -1,0 +1,48 @@
+//! `lsp-soak servers`: which profiles there are, which of them are installed, where, which version.
+
+use std::path::Path;
+
+use comfy_table::{ContentArrangement, Table, presets};
+
+use crate::cli;
+use crate::config::{Profile, Program, ServerChoice, Which, installed};
+use crate::host;
+use crate::lsp::process::Launch;
+use crate::units::UNKNOWN;
+
+use super::{prepare, print};
+
+/// Runs the command.
+pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
+    let catalogue = prepare::catalogue(options.file.as_deref(), None)?;
+    let (path, endings) = (std::env::var_os("PATH").unwrap_or_default(), std::env::var_os("PATHEXT"));
+    let which = Which::new(&path, endings.as_deref());
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["server", "languages", "version", "program"]);
+    for (name, profile) in catalogue.iter() {
+        let (version, program) = match installed(name, profile, &which) {
+            Some(Program::File(program)) => (version_of(profile, &program), program.display().to_string()),
+            Some(Program::Build(_)) => (None, "built on demand".to_owned()),
+            None => (None, "not installed".to_owned()),
+        };
+        let version = version.unwrap_or_else(|| UNKNOWN.to_owned());
+        table.add_row([name.to_owned(), profile.languages.join(", "), version, program]);
+    }
+    print(&format!("{}\n", table.trim_fmt()))?;
+    Ok(0)
+}
+
+/// What the server that a run starts prints as its version.
+pub fn version(choice: &ServerChoice, launch: &Launch) -> Option<String> {
+    version_of(&choice.profile, &launch.program)
+}
+
+/// Asks the program, or the one beside it that knows.
+fn version_of(profile: &Profile, program: &Path) -> Option<String> {
+    let teller = match &profile.version_program {
+        Some(name) => program.with_file_name(name),
+        None => program.to_owned(),
+    };
+    host::version_of(&teller, &profile.version_args(), profile.env.clone())
+}

@@ -1,0 +1,65 @@
+//! From a record on disk to text: the one way to every report.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use crate::analyse::{self, Summary};
+use crate::cli::Format;
+use crate::record;
+use crate::report;
+
+/// Width of a report that is not printed to a terminal.
+const WIDTH: usize = 100;
+
+/// Reads and summarises one record.
+pub fn summary(path: &Path) -> anyhow::Result<Summary> {
+    let about = || format!("cannot read the record `{}`", path.display());
+    let reader = record::open(path).with_context(about)?;
+    analyse::read(reader).with_context(about)
+}
+
+/// The records that were named, those in a directory in the order of their names.
+pub fn records(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for path in named {
+        if !path.is_dir() {
+            found.push(path.clone());
+            continue;
+        }
+        let about = || format!("cannot read the directory `{}`", path.display());
+        let mut inside = Vec::new();
+        for entry in fs::read_dir(path).with_context(about)? {
+            let file = entry.with_context(about)?.path();
+            if file.extension().is_some_and(|extension| extension == "jsonl") {
+                inside.push(file);
+            }
+        }
+        if inside.is_empty() {
+            bail!("`{}` holds no record: name a directory that `lsp-soak run` wrote", path.display());
+        }
+        inside.sort();
+        found.append(&mut inside);
+    }
+    Ok(found)
+}
+
+/// Renders records one after the other.
+pub fn render(records: &[(PathBuf, Summary)], format: Format) -> anyhow::Result<String> {
+    let mut text = String::new();
+    for (path, summary) in records {
+        match format {
+            Format::Terminal => text.push_str(&report::terminal::render(summary, width())),
+            Format::Json => text.push_str(&report::json::render(summary)?),
+            Format::Csv => text.push_str(&report::csv::render(record::open(path)?)?),
+        }
+    }
+    Ok(text)
+}
+
+/// Columns of the terminal.
+fn width() -> usize {
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    columns.unwrap_or_else(|| comfy_table::Table::new().width().map_or(WIDTH, usize::from))
+}

@@ -1,0 +1,122 @@
+//! Sends the requests of one step, writes each down, and counts what came back.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::lsp::{Ask, Client, Reply, Shape};
+use crate::record::{Ending, Event, Outcome, Request};
+
+use super::{Stage, Stop};
+
+/// Longest error text of a server that is kept.
+const MESSAGE: usize = 500;
+
+/// Sends requests on behalf of one step.
+pub struct Asker<'a, S> {
+    client: &'a Client,
+    stage: &'a S,
+    deadline: Duration,
+    requests: Cell<u64>,
+    hits: Cell<u64>,
+    notifications: Cell<u64>,
+}
+
+/// A result, as far as it was kept.
+pub type Body = Option<Box<RawValue>>;
+
+impl<'a, S: Stage> Asker<'a, S> {
+    /// Begins a step; `deadline` is for each request.
+    pub fn new(client: &'a Client, stage: &'a S, deadline: Duration) -> Asker<'a, S> {
+        let zero = || Cell::new(0);
+        Asker { client, stage, deadline, requests: zero(), hits: zero(), notifications: zero() }
+    }
+
+    /// Sends a request that counts towards the step and waits for its end; the body is dropped.
+    pub async fn ask(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), Stop> {
+        let ask = Ask { deadline: self.deadline, keep: false, parks: false };
+        self.send(method, params, ask, true).await.map(drop)
+    }
+
+    /// Sends a request that counts, and keeps the body for a follow-up.
+    pub async fn fetch(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<Body, Stop> {
+        let ask = Ask { deadline: self.deadline, keep: true, parks: false };
+        self.send(method, params, ask, true).await
+    }
+
+    /// Sends a request that belongs to another, such as a resolve: written down, but neither a hit nor a miss of the step.
+    pub async fn follow(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<Body, Stop> {
+        let ask = Ask { deadline: self.deadline, keep: true, parks: false };
+        self.send(method, params, ask, false).await
+    }
+
+    /// Sends a request that the server may keep open.
+    pub async fn park(&self, method: &str, params: &(impl Serialize + ?Sized), patience: Duration) -> Result<(), Stop> {
+        let ask = Ask { deadline: patience, keep: false, parks: true };
+        self.send(method, params, ask, true).await.map(drop)
+    }
+
+    /// Sends a notification.
+    pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) {
+        self.client.notify(method, params);
+        self.notifications.set(self.notifications.get() + 1);
+    }
+
+    /// Requests, hits and notifications so far.
+    pub fn tally(&self) -> (u64, u64, u64) {
+        (self.requests.get(), self.hits.get(), self.notifications.get())
+    }
+
+    async fn send(&self, method: &str, params: &(impl Serialize + ?Sized), ask: Ask, counts: bool) -> Result<Body, Stop> {
+        let deadline = ask.deadline;
+        let reply = self.client.request(method, params, ask).await;
+        let (request, body) = written(method, reply);
+        let outcome = request.outcome.clone();
+        self.stage.tell(Event::Request(request));
+        if counts && outcome != Outcome::Parked {
+            self.requests.set(self.requests.get() + 1);
+            self.hits.set(self.hits.get() + u64::from(outcome == Outcome::Hit));
+        }
+        match outcome {
+            Outcome::TimedOut => {
+                let after = deadline.as_nanos() as u64;
+                Err(Stop::Ended(Ending::TimedOut { method: method.to_owned(), after }))
+            }
+            Outcome::Lost => Err(Stop::Gone),
+            Outcome::Hit | Outcome::Empty | Outcome::Null | Outcome::Parked | Outcome::Error { .. } => Ok(body),
+        }
+    }
+}
+
+/// The record of a request and the part of its answer that was kept.
+fn written(method: &str, reply: Reply) -> (Request, Body) {
+    let bare = |outcome| Request {
+        method: method.to_owned(),
+        latency: None,
+        outcome,
+        bytes: 0,
+        items: None,
+        retries: 0,
+    };
+    match reply {
+        Reply::Answer { latency, shape, bytes, items, body, retries } => {
+            let outcome = match shape {
+                Shape::Null => Outcome::Null,
+                Shape::Empty => Outcome::Empty,
+                Shape::Full => Outcome::Hit,
+            };
+            let latency = Some(latency.as_nanos() as u64);
+            (Request { latency, bytes, items, retries, ..bare(outcome) }, body)
+        }
+        Reply::Error { latency, code, message, retries } => {
+            let message = message.chars().take(MESSAGE).collect();
+            let latency = Some(latency.as_nanos() as u64);
+            (Request { latency, retries, ..bare(Outcome::Error { code, message }) }, None)
+        }
+        Reply::TimedOut => (bare(Outcome::TimedOut), None),
+        Reply::Parked => (bare(Outcome::Parked), None),
+        Reply::Lost => (bare(Outcome::Lost), None),
+    }
+}

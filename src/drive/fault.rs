@@ -1,0 +1,67 @@
+//! Notices that a server is gone or wedged, while something else is waited for.
+
+use std::time::{Duration, Instant};
+
+use crate::record::Ending;
+
+use super::session::Session;
+use super::{Cpu, Stage, Stop};
+
+/// How often to look.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Share of one processor below which a server that says nothing is not thinking either.
+const IDLE: f64 = 0.01;
+
+/// How long nothing may move before the server counts as wedged: half of a request's deadline, so that a wedge is
+/// told from slowness before the deadline ends both, and at most half a minute.
+pub fn patience(deadline: Duration) -> Duration {
+    (deadline / 2).min(Duration::from_secs(30))
+}
+
+/// Waits for a fault. Never ends while there is none.
+///
+/// A server is wedged when something is due (an answer, or room for what is written to it), nothing has moved in
+/// either direction for the whole `patience`, and its processors were idle meanwhile. A request that may be kept
+/// open is not due.
+pub async fn watch(session: &Session, stage: &impl Stage, patience: Duration) -> Stop {
+    let mut still: Option<(Instant, Option<Cpu>)> = None;
+    let mut moved = 0;
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if session.gone() {
+            return Stop::Gone;
+        }
+        let traffic = session.client.traffic();
+        let now_moved = traffic.sent + traffic.received;
+        let due = traffic.unsent > 0 || traffic.oldest.is_some();
+        if !due || now_moved != moved {
+            moved = now_moved;
+            still = None;
+            continue;
+        }
+        let (since, before) = *still.get_or_insert_with(|| (Instant::now(), stage.cpu()));
+        if since.elapsed() < patience {
+            continue;
+        }
+        if share(before, stage.cpu()) > IDLE {
+            still = None;
+            continue;
+        }
+        return Stop::Ended(Ending::Wedged {
+            method: traffic.oldest.map(|open| open.method).unwrap_or_default(),
+            after: since.elapsed().as_nanos() as u64,
+            unsent: traffic.unsent,
+        });
+    }
+}
+
+/// Share of one processor between two readings; an unknown one counts as busy, because a wedge must be certain.
+fn share(before: Option<Cpu>, after: Option<Cpu>) -> f64 {
+    match (before, after) {
+        (Some(before), Some(after)) if after.at > before.at => {
+            after.used.saturating_sub(before.used) as f64 / (after.at - before.at) as f64
+        }
+        _ => f64::INFINITY,
+    }
+}

@@ -1,0 +1,250 @@
+//! Plays a scenario: phase after phase, step after step, each phase ending in a settled checkpoint.
+
+use std::time::{Duration, Instant};
+
+use crate::config::step::Expect;
+use crate::config::{Phase, Repeat, Scenario, Step};
+use crate::record::{EmptyStep, Ending, Event, PhaseRef, StepEnd, StepStart, Warning, WarningKind};
+
+use super::ask::Asker;
+use super::desk::Desk;
+use super::quiet::{Rules, Watch};
+use super::session::Session;
+use super::{Frame, Job, Stage, Stop, fault, steps};
+
+/// Plays one run.
+pub struct Player<'a, S: Stage> {
+    job: &'a Job,
+    stage: &'a S,
+    /// The server that is running, if any.
+    pub session: Option<Session>,
+    desk: Desk,
+    /// How often each phase has begun.
+    cycles: Vec<u32>,
+    empty: Vec<EmptyStep>,
+    restarts: u32,
+    /// Where the play is, for people: the phase and the step under way.
+    pub during: String,
+}
+
+impl<'a, S: Stage> Player<'a, S> {
+    /// A player before the curtain rises: nothing is spawned yet.
+    pub fn new(job: &'a Job, stage: &'a S) -> Player<'a, S> {
+        Player {
+            job,
+            stage,
+            session: None,
+            desk: Desk::new(job),
+            cycles: vec![0; job.scenario.phases.len()],
+            empty: Vec::new(),
+            restarts: 0,
+            during: "the start".to_owned(),
+        }
+    }
+
+    /// Plays the scenario to its end, or to whatever ends it.
+    pub async fn play(&mut self) -> Result<(), Stop> {
+        let scenario = &self.job.scenario;
+        let rest = 1.min(scenario.phases.len());
+        self.phases(0, rest).await?;
+        let mut rounds = Rounds::new(scenario.repeat);
+        while rounds.next() {
+            self.phases(rest, scenario.phases.len()).await?;
+        }
+        match std::mem::take(&mut self.empty) {
+            steps if steps.is_empty() => Ok(()),
+            steps => Err(Stop::Ended(Ending::Empty { steps })),
+        }
+    }
+
+    async fn phases(&mut self, from: usize, to: usize) -> Result<(), Stop> {
+        let scenario: &Scenario = &self.job.scenario;
+        for (index, phase) in scenario.phases.iter().enumerate().take(to).skip(from) {
+            let mut rounds = Rounds::new(phase.repeat);
+            while rounds.next() {
+                self.phase(index, phase).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn phase(&mut self, index: usize, phase: &Phase) -> Result<(), Stop> {
+        let cycle = self.cycles[index];
+        self.cycles[index] += 1;
+        let place = PhaseRef { phase: index as u32, cycle, name: phase.name.clone() };
+        self.stage.quiet(false);
+        self.stage.tell(Event::PhaseStarted(place.clone()));
+        for (number, step) in phase.steps.iter().enumerate() {
+            self.step(&place, number as u32, step).await?;
+        }
+        self.stage.tell(Event::PhaseDriven(place.clone()));
+        self.during = format!("phase `{}`, settling", phase.name);
+        let frame = self.settle(phase, place.clone()).await?;
+        if !frame.settled {
+            let text = format!("`{}` did not settle: {}", phase.name, frame.unsettled);
+            self.stage.tell(Event::Warning(Warning { kind: WarningKind::Unsettled, text }));
+        }
+        self.stage.checkpoint(frame).await;
+        self.stage.peak(place).await;
+        Ok(())
+    }
+
+    /// Plays one step, whatever happens to the server meanwhile, and writes down how it went.
+    async fn step(&mut self, phase: &PhaseRef, number: u32, step: &Step) -> Result<(), Stop> {
+        let name = step.name();
+        self.during = format!("phase `{}`, step `{name}`", phase.name);
+        self.stage.tell(Event::StepStarted(StepStart { phase: phase.clone(), step: number, name: name.to_owned() }));
+        let mut end = StepEnd {
+            phase: phase.clone(),
+            step: number,
+            name: name.to_owned(),
+            requests: 0,
+            hits: 0,
+            notifications: 0,
+            skipped: self.skips(step),
+            idle: None,
+        };
+        let result = match step {
+            _ if end.skipped => Ok(()),
+            Step::Start(options) => self.start(options.deadline.map(|span| span.0)).await,
+            Step::Restart(options) => self.restart(options.reopen, options.deadline.map(|span| span.0)).await,
+            step => self.act(step, &mut end).await,
+        };
+        let expects = step.ask().is_some_and(|ask| ask.expect == Expect::Something);
+        let nothing = result.is_ok() && expects && !end.skipped && end.hits == 0;
+        if nothing {
+            let empty = EmptyStep { phase: phase.name.clone(), step: name.to_owned(), requests: end.requests };
+            if !self.empty.contains(&empty) {
+                self.empty.push(empty);
+            }
+        }
+        self.stage.tell(Event::StepEnded(end));
+        result
+    }
+
+    async fn act(&mut self, step: &Step, end: &mut StepEnd) -> Result<(), Stop> {
+        let session = self.session.as_ref().ok_or(Stop::Gone)?;
+        let given = step.ask().and_then(|ask| ask.deadline);
+        let deadline = given.unwrap_or_else(|| self.job.scenario.deadline()).0;
+        let asker = Asker::new(&session.client, self.stage, deadline);
+        let scene = steps::Scene { session, stage: self.stage, asker: &asker, job: self.job };
+        let desk = &mut self.desk;
+        let result = tokio::select! {
+            biased;
+            result = steps::act(&scene, desk, step, end) => result,
+            stop = fault::watch(session, self.stage, fault::patience(deadline)) => Err(stop),
+        };
+        (end.requests, end.hits, end.notifications) = asker.tally();
+        result
+    }
+
+    async fn start(&mut self, deadline: Option<Duration>) -> Result<(), Stop> {
+        let session = Session::spawn(self.job, self.stage, 0)?;
+        let session = self.session.insert(session);
+        session.handshake(self.job, self.stage, deadline).await?;
+        self.check_support()
+    }
+
+    async fn restart(&mut self, reopen: bool, deadline: Option<Duration>) -> Result<(), Stop> {
+        if let Some(session) = self.session.take() {
+            let shutdown = session.shut_down().await;
+            self.stage.tell(Event::Shutdown(shutdown));
+        }
+        self.restarts += 1;
+        let session = self.session.insert(Session::spawn(self.job, self.stage, self.restarts)?);
+        session.handshake(self.job, self.stage, deadline).await?;
+        self.desk.restarted(&session.client, reopen);
+        Ok(())
+    }
+
+    /// Says at once everything that the server does not offer and the scenario needs.
+    fn check_support(&self) -> Result<(), Stop> {
+        let phases = &self.job.scenario.phases;
+        let all = phases.iter().flat_map(|phase| phase.steps.iter().map(move |step| (phase, step)));
+        let mut missing: Vec<String> = Vec::new();
+        for (phase, step) in all {
+            if self.offers(step) || self.may_skip(step) {
+                continue;
+            }
+            let method = step.method().unwrap_or_default();
+            let line = match self.job.choice.profile.unsupported.get(method) {
+                Some(reason) => format!("`{}` in phase `{}` needs `{method}`: {reason}", step.name(), phase.name),
+                None => format!("`{}` in phase `{}` needs `{method}`", step.name(), phase.name),
+            };
+            if !missing.contains(&line) {
+                missing.push(line);
+            }
+        }
+        match missing {
+            missing if missing.is_empty() => Ok(()),
+            steps => Err(Stop::Ended(Ending::Unsupported { steps })),
+        }
+    }
+
+    fn offers(&self, step: &Step) -> bool {
+        let Some(session) = &self.session else { return true };
+        step.method().is_none_or(|method| session.offers(method))
+    }
+
+    fn may_skip(&self, step: &Step) -> bool {
+        self.job.allow_unsupported || step.ask().is_some_and(|ask| ask.optional)
+    }
+
+    fn skips(&self, step: &Step) -> bool {
+        self.may_skip(step) && !self.offers(step)
+    }
+
+    /// Waits until the server is at rest, or for as long as the phase allows.
+    async fn settle(&self, phase: &Phase, place: PhaseRef) -> Result<Frame, Stop> {
+        let limits = self.job.scenario.settle(phase);
+        let session = self.session.as_ref().ok_or(Stop::Gone)?;
+        self.stage.quiet(true);
+        let period = self.job.whole_period(limits.quiet.0);
+        let at_most = limits.at_most.0.max(2 * period);
+        let mut watch = Watch::new(&session.client, self.stage, Rules { period, cpu: limits.cpu.0 });
+        let begun = Instant::now();
+        let waiting = async {
+            loop {
+                match watch.look().await {
+                    None => return None,
+                    Some((_, what)) if begun.elapsed() >= at_most => return Some(what),
+                    Some(_) => {}
+                }
+            }
+        };
+        let unsettled = tokio::select! {
+            biased;
+            unsettled = waiting => unsettled,
+            stop = fault::watch(session, self.stage, fault::patience(self.job.scenario.deadline().0)) => return Err(stop),
+        };
+        Ok(Frame {
+            phase: place,
+            settled: unsettled.is_none(),
+            waited: begun.elapsed().as_nanos() as u64,
+            unsettled: unsettled.unwrap_or_default(),
+        })
+    }
+}
+
+/// Counts the rounds of a `repeat`; one round when there is none.
+struct Rounds {
+    repeat: Repeat,
+    done: u64,
+    begun: Instant,
+}
+
+impl Rounds {
+    fn new(repeat: Option<Repeat>) -> Rounds {
+        Rounds { repeat: repeat.unwrap_or(Repeat::Times(1)), done: 0, begun: Instant::now() }
+    }
+
+    /// Whether another round begins.
+    fn next(&mut self) -> bool {
+        let more = match self.repeat {
+            Repeat::Times(times) => self.done < times,
+            Repeat::For(span) => self.done == 0 || self.begun.elapsed() < span.0,
+        };
+        self.done += u64::from(more);
+        more
+    }
+}

@@ -1,0 +1,92 @@
+//! Watches whether a server is at rest: nothing in flight, no progress, no message, next to no processor time.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use crate::lsp::Client;
+use crate::record::ReadyRule;
+
+use super::{Cpu, Stage};
+
+/// How often the watch looks. Well below any period that a person would set, well above the cost of a look.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// When a server counts as quiet.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// For this long nothing may have happened.
+    pub period: Duration,
+    /// Share of one processor that the tree may use over the period.
+    pub cpu: f64,
+}
+
+/// A rolling look at one server.
+pub struct Watch<'a, S> {
+    client: &'a Client,
+    stage: &'a S,
+    rules: Rules,
+    /// Processor time of the tree at past moments, the oldest at least one period ago once there is enough.
+    cpu: VecDeque<Cpu>,
+    /// Last moment at which a request or a progress token was open.
+    busy: Instant,
+}
+
+/// What is not at rest: the rule that is broken and the sentence for it.
+pub type Unrest = (ReadyRule, String);
+
+impl<'a, S: Stage> Watch<'a, S> {
+    /// Begins to watch; the first period starts now.
+    pub fn new(client: &'a Client, stage: &'a S, rules: Rules) -> Watch<'a, S> {
+        Watch { client, stage, rules, cpu: VecDeque::new(), busy: Instant::now() }
+    }
+
+    /// Waits a moment and looks again; `None` when all has been quiet for the period.
+    pub async fn look(&mut self) -> Option<Unrest> {
+        tokio::time::sleep(LOOK).await;
+        self.judge(Instant::now())
+    }
+
+    /// What is not at rest at this moment.
+    pub fn judge(&mut self, now: Instant) -> Option<Unrest> {
+        let cpu = self.cpu_share();
+        let progress = self.client.with_progress(|progress| {
+            let work = progress.open.first()?;
+            Some(if work.title.is_empty() { work.token.to_string() } else { work.title.clone() })
+        });
+        let traffic = self.client.traffic();
+        if let Some(work) = progress {
+            self.busy = now;
+            return Some((ReadyRule::Progress, format!("progress `{work}` is open")));
+        }
+        if let Some(open) = traffic.oldest {
+            self.busy = now;
+            return Some((ReadyRule::Quiet, format!("`{}` is not answered", open.method)));
+        }
+        let last = traffic.last_unprompted.map_or(self.busy, |news| news.max(self.busy));
+        if now.duration_since(last) < self.rules.period {
+            return Some((ReadyRule::Quiet, "the server is still sending messages".to_owned()));
+        }
+        match cpu {
+            None => Some((ReadyRule::Cpu, "processor time is not known for a whole period yet".to_owned())),
+            Some(share) if share > self.rules.cpu => {
+                Some((ReadyRule::Cpu, format!("the process tree uses {} of a processor", crate::units::percent(share))))
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// Share of one processor over the last period; `None` before a whole period was seen.
+    fn cpu_share(&mut self) -> Option<f64> {
+        let period = self.rules.period.as_nanos() as u64;
+        let reading = self.stage.cpu()?;
+        if self.cpu.back().is_none_or(|last| last.at < reading.at) {
+            self.cpu.push_back(reading);
+        }
+        while self.cpu.get(1).is_some_and(|next| reading.at - next.at >= period) {
+            self.cpu.pop_front();
+        }
+        let first = self.cpu.front()?;
+        let window = reading.at.saturating_sub(first.at);
+        (window >= period).then(|| reading.used.saturating_sub(first.used) as f64 / window as f64)
+    }
+}

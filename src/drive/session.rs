@@ -1,0 +1,259 @@
+//! One running server and the connection to it, from spawn to shutdown.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use lsp_types::{Url, WorkspaceFolder};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use crate::lsp::position::Encoding;
+use crate::lsp::process::{Exit, Server};
+use crate::lsp::{self, Answers, Ask, Client, Deadlines, Incoming, Limits, Reply, ServerCapabilities, Stopped, Sync};
+use crate::record::{
+    Close, Ending, Event, Initialized, ReadyOutcome, Shutdown, Warning, WarningKind,
+};
+
+use super::signal::Signals;
+use super::{Job, Stage, Stop, fault, readiness, uri};
+
+/// Longest message of a server that is kept.
+const MESSAGE: usize = 2000;
+
+/// A running server.
+pub struct Session {
+    /// The connection.
+    pub client: Client,
+    /// What the server offers, as it said in its answer to `initialize`.
+    pub offered: Arc<ServerCapabilities>,
+    server: Server,
+    signals: Arc<Signals>,
+    spawned: Instant,
+    listener: AbortHandle,
+    /// Whether silence that follows means a fault that will not go away, so that the shutdown may be short.
+    hopeless: bool,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.listener.abort();
+    }
+}
+
+impl Session {
+    /// Starts the server; nothing has been said to it yet.
+    pub fn spawn<S: Stage>(job: &Job, stage: &S, restarts: u32) -> Result<Session, Stop> {
+        let mut server = Server::spawn(&job.launch).map_err(Stop::Failed)?;
+        let spawned = Instant::now();
+        stage.tell(Event::Spawned { pid: server.pid, restarts });
+        stage.spawned(server.pid).map_err(Stop::Failed)?;
+        let (stdout, stdin) = server.take_pipes().ok_or(Stop::Gone)?;
+        let profile = &job.choice.profile;
+        let answers = Answers {
+            settings: profile.settings.clone().unwrap_or(Value::Null),
+            folders: folder(job).into_iter().collect(),
+            choose: profile.choose.clone(),
+        };
+        let mut limits = Limits::default();
+        limits.chatter.extend(profile.chatter.iter().cloned());
+        let (client, incoming) = Client::connect(stdout, stdin, answers, limits);
+        let signals = Arc::new(Signals::new(profile));
+        let listener = tokio::spawn(listen(incoming, Arc::clone(&signals), stage.clone())).abort_handle();
+        let offered = Arc::new(ServerCapabilities::default());
+        Ok(Session { client, offered, server, signals, spawned, listener, hopeless: false })
+    }
+
+    /// `initialize`, `initialized`, settings, and the wait until the server is ready.
+    pub async fn handshake<S: Stage>(
+        &mut self,
+        job: &Job,
+        stage: &S,
+        deadline: Option<Duration>,
+    ) -> Result<(), Stop> {
+        let limits = job.scenario.readiness.over(job.choice.profile.ready.limits);
+        let limits = crate::config::ReadinessLimits {
+            quiet: crate::units::Span(job.whole_period(limits.quiet.0)),
+            timeout: deadline.map_or(limits.timeout, crate::units::Span),
+            ..limits
+        };
+        let result = tokio::select! {
+            biased;
+            result = initialize(&self.client, job, limits.timeout.0) => result?,
+            stop = fault::watch(self, stage, fault::patience(limits.timeout.0)) => return Err(stop),
+        };
+        let (capabilities, latency) = result;
+        self.offered = Arc::new(capabilities.clone());
+        stage.tell(Event::Initialized(Initialized {
+            name: capabilities.name.clone(),
+            version: capabilities.version.clone(),
+            encoding: capabilities.encoding().name().to_owned(),
+            sync: capabilities.sync().name().to_owned(),
+            latency: latency.as_nanos() as u64,
+        }));
+        self.client.agree(capabilities);
+        self.client.notify("initialized", json!({}));
+        let profile = &job.choice.profile;
+        if let (true, Some(settings)) = (profile.push_settings, &profile.settings) {
+            self.client.notify("workspace/didChangeConfiguration", json!({ "settings": settings }));
+        }
+        let ready = tokio::select! {
+            biased;
+            ready = readiness::wait(&self.client, stage, &limits, &self.signals, self.spawned) => ready,
+            stop = fault::watch(self, stage, limits.timeout.0) => return Err(stop),
+        };
+        let (outcome, missing) = (ready.outcome, ready.missing.clone());
+        stage.tell(Event::Ready(ready));
+        match outcome {
+            ReadyOutcome::Ready | ReadyOutcome::NoWork => Ok(()),
+            ReadyOutcome::Timeout => {
+                let text = format!("the server was not ready in time: {missing}; raise `timeout` in `[readiness]`");
+                stage.tell(Event::Warning(Warning { kind: WarningKind::Readiness, text }));
+                Ok(())
+            }
+            ReadyOutcome::Failed => Err(Stop::Ended(Ending::Refused { reason: missing })),
+        }
+    }
+
+    /// Whether the server supports `method`, now that its dynamic registrations are known.
+    pub fn offers(&self, method: &str) -> bool {
+        self.client.offers(method)
+    }
+
+    /// How documents are kept in step.
+    pub fn sync(&self) -> Sync {
+        self.client.sync()
+    }
+
+    /// The position encoding agreed on.
+    pub fn encoding(&self) -> Encoding {
+        self.client.encoding()
+    }
+
+    /// Whether the process has ended or the connection is over.
+    pub fn gone(&self) -> bool {
+        self.server.exit().is_some() || self.client.closed().is_some()
+    }
+
+    /// How a server that is gone went: by its process, or, if that goes on, by its connection.
+    pub async fn epitaph(&self, during: String) -> Ending {
+        let exit = tokio::time::timeout(Duration::from_secs(2), self.server.exited()).await;
+        match (exit, self.client.closed()) {
+            (Ok(Exit { code, signal, .. }), _) => Ending::Crashed { code, signal, during },
+            (Err(_), Some(reason)) => Ending::Disconnected { reason: format!("{reason}, in {during}") },
+            (Err(_), None) => Ending::Disconnected { reason: format!("the server stopped talking, in {during}") },
+        }
+    }
+
+    /// From now on the server is not expected to answer.
+    pub fn give_up(&mut self) {
+        self.hopeless = true;
+    }
+
+    /// Brings the server down by the ladder.
+    pub async fn shut_down(&self) -> Shutdown {
+        let second = Duration::from_secs(1);
+        let deadlines = match self.hopeless {
+            true => Deadlines { answer: second, exit: second, stdin: second, ..Deadlines::default() },
+            false => Deadlines::default(),
+        };
+        written(lsp::shut_down(&self.client, &self.server, &deadlines).await)
+    }
+
+    /// Kills the server and everything in its group at once.
+    pub async fn kill(&self) -> Shutdown {
+        written(lsp::kill_now(&self.client, &self.server, Duration::from_secs(2)).await)
+    }
+
+    /// Totals of the connection. Waits a moment for the end of stderr, which a surviving child may hold open.
+    pub async fn totals(&self) -> Close {
+        // Timing out is fine: the tail is then what has come so far.
+        let _ = tokio::time::timeout(Duration::from_secs(1), self.server.stderr_ended()).await;
+        let totals = self.client.totals();
+        Close {
+            sent: totals.sent,
+            received: totals.received,
+            noise: totals.noise,
+            noise_sample: totals.noise_sample,
+            stderr: self.server.stderr_bytes(),
+            stderr_tail: self.server.stderr_tail(),
+            notifications: totals.notifications,
+        }
+    }
+}
+
+fn written(stopped: Stopped) -> Shutdown {
+    let (code, signal) = stopped.exit.map_or((None, None), |exit| (exit.code, exit.signal));
+    let took = stopped.took.as_nanos() as u64;
+    Shutdown { stage: stopped.stage, code, signal, took, survivors: Vec::new() }
+}
+
+fn folder(job: &Job) -> Option<WorkspaceFolder> {
+    let uri = Url::parse(&uri::from_path(&job.root)).ok()?;
+    let name = job.root.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Some(WorkspaceFolder { uri, name })
+}
+
+/// Sends `initialize` and reads its answer.
+async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(ServerCapabilities, Duration), Stop> {
+    let profile = &job.choice.profile;
+    let params = json!({
+        "processId": std::process::id(),
+        "clientInfo": { "name": "lsp-soak", "version": env!("CARGO_PKG_VERSION") },
+        "locale": "en",
+        "rootPath": job.root,
+        "rootUri": uri::from_path(&job.root),
+        "workspaceFolders": folder(job).into_iter().collect::<Vec<_>>(),
+        "capabilities": lsp::capabilities::client_capabilities(&job.capabilities),
+        "initializationOptions": profile.init_options,
+        "trace": "off",
+    });
+    match client.request("initialize", &params, Ask::within(deadline).keeping()).await {
+        Reply::Answer { body: Some(body), latency, .. } => match serde_json::from_str::<Value>(body.get()) {
+            Ok(result) if result.is_object() => Ok((ServerCapabilities::from_result(&result), latency)),
+            _ => Err(refused("the answer to `initialize` is not an object".to_owned())),
+        },
+        Reply::Answer { body: None, .. } => Err(refused("the answer to `initialize` is empty or too long".to_owned())),
+        Reply::Error { code, message, .. } => Err(refused(format!("`initialize` failed: {message} ({code})"))),
+        Reply::TimedOut | Reply::Parked => {
+            let (method, after) = ("initialize".to_owned(), deadline.as_nanos() as u64);
+            Err(Stop::Ended(Ending::TimedOut { method, after }))
+        }
+        Reply::Lost => Err(Stop::Gone),
+    }
+}
+
+fn refused(reason: String) -> Stop {
+    Stop::Ended(Ending::Refused { reason })
+}
+
+/// Hears what the server says on its own account, until the connection ends.
+async fn listen<S: Stage>(mut incoming: mpsc::Receiver<Incoming>, signals: Arc<Signals>, stage: S) {
+    while let Some(news) = incoming.recv().await {
+        match news {
+            Incoming::Notification { method, params } => {
+                let params = params.and_then(|params| serde_json::from_str::<Value>(params.get()).ok());
+                signals.hear(&method, params.as_ref());
+                if let Some(event) = message(&method, params.as_ref()) {
+                    stage.tell(event);
+                }
+            }
+            Incoming::Answered { method, refused } => stage.tell(Event::ServerRequest { method, refused }),
+            Incoming::Registered { method } => stage.tell(Event::Registered { method }),
+            Incoming::Violation(text) => {
+                stage.tell(Event::Warning(Warning { kind: WarningKind::Protocol, text }));
+            }
+            Incoming::Closed(_) => {}
+        }
+    }
+}
+
+/// What the server wrote for people, if it is a warning or worse.
+fn message(method: &str, params: Option<&Value>) -> Option<Event> {
+    if !matches!(method, "window/logMessage" | "window/showMessage") {
+        return None;
+    }
+    let level = params?.get("type")?.as_u64().filter(|level| (1..=2).contains(level))?;
+    let text = params?.get("message")?.as_str()?.chars().take(MESSAGE).collect();
+    Some(Event::ServerMessage { level: level as u8, text })
+}

@@ -1,0 +1,116 @@
+//! The server's own words about being ready or unable: the signals that its profile names.
+
+use std::sync::{Mutex, MutexGuard};
+
+use serde_json::Value;
+
+use crate::config::{Failure, NotificationSignal, Profile, ProgressSignal, Signal};
+use crate::lsp::{Client, Ended};
+
+/// Listens for the signals of one profile.
+#[derive(Debug)]
+pub struct Signals {
+    signal: Option<Signal>,
+    failures: Vec<Failure>,
+    heard: Mutex<Heard>,
+}
+
+#[derive(Debug, Default)]
+struct Heard {
+    /// The last word of a notification signal: ready, or not any more.
+    ready: Option<bool>,
+    failure: Option<String>,
+}
+
+impl Signals {
+    /// Nothing heard yet.
+    pub fn new(profile: &Profile) -> Signals {
+        let (signal, failures) = (profile.ready.signal.clone(), profile.failures.clone());
+        Signals { signal, failures, heard: Mutex::default() }
+    }
+
+    /// Takes note of a notification.
+    pub fn hear(&self, method: &str, params: Option<&Value>) {
+        let mut heard = self.heard();
+        if let Some(Signal::Notification(signal)) = &self.signal
+            && signal.method == method
+        {
+            heard.ready = Some(signal.matches(method, params));
+        }
+        if heard.failure.is_none() {
+            heard.failure = self.failures.iter().find_map(|failure| match failure {
+                Failure::Notification(signal) => told(signal, method, params),
+                Failure::Message(part) => message(method, params).filter(|text| text.contains(part.as_str())),
+                Failure::Progress(_) => None,
+            });
+        }
+    }
+
+    /// Whether the server said that it is ready.
+    pub fn positive(&self, client: &Client) -> bool {
+        match &self.signal {
+            None => false,
+            Some(Signal::Notification(_)) => self.heard().ready == Some(true),
+            Some(Signal::Progress(signal)) => {
+                client.with_progress(|progress| progress.ended.iter().any(|end| ended(signal, end)))
+            }
+        }
+    }
+
+    /// What is still waited for, for people; `None` when the profile names no signal or it was given.
+    pub fn waiting(&self, client: &Client) -> Option<String> {
+        let signal = self.signal.as_ref()?;
+        if self.positive(client) {
+            return None;
+        }
+        Some(match signal {
+            Signal::Notification(signal) => format!("`{}` has not said that the server is ready", signal.method),
+            Signal::Progress(signal) => {
+                let name = signal.title.as_deref().or(signal.token.as_deref()).unwrap_or_default();
+                format!("progress `{name}` has not ended")
+            }
+        })
+    }
+
+    /// Whether a notification said that the server is busy, so that one saying the opposite must follow.
+    pub fn busy(&self) -> bool {
+        self.heard().ready == Some(false)
+    }
+
+    /// What the server said about not being able to load the workspace.
+    pub fn failure(&self, client: &Client) -> Option<String> {
+        let heard = self.heard().failure.clone();
+        heard.or_else(|| {
+            self.failures.iter().find_map(|failure| match failure {
+                Failure::Progress(signal) => client.with_progress(|progress| {
+                    let end = progress.ended.iter().find(|end| ended(signal, end))?;
+                    Some(end.message.clone())
+                }),
+                Failure::Notification(_) | Failure::Message(_) => None,
+            })
+        })
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+fn ended(signal: &ProgressSignal, end: &Ended) -> bool {
+    signal.matches(Some(&end.title), &end.token.to_string(), Some(&end.message))
+}
+
+fn told(signal: &NotificationSignal, method: &str, params: Option<&Value>) -> Option<String> {
+    let words = || match params.and_then(|params| params.get("message")).and_then(Value::as_str) {
+        Some(message) => format!("`{method}`: {message}"),
+        None => format!("`{method}`"),
+    };
+    signal.matches(method, params).then(words)
+}
+
+/// The text of a message that the server writes for people.
+fn message(method: &str, params: Option<&Value>) -> Option<String> {
+    let written = matches!(method, "window/logMessage" | "window/showMessage");
+    let text = params?.get("message")?.as_str()?;
+    written.then(|| text.to_owned())
+}

@@ -1,0 +1,59 @@
+//! What the driver needs of the world outside LSP: a place to say what happened, and the tree's processor time.
+
+use std::future::Future;
+
+use crate::record::{Checkpoint, Event, Nanos, PhaseRef};
+
+/// The far side of the driver; clones are the same stage. `soak` implements it with the journal and the sampler.
+pub trait Stage: Clone + Send + Sync + 'static {
+    /// Nanoseconds since the first spawn.
+    fn now(&self) -> Nanos;
+    /// Writes an event, stamped now.
+    fn tell(&self, event: Event);
+    /// A server process was started.
+    fn spawned(&self, pid: u32) -> std::io::Result<()>;
+    /// Processor time of the tree so far; `None` while nothing has been read.
+    fn cpu(&self) -> Option<Cpu>;
+    /// Private memory of the tree as the cheap counters know it.
+    fn private(&self) -> Option<u64>;
+    /// Whether costly reads are welcome: nothing is in flight.
+    fn quiet(&self, yes: bool);
+    /// Takes the settled values of a phase and writes them with `frame`.
+    fn checkpoint(&self, frame: Frame) -> impl Future<Output = ()>;
+    /// Writes the high-water marks of the phase that ends, and resets them.
+    fn peak(&self, phase: PhaseRef) -> impl Future<Output = ()>;
+}
+
+/// A reading of processor time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cpu {
+    /// When it was read.
+    pub at: Nanos,
+    /// Used until then by the whole tree.
+    pub used: Nanos,
+}
+
+/// A checkpoint before its values are in it.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Which phase.
+    pub phase: PhaseRef,
+    /// Whether the server came to rest in time.
+    pub settled: bool,
+    /// How long the settling took.
+    pub waited: Nanos,
+    /// What was still moving, for people.
+    pub unsettled: String,
+}
+
+impl Frame {
+    /// The finished checkpoint.
+    pub fn with(
+        self,
+        rounds: Vec<Vec<crate::record::Sample>>,
+        rollups: Vec<crate::record::Rollup>,
+    ) -> Checkpoint {
+        let Frame { phase, settled, waited, unsettled } = self;
+        Checkpoint { phase, settled, waited, unsettled, rounds, rollups }
+    }
+}

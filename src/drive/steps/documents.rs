@@ -1,0 +1,153 @@
+//! Opening, closing, saving, editing, and files that change behind the server's back.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use lsp_types::{DidChangeTextDocumentParams, TextDocumentContentChangeEvent};
+use serde_json::json;
+
+use crate::config::step::{Change, Close, Edit, EditMode, Open, Pick, Save, Touch};
+use crate::drive::desk::Desk;
+use crate::drive::document::Document;
+use crate::drive::random::Random;
+use crate::drive::{Stage, Stop, uri};
+use crate::lsp;
+
+use super::{Cadence, Scene, files};
+
+/// `open`: sends `didOpen` for files that are not open yet.
+pub async fn open<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Open) -> Result<(), Stop> {
+    let mut cadence = Cadence::new(options.cadence.0);
+    for file in desk.choose(options.files.get() as usize, options.pick == Pick::First) {
+        cadence.tick().await;
+        let document = desk.open(file, scene.session.sync(), scene.session.encoding())?;
+        scene.asker.notify("textDocument/didOpen", &json!({ "textDocument": document.item() }));
+    }
+    scene.session.client.flushed().await;
+    Ok(())
+}
+
+/// `close`: sends `didClose`, the oldest first.
+pub async fn close<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Close) -> Result<(), Stop> {
+    let mut cadence = Cadence::new(options.cadence.0);
+    for document in desk.close(files(options.files)) {
+        cadence.tick().await;
+        scene.asker.notify("textDocument/didClose", &json!({ "textDocument": document.identifier() }));
+    }
+    scene.session.client.flushed().await;
+    Ok(())
+}
+
+/// `save`: writes the text to the workspace, sends `didSave` and tells the server's file watchers.
+pub async fn save<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Save) -> Result<(), Stop> {
+    let mut cadence = Cadence::new(options.cadence.0);
+    for index in 0..desk.reach(files(options.files)) {
+        cadence.tick().await;
+        let document = desk.document(index);
+        fs::write(desk.path(index), document.text()).map_err(Stop::Failed)?;
+        let text = (scene.session.offered.save() == lsp::Save::WithText).then(|| document.text());
+        scene.asker.notify("textDocument/didSave", &json!({ "textDocument": document.identifier(), "text": text }));
+        watched(scene, &[(document.uri().as_str().to_owned(), CHANGED)]);
+    }
+    scene.session.client.flushed().await;
+    Ok(())
+}
+
+/// `edit`: inserts a new empty-looking line here and there, and takes all of it back at the end.
+///
+/// The text is a line of spaces of a length that was never used before, so that no server can answer from a cache and
+/// no language minds it.
+pub async fn edit<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Edit) -> Result<(), Stop> {
+    let mut cadence = Cadence::new(options.cadence.0);
+    for index in 0..desk.reach(files(options.files)) {
+        let first = desk.serials(options.per_file.get() as usize);
+        let seed = desk.seed();
+        let document = desk.document_mut(index);
+        let mark = document.mark();
+        for serial in first..first + u64::from(options.per_file.get()) {
+            cadence.tick().await;
+            let offset = line_start(document.text(), Random::new(seed ^ serial).below(document.text().len() + 1));
+            let blank = format!("{}{}", " ".repeat(1 + (serial % 120) as usize), document.line_end());
+            let change = document.insert(offset, &blank);
+            send(scene, document, change, options.mode);
+        }
+        cadence.tick().await;
+        let change = document.undo_to(mark);
+        send(scene, document, change, options.mode);
+    }
+    scene.session.client.flushed().await;
+    Ok(())
+}
+
+/// Sends a change, as the whole text where that is asked for.
+pub(super) fn send<S: Stage>(
+    scene: &Scene<'_, S>,
+    document: &Document,
+    change: Option<DidChangeTextDocumentParams>,
+    mode: EditMode,
+) {
+    let Some(mut change) = change else { return };
+    if mode == EditMode::Full {
+        let text = document.text().to_owned();
+        change.content_changes = vec![TextDocumentContentChangeEvent { range: None, range_length: None, text }];
+    }
+    scene.asker.notify("textDocument/didChange", &change);
+}
+
+/// `touch`: changes files on disk and tells the server's file watchers.
+pub async fn touch<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Touch) -> Result<(), Stop> {
+    let mut cadence = Cadence::new(options.cadence.0);
+    let mut batch: Vec<(String, u8)> = Vec::new();
+    let chosen: Vec<_> = desk.all().take(options.files.get() as usize).map(|file| file.path.clone()).collect();
+    for path in chosen {
+        cadence.tick().await;
+        batch.extend(change(&path, options.change, desk.serials(1)).map_err(Stop::Failed)?);
+        if !options.batch {
+            watched(scene, &std::mem::take(&mut batch));
+        }
+    }
+    if !batch.is_empty() {
+        watched(scene, &batch);
+    }
+    scene.session.client.flushed().await;
+    Ok(())
+}
+
+const CREATED: u8 = 1;
+const CHANGED: u8 = 2;
+const DELETED: u8 = 3;
+
+/// Changes one file and gives the watcher's events for it.
+fn change(path: &Path, change: Change, serial: u64) -> io::Result<Vec<(String, u8)>> {
+    match change {
+        Change::Changed => {
+            let text = fs::read(path)?;
+            fs::write(path, text)?;
+            Ok(vec![(uri::from_path(path), CHANGED)])
+        }
+        Change::Created => {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let copy = path.with_file_name(format!("soak_{serial}_{name}"));
+            fs::copy(path, &copy)?;
+            Ok(vec![(uri::from_path(&copy), CREATED)])
+        }
+        Change::Recreated => {
+            let text = fs::read(path)?;
+            fs::remove_file(path)?;
+            fs::write(path, text)?;
+            let uri = uri::from_path(path);
+            Ok(vec![(uri.clone(), DELETED), (uri, CREATED)])
+        }
+    }
+}
+
+fn watched<S: Stage>(scene: &Scene<'_, S>, changes: &[(String, u8)]) {
+    let changes: Vec<_> = changes.iter().map(|(uri, kind)| json!({ "uri": uri, "type": kind })).collect();
+    scene.asker.notify("workspace/didChangeWatchedFiles", &json!({ "changes": changes }));
+}
+
+/// Start of the line that holds `offset`.
+fn line_start(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
+}

@@ -1,0 +1,111 @@
+//! What each step does.
+
+mod documents;
+mod idle;
+mod positions;
+mod queries;
+mod typing;
+
+use std::time::Duration;
+
+use crate::config::Step;
+use crate::config::step::{Ask, Count};
+use crate::record::StepEnd;
+
+use super::ask::Asker;
+use super::desk::Desk;
+use super::session::Session;
+use super::{Job, Stage, Stop};
+
+/// Everything a step works with, except what is open.
+pub struct Scene<'a, S: Stage> {
+    /// The server.
+    pub session: &'a Session,
+    /// The outside.
+    pub stage: &'a S,
+    /// Sends, records and counts.
+    pub asker: &'a Asker<'a, S>,
+    /// The run.
+    pub job: &'a Job,
+}
+
+/// Plays one step. What it adds to `end` beyond its counts is how an idle window went.
+pub async fn act<S: Stage>(
+    scene: &Scene<'_, S>,
+    desk: &mut Desk,
+    step: &Step,
+    end: &mut StepEnd,
+) -> Result<(), Stop> {
+    match step {
+        // The player does these: they change which server there is.
+        Step::Start(_) | Step::Restart(_) => Ok(()),
+        Step::Open(options) => documents::open(scene, desk, options).await,
+        Step::Close(options) => documents::close(scene, desk, options).await,
+        Step::Save(options) => documents::save(scene, desk, options).await,
+        Step::Edit(options) => documents::edit(scene, desk, options).await,
+        Step::Touch(options) => documents::touch(scene, desk, options).await,
+        Step::Type(options) => typing::plain(scene, desk, options).await,
+        Step::TypeAndComplete(options) => typing::completing(scene, desk, options).await,
+        Step::Definition(options)
+        | Step::TypeDefinition(options)
+        | Step::Implementation(options)
+        | Step::Hover(options)
+        | Step::DocumentHighlight(options)
+        | Step::SignatureHelp(options) => positions::plain(scene, desk, step, options).await,
+        Step::References(options) => positions::references(scene, desk, options).await,
+        Step::Completion(options) => positions::completion(scene, desk, options).await,
+        Step::Rename(options) => positions::rename(scene, desk, options).await,
+        Step::CodeAction(options) => positions::code_action(scene, desk, options).await,
+        Step::CallHierarchy(options) => positions::call_hierarchy(scene, desk, options).await,
+        Step::DocumentSymbol(options)
+        | Step::Formatting(options)
+        | Step::SemanticTokens(options)
+        | Step::InlayHint(options)
+        | Step::FoldingRange(options) => queries::per_document(scene, desk, step, options).await,
+        Step::WorkspaceSymbol(options) => queries::workspace_symbol(scene, options).await,
+        Step::Diagnostics(options) => queries::diagnostics(scene, desk, options).await,
+        Step::ExecuteCommand(options) => queries::execute_command(scene, desk, options).await,
+        Step::Request(options) => queries::request(scene, desk, options).await,
+        Step::Notification(options) => queries::notification(scene, desk, options).await,
+        Step::Pause(options) => {
+            tokio::time::sleep(options.time.0).await;
+            Ok(())
+        }
+        Step::Idle(options) => {
+            end.idle = Some(idle::wait(scene, desk, options).await?);
+            Ok(())
+        }
+    }
+}
+
+/// A count of files as the desk takes it.
+fn files(count: Option<Count>) -> Option<usize> {
+    count.map(|count| count.get() as usize)
+}
+
+/// How many requests a step keeps open at once.
+fn lanes(ask: Ask) -> usize {
+    ask.concurrency.get() as usize
+}
+
+/// Keeps a cadence: as many ticks as asked for, never closer together than `every`.
+struct Cadence(Option<tokio::time::Interval>);
+
+impl Cadence {
+    fn new(every: Duration) -> Cadence {
+        Cadence((!every.is_zero()).then(|| {
+            let mut interval = tokio::time::interval(every);
+            // A person who was held up goes on typing at the same pace; the lost keys are not typed at once.
+            interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            interval
+        }))
+    }
+
+    async fn tick(&mut self) {
+        match &mut self.0 {
+            Some(interval) => drop(interval.tick().await),
+            // Lets the reader run; without it a long step would starve it.
+            None => tokio::task::yield_now().await,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Requests at places in open documents.
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::config::Step;
+use crate::config::step::{AtPositions, CallHierarchy, Calls, CodeAction, Completion, References, Rename};
+use crate::drive::ask::{Asker, Body};
+use crate::drive::desk::Desk;
+use crate::drive::target::{Place, Target};
+use crate::drive::{Stage, Stop};
+
+use super::{Scene, files, lanes};
+
+/// One request per place and nothing else: definition, hover, signature help and their like.
+pub async fn plain<S: Stage>(
+    scene: &Scene<'_, S>,
+    desk: &Desk,
+    step: &Step,
+    options: &AtPositions,
+) -> Result<(), Stop> {
+    let method = step.method().unwrap_or_default();
+    let place = if matches!(step, Step::SignatureHelp(_)) { Place::Call } else { Place::Name };
+    let targets = desk.targets(files(options.files), options.per_file.get() as usize, place);
+    each(&targets, lanes(options.ask()), async |target| scene.asker.ask(method, &at(desk, target)).await).await
+}
+
+/// `references`.
+pub async fn references<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &References) -> Result<(), Stop> {
+    let targets = desk.targets(files(options.files), options.per_file.get() as usize, Place::Name);
+    each(&targets, lanes(options.ask()), async |target| {
+        let mut params = at(desk, target);
+        params["context"] = json!({ "includeDeclaration": options.include_declaration });
+        scene.asker.ask("textDocument/references", &params).await
+    })
+    .await
+}
+
+/// `completion`, after a member's `.`; the first items of each list are resolved when asked for.
+pub async fn completion<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Completion) -> Result<(), Stop> {
+    let targets = desk.targets(files(options.files), options.per_file.get() as usize, Place::Member);
+    each(&targets, lanes(options.ask()), async |target| {
+        let mut params = at(desk, target);
+        params["context"] = json!({ "triggerKind": 1 });
+        complete(scene.asker, &params, options.resolve).await
+    })
+    .await
+}
+
+/// Asks for completions and resolves the first few.
+pub(super) async fn complete<S: Stage>(asker: &Asker<'_, S>, params: &Value, resolve: u32) -> Result<(), Stop> {
+    const METHOD: &str = "textDocument/completion";
+    if resolve == 0 {
+        return asker.ask(METHOD, params).await;
+    }
+    let body = asker.fetch(METHOD, params).await?;
+    for item in items(&body).into_iter().take(resolve as usize) {
+        asker.follow("completionItem/resolve", item).await?;
+    }
+    Ok(())
+}
+
+/// `rename`: prepared where the server can, then computed; the edit that comes back is not applied.
+pub async fn rename<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Rename) -> Result<(), Stop> {
+    let targets = desk.targets(files(options.files), options.per_file.get() as usize, Place::Name);
+    let first = desk.serials(targets.len());
+    let prepares = options.prepare && scene.session.offers("textDocument/prepareRename");
+    let numbered: Vec<(u64, Target)> = (first..).zip(targets).collect();
+    let desk = &*desk;
+    each(&numbered, lanes(options.ask()), async |(serial, target)| {
+        let mut params = at(desk, target);
+        if prepares {
+            scene.asker.follow("textDocument/prepareRename", &params).await?;
+        }
+        let name = options.new_name.clone().unwrap_or_else(|| format!("soak_{serial}"));
+        params["newName"] = Value::String(name);
+        scene.asker.ask("textDocument/rename", &params).await
+    })
+    .await
+}
+
+/// `code-action` on the name at each place.
+pub async fn code_action<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &CodeAction) -> Result<(), Stop> {
+    const METHOD: &str = "textDocument/codeAction";
+    let targets = desk.targets(files(options.files), options.per_file.get() as usize, Place::Name);
+    each(&targets, lanes(options.ask()), async |target| {
+        let document = desk.document(target.file);
+        let (start, end) = (document.position(target.offset), document.position(target.offset + target.name.len()));
+        let mut context = json!({ "diagnostics": [] });
+        if !options.only.is_empty() {
+            context["only"] = json!(options.only);
+        }
+        let range = json!({ "start": start, "end": end });
+        let params = json!({ "textDocument": document.identifier(), "range": range, "context": context });
+        let body = scene.asker.fetch(METHOD, &params).await?;
+        for item in items(&body).into_iter().take(options.resolve as usize) {
+            scene.asker.follow("codeAction/resolve", item).await?;
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// `call-hierarchy`: prepared at each place, then the calls of each item that came back.
+pub async fn call_hierarchy<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &CallHierarchy) -> Result<(), Stop> {
+    let targets = desk.targets(files(options.files), options.per_file.get() as usize, Place::Name);
+    let (incoming, outgoing) = match options.direction {
+        Calls::Incoming => (true, false),
+        Calls::Outgoing => (false, true),
+        Calls::Both => (true, true),
+    };
+    each(&targets, lanes(options.ask()), async |target| {
+        let body = scene.asker.fetch("textDocument/prepareCallHierarchy", &at(desk, target)).await?;
+        for item in items(&body) {
+            let params = json!({ "item": item });
+            if incoming {
+                scene.asker.follow("callHierarchy/incomingCalls", &params).await?;
+            }
+            if outgoing {
+                scene.asker.follow("callHierarchy/outgoingCalls", &params).await?;
+            }
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// Document and position of a place.
+fn at(desk: &Desk, target: &Target) -> Value {
+    let document = desk.document(target.file);
+    json!({ "textDocument": document.identifier(), "position": document.position(target.offset) })
+}
+
+/// The elements of a result that is a list or has an `items` list; none when the body was too large to be kept.
+fn items(body: &Body) -> Vec<&RawValue> {
+    #[derive(Deserialize)]
+    struct List<'a> {
+        #[serde(borrow)]
+        items: Vec<&'a RawValue>,
+    }
+    let Some(body) = body else { return Vec::new() };
+    serde_json::from_str(body.get())
+        .or_else(|_| serde_json::from_str(body.get()).map(|list: List<'_>| list.items))
+        .unwrap_or_default()
+}
+
+/// Does `work` for each, `lanes` at once.
+pub(super) async fn each<T>(
+    all: &[T],
+    lanes: usize,
+    work: impl AsyncFn(&T) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    stream::iter(all).map(|one| work(one)).buffer_unordered(lanes).try_collect::<()>().await
+}

@@ -1,0 +1,165 @@
+//! Requests about whole documents, the whole workspace, and whatever else a scenario wants to send.
+
+use serde_json::{Value, json};
+
+use crate::config::Step;
+use crate::config::step::template::{self, Scope, Values};
+use crate::config::step::{
+    Diagnostics, ExecuteCommand, Notification, PerDocument, Request, WorkspaceSymbol,
+};
+use crate::drive::desk::Desk;
+use crate::drive::target::Place;
+use crate::drive::{Stage, Stop, uri};
+
+use super::positions::each;
+use super::{Cadence, Scene, files, lanes};
+
+/// How long a request that may stay open is left open before it counts as parked.
+const PARKED: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// One request per document: symbols, formatting, tokens, hints, folds.
+pub async fn per_document<S: Stage>(
+    scene: &Scene<'_, S>,
+    desk: &Desk,
+    step: &Step,
+    options: &PerDocument,
+) -> Result<(), Stop> {
+    let method = step.method().unwrap_or_default();
+    for _ in 0..options.times.get() {
+        let documents: Vec<usize> = (0..desk.reach(files(options.files))).collect();
+        each(&documents, lanes(options.ask()), async |index| {
+            let document = desk.document(*index);
+            let mut params = json!({ "textDocument": document.identifier() });
+            match step {
+                Step::Formatting(_) => params["options"] = json!({ "tabSize": 4, "insertSpaces": true }),
+                Step::InlayHint(_) => {
+                    let end = document.position(document.text().len());
+                    params["range"] = json!({ "start": { "line": 0, "character": 0 }, "end": end });
+                }
+                _ => {}
+            }
+            scene.asker.ask(method, &params).await
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+/// `workspace-symbol`: one request per query.
+pub async fn workspace_symbol<S: Stage>(scene: &Scene<'_, S>, options: &WorkspaceSymbol) -> Result<(), Stop> {
+    for _ in 0..options.times.get() {
+        each(&options.queries, lanes(options.ask()), async |query| {
+            scene.asker.ask("workspace/symbol", &json!({ "query": query })).await
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+/// `diagnostics`: pulled for each document, or for the whole workspace.
+pub async fn diagnostics<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Diagnostics) -> Result<(), Stop> {
+    for _ in 0..options.times.get() {
+        if options.workspace {
+            workspace_diagnostics(scene).await?;
+            continue;
+        }
+        let documents: Vec<usize> = (0..desk.reach(files(options.files))).collect();
+        each(&documents, lanes(options.ask()), async |index| {
+            let params = json!({ "textDocument": desk.document(*index).identifier() });
+            scene.asker.ask("textDocument/diagnostic", &params).await
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+async fn workspace_diagnostics<S: Stage>(scene: &Scene<'_, S>) -> Result<(), Stop> {
+    const METHOD: &str = "workspace/diagnostic";
+    let params = json!({ "previousResultIds": [] });
+    if scene.job.choice.profile.parks.iter().any(|method| method == METHOD) {
+        scene.asker.park(METHOD, &params, PARKED).await
+    } else {
+        scene.asker.ask(METHOD, &params).await
+    }
+}
+
+/// `execute-command`.
+pub async fn execute_command<S: Stage>(
+    scene: &Scene<'_, S>,
+    desk: &Desk,
+    options: &ExecuteCommand,
+) -> Result<(), Stop> {
+    let arguments = Value::Array(options.arguments.clone());
+    let values = values(scene, desk, Some(1), 1, template::scope(&arguments));
+    for _ in 0..options.times.get() {
+        for values in &values {
+            let arguments = template::fill(&arguments, values);
+            let params = json!({ "command": options.command, "arguments": arguments });
+            scene.asker.ask("workspace/executeCommand", &params).await?;
+        }
+    }
+    Ok(())
+}
+
+/// `request`: any method, once per document or place when its parameters name one.
+pub async fn request<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Request) -> Result<(), Stop> {
+    let params = options.params.clone().unwrap_or_default();
+    let scope = template::scope(&params);
+    let values = values(scene, desk, files(options.files), options.per_file.get() as usize, scope);
+    for _ in 0..options.times.get() {
+        each(&values, lanes(options.ask()), async |values| {
+            scene.asker.ask(&options.method, &template::fill(&params, values)).await
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+/// `notification`: any method, likewise.
+pub async fn notification<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Notification) -> Result<(), Stop> {
+    let params = options.params.clone().unwrap_or_default();
+    let scope = template::scope(&params);
+    let values = values(scene, desk, files(options.files), options.per_file.get() as usize, scope);
+    let mut cadence = Cadence::new(options.cadence.0);
+    for _ in 0..options.times.get() {
+        for values in &values {
+            cadence.tick().await;
+            scene.asker.notify(&options.method, &template::fill(&params, values));
+        }
+    }
+    scene.session.client.flushed().await;
+    Ok(())
+}
+
+/// What the placeholders stand for, once for each time the parameters are sent.
+fn values<S: Stage>(
+    scene: &Scene<'_, S>,
+    desk: &Desk,
+    files: Option<usize>,
+    per_file: usize,
+    scope: Scope,
+) -> Vec<Values> {
+    let root = &scene.job.root;
+    let common = Values {
+        workspace: root.display().to_string(),
+        workspace_uri: uri::from_path(root),
+        ..Values::default()
+    };
+    let of = |index: usize| Values {
+        uri: desk.document(index).uri().as_str().to_owned(),
+        file: desk.path(index).display().to_string(),
+        ..common.clone()
+    };
+    match scope {
+        Scope::Once => vec![common],
+        Scope::Document => (0..desk.reach(files)).map(of).collect(),
+        Scope::Position => {
+            let targets = desk.targets(files, per_file, Place::Name);
+            let place = |target: &crate::drive::target::Target| {
+                let position = desk.document(target.file).position(target.offset);
+                Values { position: (position.line, position.character), ..of(target.file) }
+            };
+            targets.iter().map(place).collect()
+        }
+    }
+}

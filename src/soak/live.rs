@@ -1,0 +1,133 @@
+//! The driver's stage in a real run: the journal and the sampler.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use crate::drive::{Cpu, Frame, Stage};
+use crate::progress::Progress;
+use crate::record::{Clock, Event, Journal, Nanos, PhaseRef};
+use crate::sample::{self, Living, Pulse, Sampler, Sink};
+
+/// A running sampler, once there is a server, and the journal. Clones are the same stage.
+#[derive(Clone)]
+pub struct Live(Arc<Inner>);
+
+struct Inner {
+    journal: Journal,
+    clock: Clock,
+    options: sample::Options,
+    progress: Arc<Progress>,
+    sampler: Mutex<Option<Sampler>>,
+    /// The latest reading of processor time, with the round it came from.
+    cpu: Mutex<(u64, Option<Cpu>)>,
+}
+
+impl Live {
+    /// A stage without a server.
+    pub fn new(journal: Journal, clock: Clock, options: sample::Options, progress: Arc<Progress>) -> Live {
+        let (sampler, cpu) = (Mutex::new(None), Mutex::new((0, None)));
+        Live(Arc::new(Inner { journal, clock, options, progress, sampler, cpu }))
+    }
+
+    /// Writes an event and shows it.
+    pub fn write(&self, event: Event) {
+        self.0.progress.on(&event);
+        self.0.journal.write(event);
+    }
+
+    /// Waits until the journal cannot be written any more.
+    pub async fn unwritable(&self) {
+        while !self.0.journal.failed() {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            self.0.progress.private(self.private());
+        }
+    }
+
+    /// Processes of the tree that are there now.
+    pub fn alive(&self) -> Vec<Living> {
+        self.sampler().as_ref().map_or_else(Vec::new, Sampler::alive)
+    }
+
+    /// Ends sampling; what was seen is in the journal.
+    pub fn stop_sampling(&self) {
+        if let Some(sampler) = self.sampler().take() {
+            sampler.stop();
+        }
+    }
+
+    fn sampler(&self) -> MutexGuard<'_, Option<Sampler>> {
+        self.0.sampler.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn pulse(&self) -> Option<Pulse> {
+        self.sampler().as_ref().map(Sampler::pulse)
+    }
+}
+
+impl Stage for Live {
+    fn now(&self) -> Nanos {
+        self.0.clock.now()
+    }
+
+    fn tell(&self, event: Event) {
+        self.write(event);
+    }
+
+    fn spawned(&self, pid: u32) -> io::Result<()> {
+        let mut sampler = self.sampler();
+        match sampler.as_ref() {
+            Some(sampler) => sampler.follow(pid),
+            None => {
+                let sink = Box::new(ToJournal(self.0.journal.clone()));
+                *sampler = Some(Sampler::start(pid, self.0.options.clone(), self.0.clock, sink)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn cpu(&self) -> Option<Cpu> {
+        let pulse = self.pulse()?;
+        let mut last = self.0.cpu.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let round = pulse.ticks();
+        if round != last.0 {
+            *last = (round, pulse.cpu().map(|used| Cpu { at: self.0.clock.now(), used }));
+        }
+        last.1
+    }
+
+    fn private(&self) -> Option<u64> {
+        self.pulse()?.private()
+    }
+
+    fn quiet(&self, yes: bool) {
+        if let Some(sampler) = self.sampler().as_ref() {
+            sampler.quiet(yes);
+        }
+    }
+
+    async fn checkpoint(&self, frame: Frame) {
+        let taken = self.sampler().as_ref().map(|sampler| {
+            sampler.checkpoint(move |rounds, rollups| Event::Checkpoint(frame.with(rounds, rollups)))
+        });
+        if let Some(taken) = taken {
+            taken.await;
+        }
+    }
+
+    async fn peak(&self, phase: PhaseRef) {
+        let read = self.sampler().as_ref().map(|sampler| sampler.peak(phase));
+        if let Some(read) = read {
+            read.await;
+        }
+    }
+}
+
+/// The sampler's way into the journal.
+struct ToJournal(Journal);
+
+impl Sink for ToJournal {
+    fn put(&mut self, at: Nanos, event: Event) {
+        self.0.write_at(at, event);
+    }
+}
