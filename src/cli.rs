@@ -47,15 +47,19 @@ pub struct Run {
     /// The scenarios to play, in order
     #[arg(required = true, value_name = "SCENARIO")]
     pub scenarios: Vec<PathBuf>,
+    /// Which servers.
     #[command(flatten)]
     pub servers: ServerOptions,
+    /// What of the scenario is set aside.
     #[command(flatten)]
     pub scenario: ScenarioOptions,
+    /// How it is measured.
     #[command(flatten)]
     pub measuring: Measuring,
     /// Where to write the records [default: reports/<utc>-<scenario>]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// How much is said.
     #[command(flatten)]
     pub output: Output,
 }
@@ -67,6 +71,7 @@ pub struct ServerOptions {
     /// A server: a profile's name, a program or a path, with an optional label and environment
     #[arg(long = "server", value_name = "[LABEL:] [K=V …] NAME|PATH", required = true)]
     pub servers: Vec<String>,
+    /// What every server is told.
     #[command(flatten)]
     pub extra: ServerExtras,
 }
@@ -172,8 +177,10 @@ pub struct Check {
     /// Also start this server and see whether it offers what the steps need
     #[arg(long = "server", value_name = "[LABEL:] [K=V …] NAME|PATH")]
     pub servers: Vec<String>,
+    /// What every server is told.
     #[command(flatten)]
     pub extra: ServerExtras,
+    /// What of the scenario is set aside.
     #[command(flatten)]
     pub scenario: ScenarioOptions,
 }
@@ -194,7 +201,9 @@ fn variable(text: &str) -> Result<(String, String), String> {
 }
 
 fn interval(text: &str) -> Result<Span, String> {
-    let span: Span = text.parse().map_err(|error: crate::units::UnitError| error.to_string())?;
+    let span: Span = text
+        .parse()
+        .map_err(|error: crate::units::UnitError| error.to_string())?;
     match span.0.as_millis() {
         5..=10_000 => Ok(span),
         _ => Err("an interval is 5ms to 10s".to_owned()),

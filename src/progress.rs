@@ -27,7 +27,11 @@ impl Progress {
     /// A line on stderr for `label`; nothing at all when `quiet`.
     pub fn new(label: &str, quiet: bool) -> Progress {
         let terminal = console_is_terminal() && !quiet;
-        let target = if terminal { ProgressDrawTarget::stderr_with_hz(8) } else { ProgressDrawTarget::hidden() };
+        let target = if terminal {
+            ProgressDrawTarget::stderr_with_hz(8)
+        } else {
+            ProgressDrawTarget::hidden()
+        };
         let bar = ProgressBar::with_draw_target(None, target);
         let style = ProgressStyle::with_template("{spinner} {prefix:.bold} {elapsed:>4}  {wide_msg}")
             .expect("the template is a constant and well formed");
@@ -36,7 +40,11 @@ impl Progress {
         if terminal {
             bar.enable_steady_tick(Duration::from_millis(125));
         }
-        Progress { bar, terminal: terminal || quiet, state: Mutex::new(State::default()) }
+        Progress {
+            bar,
+            terminal: terminal || quiet,
+            state: Mutex::new(State::default()),
+        }
     }
 
     /// Takes note of what happened.
@@ -98,11 +106,28 @@ impl State {
 }
 
 fn step_line(step: &StepEnd) -> String {
-    let StepEnd { phase, name, requests, hits, notifications, skipped, .. } = step;
+    let StepEnd {
+        phase,
+        name,
+        requests,
+        hits,
+        notifications,
+        skipped,
+        ..
+    } = step;
     match (skipped, requests) {
         (true, _) => format!("{} › {name}: skipped, the server does not offer it", phase.name),
-        (_, 0) => format!("{} › {name}: {} notifications", phase.name, units::count(*notifications)),
-        _ => format!("{} › {name}: {}/{} hits", phase.name, units::count(*hits), units::count(*requests)),
+        (_, 0) => format!(
+            "{} › {name}: {} notifications",
+            phase.name,
+            units::count(*notifications)
+        ),
+        _ => format!(
+            "{} › {name}: {}/{} hits",
+            phase.name,
+            units::count(*hits),
+            units::count(*requests)
+        ),
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::drive::desk::Desk;
 use crate::drive::session::Session;
 use crate::drive::{Job, Player, Stop};
 use crate::lsp;
@@ -47,10 +48,12 @@ pub async fn soak(
     interrupt: &Interrupt,
     progress: Arc<Progress>,
 ) -> Result<(), SoakError> {
+    // Looks into files, which takes its time; the clock begins with the server.
+    let desk = Desk::new(job);
     let clock = Clock::start();
     let (journal, end) = Journal::create(path, header, clock)?;
     let live = Live::new(journal, clock, options, progress);
-    let mut player = Player::new(job, &live);
+    let mut player = Player::new(job, &live, desk);
     let stop = tokio::select! {
         biased;
         () = interrupt.pressed(1) => Some(Stop::Ended(Ending::Interrupted)),
@@ -65,7 +68,9 @@ pub async fn soak(
         (None, _) => Ok(Ending::Completed),
         (Some(Stop::Ended(ending)), _) => Ok(ending.clone()),
         (Some(Stop::Gone), Some(session)) => Ok(session.epitaph(during).await),
-        (Some(Stop::Gone), None) => Ok(Ending::Disconnected { reason: "no server is running".to_owned() }),
+        (Some(Stop::Gone), None) => Ok(Ending::Disconnected {
+            reason: "no server is running".to_owned(),
+        }),
         (Some(Stop::Failed(_)), _) => Err(()),
     };
     if let Some(session) = session {
@@ -95,7 +100,10 @@ async fn close(session: Session, live: &Live, interrupt: &Interrupt) {
     };
     shutdown.survivors = survivors(live, interrupt).await;
     if let Some(text) = advice(&shutdown) {
-        live.write(Event::Warning(Warning { kind: WarningKind::Protocol, text }));
+        live.write(Event::Warning(Warning {
+            kind: WarningKind::Protocol,
+            text,
+        }));
     }
     live.write(Event::Shutdown(shutdown));
     live.write(Event::Closed(session.totals().await));

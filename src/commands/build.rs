@@ -10,7 +10,9 @@ use serde_json::Value;
 /// Runs a profile's `build` command; its progress goes to stderr as it is. The command prints cargo's JSON messages,
 /// and the last `executable` in them is the program.
 pub fn build(label: &str, command: &[String], quiet: bool) -> anyhow::Result<PathBuf> {
-    let [program, args @ ..] = command else { bail!("the profile of `{label}` has an empty `build` command") };
+    let [program, args @ ..] = command else {
+        bail!("the profile of `{label}` has an empty `build` command")
+    };
     let shown = command.join(" ");
     if !quiet {
         anstream::eprintln!("building `{label}`: {shown}");
@@ -22,7 +24,10 @@ pub fn build(label: &str, command: &[String], quiet: bool) -> anyhow::Result<Pat
         .stderr(if quiet { Stdio::null() } else { Stdio::inherit() })
         .spawn()
         .with_context(|| format!("cannot build `{label}`: `{program}` cannot be run"))?;
-    let stdout = child.stdout.take().context("the build command was started without a pipe")?;
+    let stdout = child
+        .stdout
+        .take()
+        .context("the build command was started without a pipe")?;
     let mut executable = None;
     for line in BufReader::new(stdout).lines() {
         let line = line.with_context(|| format!("cannot read what `{shown}` prints"))?;

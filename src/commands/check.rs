@@ -1,2 +1,4 @@
 //! Placeholder.
-pub fn run<T>(_: &T) -> anyhow::Result<u8> { Ok(0) }
+pub fn run<T>(_: &T) -> anyhow::Result<u8> {
+    Ok(0)
+}

@@ -30,7 +30,9 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
 /// Whether the reader of our output has had enough, as `head` has.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let is = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
-    error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(is))
+    error
+        .chain()
+        .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(is))
 }
 
 /// The text of an error for people. A report of mistakes in a file is text of its own.
@@ -48,7 +50,10 @@ pub struct Mistakes(pub String);
 
 /// The runtime that everything runs on: one thread, the main one, which the server's life is tied to.
 fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the async runtime")
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the async runtime")
 }
 
 /// Prints to stdout as it is; colour goes away where it is not wanted.

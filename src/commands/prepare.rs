@@ -35,7 +35,10 @@ pub fn scenarios(paths: &[PathBuf], options: &ScenarioOptions) -> anyhow::Result
                 }
                 if let Some(what) = written_in_place(&scenario) {
                     mistakes.add_loose(
-                        format!("`{what}` writes to the workspace, and `{}` is served in place", path.display()),
+                        format!(
+                            "`{what}` writes to the workspace, and `{}` is served in place",
+                            path.display()
+                        ),
                         "use --isolation copy, reflink or overlay",
                     );
                 }
@@ -51,7 +54,12 @@ pub fn scenarios(paths: &[PathBuf], options: &ScenarioOptions) -> anyhow::Result
 }
 
 fn isolation(text: &str) -> anyhow::Result<Isolation> {
-    let all = [Isolation::Copy, Isolation::Reflink, Isolation::Overlay, Isolation::InPlace];
+    let all = [
+        Isolation::Copy,
+        Isolation::Reflink,
+        Isolation::Overlay,
+        Isolation::InPlace,
+    ];
     match all.into_iter().find(|isolation| isolation.name() == text) {
         Some(isolation) => Ok(isolation),
         None => bail!("`--isolation {text}` is unknown: write copy, reflink, overlay or in-place"),
@@ -67,13 +75,17 @@ fn written_in_place(loaded: &Loaded) -> Option<&'static str> {
 
 /// The profiles: built in, and over them the first of the given file, the one beside the scenario, the one here.
 pub fn catalogue(file: Option<&Path>, scenario: Option<&Path>) -> anyhow::Result<Catalogue> {
-    let beside = scenario.and_then(Path::parent).map(|parent| parent.join("servers.toml"));
+    let beside = scenario
+        .and_then(Path::parent)
+        .map(|parent| parent.join("servers.toml"));
     let candidates = [beside, Some(PathBuf::from("servers.toml"))];
     let found = match file {
         Some(file) => Some(file.to_owned()),
         None => candidates.into_iter().flatten().find(|path| path.is_file()),
     };
-    let Some(path) = found else { return Ok(Catalogue::built_in()) };
+    let Some(path) = found else {
+        return Ok(Catalogue::built_in());
+    };
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read the profiles `{}`", path.display()))?;
     let catalogue = Catalogue::built_in().over(&path.display().to_string(), &text);
     catalogue.map_err(|report| Mistakes(report.styled()).into())
@@ -81,9 +93,15 @@ pub fn catalogue(file: Option<&Path>, scenario: Option<&Path>) -> anyhow::Result
 
 /// Finds every server, or tells all that cannot be found. Settings and options of the command line replace the profile's.
 pub fn servers(texts: &[String], extras: &ServerExtras, catalogue: &Catalogue) -> anyhow::Result<Vec<ServerChoice>> {
-    let common = Common { args: extras.server_args.clone(), env: extras.env.clone() };
+    let common = Common {
+        args: extras.server_args.clone(),
+        env: extras.env.clone(),
+    };
     let specs: Result<Vec<ServerSpec>, _> = texts.iter().map(|text| text.parse()).collect();
-    let (path, endings) = (std::env::var_os("PATH").unwrap_or_default(), std::env::var_os("PATHEXT"));
+    let (path, endings) = (
+        std::env::var_os("PATH").unwrap_or_default(),
+        std::env::var_os("PATHEXT"),
+    );
     let which = Which::new(&path, endings.as_deref());
     let chosen = config::choose(&specs?, &common, catalogue, &which).map_err(|errors| {
         let lines: Vec<String> = errors.iter().map(|error| format!("error: {error}")).collect();
@@ -114,12 +132,7 @@ fn value(path: &Path) -> anyhow::Result<Value> {
 }
 
 /// How a server is started in `root`, and which variables of our surroundings it does not get to see.
-pub fn launch(
-    choice: &ServerChoice,
-    root: &Path,
-    caches: &Path,
-    quiet: bool,
-) -> anyhow::Result<(Launch, Vec<String>)> {
+pub fn launch(choice: &ServerChoice, root: &Path, caches: &Path, quiet: bool) -> anyhow::Result<(Launch, Vec<String>)> {
     let program = match &choice.program {
         Program::File(path) => path.clone(),
         Program::Build(command) => build::build(&choice.label, command, quiet)?,
@@ -135,5 +148,13 @@ pub fn launch(
     }
     env.extend(choice.env.iter().map(|(name, value)| (name.into(), Some(value.into()))));
     let args = choice.args.iter().map(OsString::from).collect();
-    Ok((Launch { program, args, env, cwd: root.to_owned() }, scrubbed))
+    Ok((
+        Launch {
+            program,
+            args,
+            env,
+            cwd: root.to_owned(),
+        },
+        scrubbed,
+    ))
 }

@@ -61,7 +61,10 @@ fn directory(options: &cli::Run, scenario: &Loaded) -> anyhow::Result<PathBuf> {
         }
     };
     if fs::read_dir(&out).is_ok_and(|mut entries| entries.next().is_some()) {
-        anyhow::bail!("`{}` is not empty, and records are never overwritten: name a new directory", out.display());
+        anyhow::bail!(
+            "`{}` is not empty, and records are never overwritten: name a new directory",
+            out.display()
+        );
     }
     fs::create_dir_all(&out).with_context(|| format!("cannot create `{}`", out.display()))?;
     Ok(out)
@@ -81,8 +84,15 @@ async fn one(
     let workspace = Workspace::open(&project.root, project.isolation, &scratch)?;
     let caches = scratch.join(format!("lsp-soak-cache-{}", std::process::id()));
     let (launch, scrubbed) = prepare::launch(choice, workspace.root(), &caches, options.output.quiet)?;
-    let exclude = loaded.scenario.workspace.as_ref().map_or(&[][..], |workspace| &workspace.exclude);
-    let pattern = project.pattern.parse().context("the pattern was checked when the scenario was read")?;
+    let exclude = loaded
+        .scenario
+        .workspace
+        .as_ref()
+        .map_or(&[][..], |workspace| &workspace.exclude);
+    let pattern = project
+        .pattern
+        .parse()
+        .context("the pattern was checked when the scenario was read")?;
     let selection = workspace::select(workspace.root(), &pattern, exclude, &project.language)?;
     let job = Job {
         scenario: loaded.scenario.clone(),
@@ -112,7 +122,11 @@ async fn one(
 
 /// The editor that is imitated: the scenario's choice, the server profile's, or the default.
 fn capabilities(loaded: &Loaded, choice: &ServerChoice) -> String {
-    let given = loaded.scenario.capabilities.clone().or_else(|| choice.profile.capabilities.clone());
+    let given = loaded
+        .scenario
+        .capabilities
+        .clone()
+        .or_else(|| choice.profile.capabilities.clone());
     given.unwrap_or_else(|| "default".to_owned())
 }
 

@@ -15,10 +15,15 @@ use super::{prepare, print};
 /// Runs the command.
 pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
     let catalogue = prepare::catalogue(options.file.as_deref(), None)?;
-    let (path, endings) = (std::env::var_os("PATH").unwrap_or_default(), std::env::var_os("PATHEXT"));
+    let (path, endings) = (
+        std::env::var_os("PATH").unwrap_or_default(),
+        std::env::var_os("PATHEXT"),
+    );
     let which = Which::new(&path, endings.as_deref());
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(["server", "languages", "version", "program"]);
     for (name, profile) in catalogue.iter() {
         let (version, program) = match installed(name, profile, &which) {

@@ -37,7 +37,10 @@ pub fn records(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
             }
         }
         if inside.is_empty() {
-            bail!("`{}` holds no record: name a directory that `lsp-soak run` wrote", path.display());
+            bail!(
+                "`{}` holds no record: name a directory that `lsp-soak run` wrote",
+                path.display()
+            );
         }
         inside.sort();
         found.append(&mut inside);

@@ -31,30 +31,53 @@ impl<'a, S: Stage> Asker<'a, S> {
     /// Begins a step; `deadline` is for each request.
     pub fn new(client: &'a Client, stage: &'a S, deadline: Duration) -> Asker<'a, S> {
         let zero = || Cell::new(0);
-        Asker { client, stage, deadline, requests: zero(), hits: zero(), notifications: zero() }
+        Asker {
+            client,
+            stage,
+            deadline,
+            requests: zero(),
+            hits: zero(),
+            notifications: zero(),
+        }
     }
 
     /// Sends a request that counts towards the step and waits for its end; the body is dropped.
     pub async fn ask(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), Stop> {
-        let ask = Ask { deadline: self.deadline, keep: false, parks: false };
+        let ask = Ask {
+            deadline: self.deadline,
+            keep: false,
+            parks: false,
+        };
         self.send(method, params, ask, true).await.map(drop)
     }
 
     /// Sends a request that counts, and keeps the body for a follow-up.
     pub async fn fetch(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<Body, Stop> {
-        let ask = Ask { deadline: self.deadline, keep: true, parks: false };
+        let ask = Ask {
+            deadline: self.deadline,
+            keep: true,
+            parks: false,
+        };
         self.send(method, params, ask, true).await
     }
 
     /// Sends a request that belongs to another, such as a resolve: written down, but neither a hit nor a miss of the step.
     pub async fn follow(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<Body, Stop> {
-        let ask = Ask { deadline: self.deadline, keep: true, parks: false };
+        let ask = Ask {
+            deadline: self.deadline,
+            keep: true,
+            parks: false,
+        };
         self.send(method, params, ask, false).await
     }
 
     /// Sends a request that the server may keep open.
     pub async fn park(&self, method: &str, params: &(impl Serialize + ?Sized), patience: Duration) -> Result<(), Stop> {
-        let ask = Ask { deadline: patience, keep: false, parks: true };
+        let ask = Ask {
+            deadline: patience,
+            keep: false,
+            parks: true,
+        };
         self.send(method, params, ask, true).await.map(drop)
     }
 
@@ -69,7 +92,13 @@ impl<'a, S: Stage> Asker<'a, S> {
         (self.requests.get(), self.hits.get(), self.notifications.get())
     }
 
-    async fn send(&self, method: &str, params: &(impl Serialize + ?Sized), ask: Ask, counts: bool) -> Result<Body, Stop> {
+    async fn send(
+        &self,
+        method: &str,
+        params: &(impl Serialize + ?Sized),
+        ask: Ask,
+        counts: bool,
+    ) -> Result<Body, Stop> {
         let deadline = ask.deadline;
         let reply = self.client.request(method, params, ask).await;
         let (request, body) = written(method, reply);
@@ -82,7 +111,10 @@ impl<'a, S: Stage> Asker<'a, S> {
         match outcome {
             Outcome::TimedOut => {
                 let after = deadline.as_nanos() as u64;
-                Err(Stop::Ended(Ending::TimedOut { method: method.to_owned(), after }))
+                Err(Stop::Ended(Ending::TimedOut {
+                    method: method.to_owned(),
+                    after,
+                }))
             }
             Outcome::Lost => Err(Stop::Gone),
             Outcome::Hit | Outcome::Empty | Outcome::Null | Outcome::Parked | Outcome::Error { .. } => Ok(body),
@@ -101,19 +133,47 @@ fn written(method: &str, reply: Reply) -> (Request, Body) {
         retries: 0,
     };
     match reply {
-        Reply::Answer { latency, shape, bytes, items, body, retries } => {
+        Reply::Answer {
+            latency,
+            shape,
+            bytes,
+            items,
+            body,
+            retries,
+        } => {
             let outcome = match shape {
                 Shape::Null => Outcome::Null,
                 Shape::Empty => Outcome::Empty,
                 Shape::Full => Outcome::Hit,
             };
             let latency = Some(latency.as_nanos() as u64);
-            (Request { latency, bytes, items, retries, ..bare(outcome) }, body)
+            (
+                Request {
+                    latency,
+                    bytes,
+                    items,
+                    retries,
+                    ..bare(outcome)
+                },
+                body,
+            )
         }
-        Reply::Error { latency, code, message, retries } => {
+        Reply::Error {
+            latency,
+            code,
+            message,
+            retries,
+        } => {
             let message = message.chars().take(MESSAGE).collect();
             let latency = Some(latency.as_nanos() as u64);
-            (Request { latency, retries, ..bare(Outcome::Error { code, message }) }, None)
+            (
+                Request {
+                    latency,
+                    retries,
+                    ..bare(Outcome::Error { code, message })
+                },
+                None,
+            )
         }
         Reply::TimedOut => (bare(Outcome::TimedOut), None),
         Reply::Parked => (bare(Outcome::Parked), None),

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::lsp::{Client, Sync};
 use crate::lsp::position::Encoding;
+use crate::lsp::{Client, Sync};
 
 use super::document::Document;
 use super::target::{self, Place, Target};
@@ -49,7 +49,14 @@ impl Desk {
                 order.push(file);
             }
         }
-        Desk { files, order, next: 0, open: Vec::new(), seed, serial: 0 }
+        Desk {
+            files,
+            order,
+            next: 0,
+            open: Vec::new(),
+            seed,
+            serial: 0,
+        }
     }
 
     /// The files to open next: from the start of the order, or from where the last opening ended, around and around.
@@ -138,7 +145,7 @@ impl Desk {
         }
         for paper in &self.open {
             let item = paper.document.item();
-            client.notify("textDocument/didOpen", &serde_json::json!({ "textDocument": item }));
+            client.notify("textDocument/didOpen", serde_json::json!({ "textDocument": item }));
         }
     }
 }

@@ -28,13 +28,13 @@ pub struct Player<'a, S: Stage> {
 }
 
 impl<'a, S: Stage> Player<'a, S> {
-    /// A player before the curtain rises: nothing is spawned yet.
-    pub fn new(job: &'a Job, stage: &'a S) -> Player<'a, S> {
+    /// A player before the curtain rises: nothing is spawned yet and `desk` is empty.
+    pub fn new(job: &'a Job, stage: &'a S, desk: Desk) -> Player<'a, S> {
         Player {
             job,
             stage,
             session: None,
-            desk: Desk::new(job),
+            desk,
             cycles: vec![0; job.scenario.phases.len()],
             empty: Vec::new(),
             restarts: 0,
@@ -71,7 +71,11 @@ impl<'a, S: Stage> Player<'a, S> {
     async fn phase(&mut self, index: usize, phase: &Phase) -> Result<(), Stop> {
         let cycle = self.cycles[index];
         self.cycles[index] += 1;
-        let place = PhaseRef { phase: index as u32, cycle, name: phase.name.clone() };
+        let place = PhaseRef {
+            phase: index as u32,
+            cycle,
+            name: phase.name.clone(),
+        };
         self.stage.quiet(false);
         self.stage.tell(Event::PhaseStarted(place.clone()));
         for (number, step) in phase.steps.iter().enumerate() {
@@ -82,7 +86,10 @@ impl<'a, S: Stage> Player<'a, S> {
         let frame = self.settle(phase, place.clone()).await?;
         if !frame.settled {
             let text = format!("`{}` did not settle: {}", phase.name, frame.unsettled);
-            self.stage.tell(Event::Warning(Warning { kind: WarningKind::Unsettled, text }));
+            self.stage.tell(Event::Warning(Warning {
+                kind: WarningKind::Unsettled,
+                text,
+            }));
         }
         self.stage.checkpoint(frame).await;
         self.stage.peak(place).await;
@@ -93,7 +100,11 @@ impl<'a, S: Stage> Player<'a, S> {
     async fn step(&mut self, phase: &PhaseRef, number: u32, step: &Step) -> Result<(), Stop> {
         let name = step.name();
         self.during = format!("phase `{}`, step `{name}`", phase.name);
-        self.stage.tell(Event::StepStarted(StepStart { phase: phase.clone(), step: number, name: name.to_owned() }));
+        self.stage.tell(Event::StepStarted(StepStart {
+            phase: phase.clone(),
+            step: number,
+            name: name.to_owned(),
+        }));
         let mut end = StepEnd {
             phase: phase.clone(),
             step: number,
@@ -113,7 +124,11 @@ impl<'a, S: Stage> Player<'a, S> {
         let expects = step.ask().is_some_and(|ask| ask.expect == Expect::Something);
         let nothing = result.is_ok() && expects && !end.skipped && end.hits == 0;
         if nothing {
-            let empty = EmptyStep { phase: phase.name.clone(), step: name.to_owned(), requests: end.requests };
+            let empty = EmptyStep {
+                phase: phase.name.clone(),
+                step: name.to_owned(),
+                requests: end.requests,
+            };
             if !self.empty.contains(&empty) {
                 self.empty.push(empty);
             }
@@ -127,7 +142,12 @@ impl<'a, S: Stage> Player<'a, S> {
         let given = step.ask().and_then(|ask| ask.deadline);
         let deadline = given.unwrap_or_else(|| self.job.scenario.deadline()).0;
         let asker = Asker::new(&session.client, self.stage, deadline);
-        let scene = steps::Scene { session, stage: self.stage, asker: &asker, job: self.job };
+        let scene = steps::Scene {
+            session,
+            stage: self.stage,
+            asker: &asker,
+            job: self.job,
+        };
         let desk = &mut self.desk;
         let result = tokio::select! {
             biased;
@@ -151,7 +171,9 @@ impl<'a, S: Stage> Player<'a, S> {
             self.stage.tell(Event::Shutdown(shutdown));
         }
         self.restarts += 1;
-        let session = self.session.insert(Session::spawn(self.job, self.stage, self.restarts)?);
+        let session = self
+            .session
+            .insert(Session::spawn(self.job, self.stage, self.restarts)?);
         session.handshake(self.job, self.stage, deadline).await?;
         self.desk.restarted(&session.client, reopen);
         Ok(())
@@ -160,7 +182,9 @@ impl<'a, S: Stage> Player<'a, S> {
     /// Says at once everything that the server does not offer and the scenario needs.
     fn check_support(&self) -> Result<(), Stop> {
         let phases = &self.job.scenario.phases;
-        let all = phases.iter().flat_map(|phase| phase.steps.iter().map(move |step| (phase, step)));
+        let all = phases
+            .iter()
+            .flat_map(|phase| phase.steps.iter().map(move |step| (phase, step)));
         let mut missing: Vec<String> = Vec::new();
         for (phase, step) in all {
             if self.offers(step) || self.may_skip(step) {
@@ -201,7 +225,14 @@ impl<'a, S: Stage> Player<'a, S> {
         self.stage.quiet(true);
         let period = self.job.whole_period(limits.quiet.0);
         let at_most = limits.at_most.0.max(2 * period);
-        let mut watch = Watch::new(&session.client, self.stage, Rules { period, cpu: limits.cpu.0 });
+        let mut watch = Watch::new(
+            &session.client,
+            self.stage,
+            Rules {
+                period,
+                cpu: limits.cpu.0,
+            },
+        );
         let begun = Instant::now();
         let waiting = async {
             loop {
@@ -235,7 +266,11 @@ struct Rounds {
 
 impl Rounds {
     fn new(repeat: Option<Repeat>) -> Rounds {
-        Rounds { repeat: repeat.unwrap_or(Repeat::Times(1)), done: 0, begun: Instant::now() }
+        Rounds {
+            repeat: repeat.unwrap_or(Repeat::Times(1)),
+            done: 0,
+            begun: Instant::now(),
+        }
     }
 
     /// Whether another round begins.

@@ -37,7 +37,13 @@ pub type Unrest = (ReadyRule, String);
 impl<'a, S: Stage> Watch<'a, S> {
     /// Begins to watch; the first period starts now.
     pub fn new(client: &'a Client, stage: &'a S, rules: Rules) -> Watch<'a, S> {
-        Watch { client, stage, rules, cpu: VecDeque::new(), busy: Instant::now() }
+        Watch {
+            client,
+            stage,
+            rules,
+            cpu: VecDeque::new(),
+            busy: Instant::now(),
+        }
     }
 
     /// Waits a moment and looks again; `None` when all has been quiet for the period.
@@ -51,7 +57,11 @@ impl<'a, S: Stage> Watch<'a, S> {
         let cpu = self.cpu_share();
         let progress = self.client.with_progress(|progress| {
             let work = progress.open.first()?;
-            Some(if work.title.is_empty() { work.token.to_string() } else { work.title.clone() })
+            Some(if work.title.is_empty() {
+                work.token.to_string()
+            } else {
+                work.title.clone()
+            })
         });
         let traffic = self.client.traffic();
         if let Some(work) = progress {
@@ -67,10 +77,14 @@ impl<'a, S: Stage> Watch<'a, S> {
             return Some((ReadyRule::Quiet, "the server is still sending messages".to_owned()));
         }
         match cpu {
-            None => Some((ReadyRule::Cpu, "processor time is not known for a whole period yet".to_owned())),
-            Some(share) if share > self.rules.cpu => {
-                Some((ReadyRule::Cpu, format!("the process tree uses {} of a processor", crate::units::percent(share))))
-            }
+            None => Some((
+                ReadyRule::Cpu,
+                "processor time is not known for a whole period yet".to_owned(),
+            )),
+            Some(share) if share > self.rules.cpu => Some((
+                ReadyRule::Cpu,
+                format!("the process tree uses {} of a processor", crate::units::percent(share)),
+            )),
             Some(_) => None,
         }
     }

@@ -25,7 +25,10 @@ pub async fn wait(
     signals: &Signals,
     spawned: Instant,
 ) -> Readiness {
-    let rules = Rules { period: limits.quiet.0, cpu: limits.cpu.0 };
+    let rules = Rules {
+        period: limits.quiet.0,
+        cpu: limits.cpu.0,
+    };
     let mut watch = Watch::new(client, stage, rules);
     let begun = Instant::now();
     let mut worked = false;
@@ -45,7 +48,10 @@ pub async fn wait(
         worked |= matches!(pending, Some((ReadyRule::Progress | ReadyRule::Cpu, _))) || created(client) > 0;
         let missing = match pending {
             None if worked || signals.positive(client) || begun.elapsed() >= limits.start_grace.0 => None,
-            None => Some((ReadyRule::Quiet, "no start-up work was seen within the start grace".to_owned())),
+            None => Some((
+                ReadyRule::Quiet,
+                "no start-up work was seen within the start grace".to_owned(),
+            )),
             pending => pending,
         };
         match missing {
@@ -56,15 +62,25 @@ pub async fn wait(
             Some(_) => {}
         }
     }
-    let left = limits.timeout.0.saturating_sub(begun.elapsed()).max(Duration::from_secs(5));
+    let left = limits
+        .timeout
+        .0
+        .saturating_sub(begun.elapsed())
+        .max(Duration::from_secs(5));
     match client.request(BARRIER, &(), Ask::within(left)).await {
         Reply::Answer { .. } | Reply::Error { .. } => {
-            let outcome = if worked || signals.positive(client) { ReadyOutcome::Ready } else { ReadyOutcome::NoWork };
+            let outcome = if worked || signals.positive(client) {
+                ReadyOutcome::Ready
+            } else {
+                ReadyOutcome::NoWork
+            };
             verdict(outcome, ReadyRule::Barrier, String::new())
         }
-        Reply::TimedOut | Reply::Parked | Reply::Lost => {
-            verdict(ReadyOutcome::Timeout, ReadyRule::Barrier, "the barrier request was not answered".to_owned())
-        }
+        Reply::TimedOut | Reply::Parked | Reply::Lost => verdict(
+            ReadyOutcome::Timeout,
+            ReadyRule::Barrier,
+            "the barrier request was not answered".to_owned(),
+        ),
     }
 }
 

@@ -11,9 +11,7 @@ use tokio::task::AbortHandle;
 use crate::lsp::position::Encoding;
 use crate::lsp::process::{Exit, Server};
 use crate::lsp::{self, Answers, Ask, Client, Deadlines, Incoming, Limits, Reply, ServerCapabilities, Stopped, Sync};
-use crate::record::{
-    Close, Ending, Event, Initialized, ReadyOutcome, Shutdown, Warning, WarningKind,
-};
+use crate::record::{Close, Ending, Event, Initialized, ReadyOutcome, Shutdown, Warning, WarningKind};
 
 use super::signal::Signals;
 use super::{Job, Stage, Stop, fault, readiness, uri};
@@ -46,7 +44,10 @@ impl Session {
     pub fn spawn<S: Stage>(job: &Job, stage: &S, restarts: u32) -> Result<Session, Stop> {
         let mut server = Server::spawn(&job.launch).map_err(Stop::Failed)?;
         let spawned = Instant::now();
-        stage.tell(Event::Spawned { pid: server.pid, restarts });
+        stage.tell(Event::Spawned {
+            pid: server.pid,
+            restarts,
+        });
         stage.spawned(server.pid).map_err(Stop::Failed)?;
         let (stdout, stdin) = server.take_pipes().ok_or(Stop::Gone)?;
         let profile = &job.choice.profile;
@@ -61,16 +62,19 @@ impl Session {
         let signals = Arc::new(Signals::new(profile));
         let listener = tokio::spawn(listen(incoming, Arc::clone(&signals), stage.clone())).abort_handle();
         let offered = Arc::new(ServerCapabilities::default());
-        Ok(Session { client, offered, server, signals, spawned, listener, hopeless: false })
+        Ok(Session {
+            client,
+            offered,
+            server,
+            signals,
+            spawned,
+            listener,
+            hopeless: false,
+        })
     }
 
     /// `initialize`, `initialized`, settings, and the wait until the server is ready.
-    pub async fn handshake<S: Stage>(
-        &mut self,
-        job: &Job,
-        stage: &S,
-        deadline: Option<Duration>,
-    ) -> Result<(), Stop> {
+    pub async fn handshake<S: Stage>(&mut self, job: &Job, stage: &S, deadline: Option<Duration>) -> Result<(), Stop> {
         let limits = job.scenario.readiness.over(job.choice.profile.ready.limits);
         let limits = crate::config::ReadinessLimits {
             quiet: crate::units::Span(job.whole_period(limits.quiet.0)),
@@ -95,7 +99,8 @@ impl Session {
         self.client.notify("initialized", json!({}));
         let profile = &job.choice.profile;
         if let (true, Some(settings)) = (profile.push_settings, &profile.settings) {
-            self.client.notify("workspace/didChangeConfiguration", json!({ "settings": settings }));
+            self.client
+                .notify("workspace/didChangeConfiguration", json!({ "settings": settings }));
         }
         let ready = tokio::select! {
             biased;
@@ -108,7 +113,10 @@ impl Session {
             ReadyOutcome::Ready | ReadyOutcome::NoWork => Ok(()),
             ReadyOutcome::Timeout => {
                 let text = format!("the server was not ready in time: {missing}; raise `timeout` in `[readiness]`");
-                stage.tell(Event::Warning(Warning { kind: WarningKind::Readiness, text }));
+                stage.tell(Event::Warning(Warning {
+                    kind: WarningKind::Readiness,
+                    text,
+                }));
                 Ok(())
             }
             ReadyOutcome::Failed => Err(Stop::Ended(Ending::Refused { reason: missing })),
@@ -140,8 +148,12 @@ impl Session {
         let exit = tokio::time::timeout(Duration::from_secs(2), self.server.exited()).await;
         match (exit, self.client.closed()) {
             (Ok(Exit { code, signal, .. }), _) => Ending::Crashed { code, signal, during },
-            (Err(_), Some(reason)) => Ending::Disconnected { reason: format!("{reason}, in {during}") },
-            (Err(_), None) => Ending::Disconnected { reason: format!("the server stopped talking, in {during}") },
+            (Err(_), Some(reason)) => Ending::Disconnected {
+                reason: format!("{reason}, in {during}"),
+            },
+            (Err(_), None) => Ending::Disconnected {
+                reason: format!("the server stopped talking, in {during}"),
+            },
         }
     }
 
@@ -154,7 +166,12 @@ impl Session {
     pub async fn shut_down(&self) -> Shutdown {
         let second = Duration::from_secs(1);
         let deadlines = match self.hopeless {
-            true => Deadlines { answer: second, exit: second, stdin: second, ..Deadlines::default() },
+            true => Deadlines {
+                answer: second,
+                exit: second,
+                stdin: second,
+                ..Deadlines::default()
+            },
             false => Deadlines::default(),
         };
         written(lsp::shut_down(&self.client, &self.server, &deadlines).await)
@@ -185,7 +202,13 @@ impl Session {
 fn written(stopped: Stopped) -> Shutdown {
     let (code, signal) = stopped.exit.map_or((None, None), |exit| (exit.code, exit.signal));
     let took = stopped.took.as_nanos() as u64;
-    Shutdown { stage: stopped.stage, code, signal, took, survivors: Vec::new() }
+    Shutdown {
+        stage: stopped.stage,
+        code,
+        signal,
+        took,
+        survivors: Vec::new(),
+    }
 }
 
 fn folder(job: &Job) -> Option<WorkspaceFolder> {
@@ -208,8 +231,15 @@ async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(S
         "initializationOptions": profile.init_options,
         "trace": "off",
     });
-    match client.request("initialize", &params, Ask::within(deadline).keeping()).await {
-        Reply::Answer { body: Some(body), latency, .. } => match serde_json::from_str::<Value>(body.get()) {
+    match client
+        .request("initialize", &params, Ask::within(deadline).keeping())
+        .await
+    {
+        Reply::Answer {
+            body: Some(body),
+            latency,
+            ..
+        } => match serde_json::from_str::<Value>(body.get()) {
             Ok(result) if result.is_object() => Ok((ServerCapabilities::from_result(&result), latency)),
             _ => Err(refused("the answer to `initialize` is not an object".to_owned())),
         },
@@ -241,7 +271,10 @@ async fn listen<S: Stage>(mut incoming: mpsc::Receiver<Incoming>, signals: Arc<S
             Incoming::Answered { method, refused } => stage.tell(Event::ServerRequest { method, refused }),
             Incoming::Registered { method } => stage.tell(Event::Registered { method }),
             Incoming::Violation(text) => {
-                stage.tell(Event::Warning(Warning { kind: WarningKind::Protocol, text }));
+                stage.tell(Event::Warning(Warning {
+                    kind: WarningKind::Protocol,
+                    text,
+                }));
             }
             Incoming::Closed(_) => {}
         }
@@ -255,5 +288,8 @@ fn message(method: &str, params: Option<&Value>) -> Option<Event> {
     }
     let level = params?.get("type")?.as_u64().filter(|level| (1..=2).contains(level))?;
     let text = params?.get("message")?.as_str()?.chars().take(MESSAGE).collect();
-    Some(Event::ServerMessage { level: level as u8, text })
+    Some(Event::ServerMessage {
+        level: level as u8,
+        text,
+    })
 }

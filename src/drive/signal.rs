@@ -26,7 +26,11 @@ impl Signals {
     /// Nothing heard yet.
     pub fn new(profile: &Profile) -> Signals {
         let (signal, failures) = (profile.ready.signal.clone(), profile.failures.clone());
-        Signals { signal, failures, heard: Mutex::default() }
+        Signals {
+            signal,
+            failures,
+            heard: Mutex::default(),
+        }
     }
 
     /// Takes note of a notification.

@@ -48,12 +48,20 @@ pub struct Frame {
 
 impl Frame {
     /// The finished checkpoint.
-    pub fn with(
-        self,
-        rounds: Vec<Vec<crate::record::Sample>>,
-        rollups: Vec<crate::record::Rollup>,
-    ) -> Checkpoint {
-        let Frame { phase, settled, waited, unsettled } = self;
-        Checkpoint { phase, settled, waited, unsettled, rounds, rollups }
+    pub fn with(self, rounds: Vec<Vec<crate::record::Sample>>, rollups: Vec<crate::record::Rollup>) -> Checkpoint {
+        let Frame {
+            phase,
+            settled,
+            waited,
+            unsettled,
+        } = self;
+        Checkpoint {
+            phase,
+            settled,
+            waited,
+            unsettled,
+            rounds,
+            rollups,
+        }
     }
 }

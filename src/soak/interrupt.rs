@@ -47,7 +47,10 @@ struct Stops {
 impl Stops {
     fn new() -> std::io::Result<Stops> {
         use tokio::signal::unix::{SignalKind, signal};
-        Ok(Stops { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+        Ok(Stops {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
     }
 
     async fn next(&mut self) {
@@ -66,7 +69,9 @@ struct Stops {
 #[cfg(windows)]
 impl Stops {
     fn new() -> std::io::Result<Stops> {
-        Ok(Stops { interrupt: tokio::signal::windows::ctrl_c()? })
+        Ok(Stops {
+            interrupt: tokio::signal::windows::ctrl_c()?,
+        })
     }
 
     async fn next(&mut self) {

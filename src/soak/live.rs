@@ -27,7 +27,14 @@ impl Live {
     /// A stage without a server.
     pub fn new(journal: Journal, clock: Clock, options: sample::Options, progress: Arc<Progress>) -> Live {
         let (sampler, cpu) = (Mutex::new(None), Mutex::new((0, None)));
-        Live(Arc::new(Inner { journal, clock, options, progress, sampler, cpu }))
+        Live(Arc::new(Inner {
+            journal,
+            clock,
+            options,
+            progress,
+            sampler,
+            cpu,
+        }))
     }
 
     /// Writes an event and shows it.
@@ -91,7 +98,13 @@ impl Stage for Live {
         let mut last = self.0.cpu.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let round = pulse.ticks();
         if round != last.0 {
-            *last = (round, pulse.cpu().map(|used| Cpu { at: self.0.clock.now(), used }));
+            *last = (
+                round,
+                pulse.cpu().map(|used| Cpu {
+                    at: self.0.clock.now(),
+                    used,
+                }),
+            );
         }
         last.1
     }
@@ -107,9 +120,10 @@ impl Stage for Live {
     }
 
     async fn checkpoint(&self, frame: Frame) {
-        let taken = self.sampler().as_ref().map(|sampler| {
-            sampler.checkpoint(move |rounds, rollups| Event::Checkpoint(frame.with(rounds, rollups)))
-        });
+        let taken = self
+            .sampler()
+            .as_ref()
+            .map(|sampler| sampler.checkpoint(move |rounds, rollups| Event::Checkpoint(frame.with(rounds, rollups))));
         if let Some(taken) = taken {
             taken.await;
         }

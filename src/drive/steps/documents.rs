@@ -22,7 +22,9 @@ pub async fn open<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Ope
     for file in desk.choose(options.files.get() as usize, options.pick == Pick::First) {
         cadence.tick().await;
         let document = desk.open(file, scene.session.sync(), scene.session.encoding())?;
-        scene.asker.notify("textDocument/didOpen", &json!({ "textDocument": document.item() }));
+        scene
+            .asker
+            .notify("textDocument/didOpen", &json!({ "textDocument": document.item() }));
     }
     scene.session.client.flushed().await;
     Ok(())
@@ -33,7 +35,10 @@ pub async fn close<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Cl
     let mut cadence = Cadence::new(options.cadence.0);
     for document in desk.close(files(options.files)) {
         cadence.tick().await;
-        scene.asker.notify("textDocument/didClose", &json!({ "textDocument": document.identifier() }));
+        scene.asker.notify(
+            "textDocument/didClose",
+            &json!({ "textDocument": document.identifier() }),
+        );
     }
     scene.session.client.flushed().await;
     Ok(())
@@ -47,7 +52,10 @@ pub async fn save<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Sav
         let document = desk.document(index);
         fs::write(desk.path(index), document.text()).map_err(Stop::Failed)?;
         let text = (scene.session.offered.save() == lsp::Save::WithText).then(|| document.text());
-        scene.asker.notify("textDocument/didSave", &json!({ "textDocument": document.identifier(), "text": text }));
+        scene.asker.notify(
+            "textDocument/didSave",
+            &json!({ "textDocument": document.identifier(), "text": text }),
+        );
         watched(scene, &[(document.uri().as_str().to_owned(), CHANGED)]);
     }
     scene.session.client.flushed().await;
@@ -67,7 +75,10 @@ pub async fn edit<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Edi
         let mark = document.mark();
         for serial in first..first + u64::from(options.per_file.get()) {
             cadence.tick().await;
-            let offset = line_start(document.text(), Random::new(seed ^ serial).below(document.text().len() + 1));
+            let offset = line_start(
+                document.text(),
+                Random::new(seed ^ serial).below(document.text().len() + 1),
+            );
             let blank = format!("{}{}", " ".repeat(1 + (serial % 120) as usize), document.line_end());
             let change = document.insert(offset, &blank);
             send(scene, document, change, options.mode);
@@ -90,7 +101,11 @@ pub(super) fn send<S: Stage>(
     let Some(mut change) = change else { return };
     if mode == EditMode::Full {
         let text = document.text().to_owned();
-        change.content_changes = vec![TextDocumentContentChangeEvent { range: None, range_length: None, text }];
+        change.content_changes = vec![TextDocumentContentChangeEvent {
+            range: None,
+            range_length: None,
+            text,
+        }];
     }
     scene.asker.notify("textDocument/didChange", &change);
 }
@@ -99,7 +114,11 @@ pub(super) fn send<S: Stage>(
 pub async fn touch<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Touch) -> Result<(), Stop> {
     let mut cadence = Cadence::new(options.cadence.0);
     let mut batch: Vec<(String, u8)> = Vec::new();
-    let chosen: Vec<_> = desk.all().take(options.files.get() as usize).map(|file| file.path.clone()).collect();
+    let chosen: Vec<_> = desk
+        .all()
+        .take(options.files.get() as usize)
+        .map(|file| file.path.clone())
+        .collect();
     for path in chosen {
         cadence.tick().await;
         batch.extend(change(&path, options.change, desk.serials(1)).map_err(Stop::Failed)?);
@@ -143,11 +162,19 @@ fn change(path: &Path, change: Change, serial: u64) -> io::Result<Vec<(String, u
 }
 
 fn watched<S: Stage>(scene: &Scene<'_, S>, changes: &[(String, u8)]) {
-    let changes: Vec<_> = changes.iter().map(|(uri, kind)| json!({ "uri": uri, "type": kind })).collect();
-    scene.asker.notify("workspace/didChangeWatchedFiles", &json!({ "changes": changes }));
+    let changes: Vec<_> = changes
+        .iter()
+        .map(|(uri, kind)| json!({ "uri": uri, "type": kind }))
+        .collect();
+    scene
+        .asker
+        .notify("workspace/didChangeWatchedFiles", &json!({ "changes": changes }));
 }
 
 /// Start of the line that holds `offset`.
 fn line_start(text: &str, offset: usize) -> usize {
-    text.as_bytes()[..offset].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
+    text.as_bytes()[..offset]
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |at| at + 1)
 }

@@ -44,7 +44,11 @@ pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -
         IdleMode::Silent => IdleKind::Silent,
         IdleMode::Simmer => IdleKind::Simmer,
     };
-    Ok(IdleWindow { kind, settled, took: begun.elapsed().as_nanos() as u64 })
+    Ok(IdleWindow {
+        kind,
+        settled,
+        took: begun.elapsed().as_nanos() as u64,
+    })
 }
 
 /// Waits until memory is steady and, in silence, the processors are idle; false when the time was up before.
@@ -55,12 +59,18 @@ async fn steady<S: Stage>(
     at_most: Duration,
 ) -> Result<bool, Stop> {
     let mut band = Band::default();
-    let rules = Rules { period: scene.job.whole_period(Duration::from_secs(1)), cpu: 0.05 };
+    let rules = Rules {
+        period: scene.job.whole_period(Duration::from_secs(1)),
+        cpu: 0.05,
+    };
     let mut rest = Watch::new(&scene.session.client, scene.stage, rules);
     while begun.elapsed() < at_most {
         simmer.until(Instant::now() + LOOK).await?;
         let resting = simmer.every.is_some() || rest.judge(Instant::now()).is_none();
-        let steady = scene.stage.private().is_some_and(|private| band.steady(Instant::now(), private));
+        let steady = scene
+            .stage
+            .private()
+            .is_some_and(|private| band.steady(Instant::now(), private));
         if resting && steady {
             return Ok(true);
         }
@@ -80,7 +90,9 @@ impl Band {
             self.0.pop_front();
         }
         let values = || self.0.iter().map(|(_, value)| *value);
-        let (Some(least), Some(most)) = (values().min(), values().max()) else { return false };
+        let (Some(least), Some(most)) = (values().min(), values().max()) else {
+            return false;
+        };
         let band = ((most as f64 * BAND_SHARE) as u64).max(BAND_LEAST);
         let whole = self.0.front().is_some_and(|(at, _)| now.duration_since(*at) >= STEADY);
         whole && most - least <= band
@@ -102,12 +114,23 @@ struct Simmer<'a, S: Stage> {
 impl<'a, S: Stage> Simmer<'a, S> {
     fn new(scene: &'a Scene<'a, S>, desk: &'a Desk, every: Option<Duration>) -> Simmer<'a, S> {
         let methods = ["textDocument/hover", "textDocument/documentHighlight"];
-        let methods = methods.into_iter().filter(|method| scene.session.offers(method)).collect();
+        let methods = methods
+            .into_iter()
+            .filter(|method| scene.session.offers(method))
+            .collect();
         let targets = match every {
             Some(_) => desk.targets(Some(1), 10, Place::Name),
             None => Vec::new(),
         };
-        Simmer { scene, desk, every, next: Instant::now(), targets, methods, sent: 0 }
+        Simmer {
+            scene,
+            desk,
+            every,
+            next: Instant::now(),
+            targets,
+            methods,
+            sent: 0,
+        }
     }
 
     /// Waits until `end`, sending what is due meanwhile.
@@ -129,12 +152,18 @@ impl<'a, S: Stage> Simmer<'a, S> {
         let turn = self.sent;
         self.sent += 1;
         if self.targets.is_empty() || self.methods.is_empty() {
-            self.scene.asker.notify("workspace/didChangeWatchedFiles", &json!({ "changes": [] }));
+            self.scene
+                .asker
+                .notify("workspace/didChangeWatchedFiles", &json!({ "changes": [] }));
             return Ok(());
         }
         let target = &self.targets[turn / self.methods.len() % self.targets.len()];
         let params = self.desk.document(target.file).at(target.offset);
-        self.scene.asker.follow(self.methods[turn % self.methods.len()], &params).await.map(drop)
+        self.scene
+            .asker
+            .follow(self.methods[turn % self.methods.len()], &params)
+            .await
+            .map(drop)
     }
 }
 

@@ -30,12 +30,7 @@ pub struct Scene<'a, S: Stage> {
 }
 
 /// Plays one step. What it adds to `end` beyond its counts is how an idle window went.
-pub async fn act<S: Stage>(
-    scene: &Scene<'_, S>,
-    desk: &mut Desk,
-    step: &Step,
-    end: &mut StepEnd,
-) -> Result<(), Stop> {
+pub async fn act<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, step: &Step, end: &mut StepEnd) -> Result<(), Stop> {
     match step {
         // The player does these: they change which server there is.
         Step::Start(_) | Step::Restart(_) => Ok(()),

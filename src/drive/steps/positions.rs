@@ -22,9 +22,16 @@ pub async fn plain<S: Stage>(
     options: &AtPositions,
 ) -> Result<(), Stop> {
     let method = step.method().unwrap_or_default();
-    let place = if matches!(step, Step::SignatureHelp(_)) { Place::Call } else { Place::Name };
+    let place = if matches!(step, Step::SignatureHelp(_)) {
+        Place::Call
+    } else {
+        Place::Name
+    };
     let targets = desk.targets(files(options.files), options.per_file.get() as usize, place);
-    each(&targets, lanes(options.ask()), async |target| scene.asker.ask(method, &at(desk, target)).await).await
+    each(&targets, lanes(options.ask()), async |target| {
+        scene.asker.ask(method, &at(desk, target)).await
+    })
+    .await
 }
 
 /// `references`.
@@ -87,7 +94,10 @@ pub async fn code_action<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &
     let targets = desk.targets(files(options.files), options.per_file.get() as usize, Place::Name);
     each(&targets, lanes(options.ask()), async |target| {
         let document = desk.document(target.file);
-        let (start, end) = (document.position(target.offset), document.position(target.offset + target.name.len()));
+        let (start, end) = (
+            document.position(target.offset),
+            document.position(target.offset + target.name.len()),
+        );
         let mut context = json!({ "diagnostics": [] });
         if !options.only.is_empty() {
             context["only"] = json!(options.only);
@@ -112,7 +122,10 @@ pub async fn call_hierarchy<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options
         Calls::Both => (true, true),
     };
     each(&targets, lanes(options.ask()), async |target| {
-        let body = scene.asker.fetch("textDocument/prepareCallHierarchy", &at(desk, target)).await?;
+        let body = scene
+            .asker
+            .fetch("textDocument/prepareCallHierarchy", &at(desk, target))
+            .await?;
         for item in items(&body) {
             let params = json!({ "item": item });
             if incoming {
@@ -147,10 +160,10 @@ fn items(body: &Body) -> Vec<&RawValue> {
 }
 
 /// Does `work` for each, `lanes` at once.
-pub(super) async fn each<T>(
-    all: &[T],
-    lanes: usize,
-    work: impl AsyncFn(&T) -> Result<(), Stop>,
-) -> Result<(), Stop> {
-    stream::iter(all).map(|one| work(one)).buffer_unordered(lanes).try_collect::<()>().await
+pub(super) async fn each<T>(all: &[T], lanes: usize, work: impl AsyncFn(&T) -> Result<(), Stop>) -> Result<(), Stop> {
+    stream::iter(all)
+        .map(|one| work(one))
+        .buffer_unordered(lanes)
+        .try_collect::<()>()
+        .await
 }

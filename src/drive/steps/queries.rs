@@ -4,9 +4,7 @@ use serde_json::{Value, json};
 
 use crate::config::Step;
 use crate::config::step::template::{self, Scope, Values};
-use crate::config::step::{
-    Diagnostics, ExecuteCommand, Notification, PerDocument, Request, WorkspaceSymbol,
-};
+use crate::config::step::{Diagnostics, ExecuteCommand, Notification, PerDocument, Request, WorkspaceSymbol};
 use crate::drive::desk::Desk;
 use crate::drive::target::Place;
 use crate::drive::{Stage, Stop, uri};
@@ -105,7 +103,13 @@ pub async fn execute_command<S: Stage>(
 pub async fn request<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Request) -> Result<(), Stop> {
     let params = options.params.clone().unwrap_or_default();
     let scope = template::scope(&params);
-    let values = values(scene, desk, files(options.files), options.per_file.get() as usize, scope);
+    let values = values(
+        scene,
+        desk,
+        files(options.files),
+        options.per_file.get() as usize,
+        scope,
+    );
     for _ in 0..options.times.get() {
         each(&values, lanes(options.ask()), async |values| {
             scene.asker.ask(&options.method, &template::fill(&params, values)).await
@@ -119,7 +123,13 @@ pub async fn request<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Requ
 pub async fn notification<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Notification) -> Result<(), Stop> {
     let params = options.params.clone().unwrap_or_default();
     let scope = template::scope(&params);
-    let values = values(scene, desk, files(options.files), options.per_file.get() as usize, scope);
+    let values = values(
+        scene,
+        desk,
+        files(options.files),
+        options.per_file.get() as usize,
+        scope,
+    );
     let mut cadence = Cadence::new(options.cadence.0);
     for _ in 0..options.times.get() {
         for values in &values {
@@ -157,7 +167,10 @@ fn values<S: Stage>(
             let targets = desk.targets(files, per_file, Place::Name);
             let place = |target: &crate::drive::target::Target| {
                 let position = desk.document(target.file).position(target.offset);
-                Values { position: (position.line, position.character), ..of(target.file) }
+                Values {
+                    position: (position.line, position.character),
+                    ..of(target.file)
+                }
             };
             targets.iter().map(place).collect()
         }

@@ -96,7 +96,13 @@ fn keys(snippet: Snippet, typed: &Typed<'_>, serial: u64) -> Snippet {
     let mut snippet = snippet;
     if let Some(text) = typed.text {
         let text = format!("{text}{serial}");
-        snippet.keys = text.chars().map(|key| Key { text: key.to_string(), ask: None }).collect();
+        snippet.keys = text
+            .chars()
+            .map(|key| Key {
+                text: key.to_string(),
+                ask: None,
+            })
+            .collect();
     }
     if let Some(most) = typed.keystrokes {
         snippet.keys.truncate(most.get() as usize);
@@ -110,7 +116,10 @@ fn context(key: &Key, on: CompleteOn) -> Option<serde_json::Value> {
     match (&key.ask, on) {
         (Some(Ask::Trigger(key)), _) => Some(json!({ "triggerKind": 2, "triggerCharacter": key.to_string() })),
         (Some(Ask::Invoked), _) | (None, CompleteOn::Key) => Some(invoked),
-        (None, CompleteOn::Word) => key.text.ends_with(|c: char| c.is_alphanumeric() || c == '_').then_some(invoked),
+        (None, CompleteOn::Word) => key
+            .text
+            .ends_with(|c: char| c.is_alphanumeric() || c == '_')
+            .then_some(invoked),
         (None, CompleteOn::Trigger) => None,
     }
 }
