@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::process::ExitStatus;
-use std::ptr::{null, null_mut};
+use std::ptr::null;
 
 use tokio::process::{Child, Command};
 use windows_sys::Win32::Foundation::{FILETIME, HANDLE, INVALID_HANDLE_VALUE};
@@ -148,7 +148,7 @@ pub(super) fn reap(_own: &BTreeSet<u32>) -> usize {
 }
 
 fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {
-    if handle == null_mut() || handle == INVALID_HANDLE_VALUE {
+    if handle.is_null() || handle == INVALID_HANDLE_VALUE {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the call that made the handle succeeded, and nobody else has it.

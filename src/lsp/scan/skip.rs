@@ -2,11 +2,12 @@
 
 use memchr::memchr2;
 
+// The lowest bit is the comma, and everything above it stops the run.
 const PLAIN: u8 = 0;
-const QUOTE: u8 = 1;
-const OPEN: u8 = 2;
-const CLOSE: u8 = 3;
-const COMMA: u8 = 4;
+const COMMA: u8 = 1;
+const QUOTE: u8 = 2;
+const OPEN: u8 = 4;
+const CLOSE: u8 = 6;
 
 /// What a byte means outside strings, when only nesting and commas matter.
 static CLASS: [u8; 256] = {
@@ -56,19 +57,24 @@ pub(super) fn skip(skip: &mut Skip, bytes: &[u8], mut at: usize) -> Reached {
                 None => break Reached::Out,
             }
         }
-        let Some(&byte) = bytes.get(at) else { break Reached::Out };
-        at += 1;
-        match CLASS[usize::from(byte)] {
+        // Commas are counted without a branch: in a list of numbers nobody could predict it.
+        let outermost = u8::from(depth == 1);
+        let found = bytes[at..].iter().position(|byte| {
+            let class = CLASS[usize::from(*byte)];
+            commas += u64::from(class & outermost);
+            class > COMMA
+        });
+        let Some(offset) = found else { break Reached::Out };
+        at += offset + 1;
+        match CLASS[usize::from(bytes[at - 1])] {
             QUOTE => text = true,
             OPEN => depth += 1,
-            CLOSE => {
+            _close => {
                 depth -= 1;
                 if depth == 0 {
                     break Reached::End(at);
                 }
             }
-            COMMA => commas += u64::from(depth == 1),
-            _plain => {}
         }
     };
     *skip = Skip {
