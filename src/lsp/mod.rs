@@ -18,6 +18,6 @@ pub use client::{Ask, Client, CloseReason, Incoming, Limits, OpenRequest, Reply,
 pub use message::Id;
 pub use progress::{Ended, Progress, Work};
 pub use retry::{CONTENT_MODIFIED, REQUEST_CANCELLED, RETRIED, SERVER_CANCELLED};
-pub use scan::{Scanner, Shape};
+pub use scan::{Facts, Fault, Scanner, Shape};
 pub use shutdown::{Deadlines, Stopped, kill_now, shut_down};
 pub use support::{DiagnosticModel, Save, ServerCapabilities, Sync, offers};
