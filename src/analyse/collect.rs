@@ -39,6 +39,15 @@ pub fn summarise<E>(header: Header, entries: impl IntoIterator<Item = Result<Ent
     Ok(pass.finish())
 }
 
+/// One round of the sampler over all processes, of which only those are written that changed.
+#[derive(Clone, Copy)]
+struct Tick {
+    began: Nanos,
+    last: Nanos,
+    /// The process read last; rounds go from the oldest process to the youngest.
+    process: u32,
+}
+
 /// Everything that is remembered between entries.
 struct Pass {
     summary: Summary,
@@ -46,10 +55,10 @@ struct Pass {
     epoch: Epoch,
     phases: Phases,
     methods: HashMap<String, Method>,
-    /// When the tick was whose samples are coming in; sums are only right when it is complete.
-    tick: Option<Nanos>,
-    /// Exact counters that were taken together, in a quiet moment.
-    together: (Nanos, u64),
+    /// The tick whose samples are coming in.
+    tick: Option<Tick>,
+    /// The last process and the sum of exact counters that were taken together, in a quiet moment.
+    together: Option<(u32, u64)>,
     /// The private curve when the step began.
     before_step: Option<u64>,
     /// Private memory by program at the last checkpoint, exact and sampled.
@@ -90,7 +99,7 @@ impl Pass {
             phases: Phases::default(),
             methods: HashMap::new(),
             tick: None,
-            together: (0, 0),
+            together: None,
             before_step: None,
             by_program: BTreeMap::new(),
         }
@@ -100,6 +109,9 @@ impl Pass {
         self.summary.duration = self.summary.duration.max(at);
         if !matches!(event, Event::Sample(_)) {
             self.complete_tick();
+        }
+        if !matches!(event, Event::Rollup(_)) {
+            self.together = None;
         }
         match event {
             Event::Spawned { restarts, .. } => self.summary.restarts = restarts,
@@ -130,7 +142,7 @@ impl Pass {
                 self.phases.process_ended(at, end.process);
             }
             Event::Sample(sample) => self.sample(at, &sample),
-            Event::Rollup(rollup) => self.rollup(at, &rollup),
+            Event::Rollup(rollup) => self.rollup(&rollup),
             Event::Late(late) => {
                 self.summary.sampling.missed += late.missed;
                 self.summary.sampling.latest = self.summary.sampling.latest.max(late.late);
@@ -143,23 +155,30 @@ impl Pass {
         }
     }
 
-    /// Samples of one tick have one time. Their sums are taken when the last is in: before that, memory that moved
-    /// from one process to another would count twice.
+    /// The sums of a tick are taken when its last sample is in: before that, memory that moved from one process to
+    /// another would count twice. A tick is over when a process comes that was read already, or too late for it.
     fn sample(&mut self, at: Nanos, sample: &Sample) {
-        if self.tick.is_some_and(|tick| tick != at) {
+        let long = self.summary.header.settings.interval / 2;
+        let same = |tick: &Tick| sample.process > tick.process && at.saturating_sub(tick.began) <= long;
+        if !self.tick.as_ref().is_some_and(same) {
             self.complete_tick();
         }
         self.summary.sampling.samples += 1;
-        self.tick = Some(at);
+        let began = self.tick.map_or(at, |tick| tick.began);
+        self.tick = Some(Tick {
+            began,
+            last: at,
+            process: sample.process,
+        });
         self.tree.update(sample);
     }
 
     fn complete_tick(&mut self) {
-        let Some(at) = self.tick.take() else { return };
+        let Some(tick) = self.tick.take() else { return };
         let sums = self.tree.sums();
         self.epoch.tick(sums);
         if let Some((private, resident)) = sums.private.zip(sums.resident) {
-            self.summary.timeline.add(at, private, resident);
+            self.summary.timeline.add(tick.last, private, resident);
         }
     }
 
@@ -208,16 +227,15 @@ impl Pass {
         self.epoch = Epoch::default();
     }
 
-    fn rollup(&mut self, at: Nanos, rollup: &Rollup) {
+    fn rollup(&mut self, rollup: &Rollup) {
         self.summary.sampling.rollups += 1;
-        let (taken, sum) = &mut self.together;
-        *sum = if *taken == at {
-            *sum + rollup.proportional
-        } else {
-            rollup.proportional
-        };
-        *taken = at;
-        self.epoch.proportional(*sum);
+        let before = self
+            .together
+            .filter(|(process, _)| rollup.process > *process)
+            .map_or(0, |(_, sum)| sum);
+        let sum = before + rollup.proportional;
+        self.together = Some((rollup.process, sum));
+        self.epoch.proportional(sum);
     }
 
     fn step_started(&mut self, at: Nanos, start: &StepStart) {

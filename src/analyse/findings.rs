@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::record::{EmptyStep, Ending, ReadyOutcome, ReadyRule, ShutdownStage};
+use crate::host;
+use crate::record::{EmptyStep, Ending, ReadyOutcome, ReadyRule, WarningKind};
 use crate::units;
 
 use super::summary::Summary;
@@ -70,7 +71,12 @@ fn recorded(summary: &Summary, found: &mut Vec<Finding>) {
         let text = format!("the server reports {level}: {text}{}", times(message.count));
         found.push(finding(Severity::Note, text));
     }
-    for warning in &summary.warnings {
+    for text in host::advice(&summary.header.host) {
+        found.push(finding(Severity::Warning, text));
+    }
+    // Those two are told from the events themselves, all of a kind together.
+    let told = [WarningKind::Unsettled, WarningKind::Readiness];
+    for warning in summary.warnings.iter().filter(|warning| !told.contains(&warning.kind)) {
         found.push(finding(
             Severity::Warning,
             format!("{}{}", warning.text, times(warning.count)),
@@ -132,8 +138,10 @@ fn sampling(summary: &Summary, found: &mut Vec<Finding>) {
     let unsettled: Vec<String> = summary
         .phases
         .iter()
-        .filter(|phase| phase.checkpoint.as_ref().is_some_and(|taken| !taken.settled))
-        .map(|phase| format!("`{}`", phase.phase.name))
+        .filter_map(|phase| {
+            let taken = phase.checkpoint.as_ref().filter(|taken| !taken.settled)?;
+            Some(format!("`{}` ({})", phase.phase.name, taken.unsettled))
+        })
         .collect();
     if !unsettled.is_empty() {
         let names = shorten(&unsettled);
@@ -178,24 +186,9 @@ pub fn ready_rule(rule: ReadyRule) -> &'static str {
     }
 }
 
+/// What was left behind. How the server left is among the recorded warnings already.
 fn shutdown(summary: &Summary, found: &mut Vec<Finding>) {
     let Some(shutdown) = &summary.shutdown else { return };
-    let text = match shutdown.stage {
-        ShutdownStage::AlreadyGone | ShutdownStage::Exit => None,
-        ShutdownStage::StdinClosed => Some((
-            Severity::Note,
-            "the server did not leave on `exit`, only when its stdin was closed",
-        )),
-        ShutdownStage::Terminated => Some((
-            Severity::Warning,
-            "the server ignored `shutdown` and `exit`, and left on SIGTERM",
-        )),
-        ShutdownStage::Killed => Some((
-            Severity::Warning,
-            "the server ignored `shutdown`, `exit`, the end of its stdin and SIGTERM, and was killed: an editor that closes would leave it running",
-        )),
-    };
-    found.extend(text.map(|(severity, text)| finding(severity, text)));
     if !shutdown.survivors.is_empty() {
         let count = shutdown.survivors.len();
         let one = if count == 1 {

@@ -89,17 +89,25 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// A process comes into view.
+    /// A process comes into view, or one that is there runs another program now.
     pub fn appear(&mut self, at: Nanos, process: &Process) {
-        let counters = Counters::default();
-        let live = Live {
-            name: process.name.clone(),
-            counters,
-            resident_max: 0,
-            mark_floor: None,
-        };
-        self.live.insert(process.process, live);
-        self.most = self.most.max(self.live.len() as u64);
+        let name = process.name.clone();
+        if let Some(live) = self.live.get_mut(&process.process) {
+            let before = std::mem::replace(&mut live.name, name);
+            self.leave(&before);
+        } else {
+            let counters = Counters::default();
+            self.live.insert(
+                process.process,
+                Live {
+                    name,
+                    counters,
+                    resident_max: 0,
+                    mark_floor: None,
+                },
+            );
+            self.most = self.most.max(self.live.len() as u64);
+        }
         let program = self
             .programs
             .entry(process.name.clone())
@@ -111,6 +119,17 @@ impl Tree {
                 ..ProgramSummary::default()
             });
         program.count += 1;
+    }
+
+    /// One process fewer runs this program, and if it was the only one it was never meant to be listed: that is how
+    /// a forked process looks before it begins its own program.
+    fn leave(&mut self, program: &str) {
+        if let Some(known) = self.programs.get_mut(program) {
+            known.count -= 1;
+            if known.count == 0 {
+                self.programs.remove(program);
+            }
+        }
     }
 
     /// A process goes away. What it was by then is handed back.

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use crate::analyse::{self, Summary};
 use crate::cli::Format;
 use crate::record;
-use crate::report;
+use crate::report::{self, terminal::Look};
 
 /// Width of a report that is not printed to a terminal.
 const WIDTH: usize = 100;
@@ -53,16 +53,21 @@ pub fn render(records: &[(PathBuf, Summary)], format: Format) -> anyhow::Result<
     let mut text = String::new();
     for (path, summary) in records {
         match format {
-            Format::Terminal => text.push_str(&report::terminal::render(summary, width())),
+            Format::Terminal => text.push_str(&report::terminal::render(summary, look())),
             Format::Json => text.push_str(&report::json::render(summary)?),
-            Format::Csv => text.push_str(&report::csv::render(record::open(path)?)?),
+            Format::Csv => {
+                let mut lines = Vec::new();
+                report::csv::samples(record::open(path)?, &mut lines)?;
+                text.push_str(&String::from_utf8(lines).context("the samples are text")?);
+            }
         }
     }
     Ok(text)
 }
 
-/// Columns of the terminal.
-fn width() -> usize {
+/// As wide as the terminal; `anstream` takes the colours away where they are not wanted.
+fn look() -> Look {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    columns.unwrap_or_else(|| comfy_table::Table::new().width().map_or(WIDTH, usize::from))
+    let columns = columns.unwrap_or_else(|| comfy_table::Table::new().width().map_or(WIDTH, usize::from));
+    Look { columns, color: true }
 }

@@ -38,7 +38,8 @@ pub(super) fn warning(text: &str) -> Event {
 pub(super) struct Disk {
     room: usize,
     written: Arc<Mutex<Vec<u8>>>,
-    delay: Duration,
+    /// Who holds it makes the disk stand still.
+    gate: Arc<Mutex<()>>,
 }
 
 impl Disk {
@@ -46,7 +47,7 @@ impl Disk {
         Disk {
             room,
             written: Arc::default(),
-            delay: Duration::ZERO,
+            gate: Arc::default(),
         }
     }
 
@@ -57,13 +58,11 @@ impl Disk {
 
 impl Write for Disk {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let _gate = self.gate.lock().unwrap();
         let mut written = self.written.lock().unwrap();
         let taken = bytes.len().min(self.room - written.len());
         if taken == 0 {
             return Err(io::ErrorKind::StorageFull.into());
-        }
-        if !written.is_empty() {
-            thread::sleep(self.delay);
         }
         written.extend_from_slice(&bytes[..taken]);
         Ok(taken)
@@ -178,14 +177,14 @@ fn a_header_that_finds_no_room_is_an_error_at_once() {
 
 #[test]
 fn a_disk_that_stands_still_fails_the_journal_instead_of_filling_memory() {
-    let disk = Disk {
-        delay: Duration::from_millis(300),
-        ..Disk::with_room(usize::MAX)
-    };
-    let (journal, end) = Journal::over(disk, &header(), Clock::start(), Duration::from_millis(1)).unwrap();
+    let disk = Disk::with_room(usize::MAX);
+    let (journal, end) = Journal::over(disk.clone(), &header(), Clock::start(), Duration::from_millis(1)).unwrap();
+    let gate = disk.gate.lock().unwrap();
     let long = "x".repeat(1 << 20);
+    // What fits the queue, what is under way, and one more.
     (0..12).for_each(|_| journal.write(warning(&long)));
     assert!(journal.failed());
+    drop(gate);
     assert!(matches!(end.finish(), Err(WriteError::Stalled)));
 }
 

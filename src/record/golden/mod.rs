@@ -56,7 +56,7 @@ fn typical(session: &mut Session) {
     session.settle(true);
     session.phase("workspace-symbols");
     session.step("workspace-symbol");
-    session.spike(0, 37);
+    session.spike(0, 60);
     session.go(0, 193, 3, 180);
     session.requests("workspace/symbol", 12, 61_000, &Outcome::Null, 0);
     session.step_end("workspace-symbol", 12, 12);
@@ -122,6 +122,10 @@ pub(crate) fn tree() -> Session {
     session.phase("decay");
     session.idle(IdleKind::Silent, 1, 180, 10);
     session.settle(true);
+    session.warn(
+        WarningKind::Protocol,
+        "the server ignored `exit` and a closed input; it left on SIGTERM",
+    );
     let left = vec![Survivor {
         pid: 4_002,
         name: "tsserver".to_owned(),

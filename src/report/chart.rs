@@ -1,0 +1,161 @@
+//! The memory curve drawn with block characters, phases beneath it.
+
+use crate::analyse::{Bucket, PhaseSummary, Timeline};
+use crate::record::Nanos;
+
+use super::text::{cut, width};
+
+/// Eighths of a character's height.
+const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Columns of the axis: a value, a blank and the line.
+const AXIS: usize = 8;
+
+/// A drawn chart, line by line, without styles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chart {
+    /// The curve with its axis, from the top.
+    pub rows: Vec<String>,
+    /// Ticks where phases begin.
+    pub ticks: String,
+    /// Names of the phases.
+    pub names: String,
+    /// How much time a column covers.
+    pub column: Nanos,
+}
+
+/// Draws private memory as a body of blocks and resident memory, above it, as dots.
+///
+/// Every column shows the highest value in its stretch of time, so no spike is lost. `None` if nothing was sampled
+/// or there is no room.
+pub fn draw(timeline: &Timeline, phases: &[PhaseSummary], until: Nanos, columns: usize) -> Option<Chart> {
+    let columns = columns.checked_sub(AXIS).filter(|columns| *columns >= 16)? as u64;
+    let column = until.div_ceil(columns).max(1);
+    let values: Vec<Option<Bucket>> = (0..columns)
+        .map(|place| timeline.between(place * column, (place + 1) * column))
+        .collect();
+    let most = values
+        .iter()
+        .flatten()
+        .map(|bucket| bucket.resident_max.max(bucket.private_max))
+        .max()?;
+    let (step, steps) = scale(most);
+    let height = steps * 2;
+    let rows = (0..height).map(|row| {
+        let label = if row % 2 == 0 {
+            mebibytes(step * (steps - row / 2))
+        } else {
+            String::new()
+        };
+        let tick = if row % 2 == 0 { '┤' } else { '│' };
+        let cells: String = values
+            .iter()
+            .map(|value| cell(*value, height - 1 - row, step / 2))
+            .collect();
+        format!("{label:>6} {tick}{cells}").trim_end().to_owned()
+    });
+    let (ticks, names) = below(phases, column, columns);
+    Some(Chart {
+        rows: rows.collect(),
+        ticks: format!("{:>6} ┼{ticks}", 0),
+        names: format!("{:8}{names}", ""),
+        column,
+    })
+}
+
+/// A round distance between labels and how many of them, at most 5: halves of a MiB down to an eighth for a small
+/// server, otherwise 1, 2 or 5 times a power of ten MiB.
+fn scale(most: u64) -> (u64, u64) {
+    let small = [1 << 17, 1 << 18, 1 << 19];
+    let large = (0..12).flat_map(|power| [1, 2, 5].map(|digit| (digit * 10u64.pow(power)) << 20));
+    let step = small.into_iter().chain(large).find(|step| step * 5 >= most);
+    let step = step.unwrap_or(most.div_ceil(5));
+    (step, most.div_ceil(step).max(1))
+}
+
+/// A label of the axis.
+fn mebibytes(value: u64) -> String {
+    let mib = value as f64 / f64::from(1 << 20);
+    if value.is_multiple_of(1 << 20) {
+        format!("{mib:.0}")
+    } else {
+        format!("{mib}")
+    }
+}
+
+/// One character: `row` counts from the bottom, each `height` bytes high.
+fn cell(value: Option<Bucket>, row: u64, height: u64) -> char {
+    let Some(value) = value else { return ' ' };
+    let within = |size: u64| size.saturating_sub(row * height).min(height);
+    let eighths = (within(value.private_max) * 8).div_ceil(height);
+    let top = value.resident_max.saturating_sub(1) / height;
+    match eighths {
+        0 if top == row => '·',
+        // At most 8, since what is within a row is at most its height.
+        eighths => BLOCKS[eighths.min(8) as usize],
+    }
+}
+
+/// Where phases begin, and their names where there is room. A phase that begins in a column already taken is not
+/// marked; a name that does not fit is cut, and left out below three characters.
+fn below(phases: &[PhaseSummary], column: Nanos, columns: u64) -> (String, String) {
+    let mut places: Vec<(usize, &str)> = Vec::new();
+    for phase in phases {
+        let place = (phase.started / column).min(columns - 1) as usize;
+        if places.last().is_none_or(|(last, _)| *last < place) {
+            places.push((place, &phase.phase.name));
+        }
+    }
+    let mut ticks = vec!['─'; columns as usize];
+    let mut names = String::new();
+    for (number, (place, name)) in places.iter().enumerate() {
+        ticks[*place] = '┬';
+        let end = places.get(number + 1).map_or(columns as usize, |(next, _)| next - 1);
+        let room = end.saturating_sub(*place);
+        let name = cut(name, room);
+        if width(&name) >= 3 {
+            names.push_str(&" ".repeat(place.saturating_sub(width(&names))));
+            names.push_str(&name);
+        }
+    }
+    (ticks.into_iter().collect(), names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn labels_are_round_and_at_most_five() {
+        for (most, step, steps) in [
+            (207, 50, 5),
+            (35, 10, 4),
+            (3_000, 1_000, 3),
+            (9, 2, 5),
+            (80_000, 20_000, 4),
+        ] {
+            assert_eq!(scale(most * MIB), (step * MIB, steps), "{most}");
+        }
+        assert_eq!(scale(MIB), (MIB / 4, 4));
+    }
+
+    #[test]
+    fn a_cell_is_filled_by_eighths_and_topped_by_a_dot() {
+        let bucket = |private, resident| {
+            Some(Bucket {
+                private_min: 0,
+                private_max: private,
+                resident_min: 0,
+                resident_max: resident,
+            })
+        };
+        assert_eq!(cell(bucket(80, 200), 0, 80), '█');
+        assert_eq!(cell(bucket(40, 200), 0, 80), '▄');
+        assert_eq!(cell(bucket(1, 200), 0, 80), '▁');
+        assert_eq!(cell(bucket(80, 200), 1, 80), ' ');
+        assert_eq!(cell(bucket(80, 200), 2, 80), '·');
+        assert_eq!(cell(None, 0, 80), ' ');
+    }
+}

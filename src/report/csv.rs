@@ -1,0 +1,209 @@
+//! The samples of a record as comma-separated values (RFC 4180), one line for each process at each time.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, Write};
+
+use crate::record::{Counters, Event, Nanos, PhaseRef, Process, ReadError, Reader, Sample};
+
+/// The columns. An empty cell is a value that is not known.
+pub const COLUMNS: [&str; 21] = [
+    "seconds",
+    "kind",
+    "phase",
+    "cycle",
+    "process",
+    "pid",
+    "name",
+    "resident_bytes",
+    "private_bytes",
+    "file_bytes",
+    "shared_bytes",
+    "swap_bytes",
+    "high_water_bytes",
+    "private_high_water_bytes",
+    "virtual_bytes",
+    "minor_faults",
+    "major_faults",
+    "user_ns",
+    "system_ns",
+    "threads",
+    "forked",
+];
+
+/// The values could not be made or written.
+#[derive(Debug, thiserror::Error)]
+pub enum CsvError {
+    /// The record could not be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The output took no more.
+    #[error("cannot write the samples: {0}")]
+    Write(#[from] io::Error),
+}
+
+/// Writes all samples of a record as they are read: memory does not grow with the record.
+///
+/// `kind` is `sample` for the curve, `checkpoint` for the rounds at the end of a phase, and `mark` for the reading
+/// just before the high-water marks were reset. The curve holds only what changed, and a heartbeat.
+pub fn samples<R: BufRead>(reader: Reader<R>, out: &mut impl Write) -> Result<(), CsvError> {
+    let mut processes: HashMap<u32, Process> = HashMap::new();
+    let mut phase: Option<PhaseRef> = None;
+    end_line(out, &COLUMNS.map(str::to_owned))?;
+    for entry in reader {
+        let entry = entry?;
+        let at = entry.at;
+        let mut all = |kind, phase: Option<&PhaseRef>, samples: &[Sample]| -> io::Result<()> {
+            samples
+                .iter()
+                .try_for_each(|sample| end_line(out, &cells(at, kind, phase, sample, processes.get(&sample.process))))
+        };
+        match entry.event {
+            Event::Process(process) => {
+                processes.insert(process.process, process);
+            }
+            Event::PhaseStarted(started) => phase = Some(started),
+            Event::Sample(sample) => all("sample", phase.as_ref(), &[sample])?,
+            Event::Checkpoint(taken) => {
+                taken
+                    .rounds
+                    .iter()
+                    .try_for_each(|round| all("checkpoint", Some(&taken.phase), round))?;
+            }
+            Event::Peak(mark) => all("mark", Some(&mark.phase), &mark.marks)?,
+            Event::Spawned { .. }
+            | Event::Initialized(_)
+            | Event::Ready(_)
+            | Event::Registered { .. }
+            | Event::PhaseDriven(_)
+            | Event::StepStarted(_)
+            | Event::StepEnded(_)
+            | Event::Request(_)
+            | Event::ServerRequest { .. }
+            | Event::ServerMessage { .. }
+            | Event::ProcessEnded(_)
+            | Event::Rollup(_)
+            | Event::Late(_)
+            | Event::ReadFailed(_)
+            | Event::Warning(_)
+            | Event::Shutdown(_)
+            | Event::Closed(_)
+            | Event::Ended(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn cells(at: Nanos, kind: &str, phase: Option<&PhaseRef>, sample: &Sample, process: Option<&Process>) -> [String; 21] {
+    let number = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
+    let Counters {
+        resident,
+        private,
+        file,
+        shared,
+        swap,
+        high_water,
+        private_high_water,
+        virtual_size,
+        minor_faults,
+        major_faults,
+        user,
+        system,
+        threads,
+        forked,
+    } = sample.counters;
+    [
+        format!("{}.{:09}", at / 1_000_000_000, at % 1_000_000_000),
+        kind.to_owned(),
+        phase.map_or_else(String::new, |phase| phase.name.clone()),
+        number(phase.map(|phase| u64::from(phase.cycle))),
+        sample.process.to_string(),
+        number(process.map(|process| u64::from(process.pid))),
+        process.map_or_else(String::new, |process| process.name.clone()),
+        number(resident),
+        number(private),
+        number(file),
+        number(shared),
+        number(swap),
+        number(high_water),
+        number(private_high_water),
+        number(virtual_size),
+        number(minor_faults),
+        number(major_faults),
+        number(user),
+        number(system),
+        number(threads),
+        forked.map_or_else(String::new, |forked| forked.to_string()),
+    ]
+}
+
+fn end_line(out: &mut impl Write, cells: &[String; 21]) -> io::Result<()> {
+    for (place, cell) in cells.iter().enumerate() {
+        if place > 0 {
+            out.write_all(b",")?;
+        }
+        out.write_all(quoted(cell).as_bytes())?;
+    }
+    out.write_all(b"\r\n")
+}
+
+/// In quotes where the format needs them, quotes inside doubled.
+fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"', '\r', '\n']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::golden::{self, Session};
+
+    fn of<R: BufRead>(reader: Reader<R>) -> String {
+        let mut out = Vec::new();
+        samples(reader, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn every_sample_is_one_line_of_all_columns() {
+        let text = of(golden::open("completed"));
+        let lines: Vec<&str> = text.split_terminator("\r\n").collect();
+        assert!(lines.iter().all(|line| line.split(',').count() == COLUMNS.len()));
+        assert_eq!(lines.iter().filter(|line| line.contains(",checkpoint,")).count(), 5 * 5);
+        let session = golden::completed();
+        let sampled = session
+            .entries
+            .iter()
+            .filter(|entry| matches!(entry.event, Event::Sample(_)))
+            .count();
+        assert_eq!(lines.len(), 1 + sampled + 5 * 5 + 5);
+    }
+
+    #[test]
+    fn an_unknown_value_is_an_empty_cell_and_a_name_may_hold_anything() {
+        let mut session = Session::new("server");
+        session.spawn(0, "the \"best\", server", None, 1, 0);
+        session.entries.iter_mut().for_each(|entry| {
+            if let Event::Sample(sample) = &mut entry.event {
+                sample.counters = Counters {
+                    resident: Some(7),
+                    ..Counters::default()
+                };
+            }
+        });
+        let bytes = session.bytes();
+        let text = of(Reader::new(&bytes[..]).unwrap());
+        let line = text.lines().nth(1).unwrap();
+        assert_eq!(
+            line,
+            "0.000000000,sample,,,0,4000,\"the \"\"best\"\", server\",7,,,,,,,,,,,,,"
+        );
+    }
+
+    #[test]
+    fn a_truncated_record_gives_the_samples_until_there() {
+        assert!(of(golden::open("truncated")).lines().count() > 50);
+    }
+}

@@ -1,0 +1,264 @@
+//! From the summary to the types of the format. Every structure is taken apart by name, so that nothing is forgotten.
+
+use crate::analyse::{
+    self, CheckpointSummary, IdleSummary, MethodSummary, PhaseSummary, ProgramSummary, SamplingSummary, StepSummary,
+    Summary,
+};
+use crate::record::Close;
+
+use super::{
+    Checkpoint, FORMAT, Finding, Idle, Method, Peak, Phase, PrivateMetric, Program, Report, Sampling, ServerRequests,
+    Severity, Step, Traffic,
+};
+
+pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
+    let requests = |(method, (count, refused)): (&String, &(u64, u64))| {
+        (
+            method.clone(),
+            ServerRequests {
+                count: *count,
+                refused: *refused,
+            },
+        )
+    };
+    Report {
+        format: FORMAT,
+        run: summary.header.clone(),
+        ending: summary.ending.clone(),
+        exit_code,
+        truncated: summary.truncated,
+        duration: summary.duration,
+        restarts: summary.restarts,
+        initialized: summary.initialized.clone(),
+        readiness: summary.readiness.clone(),
+        shutdown: summary.shutdown.clone(),
+        private_metric: match summary.private_metric {
+            analyse::PrivateMetric::Exact => PrivateMetric::Exact,
+            analyse::PrivateMetric::Sampled => PrivateMetric::Sampled,
+        },
+        peak: summary.peak.map(peak),
+        private_peak: summary.private_peak,
+        phases: summary.phases.iter().map(phase).collect(),
+        idles: summary.idles.iter().map(idle).collect(),
+        programs: summary.programs.iter().map(program).collect(),
+        most_processes: summary.most_processes,
+        methods: summary.methods.iter().map(method).collect(),
+        server_requests: summary.server_requests.iter().map(requests).collect(),
+        traffic: summary.close.as_ref().map(traffic),
+        sampling: sampling(&summary.sampling),
+        findings: analyse::findings(summary).into_iter().map(finding).collect(),
+    }
+}
+
+fn peak(peak: analyse::Peak) -> Peak {
+    Peak {
+        lower: peak.lower,
+        upper: peak.upper,
+        exact: peak.is_exact(),
+        unseen: peak.unseen,
+    }
+}
+
+fn phase(phase: &PhaseSummary) -> Phase {
+    Phase {
+        name: phase.phase.name.clone(),
+        phase: phase.phase.phase,
+        cycle: phase.phase.cycle,
+        started: phase.started,
+        driven: phase.driven,
+        ended: phase.ended,
+        private: phase.private,
+        increment: phase.increment,
+        peak: phase.peak.map(peak),
+        private_peak: phase.private_peak,
+        returned_resident: phase.returned.resident,
+        returned_private: phase.returned.private,
+        checkpoint: phase.checkpoint.as_ref().map(checkpoint),
+        minor_faults: phase.minor_faults,
+        major_faults: phase.major_faults,
+        cpu: phase.cpu,
+        steps: phase.steps.iter().map(step).collect(),
+    }
+}
+
+fn checkpoint(taken: &CheckpointSummary) -> Checkpoint {
+    let CheckpointSummary {
+        at,
+        settled,
+        waited,
+        unsettled,
+        private_exact,
+        private_sampled,
+        resident,
+        proportional,
+        virtual_size,
+        huge_pages,
+        lazy_free,
+        swap,
+        threads,
+        processes,
+    } = taken.clone();
+    Checkpoint {
+        at,
+        settled,
+        waited,
+        unsettled,
+        private_exact,
+        private_sampled,
+        resident,
+        proportional,
+        virtual_size,
+        huge_pages,
+        lazy_free,
+        swap,
+        threads,
+        processes,
+    }
+}
+
+fn step(step: &StepSummary) -> Step {
+    let StepSummary {
+        step: _,
+        name,
+        took,
+        requests,
+        hits,
+        notifications,
+        skipped,
+    } = step.clone();
+    Step {
+        name,
+        took,
+        requests,
+        hits,
+        notifications,
+        skipped,
+    }
+}
+
+fn idle(idle: &IdleSummary) -> Idle {
+    let IdleSummary {
+        phase,
+        kind,
+        settled,
+        took,
+        before,
+        after,
+        share,
+    } = idle.clone();
+    Idle {
+        phase: phase.name,
+        cycle: phase.cycle,
+        kind,
+        settled,
+        took,
+        before,
+        after,
+        share,
+    }
+}
+
+fn program(program: &ProgramSummary) -> Program {
+    let ProgramSummary {
+        name,
+        command,
+        count,
+        ended,
+        first_seen,
+        peak,
+        private,
+        cpu,
+    } = program.clone();
+    Program {
+        name,
+        command,
+        count,
+        ended,
+        first_seen,
+        peak,
+        private,
+        cpu,
+    }
+}
+
+fn method(method: &MethodSummary) -> Method {
+    let MethodSummary {
+        method,
+        count,
+        hits,
+        empty,
+        null,
+        errors,
+        timeouts,
+        parked,
+        lost,
+        retries,
+        bytes,
+        items,
+        error,
+        answered,
+        p50,
+        p95,
+        max,
+    } = method.clone();
+    let error = error.map(|(text, _)| text);
+    Method {
+        method,
+        count,
+        hits,
+        empty,
+        null,
+        errors,
+        timeouts,
+        parked,
+        lost,
+        retries,
+        bytes,
+        items,
+        error,
+        answered,
+        p50,
+        p95,
+        max,
+    }
+}
+
+fn traffic(close: &Close) -> Traffic {
+    Traffic {
+        sent: close.sent,
+        received: close.received,
+        noise: close.noise,
+        stderr: close.stderr,
+        notifications: close.notifications.clone(),
+    }
+}
+
+fn sampling(sampling: &SamplingSummary) -> Sampling {
+    let SamplingSummary {
+        samples,
+        rollups,
+        missed,
+        latest,
+        failures,
+    } = sampling.clone();
+    Sampling {
+        samples,
+        rollups,
+        missed,
+        latest,
+        failures,
+    }
+}
+
+fn finding(finding: analyse::Finding) -> Finding {
+    let severity = match finding.severity {
+        analyse::Severity::Note => Severity::Note,
+        analyse::Severity::Warning => Severity::Warning,
+        analyse::Severity::Failure => Severity::Failure,
+    };
+    Finding {
+        severity,
+        text: finding.text,
+        details: finding.details,
+    }
+}

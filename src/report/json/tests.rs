@@ -1,0 +1,62 @@
+//! Tests of the format: the schema is the one checked in, and what is written keeps to it.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the checked-in schema is written anew from here"
+)]
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{render, schema};
+use crate::analyse;
+use crate::record::golden;
+
+const RECORDS: [&str; 5] = ["completed", "crashed", "tree", "interrupted", "truncated"];
+
+fn of(name: &str) -> Value {
+    let summary = analyse::read(golden::open(name)).unwrap();
+    serde_json::from_str(&render(&summary).unwrap()).unwrap()
+}
+
+#[test]
+fn the_schema_checked_in_is_the_schema_of_the_types() {
+    let current = format!("{:#}\n", schema());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/summary.schema.json");
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        std::fs::write(&path, &current).unwrap();
+    }
+    let stored = std::fs::read_to_string(&path).unwrap();
+    assert!(
+        stored == current,
+        "src/report/summary.schema.json is stale: raise the version in src/report/json.rs, then run \
+         UPDATE_SCHEMA=1 cargo test schema"
+    );
+}
+
+#[test]
+fn every_report_keeps_to_the_schema() {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    for name in RECORDS {
+        let report = of(name);
+        let errors: Vec<String> = validator.iter_errors(&report).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{name}: {errors:?}");
+    }
+}
+
+#[test]
+fn the_schema_refuses_what_is_no_report() {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let mut report = of("completed");
+    report["phases"][0]["private"] = Value::from("20 MiB");
+    assert!(!validator.is_valid(&report));
+}
+
+#[test]
+fn what_is_not_known_is_null() {
+    let report = of("crashed");
+    assert_eq!(report["phases"][1]["private"], Value::Null);
+    assert_eq!(report["phases"][1]["peak"]["upper"], Value::Null);
+    assert_eq!(report["exit_code"], 4);
+    assert_eq!(of("truncated")["ending"], Value::Null);
+}

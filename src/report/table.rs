@@ -1,0 +1,166 @@
+//! Tables of columns that line up, and that leave when the terminal is too narrow for all of them.
+
+use super::text::{Paint, Tone, cut, line_of, width};
+
+/// Blanks between columns.
+const GAP: usize = 2;
+
+/// The least that is left of the first column.
+const LEAST: usize = 8;
+
+/// Columns of this rank and above leave before the first column is cut.
+const SPARE: u8 = 5;
+
+/// One cell.
+#[derive(Clone, Debug)]
+pub(super) struct Cell {
+    pub text: String,
+    pub tone: Tone,
+}
+
+impl Cell {
+    pub fn plain(text: impl Into<String>) -> Cell {
+        Cell {
+            text: text.into(),
+            tone: Tone::Plain,
+        }
+    }
+
+    pub fn toned(tone: Tone, text: impl Into<String>) -> Cell {
+        Cell {
+            text: text.into(),
+            tone,
+        }
+    }
+}
+
+/// A column with its cells.
+#[derive(Clone, Debug)]
+pub(super) struct Column {
+    head: &'static str,
+    /// Which columns leave first: the highest. The first column never leaves, it is cut; nor does any of rank 0.
+    rank: u8,
+    left: bool,
+    cells: Vec<Cell>,
+}
+
+impl Column {
+    pub fn text(head: &'static str, rank: u8, cells: Vec<Cell>) -> Column {
+        Column {
+            head,
+            rank,
+            left: true,
+            cells,
+        }
+    }
+
+    pub fn number(head: &'static str, rank: u8, cells: Vec<Cell>) -> Column {
+        Column {
+            head,
+            rank,
+            left: false,
+            cells,
+        }
+    }
+
+    /// Whether there is anything in it but `nothing`.
+    pub fn is_filled(&self, nothing: &str) -> bool {
+        self.cells
+            .iter()
+            .any(|cell| cell.text != nothing && !cell.text.is_empty())
+    }
+
+    fn width(&self) -> usize {
+        self.cells
+            .iter()
+            .map(|cell| width(&cell.text))
+            .fold(width(self.head), usize::max)
+    }
+}
+
+/// Appends a table in at most `columns`.
+pub(super) fn draw(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) {
+    let taken = |table: &[Column]| -> usize { table.iter().map(|column| GAP + column.width()).sum() };
+    let spare = |table: &[Column]| table.first().map_or(0, |first| first.width().saturating_sub(LEAST));
+    while taken(&table) > columns && drop_last(&mut table, SPARE) {}
+    while taken(&table) - spare(&table) > columns && drop_last(&mut table, 1) {}
+    let excess = taken(&table).saturating_sub(columns);
+    let widths: Vec<usize> = table
+        .iter()
+        .enumerate()
+        .map(|(place, column)| column.width() - if place == 0 { excess.min(spare(&table)) } else { 0 })
+        .collect();
+    let line = |cell: &dyn Fn(&Column) -> Cell| {
+        let parts = table.iter().zip(&widths).map(|(column, wide)| {
+            let Cell { text, tone } = cell(column);
+            let text = cut(&text, *wide);
+            let fill = " ".repeat(wide - width(&text));
+            let text = paint.paint(tone, &text);
+            if column.left {
+                format!("  {text}{fill}")
+            } else {
+                format!("  {fill}{text}")
+            }
+        });
+        parts.collect::<String>()
+    };
+    line_of(out, line(&|column| Cell::toned(Tone::Quiet, column.head)));
+    for row in 0..table.first().map_or(0, |first| first.cells.len()) {
+        line_of(out, line(&|column| column.cells[row].clone()));
+    }
+}
+
+/// Drops the column of the highest rank, if that is `from` or more.
+fn drop_last(table: &mut Vec<Column>, from: u8) -> bool {
+    let last = (1..table.len())
+        .max_by_key(|place| table[*place].rank)
+        .filter(|place| table[*place].rank >= from);
+    last.map(|place| table.remove(place)).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Vec<Column> {
+        let cells = |texts: [&str; 2]| texts.map(Cell::plain).to_vec();
+        vec![
+            Column::text("name", 0, cells(["start", "a-rather-long-name"])),
+            Column::number("first", 1, cells(["1", "200"])),
+            Column::number("second", 2, cells(["3", "4"])),
+        ]
+    }
+
+    fn drawn(columns: usize) -> String {
+        let mut out = String::new();
+        draw(&mut out, Paint(false), table(), columns);
+        out
+    }
+
+    #[test]
+    fn numbers_line_up_on_the_right() {
+        assert_eq!(
+            drawn(80),
+            "  name                first  second\n  start                   1       3\n  a-rather-long-name    200       4\n"
+        );
+    }
+
+    #[test]
+    fn a_narrow_table_cuts_its_first_column_and_then_drops_the_last_ranks() {
+        assert_eq!(
+            drawn(30),
+            "  name           first  second\n  start              1       3\n  a-rather-lon…    200       4\n"
+        );
+        assert_eq!(
+            drawn(20),
+            "  name         first\n  start            1\n  a-rather-l…    200\n"
+        );
+    }
+
+    #[test]
+    fn a_table_of_no_rows_is_its_head() {
+        let mut out = String::new();
+        draw(&mut out, Paint(false), vec![Column::text("name", 0, vec![])], 80);
+        assert_eq!(out, "  name\n");
+    }
+}

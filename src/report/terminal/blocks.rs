@@ -1,0 +1,262 @@
+//! The parts beneath the table: the curve, programs, latencies, what came back, what to know.
+
+use crate::analyse::{self, IdleSummary, MethodSummary, ProgramSummary, Severity, Summary};
+use crate::record::{IdleKind, Nanos};
+use crate::report::chart;
+use crate::report::table::{self, Cell, Column};
+use crate::report::text::{Paint, Tone, cut, line_of, paragraph};
+use crate::units;
+
+use super::head::time;
+
+/// Below this many latencies a 95th percentile is marked.
+const FEW: u64 = 20;
+
+/// Programs and methods that are listed.
+const LISTED: usize = 20;
+
+fn heading(out: &mut String, paint: Paint, title: &str, note: &str, columns: usize) {
+    let note = cut(note, columns.saturating_sub(title.len() + 2));
+    line_of(
+        out,
+        format!(
+            "{}  {}",
+            paint.paint(Tone::Strong, title),
+            paint.paint(Tone::Quiet, &note)
+        ),
+    );
+    out.push('\n');
+}
+
+/// The memory curve.
+pub(super) fn timeline(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
+    let Some(chart) = chart::draw(&summary.timeline, &summary.phases, summary.duration, columns) else {
+        return;
+    };
+    let note = format!(
+        "MiB over {}; █ private, · resident, the highest of {} in each column",
+        time(summary.duration),
+        time(chart.column)
+    );
+    heading(out, paint, "timeline", &note, columns);
+    chart
+        .rows
+        .iter()
+        .chain([&chart.ticks])
+        .for_each(|row| line_of(out, row));
+    line_of(out, paint.paint(Tone::Quiet, &chart.names));
+}
+
+/// The programs of a tree.
+pub(super) fn programs(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
+    if summary.most_processes <= 1 && summary.programs.len() <= 1 {
+        return;
+    }
+    let note = format!(
+        "sizes in MiB · at most {} at once",
+        units::count(summary.most_processes)
+    );
+    heading(out, paint, "processes", &note, columns);
+    let mut programs: Vec<&ProgramSummary> = summary.programs.iter().collect();
+    programs.sort_by_key(|program| std::cmp::Reverse((program.private, program.peak)));
+    programs.truncate(LISTED);
+    let cells =
+        |cell: &dyn Fn(&ProgramSummary) -> String| programs.iter().map(|program| Cell::plain(cell(program))).collect();
+    let table = vec![
+        Column::text("program", 0, cells(&|program| program.name.clone())),
+        Column::number("count", 1, cells(&|program| units::count(program.count))),
+        Column::number("gone", 4, cells(&|program| units::count(program.ended))),
+        Column::number(
+            "private at the end",
+            2,
+            cells(&|program| units::or_unknown(program.private, units::mib)),
+        ),
+        Column::number(
+            "highest of one",
+            3,
+            cells(&|program| units::or_unknown(program.peak, units::mib)),
+        ),
+        Column::number("CPU", 5, cells(&|program| units::or_unknown(program.cpu, time))),
+    ];
+    table::draw(out, paint, table, columns);
+}
+
+/// Requests and latencies.
+pub(super) fn methods(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
+    if summary.methods.is_empty() {
+        return;
+    }
+    heading(
+        out,
+        paint,
+        "requests",
+        "latency until the last byte, retries included",
+        columns,
+    );
+    let mut methods: Vec<&MethodSummary> = summary.methods.iter().collect();
+    methods.sort_by_key(|method| std::cmp::Reverse(method.count));
+    let left_out = methods.len().saturating_sub(LISTED);
+    methods.truncate(LISTED);
+    let cells =
+        |cell: &dyn Fn(&MethodSummary) -> Cell| methods.iter().map(|method| cell(method)).collect::<Vec<Cell>>();
+    let count = |value: fn(&MethodSummary) -> u64| cells(&|method| Cell::plain(units::count(value(method))));
+    let bad = |value: fn(&MethodSummary) -> u64| {
+        let tone = |number| if number > 0 { Tone::Warning } else { Tone::Plain };
+        cells(&|method| Cell::toned(tone(value(method)), units::count(value(method))))
+    };
+    let latency =
+        |value: fn(&MethodSummary) -> Option<u64>| cells(&|method| Cell::plain(units::or_unknown(value(method), time)));
+    let p95 = cells(&|method| {
+        let mark = if method.answered < FEW && method.p95.is_some() {
+            "~ "
+        } else {
+            ""
+        };
+        Cell::plain(format!("{mark}{}", units::or_unknown(method.p95, time)))
+    });
+    let table = vec![
+        Column::text("method", 0, cells(&|method| Cell::plain(method.method.clone()))),
+        Column::number("count", 1, count(|method| method.count)),
+        Column::number("hits", 5, count(|method| method.hits)),
+        Column::number("null", 7, count(|method| method.null)),
+        Column::number("empty", 7, count(|method| method.empty)),
+        Column::number("errors", 6, bad(|method| method.errors)),
+        Column::number("timed out", 6, bad(|method| method.timeouts)),
+        Column::number("lost", 6, bad(|method| method.lost)),
+        Column::number("parked", 9, count(|method| method.parked)),
+        Column::number("retries", 8, count(|method| method.retries)),
+        Column::number("p50", 2, latency(|method| method.p50)),
+        Column::number("p95", 2, p95),
+        Column::number("max", 3, latency(|method| method.max)),
+    ];
+    let table = table.into_iter().filter(|column| column.is_filled("0")).collect();
+    table::draw(out, paint, table, columns);
+    if methods
+        .iter()
+        .any(|method| method.answered < FEW && method.p95.is_some())
+    {
+        paragraph(out, paint, Tone::Quiet, "  ", "~ of fewer than 20 answers", columns);
+    }
+    if left_out > 0 {
+        let text = format!("{left_out} methods with fewer requests are left out; `--format json` has them all");
+        paragraph(out, paint, Tone::Quiet, "  ", &text, columns);
+    }
+}
+
+/// The steps that ask for something, all rounds of a repeated phase together.
+pub(super) fn steps(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
+    let mut rows: Vec<(String, u64, u64, Option<Nanos>, bool)> = Vec::new();
+    for (phase, step) in summary
+        .phases
+        .iter()
+        .flat_map(|phase| phase.steps.iter().map(move |step| (phase, step)))
+    {
+        let (requests, hits) = (step.requests.unwrap_or(0), step.hits.unwrap_or(0));
+        if requests == 0 && !step.skipped && step.took.is_some() {
+            continue;
+        }
+        let name = format!("{} / {}", phase.phase.name, step.name);
+        match rows.iter_mut().find(|(known, ..)| *known == name) {
+            Some((_, all_hits, all, took, skipped)) => {
+                *all_hits += hits;
+                *all += requests;
+                *took = took.zip(step.took).map(|(a, b)| a + b);
+                *skipped &= step.skipped;
+            }
+            None => rows.push((name, hits, requests, step.took, step.skipped)),
+        }
+    }
+    if rows.is_empty() {
+        return;
+    }
+    heading(
+        out,
+        paint,
+        "steps",
+        "results with something in them, of all requested",
+        columns,
+    );
+    let share = |hits: u64, requests: u64, skipped: bool| match requests {
+        _ if skipped => Cell::toned(Tone::Warning, "skipped: not offered"),
+        0 => Cell::toned(Tone::Warning, "not finished"),
+        requests => {
+            let tone = if hits == 0 { Tone::Bad } else { Tone::Plain };
+            Cell::toned(tone, format!("{}/{}", units::count(hits), units::count(requests)))
+        }
+    };
+    let table = vec![
+        Column::text("phase / step", 0, rows.iter().map(|row| Cell::plain(&row.0)).collect()),
+        Column::number("hits", 1, rows.iter().map(|row| share(row.1, row.2, row.4)).collect()),
+        Column::number(
+            "time",
+            2,
+            rows.iter()
+                .map(|row| Cell::plain(units::or_unknown(row.3, time)))
+                .collect(),
+        ),
+    ];
+    table::draw(out, paint, table, columns);
+}
+
+/// What came back, and in which kind of idleness.
+pub(super) fn returned(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
+    let mut lines: Vec<String> = summary.idles.iter().rev().take(6).rev().map(idle).collect();
+    let known: Vec<u64> = summary.phases.iter().filter_map(|phase| phase.private).collect();
+    if let [first, .., last] = known[..] {
+        let more = i64::try_from(i128::from(last) - i128::from(first)).unwrap_or(0);
+        lines.push(format!(
+            "at the last checkpoint {} MiB private, {} MiB against the first",
+            units::mib(last),
+            units::signed_mib(more)
+        ));
+    }
+    if lines.is_empty() {
+        return;
+    }
+    heading(out, paint, "what came back", "", columns);
+    lines
+        .iter()
+        .for_each(|line| paragraph(out, paint, Tone::Plain, "  ", line, columns));
+}
+
+fn idle(idle: &IdleSummary) -> String {
+    let kind = match idle.kind {
+        IdleKind::Silent => "in silence",
+        IdleKind::Simmer => "simmering",
+    };
+    let change = i128::from(idle.before) - i128::from(idle.after);
+    let size = units::mib(u64::try_from(change.unsigned_abs()).unwrap_or(u64::MAX));
+    let what = match change {
+        _ if size == "0.0" => "nothing came back".to_owned(),
+        1.. => {
+            let share = idle
+                .share
+                .map(|share| format!(", {} of what had been taken", units::percent(share)));
+            format!("{size} MiB came back{}", share.unwrap_or_default())
+        }
+        _ => format!("{size} MiB more were taken"),
+    };
+    let steady = match idle.settled {
+        Some(false) => "; it was still changing",
+        Some(true) | None => "",
+    };
+    format!("{kind} for {}: {what}{steady}", time(idle.took))
+}
+
+/// Everything to know, the reason of a failure last.
+pub(super) fn findings(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
+    for finding in analyse::findings(summary) {
+        let (tone, mark) = match finding.severity {
+            Severity::Note => (Tone::Quiet, "note: "),
+            Severity::Warning => (Tone::Warning, "warning: "),
+            Severity::Failure => (Tone::Bad, "failure: "),
+        };
+        paragraph(out, paint, tone, mark, &finding.text, columns);
+        for detail in &finding.details {
+            line_of(
+                out,
+                paint.paint(Tone::Quiet, &format!("    {}", cut(detail, columns - 4))),
+            );
+        }
+    }
+}

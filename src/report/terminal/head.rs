@@ -1,0 +1,177 @@
+//! The head: what was run, on what, and how it ended.
+
+use std::time::Duration;
+
+use crate::analyse::{Exit, Peak, Summary, exit, ready_rule};
+use crate::record::{Ending, Nanos, ReadyOutcome};
+use crate::report::text::{Paint, Tone, line_of, paragraph, together, width};
+use crate::units;
+
+/// Columns of the names on the left.
+const NAMES: usize = 13;
+
+/// Draws the head.
+pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
+    let header = &summary.header;
+    let (tone, ending) = ending(summary);
+    let title = format!("{} on {}", header.scenario.name, header.server.label);
+    let gap = columns.saturating_sub(width(&title) + width(&ending)).max(2);
+    let fill = " ".repeat(gap);
+    if width(&title) + width(&ending) + 2 > columns {
+        line_of(out, paint.paint(Tone::Strong, &title));
+        paragraph(out, paint, tone, "", &ending, columns);
+    } else {
+        line_of(
+            out,
+            format!(
+                "{}{fill}{}",
+                paint.paint(Tone::Strong, &title),
+                paint.paint(tone, &ending)
+            ),
+        );
+    }
+    out.push('\n');
+    for (name, text) in [
+        ("server", server(summary)),
+        ("workspace", workspace(summary)),
+        ("machine", machine(summary)),
+        ("ready", ready(summary)),
+        ("peak", peaks(summary)),
+    ] {
+        let first = format!("  {name:<width$}", width = NAMES - 2);
+        paragraph(out, paint, Tone::Plain, &first, &text, columns);
+    }
+}
+
+/// A time as people say it.
+pub(super) fn time(nanos: Nanos) -> String {
+    units::duration(Duration::from_nanos(nanos))
+}
+
+/// A peak with its certainty: `207.0`, `≥ 340.0`, `407.5–439.0`, `407.5–505.0 ?`.
+pub(super) fn peak(peak: Peak) -> String {
+    let lower = units::mib(peak.lower);
+    match peak.upper {
+        None => format!("≥ {lower}"),
+        Some(_) if peak.is_exact() => lower,
+        Some(upper) => {
+            let doubt = if peak.unseen { " ?" } else { "" };
+            format!("{lower}–{}{doubt}", units::mib(upper))
+        }
+    }
+}
+
+fn ending(summary: &Summary) -> (Tone, String) {
+    let word = match &summary.ending {
+        None => "cut short",
+        Some(Ending::Completed) => match exit(summary) {
+            Exit::Passed => "completed",
+            Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted => "completed, but left processes behind",
+        },
+        Some(Ending::Crashed { .. }) => "crashed",
+        Some(Ending::Disconnected { .. }) => "disconnected",
+        Some(Ending::TimedOut { .. }) => "timed out",
+        Some(Ending::Wedged { .. }) => "wedged",
+        Some(Ending::Refused { .. }) => "refused to start",
+        Some(Ending::Unsupported { .. }) => "scenario not supported",
+        Some(Ending::Empty { .. }) => "nothing found",
+        Some(Ending::Interrupted) => "interrupted",
+    };
+    let (tone, mark) = match exit(summary) {
+        Exit::Passed => (Tone::Good, "✓"),
+        Exit::Interrupted => (Tone::Warning, "■"),
+        Exit::OwnFailure | Exit::ServerFailed => (Tone::Bad, "✗"),
+    };
+    (tone, format!("{mark} {word} after {}", time(summary.duration)))
+}
+
+fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
+    let parts: Vec<String> = parts
+        .into_iter()
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .map(|part| together(&part))
+        .collect();
+    if parts.is_empty() {
+        units::UNKNOWN.to_owned()
+    } else {
+        parts.join(" · ")
+    }
+}
+
+fn server(summary: &Summary) -> String {
+    let facts = &summary.header.server;
+    let said = summary.initialized.as_ref().and_then(|said| {
+        let name = said.name.clone()?;
+        Some(
+            said.version
+                .as_ref()
+                .map_or(name.clone(), |version| format!("{name} {version}")),
+        )
+    });
+    let version = said.or(facts.version.clone());
+    let program = facts.program.clone();
+    let allocator = facts
+        .allocator
+        .as_ref()
+        .map(|allocator| format!("allocator {allocator}"));
+    let env: Vec<String> = facts
+        .env
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let restarts = (summary.restarts > 0).then(|| format!("restarted {} times", summary.restarts));
+    joined([version, Some(program), allocator, Some(env.join(" ")), restarts])
+}
+
+fn workspace(summary: &Summary) -> String {
+    let facts = &summary.header.workspace;
+    let files = format!("{} files, {}", units::count(facts.files), units::bytes(facts.bytes));
+    joined([
+        Some(facts.path.clone()),
+        Some(facts.language.clone()),
+        Some(files),
+        Some(facts.isolation.clone()),
+    ])
+}
+
+fn machine(summary: &Summary) -> String {
+    let host = &summary.header.host;
+    let processors = host.cpus.map(|cpus| format!("{cpus} processors"));
+    let memory = host.memory.total.map(units::bytes);
+    let huge = host.memory.huge_pages.as_ref().map(|mode| format!("huge pages {mode}"));
+    let kernel = host.kernel.as_ref().map(|kernel| format!("{} {kernel}", host.os));
+    joined([
+        host.distribution.clone(),
+        kernel,
+        host.cpu.clone(),
+        processors,
+        memory,
+        huge,
+    ])
+}
+
+fn ready(summary: &Summary) -> String {
+    let Some(first) = summary.readiness.first() else {
+        return units::UNKNOWN.to_owned();
+    };
+    let after = time(first.after);
+    match first.outcome {
+        ReadyOutcome::Ready => format!(
+            "after {after}, decided by {}; {} progress tokens",
+            ready_rule(first.rule),
+            units::count(first.progress)
+        ),
+        ReadyOutcome::NoWork => format!("after {after}: no start-up work was seen"),
+        ReadyOutcome::Timeout => format!("not within {after}"),
+        ReadyOutcome::Failed => format!("never: the workspace could not be loaded ({after})"),
+    }
+}
+
+fn peaks(summary: &Summary) -> String {
+    let resident = summary.peak.map(|value| format!("{} MiB resident", peak(value)));
+    let private = summary
+        .private_peak
+        .map(|value| format!("≥ {} MiB private", units::mib(value)));
+    joined([resident, private])
+}

@@ -1,0 +1,142 @@
+//! Styled text of a known width: the few styles that reports use, wrapping, cutting, filling up.
+
+use anstyle::{AnsiColor, Style};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// A blank at which lines do not break; an ordinary one takes its place in the end.
+const NO_BREAK: &str = "\u{a0}";
+
+/// How text is set apart. Nothing is told by colour alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tone {
+    /// As it is.
+    Plain,
+    /// A heading.
+    Strong,
+    /// What explains the rest.
+    Quiet,
+    /// Good.
+    Good,
+    /// Less sure.
+    Warning,
+    /// Wrong.
+    Bad,
+}
+
+/// Whether to write colour codes at all.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Paint(pub bool);
+
+impl Paint {
+    /// The text in a tone.
+    pub fn paint(self, tone: Tone, text: &str) -> String {
+        let color = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
+        let style = match tone {
+            Tone::Plain => Style::new(),
+            Tone::Strong => Style::new().bold(),
+            Tone::Quiet => Style::new().dimmed(),
+            Tone::Good => color(AnsiColor::Green),
+            Tone::Warning => color(AnsiColor::Yellow),
+            Tone::Bad => color(AnsiColor::Red).bold(),
+        };
+        if !self.0 || style.is_plain() || text.is_empty() {
+            return text.to_owned();
+        }
+        format!("{style}{text}{style:#}")
+    }
+}
+
+/// Columns that a text without styles takes up.
+pub(super) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// The text in at most `columns`, cut with an ellipsis.
+pub(super) fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    let mut used = 0;
+    for c in text.chars() {
+        let wide = c.width().unwrap_or(0);
+        if used + wide + 1 > columns {
+            break;
+        }
+        kept.push(c);
+        used += wide;
+    }
+    if columns > 0 {
+        kept.push('…');
+    }
+    kept
+}
+
+/// Lines of at most `columns`, broken between words; a word that is too long stays whole, since it is most often a
+/// path or a command to be copied.
+pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if width(line) + 1 + width(word) <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// Keeps the words of a short text together: no line breaks inside it.
+pub(super) fn together(text: &str) -> String {
+    if width(text) > 30 {
+        text.to_owned()
+    } else {
+        text.replace(' ', NO_BREAK)
+    }
+}
+
+/// Appends a paragraph whose first line begins with `first` and whose others are indented as far.
+pub(super) fn paragraph(out: &mut String, paint: Paint, tone: Tone, first: &str, text: &str, columns: usize) {
+    let indent = width(first);
+    for (number, line) in wrap(text, columns.saturating_sub(indent)).into_iter().enumerate() {
+        let start = if number == 0 { first } else { &" ".repeat(indent) };
+        line_of(
+            out,
+            paint.paint(tone, &format!("{start}{}", line.replace(NO_BREAK, " "))),
+        );
+    }
+}
+
+/// Appends a line, without the blanks at its end.
+pub(super) fn line_of(out: &mut String, line: impl AsRef<str>) {
+    out.push_str(line.as_ref().trim_end());
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_cut_by_columns_not_by_bytes() {
+        assert_eq!(cut("größe", 7), "größe");
+        assert_eq!(cut("größenordnung", 6), "größe…");
+        assert_eq!(cut("日本語の記号", 6), "日本…");
+        assert_eq!(cut("abc", 0), "");
+    }
+
+    #[test]
+    fn lines_break_between_words_and_never_inside() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("a /very/long/path b", 6), ["a", "/very/long/path", "b"]);
+        assert!(wrap("", 10).is_empty());
+    }
+
+    #[test]
+    fn without_colour_there_are_no_codes() {
+        assert_eq!(Paint(false).paint(Tone::Bad, "x"), "x");
+        assert!(Paint(true).paint(Tone::Bad, "x").contains('\u{1b}'));
+    }
+}
