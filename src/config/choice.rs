@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::catalogue::Catalogue;
 use super::problem::nearest;
 use super::server::Profile;
+use super::spec::{ServerSpec, check_label};
 use super::which::Which;
 
 /// One server under one set of settings.
@@ -70,80 +71,6 @@ pub enum ChoiceError {
         /// Near names, or what else to try.
         cure: String,
     },
-}
-
-/// `--server` as written, taken apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerSpec {
-    /// The label, when given.
-    pub label: Option<String>,
-    /// Environment variables of its own.
-    pub env: Vec<(String, String)>,
-    /// A name or a path.
-    pub target: String,
-}
-
-impl std::str::FromStr for ServerSpec {
-    type Err = ChoiceError;
-
-    fn from_str(text: &str) -> Result<ServerSpec, ChoiceError> {
-        let (label, mut rest) = label(text.trim());
-        if let Some(label) = label {
-            check_label(label)?;
-        }
-        let mut env = Vec::new();
-        while let Some((name, value, after)) = variable(rest) {
-            env.push((name.to_owned(), value.to_owned()));
-            rest = after.trim_start();
-        }
-        if rest.is_empty() {
-            return Err(ChoiceError::Empty(text.to_owned()));
-        }
-        Ok(ServerSpec {
-            label: label.map(str::to_owned),
-            env,
-            target: rest.to_owned(),
-        })
-    }
-}
-
-/// Splits a label off. `C:\ls.exe` and `C:/ls.exe` are paths: a single letter needs a space after its colon.
-fn label(text: &str) -> (Option<&str>, &str) {
-    let Some((label, rest)) = text.split_once(':') else {
-        return (None, text);
-    };
-    let word = !label.is_empty() && !label.contains(['/', '\\', '=', '"', '\'', ' ']);
-    let drive = label.len() == 1 && !rest.starts_with(' ');
-    match word && !drive && !rest.starts_with("//") {
-        true => (Some(label), rest.trim_start()),
-        false => (None, text),
-    }
-}
-
-fn check_label(label: &str) -> Result<(), ChoiceError> {
-    let safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let reserved = ["con", "prn", "aux", "nul"].contains(&label.to_ascii_lowercase().as_str());
-    let begins_well = label.starts_with(|c: char| c.is_ascii_alphanumeric());
-    match begins_well && label.len() <= 64 && label.chars().all(safe) && !label.ends_with('.') && !reserved {
-        true => Ok(()),
-        false => Err(ChoiceError::Label(label.to_owned())),
-    }
-}
-
-/// `K=V rest` or `K="V with spaces" rest`.
-fn variable(text: &str) -> Option<(&str, &str, &str)> {
-    let (name, rest) = text.split_once('=')?;
-    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if !is_name {
-        return None;
-    }
-    if let Some(quote) = rest.chars().next().filter(|c| ['"', '\''].contains(c)) {
-        let (value, after) = rest[1..].split_once(quote)?;
-        return Some((name, value, after));
-    }
-    let (value, after) = rest.split_once(' ').unwrap_or((rest, ""));
-    Some((name, value, after))
 }
 
 /// What is common to all servers of a command line.
@@ -310,61 +237,6 @@ mod tests {
             env: vec![("A".to_owned(), "common".to_owned())],
         };
         choose(&specs, &common, &Catalogue::built_in(), &which)
-    }
-
-    #[test]
-    fn labels_and_variables_come_before_the_name() {
-        for (text, label, env, target) in [
-            ("ty", None, vec![], "ty"),
-            ("old: ty", Some("old"), vec![], "ty"),
-            ("old:ty", Some("old"), vec![], "ty"),
-            (
-                "ra-1: MALLOC_ARENA_MAX=1 rust-analyzer",
-                Some("ra-1"),
-                vec![("MALLOC_ARENA_MAX", "1")],
-                "rust-analyzer",
-            ),
-            (
-                "A=x:y B='two words' ./ty",
-                None,
-                vec![("A", "x:y"), ("B", "two words")],
-                "./ty",
-            ),
-            (r"C:\bin\ty.exe", None, vec![], r"C:\bin\ty.exe"),
-            ("C:/bin/ty.exe", None, vec![], "C:/bin/ty.exe"),
-            (r"c: C:\bin\ty.exe", Some("c"), vec![], r"C:\bin\ty.exe"),
-            (
-                r"win: A= D:\my tools\ty.exe",
-                Some("win"),
-                vec![("A", "")],
-                r"D:\my tools\ty.exe",
-            ),
-            ("/opt/x:y/ty", None, vec![], "/opt/x:y/ty"),
-        ] {
-            let spec = spec(text);
-            let own: Vec<(&str, &str)> = spec.env.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
-            assert_eq!(
-                (spec.label.as_deref(), own, spec.target.as_str()),
-                (label, env, target),
-                "{text}"
-            );
-        }
-    }
-
-    #[test]
-    fn what_names_no_server_or_cannot_name_files_is_refused() {
-        for text in ["", " ", "old:", "old: A=1", "A=1"] {
-            assert!(
-                matches!(text.parse::<ServerSpec>(), Err(ChoiceError::Empty(_))),
-                "{text}"
-            );
-        }
-        for text in ["nul: ty", "a*b: ty", ".hidden: ty", "ends.: ty"] {
-            assert!(
-                matches!(text.parse::<ServerSpec>(), Err(ChoiceError::Label(_))),
-                "{text}"
-            );
-        }
     }
 
     #[test]

@@ -16,8 +16,6 @@ pub use options::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::units::Span;
-
 /// One thing that is done.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -252,21 +250,6 @@ impl Step {
             | Step::InlayHint(_)
             | Step::FoldingRange(_)
             | Step::CallHierarchy(_) => true,
-        }
-    }
-
-    /// Time between the step's messages, where it has one.
-    pub fn cadence(&self) -> Option<Span> {
-        match self {
-            Step::Open(options) => Some(options.cadence),
-            Step::Close(options) => Some(options.cadence),
-            Step::Save(options) => Some(options.cadence),
-            Step::Edit(options) => Some(options.cadence),
-            Step::Type(options) => Some(options.cadence),
-            Step::TypeAndComplete(options) => Some(options.cadence),
-            Step::Notification(options) => Some(options.cadence),
-            Step::Touch(options) => Some(options.cadence),
-            _ => None,
         }
     }
 }

@@ -1,0 +1,398 @@
+//! How much a scenario will ask of a server, found by walking through it with a count of open documents.
+
+use std::iter::Sum;
+use std::ops::{Add, Mul};
+use std::time::Duration;
+
+use crate::config::step::template::{self, Scope};
+use crate::config::step::{Calls, Count, IdleEnd, IdleMode, Pick};
+use crate::config::{Phase, Repeat, Scenario, Step};
+use crate::units::Span;
+
+/// The keys of the shortest line that is typed when a scenario does not say what to type.
+const SHORT_LINE: u64 = 16;
+
+/// Messages and time. Requests count on every file having enough places; time is what the scenario itself waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// Requests.
+    pub requests: u64,
+    /// Notifications.
+    pub notifications: u64,
+    /// The least time, without any time that the server takes.
+    pub least: Duration,
+}
+
+impl Add for Amount {
+    type Output = Amount;
+
+    fn add(self, other: Amount) -> Amount {
+        Amount {
+            requests: self.requests.saturating_add(other.requests),
+            notifications: self.notifications.saturating_add(other.notifications),
+            least: self.least.saturating_add(other.least),
+        }
+    }
+}
+
+impl Mul<u64> for Amount {
+    type Output = Amount;
+
+    fn mul(self, times: u64) -> Amount {
+        Amount {
+            requests: self.requests.saturating_mul(times),
+            notifications: self.notifications.saturating_mul(times),
+            least: repeated(self.least, times),
+        }
+    }
+}
+
+impl Sum for Amount {
+    fn sum<I: Iterator<Item = Amount>>(amounts: I) -> Amount {
+        amounts.fold(Amount::default(), Add::add)
+    }
+}
+
+/// What one run does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outline {
+    /// Its phases in order.
+    pub phases: Vec<PhaseOutline>,
+    /// How many of the first phases are played once, however often the rest is repeated.
+    pub once: usize,
+    /// How often the rest is repeated.
+    pub repeat: Option<Repeat>,
+    /// Everything, rounds included; of a repetition by time one round, and its time.
+    pub total: Amount,
+}
+
+/// What one phase does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhaseOutline {
+    /// Its name.
+    pub name: String,
+    /// Its steps in order.
+    pub steps: Vec<StepOutline>,
+    /// How often they are played.
+    pub repeat: Option<Repeat>,
+    /// The least time to settle, in each round.
+    pub settle: Duration,
+    /// All rounds; of a repetition by time one round, and its time.
+    pub total: Amount,
+}
+
+/// What one step does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepOutline {
+    /// Its name.
+    pub name: &'static str,
+    /// What else there is to say of it, for people; may be empty.
+    pub detail: String,
+    /// Once.
+    pub amount: Amount,
+}
+
+/// Walks through the scenario over a project of `files` files.
+pub fn outline(scenario: &Scenario, files: u64) -> Outline {
+    let mut walk = Walk { files, open: 0 };
+    let phases: Vec<PhaseOutline> = scenario
+        .phases
+        .iter()
+        .map(|phase| walk.phase(scenario, phase))
+        .collect();
+    let starts = |phase: &Phase| phase.steps.iter().any(|step| matches!(step, Step::Start(_)));
+    let once = scenario.phases.iter().position(starts).map_or(0, |index| index + 1);
+    let (first, rest) = phases.split_at(once);
+    let first: Amount = first.iter().map(|phase| phase.total).sum();
+    let rest: Amount = rest.iter().map(|phase| phase.total).sum();
+    Outline {
+        total: first + rounds(rest, scenario.repeat),
+        phases,
+        once,
+        repeat: scenario.repeat,
+    }
+}
+
+fn rounds(one: Amount, repeat: Option<Repeat>) -> Amount {
+    match repeat {
+        None => one,
+        Some(Repeat::Times(times)) => one * times,
+        Some(Repeat::For(time)) => Amount {
+            least: one.least.max(time.0),
+            ..one
+        },
+    }
+}
+
+fn repeated(time: Duration, times: u64) -> Duration {
+    let nanos = time.as_nanos().saturating_mul(u128::from(times));
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+struct Walk {
+    files: u64,
+    open: u64,
+}
+
+impl Walk {
+    fn phase(&mut self, scenario: &Scenario, phase: &Phase) -> PhaseOutline {
+        let steps: Vec<StepOutline> = phase
+            .steps
+            .iter()
+            .map(|step| StepOutline {
+                name: step.name(),
+                detail: detail(step),
+                amount: self.step(step),
+            })
+            .collect();
+        let settle = scenario.settle(phase).quiet.0;
+        let one = steps.iter().map(|step| step.amount).sum::<Amount>() + waits(settle);
+        PhaseOutline {
+            name: phase.name.clone(),
+            steps,
+            repeat: phase.repeat,
+            settle,
+            total: rounds(one, phase.repeat),
+        }
+    }
+
+    /// How many of the open documents a step uses.
+    fn documents(&self, files: Option<Count>) -> u64 {
+        files.map_or(self.open, |files| u64::from(files.get()).min(self.open))
+    }
+
+    fn step(&mut self, step: &Step) -> Amount {
+        match step {
+            Step::Start(_) => Amount {
+                requests: 1,
+                notifications: 1,
+                ..Amount::default()
+            },
+            Step::Restart(options) => {
+                let reopened = if options.reopen { self.open } else { 0 };
+                self.open = reopened;
+                Amount {
+                    requests: 2,
+                    notifications: 2 + reopened,
+                    ..Amount::default()
+                }
+            }
+            Step::Open(options) => {
+                let wanted = u64::from(options.files.get()).min(self.files);
+                let opened = match options.pick {
+                    Pick::First => wanted.saturating_sub(self.open),
+                    Pick::Next => wanted.min(self.files - self.open.min(self.files)),
+                };
+                self.open += opened;
+                notifies(opened, options.cadence)
+            }
+            Step::Close(options) => {
+                let closed = self.documents(options.files);
+                self.open -= closed;
+                notifies(closed, options.cadence)
+            }
+            Step::Save(options) => notifies(self.documents(options.files), options.cadence),
+            Step::Touch(options) => {
+                let files = u64::from(options.files.get()).min(self.files);
+                let messages = if options.batch { 1 } else { files };
+                Amount {
+                    notifications: messages,
+                    ..waits(repeated(options.cadence.0, files))
+                }
+            }
+            Step::Edit(options) => {
+                let edits = self.documents(options.files) * u64::from(options.per_file.get());
+                // Each is undone.
+                notifies(edits, options.cadence) + notifies(edits, Span::from_millis(0))
+            }
+            Step::Type(options) => {
+                let texts = self.documents(options.files) * u64::from(options.per_file.get());
+                typed(texts, options.text.as_deref(), options.keystrokes, options.cadence)
+            }
+            Step::Idle(options) => {
+                let time = match options.end() {
+                    IdleEnd::After(time) => time.0,
+                    IdleEnd::Settled { .. } => Duration::ZERO,
+                };
+                let ticks = options
+                    .traffic()
+                    .map_or(0, |every| time.as_nanos() / every.0.as_nanos().max(1));
+                Amount {
+                    notifications: u64::try_from(ticks).unwrap_or(u64::MAX),
+                    ..waits(time)
+                }
+            }
+            Step::Pause(options) => waits(options.time.0),
+            Step::Notification(options) => {
+                let places = self.places(options.params.as_ref(), options.files, options.per_file);
+                notifies(places * u64::from(options.times.get()), options.cadence)
+            }
+            step => self.requests(step),
+        }
+    }
+
+    /// The amount of a step that only sends requests.
+    fn requests(&self, step: &Step) -> Amount {
+        let times = |files: Option<Count>, each: Count| self.documents(files) * u64::from(each.get());
+        let requests = match step {
+            Step::Definition(options)
+            | Step::TypeDefinition(options)
+            | Step::Implementation(options)
+            | Step::Hover(options)
+            | Step::SignatureHelp(options)
+            | Step::DocumentHighlight(options) => times(options.files, options.per_file),
+            Step::DocumentSymbol(options)
+            | Step::Formatting(options)
+            | Step::SemanticTokens(options)
+            | Step::InlayHint(options)
+            | Step::FoldingRange(options) => times(options.files, options.times),
+            Step::References(options) => times(options.files, options.per_file),
+            Step::Completion(options) => times(options.files, options.per_file) * (1 + u64::from(options.resolve)),
+            Step::TypeAndComplete(options) => {
+                let texts = times(options.files, options.per_file);
+                let typed = typed(texts, options.text.as_deref(), options.keystrokes, options.cadence);
+                let requests = texts * (1 + u64::from(options.resolve));
+                return Amount { requests, ..typed };
+            }
+            Step::WorkspaceSymbol(options) => options.queries.len() as u64 * u64::from(options.times.get()),
+            Step::Rename(options) => times(options.files, options.per_file) * if options.prepare { 2 } else { 1 },
+            Step::CodeAction(options) => times(options.files, options.per_file) * (1 + u64::from(options.resolve)),
+            Step::CallHierarchy(options) => {
+                let ways = match options.direction {
+                    Calls::Incoming | Calls::Outgoing => 1,
+                    Calls::Both => 2,
+                };
+                times(options.files, options.per_file) * (1 + ways)
+            }
+            Step::Diagnostics(options) if options.workspace => u64::from(options.times.get()),
+            Step::Diagnostics(options) => times(options.files, options.times),
+            Step::ExecuteCommand(options) => u64::from(options.times.get()),
+            Step::Request(options) => {
+                let places = self.places(options.params.as_ref(), options.files, options.per_file);
+                places * u64::from(options.times.get())
+            }
+            Step::Start(_)
+            | Step::Open(_)
+            | Step::Close(_)
+            | Step::Save(_)
+            | Step::Edit(_)
+            | Step::Type(_)
+            | Step::Notification(_)
+            | Step::Touch(_)
+            | Step::Idle(_)
+            | Step::Pause(_)
+            | Step::Restart(_) => 0,
+        };
+        Amount {
+            requests,
+            ..Amount::default()
+        }
+    }
+
+    /// How often a template is filled.
+    fn places(&self, params: Option<&serde_json::Value>, files: Option<Count>, per_file: Count) -> u64 {
+        match params.map_or(Scope::Once, template::scope) {
+            Scope::Once => 1,
+            Scope::Document => self.documents(files),
+            Scope::Position => self.documents(files) * u64::from(per_file.get()),
+        }
+    }
+}
+
+/// How an idle step idles, and the longest it may take.
+fn detail(step: &Step) -> String {
+    let Step::Idle(options) = step else {
+        return String::new();
+    };
+    let mode = match options.mode {
+        IdleMode::Silent => "silent",
+        IdleMode::Simmer => "simmer",
+    };
+    match options.end() {
+        IdleEnd::After(_) => mode.to_owned(),
+        IdleEnd::Settled { at_most } => format!("{mode}, until settled or {at_most}"),
+    }
+}
+
+fn waits(least: Duration) -> Amount {
+    Amount {
+        least,
+        ..Amount::default()
+    }
+}
+
+fn notifies(notifications: u64, cadence: Span) -> Amount {
+    Amount {
+        notifications,
+        ..waits(repeated(cadence.0, notifications))
+    }
+}
+
+/// Texts that are typed key by key and undone in one stroke.
+fn typed(texts: u64, text: Option<&str>, keystrokes: Option<Count>, cadence: Span) -> Amount {
+    let length = text.map_or(SHORT_LINE, |text| text.chars().count() as u64);
+    let keys = keystrokes.map_or(length, |most| length.min(u64::from(most.get())));
+    notifies(texts * keys, cadence) + notifies(texts, Span::from_millis(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The amounts of the steps of one phase over ten files.
+    fn amounts(steps: &str) -> Vec<(u64, u64)> {
+        let text = format!("format = 1\n[[phase]]\nname = \"a\"\nsteps = [{steps}]");
+        let scenario: Scenario = toml::from_str(&text).unwrap();
+        let phase = &outline(&scenario, 10).phases[0];
+        let amounts = phase
+            .steps
+            .iter()
+            .map(|step| (step.amount.requests, step.amount.notifications));
+        amounts.collect()
+    }
+
+    #[test]
+    fn no_more_documents_are_used_than_are_open_and_no_more_are_opened_than_there_are() {
+        assert_eq!(
+            amounts("{ open = { files = 4 } }, { hover = { files = 9, per-file = 3 } }, { open = { files = 20 } }"),
+            [(0, 4), (12, 0), (0, 6)]
+        );
+        assert_eq!(
+            amounts("{ open = { files = 4, pick = 'next' } }, { close = { files = 1 } }, { references = {} }"),
+            [(0, 4), (0, 1), (30, 0)]
+        );
+    }
+
+    #[test]
+    fn typing_counts_every_key_and_one_stroke_to_undo_it() {
+        assert_eq!(
+            amounts(
+                "{ open = { files = 2 } }, { type-and-complete = { per-file = 3, text = 'a.bc', resolve = 2 } },
+                 { type = { per-file = 1, keystrokes = 2 } }"
+            ),
+            [(0, 2), (18, 30), (0, 6)]
+        );
+    }
+
+    #[test]
+    fn a_raw_request_is_sent_as_often_as_its_placeholders_ask() {
+        assert_eq!(
+            amounts(
+                "{ open = { files = 2 } }, { request = { method = 'a', params = {} } },
+                 { request = { method = 'a', params = { uri = '${uri}' }, times = 3 } },
+                 { request = { method = 'a', params = { at = '${position}' }, per-file = 5 } }"
+            ),
+            [(0, 2), (1, 0), (6, 0), (10, 0)]
+        );
+    }
+
+    #[test]
+    fn rounds_multiply_and_a_repetition_by_time_takes_at_least_its_time() {
+        let text = "format = 1\nrepeat = { times = 3 }\n[[phase]]\nname = 'a'\nsteps = [{ start = {} }]\n[[phase]]\nname = 'b'\n\
+                    repeat = { for = '1h' }\nsettle = { quiet = '0' }\nsteps = [{ pause = { for = '2s' } }]";
+        let outline = outline(&toml::from_str(text).unwrap(), 1);
+        assert_eq!(outline.once, 1);
+        assert_eq!(outline.total.requests, 1);
+        assert_eq!(outline.total.least, Duration::from_secs(3 * 3600 + 1));
+    }
+}

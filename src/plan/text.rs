@@ -1,0 +1,183 @@
+//! The plan as `lsp-soak check` prints it.
+
+use std::fmt::Write;
+
+use super::Run;
+use super::estimate::{Amount, Outline, PhaseOutline, outline};
+use crate::config::{Loaded, Repeat};
+use crate::units;
+
+/// What a scenario will do, and the runs on servers of these labels; nothing about runs when there are none.
+pub fn describe(loaded: &Loaded, runs: &[Run], labels: &[&str]) -> String {
+    let outline = outline(&loaded.scenario, loaded.project.files.len() as u64);
+    let mut text = head(loaded);
+    text.push_str(&table(&outline));
+    text.push_str(&tail(&outline));
+    if !runs.is_empty() {
+        let order: Vec<String> = runs
+            .iter()
+            .map(|run| {
+                format!(
+                    "{} {}",
+                    run.number,
+                    labels.get(run.server).copied().unwrap_or(units::UNKNOWN)
+                )
+            })
+            .collect();
+        let least = outline
+            .total
+            .least
+            .saturating_mul(u32::try_from(runs.len()).unwrap_or(u32::MAX));
+        let _ = writeln!(text, "\nruns: {}", order.join(", "));
+        let _ = writeln!(text, "all runs take at least {}", units::duration(least));
+    }
+    text
+}
+
+fn head(loaded: &Loaded) -> String {
+    let project = &loaded.project;
+    let mut text = loaded.scenario.name.clone();
+    if !loaded.scenario.description.is_empty() {
+        let _ = write!(text, ": {}", loaded.scenario.description);
+    }
+    let files = units::count(project.files.len() as u64);
+    let (root, language, pattern) = (project.root.display(), &project.language, &project.pattern);
+    let _ = writeln!(text, "\n\nworkspace  {root} ({})", project.isolation);
+    let _ = writeln!(text, "files      {files} × {language}, {pattern}");
+    let _ = writeln!(text, "seed       {}\n", loaded.scenario.seed());
+    text
+}
+
+/// One row: phase, step, requests, notifications, least time.
+type Row = [String; 5];
+
+fn table(outline: &Outline) -> String {
+    let mut rows: Vec<Row> = vec![["phase", "step", "requests", "notifications", "at least"].map(str::to_owned)];
+    rows.extend(outline.phases.iter().flat_map(phase_rows));
+    rows.push(row("total", "", outline.total));
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths = [0, 1, 2, 3, 4].map(width);
+    let mut text = String::new();
+    for [phase, step, requests, notifications, least] in &rows {
+        let [a, b, c, d, e] = widths;
+        let line = format!("{phase:<a$}  {step:<b$}  {requests:>c$}  {notifications:>d$}  {least:>e$}");
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+fn phase_rows(phase: &PhaseOutline) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for step in &phase.steps {
+        let name = if rows.is_empty() { phase.name.as_str() } else { "" };
+        let what = match step.detail.as_str() {
+            "" => step.name.to_owned(),
+            detail => format!("{} ({detail})", step.name),
+        };
+        rows.push(row(name, &what, step.amount));
+    }
+    let settle = Amount {
+        least: phase.settle,
+        ..Amount::default()
+    };
+    rows.push(row("", "settle", settle));
+    if let Some(repeat) = phase.repeat {
+        rows.push(row("", &repeated(repeat), phase.total));
+    }
+    rows
+}
+
+fn row(phase: &str, step: &str, amount: Amount) -> Row {
+    let number = |value: u64| match value {
+        0 => String::new(),
+        value => units::count(value),
+    };
+    let least = match amount.least.is_zero() {
+        true => String::new(),
+        false => units::duration(amount.least),
+    };
+    [
+        phase.to_owned(),
+        step.to_owned(),
+        number(amount.requests),
+        number(amount.notifications),
+        least,
+    ]
+}
+
+fn repeated(repeat: Repeat) -> String {
+    match repeat {
+        Repeat::Times(times) => format!("× {}", units::count(times)),
+        Repeat::For(time) => format!("again for {time}"),
+    }
+}
+
+fn tail(outline: &Outline) -> String {
+    let mut text = String::new();
+    if let Some(repeat) = outline.repeat {
+        let what = match outline.phases.get(outline.once) {
+            Some(first) => format!("everything from `{}` on", first.name),
+            None => "nothing".to_owned(),
+        };
+        let how = match repeat {
+            Repeat::Times(times) => format!("is played {} times", units::count(times)),
+            Repeat::For(time) => format!("is repeated for {time}; the counts are of one round"),
+        };
+        let _ = writeln!(text, "\n{what} {how}");
+    }
+    text.push_str("\nrequests as long as every file has enough places; time without what the server takes\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::config::{Overrides, load_scenario};
+    use crate::plan;
+
+    /// Compares with the checked-in text; the expression would only repeat it.
+    macro_rules! shown {
+        ($text:expr) => {
+            insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!($text) })
+        };
+    }
+
+    fn plan_of(name: &str) -> String {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join(name);
+        let mut loaded = load_scenario(&path, &Overrides::default()).unwrap_or_else(|report| panic!("{report}"));
+        loaded.project.root = PathBuf::from("shop");
+        loaded.project.files.truncate(30);
+        describe(&loaded, &plan::runs(2, 1, 1), &["ty", "pyright"])
+    }
+
+    #[test]
+    fn the_plan_of_a_first_run() {
+        shown!(plan_of("completions.toml"));
+    }
+
+    #[test]
+    fn the_plan_of_a_phase_that_is_repeated() {
+        shown!(plan_of("open-close.toml"));
+    }
+
+    #[test]
+    fn the_plan_of_a_day_made_of_other_scenarios() {
+        shown!(plan_of("full-day.toml"));
+    }
+
+    #[test]
+    fn every_scenario_that_comes_along_is_without_mistakes() {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+        let names: Vec<String> = std::fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.ends_with(".toml") && name != "servers.toml")
+            .collect();
+        assert!(names.len() >= 7, "{names:?}");
+        for name in names {
+            assert!(plan_of(&name).contains("\ntotal"), "{name}");
+        }
+    }
+}
