@@ -60,7 +60,7 @@ impl Progress {
             Event::PhaseDriven(_) => "settling".clone_into(&mut state.step),
             Event::Request(_) => state.requests += 1,
             Event::StepEnded(step) => self.line(&step_line(step)),
-            Event::Ready(ready) if ready.outcome != ReadyOutcome::Ready => {
+            Event::Ready(ready) if matches!(ready.outcome, ReadyOutcome::Timeout | ReadyOutcome::Failed) => {
                 self.line(&format!("readiness: {}", ready.missing));
             }
             Event::Warning(warning) => self.line(&format!("warning: {}", warning.text)),

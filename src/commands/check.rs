@@ -1,4 +1,81 @@
-//! Placeholder.
-pub fn run<T>(_: &T) -> anyhow::Result<u8> {
-    Ok(0)
+//! `lsp-soak check`: every mistake in a scenario at once, or the plan of what it would do.
+
+use std::path::Path;
+
+use anyhow::Context;
+
+use crate::analyse::{self, Exit};
+use crate::cli::{self, Measuring};
+use crate::config::{Loaded, ServerChoice};
+use crate::plan;
+use crate::record::Ending;
+use crate::soak::Interrupt;
+use crate::units::Span;
+
+use super::{prepare, print, show, single};
+
+/// Runs the command.
+pub fn run(options: &cli::Check) -> anyhow::Result<u8> {
+    let scenarios = prepare::scenarios(&options.scenarios, &options.scenario)?;
+    let first = options.scenarios.first().map(std::path::PathBuf::as_path);
+    let catalogue = prepare::catalogue(options.extra.file.as_deref(), first)?;
+    let choices = prepare::servers(&options.servers, &options.extra, &catalogue)?;
+    let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
+    for scenario in &scenarios {
+        let runs = plan::runs(choices.len(), 1, scenario.scenario.seed());
+        print(&plan::describe(scenario, &runs, &labels))?;
+    }
+    if choices.is_empty() {
+        return Ok(Exit::Passed.code());
+    }
+    let records = scratch()?;
+    let worst = super::runtime()?.block_on(async {
+        let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
+        let mut worst = Exit::Passed;
+        for scenario in &scenarios {
+            for choice in &choices {
+                worst = worst.worse(probe(scenario, choice, &records, &interrupt).await?);
+            }
+        }
+        anyhow::Ok(worst)
+    });
+    // The records of probes say nothing about memory; nobody misses them.
+    let _ = std::fs::remove_dir_all(&records);
+    Ok(worst?.code())
+}
+
+/// Starts a server, sees whether it offers what the scenario needs, and shuts it down.
+async fn probe(
+    scenario: &Loaded,
+    choice: &ServerChoice,
+    records: &Path,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Exit> {
+    let measuring =
+        Measuring { interval: Span(std::time::Duration::from_millis(50)), no_peak_reset: true, allow_unsupported: false };
+    let path = records.join(format!("{}-{}.jsonl", scenario.scenario.name, choice.label));
+    let run = single::Run { loaded: scenario, choice, number: 1, measuring: &measuring, probe: true, quiet: true };
+    run.record(&path, interrupt).await?;
+    let summary = show::summary(&path)?;
+    match &summary.ending {
+        Some(Ending::Completed) => {
+            print(&format!("`{}` offers everything that `{}` needs\n", choice.label, scenario.scenario.name))?;
+        }
+        Some(Ending::Unsupported { steps }) => {
+            print(&format!("`{}` does not offer everything that `{}` needs:\n", choice.label, scenario.scenario.name))?;
+            for step in steps {
+                print(&format!("  {step}\n"))?;
+            }
+            print("mark these steps `optional = true`, or run with --allow-unsupported\n")?;
+        }
+        _ => show::print(&path, &summary, cli::Format::Terminal)?,
+    }
+    Ok(analyse::exit(&summary))
+}
+
+/// A directory for the records of probes.
+fn scratch() -> anyhow::Result<std::path::PathBuf> {
+    let path = std::env::temp_dir().join(format!("lsp-soak-check-{}", std::process::id()));
+    std::fs::create_dir_all(&path).with_context(|| format!("cannot create `{}`", path.display()))?;
+    Ok(path)
 }

@@ -7,6 +7,7 @@ mod report;
 mod run;
 mod servers;
 mod show;
+mod single;
 
 use std::io;
 

@@ -3,7 +3,7 @@
 use crate::analyse::{self, Exit};
 use crate::cli;
 
-use super::{print, show};
+use super::show;
 
 /// Runs the command. The exit code is that of the runs which were recorded.
 pub fn run(options: &cli::Report) -> anyhow::Result<u8> {
@@ -11,7 +11,7 @@ pub fn run(options: &cli::Report) -> anyhow::Result<u8> {
     for path in show::records(&options.records)? {
         let summary = show::summary(&path)?;
         worst = worst.worse(analyse::exit(&summary));
-        print(&show::render(&[(path, summary)], options.format)?)?;
+        show::print(&path, &summary, options.format)?;
     }
     Ok(worst.code())
 }

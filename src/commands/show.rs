@@ -1,6 +1,7 @@
 //! From a record on disk to text: the one way to every report.
 
 use std::fs;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -48,21 +49,18 @@ pub fn records(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Renders records one after the other.
-pub fn render(records: &[(PathBuf, Summary)], format: Format) -> anyhow::Result<String> {
-    let mut text = String::new();
-    for (path, summary) in records {
-        match format {
-            Format::Terminal => text.push_str(&report::terminal::render(summary, look())),
-            Format::Json => text.push_str(&report::json::render(summary)?),
-            Format::Csv => {
-                let mut lines = Vec::new();
-                report::csv::samples(record::open(path)?, &mut lines)?;
-                text.push_str(&String::from_utf8(lines).context("the samples are text")?);
-            }
+/// Prints one record in a format.
+pub fn print(path: &Path, summary: &Summary, format: Format) -> anyhow::Result<()> {
+    match format {
+        Format::Terminal => super::print(&report::terminal::render(summary, look()))?,
+        Format::Json => super::print(&report::json::render(summary)?)?,
+        Format::Csv => {
+            let mut out = BufWriter::new(io::stdout().lock());
+            report::csv::samples(record::open(path)?, &mut out)?;
+            out.flush()?;
         }
     }
-    Ok(text)
+    Ok(())
 }
 
 /// As wide as the terminal; `anstream` takes the colours away where they are not wanted.

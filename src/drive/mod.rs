@@ -48,6 +48,8 @@ pub struct Job {
     pub seed: u64,
     /// Whether steps that the server does not offer are left out instead of ending the run.
     pub allow_unsupported: bool,
+    /// Whether to end as soon as it is known what the server offers.
+    pub probe: bool,
     /// Time between two samples.
     pub interval: Duration,
 }

@@ -44,6 +44,9 @@ impl<'a, S: Stage> Player<'a, S> {
 
     /// Plays the scenario to its end, or to whatever ends it.
     pub async fn play(&mut self) -> Result<(), Stop> {
+        if self.job.probe {
+            return self.start(None).await;
+        }
         let scenario = &self.job.scenario;
         let rest = 1.min(scenario.phases.len());
         self.phases(0, rest).await?;
