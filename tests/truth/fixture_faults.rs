@@ -65,6 +65,20 @@ fn an_exit_without_shutdown_is_a_failure() {
 }
 
 #[test]
+fn a_client_that_goes_without_an_answer_leaves_no_server_behind() {
+    let mut peer = Peer::spawn(&[]);
+    peer.answers = false;
+    peer.initialize();
+    peer.notify("initialized", json!({}));
+    wait_until("a question of the server", || {
+        peer.truth();
+        peer.seen.contains_key("workspace/configuration")
+    });
+    peer.close_stdin();
+    assert_eq!(peer.ended(PATIENCE / 4).and_then(|status| status.code()), Some(1));
+}
+
+#[test]
 fn two_thousand_edits_arrive_in_order() {
     let mut peer = Peer::start(&[]);
     peer.open(URI, "🦀 = \"é\"\n\n");
