@@ -16,6 +16,9 @@ pub mod source;
 pub mod tree;
 mod watch;
 
+#[cfg(test)]
+mod tests;
+
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
@@ -55,7 +58,8 @@ pub struct Options {
     pub rollup_duty: f64,
     /// How long a process may go without a sample when nothing changes.
     pub heartbeat: Duration,
-    /// Whether processes that lsp-soak adopts as a subreaper belong to the tree; false if it has other children.
+    /// Whether new children of lsp-soak outside of its own process group are orphans of the tree that it adopted as a
+    /// subreaper. False if it has other such children.
     pub orphans: bool,
 }
 

@@ -41,7 +41,7 @@ impl Sampler {
         let body = move || {
             let mut time = Waiting { clock, received };
             let mut watch = Watch::new(source, own, &options, shown, sink);
-            watch.begin(root_pid, &|| clock.now());
+            watch.follow(root_pid, &|| clock.now());
             schedule::run(&mut watch, &mut time, &options);
         };
         let thread = thread::Builder::new().name("sampler".to_owned()).spawn(body)?;

@@ -3,7 +3,7 @@
 //! A process belongs when its parent does, when it is in a process group or session of one that does, or when it
 //! became a child of lsp-soak (a subreaper) after its own parent ended. Once it belongs it does until it is gone.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::source::Found;
 
@@ -23,7 +23,8 @@ pub struct Own {
 pub struct Tree {
     own: Own,
     orphans: bool,
-    strangers: HashSet<(u32, Option<u64>)>,
+    /// Start time of the first server: what began before it is no orphan of its tree.
+    since: Option<u64>,
     members: HashMap<u32, Found>,
     groups: HashMap<u32, usize>,
     sessions: HashMap<u32, usize>,
@@ -35,17 +36,17 @@ impl Tree {
         Tree {
             own,
             orphans,
-            strangers: HashSet::new(),
+            since: None,
             members: HashMap::new(),
             groups: HashMap::new(),
             sessions: HashMap::new(),
         }
     }
 
-    /// Children of lsp-soak that are there before the tree has a member are no orphans of it.
-    pub fn exclude(&mut self, found: &[Found]) {
-        let children = found.iter().filter(|found| found.parent == self.own.pid);
-        self.strangers.extend(children.map(|found| (found.pid, found.started)));
+    /// Takes in a server itself.
+    pub fn root(&mut self, found: Found) {
+        self.since = self.since.or(found.started);
+        self.insert(found);
     }
 
     /// Whether that process is new and belongs.
@@ -67,7 +68,10 @@ impl Tree {
         self.orphans
             && found.parent == self.own.pid
             && found.group != self.own.group
-            && !self.strangers.contains(&(found.pid, found.started))
+            && self
+                .since
+                .zip(found.started)
+                .is_some_and(|(since, started)| started >= since)
     }
 
     /// Takes a process in, or notes that it changed its group, session or parent.
@@ -127,7 +131,7 @@ mod tests {
 
     fn with_server() -> Tree {
         let mut tree = Tree::new(OWN, true);
-        tree.insert(found(100, 10, 100, 5));
+        tree.root(found(100, 10, 100, 5));
         tree
     }
 
@@ -168,24 +172,15 @@ mod tests {
 
     #[test]
     fn an_adopted_orphan_belongs_but_our_own_helpers_do_not() {
-        let mut tree = Tree::new(OWN, true);
-        tree.exclude(&[found(50, 10, 50, 50), found(51, 1, 51, 51)]);
-        tree.insert(found(100, 10, 100, 5));
+        let tree = with_server();
         assert!(
             tree.gains(&found(102, 10, 102, 102)),
             "a daemon whose parent ended at once"
         );
         assert!(!tree.gains(&found(103, 10, 10, 5)), "a helper that lsp-soak runs");
         assert!(!tree.gains(&found(50, 10, 50, 50)), "a child from before");
-        assert!(
-            tree.gains(&Found {
-                started: Some(999),
-                ..found(50, 10, 50, 50)
-            }),
-            "its id, used again"
-        );
         let mut apart = Tree::new(OWN, false);
-        apart.insert(found(100, 10, 100, 5));
+        apart.root(found(100, 10, 100, 5));
         assert!(!apart.gains(&found(102, 10, 102, 102)));
     }
 

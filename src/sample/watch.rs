@@ -50,7 +50,7 @@ struct Unseen {
 }
 
 impl<S: Source> Watch<S> {
-    /// Nothing is watched before [`Watch::begin`].
+    /// Nothing is watched before [`Watch::follow`].
     pub fn new(source: S, own: Own, options: &Options, pulse: Pulse, sink: Box<dyn Sink>) -> Watch<S> {
         Watch {
             source,
@@ -69,21 +69,14 @@ impl<S: Source> Watch<S> {
         }
     }
 
-    /// Watches the first server. Children that lsp-soak has already, the server aside, are not the server's.
-    pub fn begin(&mut self, root: u32, now: Now) {
-        self.found.clear();
-        let looked = self.source.look(now(), Effort::Thorough, &mut self.found);
-        self.note_look(looked, now);
-        self.found.retain(|found| found.pid != root);
-        self.tree.exclude(&self.found);
-        self.follow(root, now);
-    }
-
-    /// Watches one more root; what is watched stays so until it is gone.
+    /// Watches a server; what is watched already stays so until it is gone.
     pub fn follow(&mut self, root: u32, now: Now) {
         if self.members.iter().all(|member| member.found.pid != root) {
             match self.source.open(root) {
-                Ok((process, opened)) => self.take_in(process, opened, now),
+                Ok((process, opened)) => {
+                    self.tree.root(opened.found);
+                    self.take_in(process, opened, now);
+                }
                 Err(error) => self.note_open(root, &error, now),
             }
         }

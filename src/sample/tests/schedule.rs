@@ -1,0 +1,214 @@
+//! Deadlines, checkpoints, exact reads and the size of what is written.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use crate::record::{
+    self, Clock, Event, FORMAT, Header, Host, Journal, Nanos, Rollup, Sample, ScenarioFacts, ServerFacts, Settings,
+    Warning, WarningKind, WorkspaceFacts,
+};
+use crate::sample::Sink;
+use crate::sample::schedule::Command;
+
+use super::world::{MILLISECOND, SECOND, Scene, counters};
+
+/// What a checkpoint was made of.
+type Taken = Arc<Mutex<Vec<(Vec<Vec<Sample>>, Vec<Rollup>)>>>;
+
+fn checkpoint(taken: &Taken) -> Command {
+    let taken = Arc::clone(taken);
+    let make = move |rounds, rollups| {
+        taken.lock().unwrap().push((rounds, rollups));
+        Event::Warning(Warning {
+            kind: WarningKind::Host,
+            text: "taken".to_owned(),
+        })
+    };
+    Command::Checkpoint(Box::new(make), oneshot::channel().0)
+}
+
+fn late(events: &[(Nanos, Event)]) -> Vec<(Nanos, u64, Nanos)> {
+    let late = |(at, event): &(Nanos, Event)| match event {
+        Event::Late(ticks) => Some((*at, ticks.missed, ticks.late)),
+        _ => None,
+    };
+    events.iter().filter_map(late).collect()
+}
+
+#[test]
+fn deadlines_are_absolute_and_missed_ones_are_counted_not_made_up_for() {
+    let scene = Scene::new().until(SECOND);
+    scene.oversleep(200 * MILLISECOND, 130 * MILLISECOND);
+    let (events, pulse) = scene.play_with_pulse();
+    assert_eq!(late(&events), [(330 * MILLISECOND, 2, 130 * MILLISECOND)]);
+    // 0, 50, 100, 150, 330, then 350 … 1000 as if nothing had been, and the round at the end.
+    assert_eq!(pulse.ticks(), 5 + 14 + 1);
+}
+
+#[test]
+fn a_wake_up_that_is_late_by_less_than_an_interval_is_nothing_to_tell() {
+    let scene = Scene::new().until(SECOND);
+    scene.oversleep(200 * MILLISECOND, 49 * MILLISECOND);
+    let (events, pulse) = scene.play_with_pulse();
+    assert_eq!(late(&events), []);
+    assert_eq!(pulse.ticks(), 21 + 1);
+}
+
+#[test]
+fn a_checkpoint_is_five_rounds_close_together_and_then_the_exact_counters() {
+    let taken = Taken::default();
+    let mut scene = Scene::new().until(30 * SECOND);
+    scene.options.interval = Duration::from_secs(10);
+    scene.at(0, |world| world.spawn(200, 100));
+    // The rounds are at 3.00, 3.05, 3.10, 3.15 and 3.20 seconds.
+    scene.at(3_090 * MILLISECOND, |world| world.set(100, counters(3 << 20)));
+    scene.at(3_250 * MILLISECOND, |world| world.set(100, counters(9 << 20)));
+    let command = checkpoint(&taken);
+    scene.command(3 * SECOND, move || command);
+    let (events, pulse) = scene.play_with_pulse();
+    let taken = taken.lock().unwrap();
+    let [(rounds, rollups)] = taken.as_slice() else {
+        panic!("{taken:?}")
+    };
+    let resident: Vec<_> = rounds
+        .iter()
+        .map(|round| (round.len(), round[0].counters.resident))
+        .collect();
+    let low = (2, Some(1 << 20));
+    let high = (2, Some(3 << 20));
+    assert_eq!(resident, [low, low, high, high, high]);
+    assert_eq!(
+        rollups.iter().map(|rollup| rollup.anonymous).collect::<Vec<_>>(),
+        [3 << 20, 1 << 20]
+    );
+    assert!(
+        events
+            .iter()
+            .any(|(at, event)| *at == 3_200 * MILLISECOND && matches!(event, Event::Warning(_)))
+    );
+    // The regular schedule went on: 0, 10, 20, 30 s, five rounds, the end.
+    assert_eq!((late(&events).len(), pulse.ticks()), (0, 4 + 5 + 1));
+}
+
+#[test]
+fn exact_reads_are_made_in_quiet_windows_only() {
+    let scene = Scene::new().until(60 * SECOND);
+    let world = scene.world.clone();
+    let changing = |at: Nanos| move |world: &mut super::World| world.set(100, counters(at));
+    for tick in 0..600 {
+        scene.at(tick * 100 * MILLISECOND, changing(tick << 20));
+    }
+    scene.command(20 * SECOND, || Command::Quiet(true));
+    scene.command(40 * SECOND, || Command::Quiet(false));
+    let events = scene.play();
+    let at: Vec<_> = events
+        .iter()
+        .filter(|(_, event)| matches!(event, Event::Rollup(_)))
+        .map(|(at, _)| *at)
+        .collect();
+    assert!(
+        at.iter()
+            .all(|at| (20 * SECOND..40 * SECOND + 50 * MILLISECOND).contains(at)),
+        "{at:?}"
+    );
+    // Once a second while something moves.
+    assert!(
+        (19..=21).contains(&at.len()) && world.borrow().rollups == at.len(),
+        "{at:?}"
+    );
+}
+
+#[test]
+fn exact_reads_take_no_more_than_their_share_of_the_time() {
+    let scene = Scene::new().until(100 * SECOND);
+    let world = scene.world.clone();
+    world.borrow_mut().rollup_cost = 30 * MILLISECOND;
+    for tick in 0..1000 {
+        scene.at(tick * 100 * MILLISECOND, move |world| {
+            world.set(100, counters(tick << 20))
+        });
+    }
+    scene.command(0, || Command::Quiet(true));
+    let events = scene.play();
+    let cost: Nanos = events
+        .iter()
+        .map(|(_, event)| match event {
+            Event::Rollup(rollup) => rollup.cost,
+            _ => 0,
+        })
+        .sum();
+    // 1 % and the one at the start.
+    assert!(cost > 0 && cost <= SECOND + 60 * MILLISECOND, "{cost}");
+}
+
+#[test]
+fn an_exact_read_that_says_the_same_is_not_written_and_becomes_rarer() {
+    let scene = Scene::new().until(600 * SECOND);
+    let world = scene.world.clone();
+    scene.command(0, || Command::Quiet(true));
+    scene.at(500 * SECOND, |world| world.set(100, counters(2 << 20)));
+    let events = scene.play();
+    let at: Vec<_> = events
+        .iter()
+        .filter(|(_, event)| matches!(event, Event::Rollup(_)))
+        .map(|(at, _)| *at)
+        .collect();
+    // The cost differs with every read and does not count; what moved is looked at without delay.
+    assert_eq!(at, [0, 500 * SECOND]);
+    assert!((30..80).contains(&world.borrow().rollups), "{}", world.borrow().rollups);
+}
+
+struct ToJournal(Journal);
+
+impl Sink for ToJournal {
+    fn put(&mut self, at: Nanos, event: Event) {
+        self.0.write_at(at, event);
+    }
+}
+
+#[test]
+fn a_day_of_idling_fits_in_five_mebibytes() {
+    const DAY: Nanos = 24 * 3600 * SECOND;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("idle.jsonl");
+    let header = Header {
+        format: FORMAT,
+        tool: String::new(),
+        started: String::new(),
+        run: 1,
+        host: Host::default(),
+        server: ServerFacts::default(),
+        scenario: ScenarioFacts::default(),
+        workspace: WorkspaceFacts::default(),
+        settings: Settings::default(),
+    };
+    let (journal, end) = Journal::create(&path, &header, Clock::start()).unwrap();
+    let scene = Scene::new().until(DAY);
+    scene.at(0, |world| {
+        world.spawn(200, 100);
+        world.spawn(300, 200);
+    });
+    // A timer of the server's costs a clock tick of processor time every half minute.
+    for tick in 0..2 * 24 * 60 {
+        scene.at(tick * 30 * SECOND, move |world| {
+            world.work(100, tick * 10 * MILLISECOND)
+        });
+    }
+    scene.command(0, || Command::Quiet(true));
+    let pulse = scene.play_into(Box::new(ToJournal(journal)));
+    end.finish().unwrap();
+
+    assert_eq!(pulse.ticks(), DAY / (50 * MILLISECOND) + 2);
+    let size = std::fs::metadata(&path).unwrap().len();
+    assert!(size < 5 << 20, "{size} bytes");
+    let entries: Vec<_> = record::open(&path).unwrap().map(Result::unwrap).collect();
+    assert!(
+        entries
+            .iter()
+            .all(|entry| !matches!(entry.event, Event::Warning(_) | Event::Late(_)))
+    );
+    let last = entries.iter().map(|entry| entry.at).max();
+    assert!(last.is_some_and(|last| last >= DAY - 60 * SECOND), "{last:?}");
+}

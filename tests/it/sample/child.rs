@@ -1,0 +1,169 @@
+//! A process that does what it is told: this test program itself, started once more.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use lsp_soak::record::Clock;
+use lsp_soak::sample::{Options, Sampler};
+
+use super::Kept;
+
+const VARIABLE: &str = "LSP_SOAK_TEST_CHILD";
+
+/// A child in a process group of its own; killed with that group when dropped.
+pub struct Child {
+    pub process: std::process::Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Child {
+    /// This program, waiting to be told something.
+    pub fn obedient() -> Child {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
+            .args(["sample::child::obeys", "--exact", "--nocapture"])
+            .env(VARIABLE, "1");
+        let mut child = Child::of(command);
+        child.hear("ready");
+        child
+    }
+
+    /// A shell with a script.
+    pub fn shell(script: &str) -> Child {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Child::of(command)
+    }
+
+    fn of(mut command: Command) -> Child {
+        let mut process = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .expect("it can be started");
+        let stdin = process.stdin.take().unwrap();
+        let stdout = BufReader::new(process.stdout.take().unwrap());
+        Child { process, stdin, stdout }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Tells it something and waits until it is done; gives the rest of its answer's line.
+    pub fn tell(&mut self, what: &str) -> String {
+        self.say(what);
+        self.hear("done")
+    }
+
+    pub fn say(&mut self, what: &str) {
+        writeln!(self.stdin, "{what}").unwrap();
+    }
+
+    /// Waits for a line with that word, and gives what follows it.
+    pub fn hear(&mut self, word: &str) -> String {
+        let mut line = String::new();
+        loop {
+            line.clear();
+            assert!(
+                self.stdout.read_line(&mut line).unwrap() > 0,
+                "the child ended before it said `{word}`"
+            );
+            // The test harness writes to the same place, without a line end at times.
+            if let Some((_, rest)) = line.split_once(word) {
+                return rest.trim().to_owned();
+            }
+        }
+    }
+
+    /// Kills the process itself and not its group.
+    pub fn kill(&mut self) {
+        self.process.kill().unwrap();
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        let group = rustix::process::Pid::from_child(&self.process);
+        // It may be gone already, which is as good.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        let _ = self.process.wait();
+    }
+}
+
+/// Not a test unless started by one of the others: what the child does.
+#[test]
+fn obeys() {
+    if std::env::var_os(VARIABLE).is_none() {
+        return;
+    }
+    println!("ready");
+    let mut held: Vec<Vec<u8>> = Vec::new();
+    for line in std::io::stdin().lines() {
+        let line = line.unwrap();
+        let (verb, number) = line.split_once(' ').unwrap_or((&line, "0"));
+        let number: usize = number.parse().unwrap();
+        let mut answer = String::new();
+        match verb {
+            // More than 32 MiB: malloc maps it by itself, and unmaps it when it is dropped.
+            "touch" => held.push(vec![1; number << 20]),
+            "drop" => held.clear(),
+            "spike" => drop(std::hint::black_box(vec![1u8; number << 20])),
+            "burn" => burn(Duration::from_millis(number as u64)),
+            "threads" => (0..number).for_each(|_| drop(std::thread::spawn(std::thread::park))),
+            "short" => (0..number).for_each(|_| assert!(Command::new("true").status().unwrap().success())),
+            "adopt" => answer = adopt(),
+            _ => panic!("told to {line}"),
+        }
+        println!("done {answer}");
+    }
+}
+
+/// Works until the system has counted that much processor time.
+fn burn(time: Duration) {
+    let spent = || {
+        let text = std::fs::read("/proc/self/stat").unwrap();
+        let stat = lsp_soak::sample::procfs::stat(&text).unwrap();
+        Duration::from_secs(stat.user + stat.system) / rustix::param::clock_ticks_per_second() as u32
+    };
+    let until = spent() + time;
+    while spent() < until {
+        std::hint::black_box((0..100_000u64).sum::<u64>());
+    }
+}
+
+/// Plays lsp-soak with a server whose daemon's parent ends at once, and says the names that the sampler sees.
+fn adopt() -> String {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
+    let mut server = Child::shell("(setsid sleep 300 &) ; echo started ; read line");
+    server.hear("started");
+    let mut helper = Command::new("sleep").arg("301").spawn().unwrap();
+    let sampler = Sampler::start(
+        server.pid(),
+        Options::default(),
+        Clock::start(),
+        Box::new(Kept::default()),
+    )
+    .unwrap();
+    let mut late = Command::new("sleep").arg("302").spawn().unwrap();
+    server.say("end");
+    server.process.wait().unwrap();
+    let alive = sampler.alive();
+    for (pid, ..) in &alive {
+        let pid = rustix::process::Pid::from_raw(i32::try_from(*pid).unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    }
+    for child in [&mut helper, &mut late] {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    alive
+        .iter()
+        .map(|(_, _, name)| name.as_str())
+        .collect::<Vec<_>>()
+        .join(" ")
+}

@@ -1,0 +1,176 @@
+//! Sizes, marks, processor time and threads of one process.
+
+use std::time::Duration;
+
+use lsp_soak::record::{Event, PeakMark, Sample};
+
+use super::child::Child;
+use super::{MIB, SLACK, next_round, often, options, phase, rarely, watch};
+
+fn near(value: Option<u64>, expected: u64) {
+    let value = value.expect("Linux says it");
+    assert!(value.abs_diff(expected) <= SLACK, "{value} is not near {expected}");
+}
+
+#[test]
+fn counters_move_by_what_the_process_touched() {
+    let mut child = Child::obedient();
+    let (sampler, kept) = watch(child.pid(), often());
+    next_round(&sampler);
+    let before = kept.last(0);
+    child.tell("touch 64");
+    next_round(&sampler);
+    let held = kept.last(0);
+    child.tell("drop");
+    next_round(&sampler);
+    let after = kept.last(0);
+    let (resident, private) = (before.resident.unwrap(), before.private.unwrap());
+    near(held.resident, resident + 64 * MIB);
+    near(held.private, private + 64 * MIB);
+    near(after.resident, resident);
+    near(after.private, private);
+    near(held.virtual_size, before.virtual_size.unwrap() + 64 * MIB);
+    assert!(held.minor_faults > before.minor_faults && held.high_water >= held.resident);
+    assert_eq!((held.forked, held.swap.is_some()), (Some(false), true));
+    assert_eq!(sampler.pulse().resident(), after.resident);
+}
+
+fn peaks(events: &[Event]) -> Vec<&PeakMark> {
+    let peak = |event: &'_ Event| matches!(event, Event::Peak(_));
+    events
+        .iter()
+        .filter(|event| peak(event))
+        .map(|event| {
+            if let Event::Peak(peak) = event {
+                peak
+            } else {
+                unreachable!()
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn a_peak_between_two_samples_is_seen_whole_and_belongs_to_its_phase_alone() {
+    let mut child = Child::obedient();
+    let (sampler, kept) = watch(child.pid(), rarely());
+    let base = kept.last(0).resident.unwrap();
+    child.tell("spike 96");
+    assert!(sampler.peak(phase()).wait());
+    child.tell("spike 48");
+    assert!(sampler.peak(phase()).wait());
+    assert!(sampler.peak(phase()).wait());
+    let events = kept.events();
+    let peaks = peaks(&events);
+    assert!(peaks.iter().all(|peak| peak.reset));
+    near(peaks[0].marks[0].counters.high_water, base + 96 * MIB);
+    near(peaks[1].marks[0].counters.high_water, base + 48 * MIB);
+    near(peaks[2].marks[0].counters.high_water, base);
+}
+
+#[test]
+fn without_leave_the_mark_stays_where_it_was() {
+    let mut child = Child::obedient();
+    let mut options = rarely();
+    options.peak_reset = false;
+    let (sampler, kept) = watch(child.pid(), options);
+    child.tell("spike 96");
+    assert!(sampler.peak(phase()).wait());
+    assert!(sampler.peak(phase()).wait());
+    let events = kept.events();
+    let marks: Vec<_> = peaks(&events)
+        .iter()
+        .map(|peak| (peak.reset, peak.marks[0].counters.high_water))
+        .collect();
+    assert_eq!(marks[0], marks[1]);
+    assert!(!marks[0].0 && marks[0].1 > Some(96 * MIB));
+}
+
+#[test]
+fn processor_time_is_that_which_was_spent() {
+    let mut child = Child::obedient();
+    let (sampler, kept) = watch(child.pid(), often());
+    next_round(&sampler);
+    let before = sampler.pulse().cpu().unwrap();
+    child.tell("burn 300");
+    next_round(&sampler);
+    let spent = Duration::from_nanos(sampler.pulse().cpu().unwrap() - before);
+    assert!(spent >= Duration::from_millis(290), "{spent:?}");
+    // The child may have spent some more while it looked at its own clock, but not as much again.
+    assert!(spent < Duration::from_millis(600), "{spent:?}");
+    let last = kept.last(0);
+    assert_eq!(
+        sampler.pulse().cpu(),
+        last.user.zip(last.system).map(|(user, system)| user + system)
+    );
+}
+
+#[test]
+fn threads_are_counted() {
+    let mut child = Child::obedient();
+    let (sampler, kept) = watch(child.pid(), often());
+    next_round(&sampler);
+    let before = kept.last(0).threads.unwrap();
+    child.tell("threads 7");
+    next_round(&sampler);
+    assert_eq!(kept.last(0).threads, Some(before + 7));
+    assert_eq!(sampler.pulse().processes(), 1, "a thread is no process");
+}
+
+#[test]
+fn a_checkpoint_has_five_rounds_and_the_exact_counters() {
+    let mut child = Child::obedient();
+    let (sampler, kept) = watch(child.pid(), options(Duration::from_secs(3600)));
+    child.tell("touch 64");
+    let (sender, taken) = std::sync::mpsc::channel();
+    let done = sampler.checkpoint(move |rounds, rollups| {
+        sender.send((rounds.clone(), rollups.clone())).unwrap();
+        let (phase, unsettled) = (phase(), String::new());
+        Event::Checkpoint(lsp_soak::record::Checkpoint {
+            phase,
+            settled: true,
+            waited: 0,
+            unsettled,
+            rounds,
+            rollups,
+        })
+    });
+    assert!(done.wait());
+    let (rounds, rollups) = taken.recv().unwrap();
+    assert!(kept.events().iter().any(|event| matches!(event, Event::Checkpoint(_))));
+    assert_eq!((rounds.len(), rollups.len()), (5, 1));
+    let Sample { counters, .. } = rounds[4][0];
+    let rollup = rollups[0];
+    near(Some(rollup.resident), counters.resident.unwrap());
+    near(Some(rollup.anonymous), counters.private.unwrap());
+    assert!(
+        rollup
+            .private()
+            .is_some_and(|private| private >= 64 * MIB && private <= rollup.proportional)
+    );
+    assert!(rollup.proportional <= rollup.resident && rollup.cost > 0);
+}
+
+#[test]
+fn exact_counters_are_written_in_quiet_windows() {
+    let mut child = Child::obedient();
+    let (sampler, kept) = watch(child.pid(), often());
+    next_round(&sampler);
+    let written = |event: &Event| matches!(event, Event::Rollup(_));
+    assert!(!kept.events().iter().any(written));
+    sampler.quiet(true);
+    super::wait_until("a rollup", || kept.events().iter().any(written));
+    child.tell("touch 64");
+    super::wait_until("one more", || {
+        kept.events().iter().filter(|event| written(event)).count() > 1
+    });
+}
+
+#[test]
+fn a_sampler_that_stopped_says_so_to_who_waits() {
+    let child = Child::obedient();
+    let (sampler, _) = watch(child.pid(), rarely());
+    let done = sampler.checkpoint(|_, _| unreachable!("there is no time for five rounds"));
+    sampler.stop();
+    assert!(!done.wait());
+}
