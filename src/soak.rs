@@ -28,11 +28,11 @@ pub enum SoakError {
     /// The journal could not be written.
     #[error("cannot go on recording")]
     Record(#[from] record::WriteError),
-    /// The server's program could not be started.
-    #[error("cannot start `{program}`: check the path and that it may be executed")]
-    Spawn {
-        /// The program.
-        program: String,
+    /// Something of our own could not be done: the program not started, a file not read or written.
+    #[error("cannot {what}")]
+    Failed {
+        /// What.
+        what: String,
         /// The system's answer.
         #[source]
         error: std::io::Error,
@@ -71,9 +71,12 @@ pub async fn soak(
         (Some(Stop::Gone), None) => Ok(Ending::Disconnected {
             reason: "no server is running".to_owned(),
         }),
-        (Some(Stop::Failed(_)), _) => Err(()),
+        (Some(Stop::Failed { .. }), _) => Err(()),
     };
-    if let Some(session) = session {
+    if let Some(mut session) = session {
+        if let Ok(Ending::Wedged { .. } | Ending::TimedOut { .. } | Ending::Disconnected { .. }) = ending {
+            session.give_up();
+        }
         close(session, &live, interrupt).await;
     }
     live.stop_sampling();
@@ -83,10 +86,7 @@ pub async fn soak(
     drop(live);
     end.finish()?;
     match stop {
-        Some(Stop::Failed(error)) => {
-            let program = job.launch.program.display().to_string();
-            Err(SoakError::Spawn { program, error })
-        }
+        Some(Stop::Failed { what, error }) => Err(SoakError::Failed { what, error }),
         _ => Ok(()),
     }
 }

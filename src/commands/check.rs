@@ -51,18 +51,34 @@ async fn probe(
     records: &Path,
     interrupt: &Interrupt,
 ) -> anyhow::Result<Exit> {
-    let measuring =
-        Measuring { interval: Span(std::time::Duration::from_millis(50)), no_peak_reset: true, allow_unsupported: false };
+    let measuring = Measuring {
+        interval: Span(std::time::Duration::from_millis(50)),
+        no_peak_reset: true,
+        allow_unsupported: false,
+    };
     let path = records.join(format!("{}-{}.jsonl", scenario.scenario.name, choice.label));
-    let run = single::Run { loaded: scenario, choice, number: 1, measuring: &measuring, probe: true, quiet: true };
+    let run = single::Run {
+        loaded: scenario,
+        choice,
+        number: 1,
+        measuring: &measuring,
+        probe: true,
+        quiet: true,
+    };
     run.record(&path, interrupt).await?;
     let summary = show::summary(&path)?;
     match &summary.ending {
         Some(Ending::Completed) => {
-            print(&format!("`{}` offers everything that `{}` needs\n", choice.label, scenario.scenario.name))?;
+            print(&format!(
+                "`{}` offers everything that `{}` needs\n",
+                choice.label, scenario.scenario.name
+            ))?;
         }
         Some(Ending::Unsupported { steps }) => {
-            print(&format!("`{}` does not offer everything that `{}` needs:\n", choice.label, scenario.scenario.name))?;
+            print(&format!(
+                "`{}` does not offer everything that `{}` needs:\n",
+                choice.label, scenario.scenario.name
+            ))?;
             for step in steps {
                 print(&format!("  {step}\n"))?;
             }

@@ -81,7 +81,8 @@ impl Desk {
     /// Reads a file and puts it on the desk.
     pub fn open(&mut self, file: usize, sync: Sync, encoding: Encoding) -> Result<&Document, Stop> {
         let source = &self.files[file];
-        let document = Document::open(&source.path, &source.language, sync, encoding).map_err(Stop::Failed)?;
+        let document = Document::open(&source.path, &source.language, sync, encoding)
+            .map_err(Stop::failed(format!("read `{}`", source.path.display())))?;
         self.open.push(Paper { file, document });
         Ok(&self.open[self.open.len() - 1].document)
     }

@@ -69,5 +69,18 @@ pub enum Stop {
     /// The server is gone or does not talk any more; what it left tells how.
     Gone,
     /// lsp-soak could not do its own part: start the program, read a file, write one.
-    Failed(io::Error),
+    Failed {
+        /// What, for people: `start `ty``, `read `a.py``.
+        what: String,
+        /// The system's answer.
+        error: io::Error,
+    },
+}
+
+impl Stop {
+    /// lsp-soak could not do this; to be used with `map_err`.
+    pub fn failed(what: impl Into<String>) -> impl FnOnce(io::Error) -> Stop {
+        let what = what.into();
+        move |error| Stop::Failed { what, error }
+    }
 }

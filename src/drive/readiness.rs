@@ -11,11 +11,14 @@ use crate::lsp::{Ask, Client, Reply};
 use crate::record::{Readiness, ReadyOutcome, ReadyRule};
 
 use super::Stage;
-use super::quiet::{Rules, Unrest, Watch};
+use super::quiet::{Rules, Watch};
 use super::signal::Signals;
 
 /// No server has this method: every one answers that it is unknown, and only once what came before is done.
 const BARRIER: &str = "lspSoak/barrier";
+
+/// How many start graces of complete rest stand in for a signal that does not come.
+const SIGNAL: u32 = 5;
 
 /// Waits and says how it went; `spawned` is when the server was started.
 pub async fn wait(
@@ -31,6 +34,7 @@ pub async fn wait(
     };
     let mut watch = Watch::new(client, stage, rules);
     let begun = Instant::now();
+    let mut rest: Option<Instant> = None;
     let mut worked = false;
     let verdict = |outcome, rule, missing: String| Readiness {
         outcome,
@@ -44,7 +48,19 @@ pub async fn wait(
         if let Some(reason) = signals.failure(client) {
             return verdict(ReadyOutcome::Failed, ReadyRule::Signal, reason);
         }
-        let pending = pending(client, signals, unrest);
+        rest = if unrest.is_none() {
+            rest.or_else(|| Some(Instant::now()))
+        } else {
+            None
+        };
+        // On a trivial project some servers never give their signal: silence long enough will do instead,
+        // unless the server said that it is busy.
+        let patient = signals.busy() || rest.is_none_or(|since| since.elapsed() < limits.start_grace.0 * SIGNAL);
+        let pending = signals
+            .waiting(client)
+            .filter(|_| patient)
+            .map(|signal| (ReadyRule::Signal, signal))
+            .or(unrest);
         worked |= matches!(pending, Some((ReadyRule::Progress | ReadyRule::Cpu, _))) || created(client) > 0;
         let missing = match pending {
             None if worked || signals.positive(client) || begun.elapsed() >= limits.start_grace.0 => None,
@@ -86,12 +102,4 @@ pub async fn wait(
 
 fn created(client: &Client) -> u64 {
     client.with_progress(|progress| progress.created)
-}
-
-/// The first rule that does not hold yet, the server's own signal before what can be seen from outside.
-fn pending(client: &Client, signals: &Signals, unrest: Option<Unrest>) -> Option<Unrest> {
-    match signals.waiting(client) {
-        Some(signal) => Some((ReadyRule::Signal, signal)),
-        None => unrest,
-    }
 }

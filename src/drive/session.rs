@@ -42,13 +42,16 @@ impl Drop for Session {
 impl Session {
     /// Starts the server; nothing has been said to it yet.
     pub fn spawn<S: Stage>(job: &Job, stage: &S, restarts: u32) -> Result<Session, Stop> {
-        let mut server = Server::spawn(&job.launch).map_err(Stop::Failed)?;
+        let mut server =
+            Server::spawn(&job.launch).map_err(Stop::failed(format!("start `{}`", job.launch.program.display())))?;
         let spawned = Instant::now();
         stage.tell(Event::Spawned {
             pid: server.pid,
             restarts,
         });
-        stage.spawned(server.pid).map_err(Stop::Failed)?;
+        stage
+            .spawned(server.pid)
+            .map_err(Stop::failed("watch the memory of the server"))?;
         let (stdout, stdin) = server.take_pipes().ok_or(Stop::Gone)?;
         let profile = &job.choice.profile;
         let answers = Answers {

@@ -50,7 +50,8 @@ pub async fn save<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Sav
     for index in 0..desk.reach(files(options.files)) {
         cadence.tick().await;
         let document = desk.document(index);
-        fs::write(desk.path(index), document.text()).map_err(Stop::Failed)?;
+        let path = desk.path(index);
+        fs::write(path, document.text()).map_err(Stop::failed(format!("write `{}`", path.display())))?;
         let text = (scene.session.offered.save() == lsp::Save::WithText).then(|| document.text());
         scene.asker.notify(
             "textDocument/didSave",
@@ -121,7 +122,10 @@ pub async fn touch<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &To
         .collect();
     for path in chosen {
         cadence.tick().await;
-        batch.extend(change(&path, options.change, desk.serials(1)).map_err(Stop::Failed)?);
+        batch.extend(
+            change(&path, options.change, desk.serials(1))
+                .map_err(Stop::failed(format!("change `{}`", path.display())))?,
+        );
         if !options.batch {
             watched(scene, &std::mem::take(&mut batch));
         }
