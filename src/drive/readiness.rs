@@ -11,7 +11,7 @@ use crate::lsp::{Ask, Client, Reply};
 use crate::record::{Readiness, ReadyOutcome, ReadyRule};
 
 use super::Stage;
-use super::quiet::{Rules, Watch};
+use super::quiet::{Rules, Unrest, Watch};
 use super::signal::Signals;
 
 /// No server has this method: every one answers that it is unknown, and only once what came before is done.
@@ -28,78 +28,116 @@ pub async fn wait(
     signals: &Signals,
     spawned: Instant,
 ) -> Readiness {
-    let rules = Rules {
-        period: limits.quiet.0,
-        cpu: limits.cpu.0,
+    let mut wait = Wait {
+        client,
+        limits,
+        signals,
+        spawned,
+        begun: Instant::now(),
+        rest: None,
+        worked: false,
     };
-    let mut watch = Watch::new(client, stage, rules);
-    let begun = Instant::now();
-    let mut rest: Option<Instant> = None;
-    let mut worked = false;
-    let verdict = |outcome, rule, missing: String| Readiness {
-        outcome,
-        rule,
-        after: spawned.elapsed().as_nanos() as u64,
-        progress: created(client),
-        missing,
-    };
+    let mut watch = Watch::new(
+        client,
+        stage,
+        Rules {
+            period: limits.quiet.0,
+            cpu: limits.cpu.0,
+        },
+    );
     loop {
         let unrest = watch.look().await;
         if let Some(reason) = signals.failure(client) {
-            return verdict(ReadyOutcome::Failed, ReadyRule::Signal, reason);
+            return wait.verdict(ReadyOutcome::Failed, ReadyRule::Signal, reason);
         }
-        rest = if unrest.is_none() {
-            rest.or_else(|| Some(Instant::now()))
-        } else {
-            None
-        };
-        // On a trivial project some servers never give their signal: silence long enough will do instead,
-        // unless the server said that it is busy.
-        let patient = signals.busy() || rest.is_none_or(|since| since.elapsed() < limits.start_grace.0 * SIGNAL);
-        let pending = signals
-            .waiting(client)
-            .filter(|_| patient)
-            .map(|signal| (ReadyRule::Signal, signal))
-            .or(unrest);
-        worked |= matches!(pending, Some((ReadyRule::Progress | ReadyRule::Cpu, _))) || created(client) > 0;
-        let missing = match pending {
-            None if worked || signals.positive(client) || begun.elapsed() >= limits.start_grace.0 => None,
-            None => Some((
-                ReadyRule::Quiet,
-                "no start-up work was seen within the start grace".to_owned(),
-            )),
-            pending => pending,
-        };
-        match missing {
-            None => break,
-            Some((rule, missing)) if begun.elapsed() >= limits.timeout.0 => {
-                return verdict(ReadyOutcome::Timeout, rule, missing);
+        match wait.missing(unrest) {
+            None => return wait.barrier().await,
+            Some((rule, missing)) if wait.begun.elapsed() >= limits.timeout.0 => {
+                return wait.verdict(ReadyOutcome::Timeout, rule, missing);
             }
             Some(_) => {}
         }
     }
-    let left = limits
-        .timeout
-        .0
-        .saturating_sub(begun.elapsed())
-        .max(Duration::from_secs(5));
-    match client.request(BARRIER, &(), Ask::within(left)).await {
-        Reply::Answer { .. } | Reply::Error { .. } => {
-            let outcome = if worked || signals.positive(client) {
-                ReadyOutcome::Ready
-            } else {
-                ReadyOutcome::NoWork
-            };
-            verdict(outcome, ReadyRule::Barrier, String::new())
-        }
-        Reply::TimedOut | Reply::Parked | Reply::Lost => verdict(
-            ReadyOutcome::Timeout,
-            ReadyRule::Barrier,
-            "the barrier request was not answered".to_owned(),
-        ),
-    }
 }
 
-fn created(client: &Client) -> u64 {
-    client.with_progress(|progress| progress.created)
+/// One wait for readiness.
+struct Wait<'a> {
+    client: &'a Client,
+    limits: &'a ReadinessLimits,
+    signals: &'a Signals,
+    spawned: Instant,
+    begun: Instant,
+    /// Since when nothing but the signal has been missing.
+    rest: Option<Instant>,
+    /// Whether any start-up work was seen.
+    worked: bool,
+}
+
+impl Wait<'_> {
+    /// The first rule that does not hold yet, the server's own signal before what can be seen from outside.
+    fn missing(&mut self, unrest: Option<Unrest>) -> Option<Unrest> {
+        self.rest = if unrest.is_none() {
+            self.rest.or_else(|| Some(Instant::now()))
+        } else {
+            None
+        };
+        self.worked |= matches!(unrest, Some((ReadyRule::Progress | ReadyRule::Cpu, _))) || self.created() > 0;
+        let grace = self.limits.start_grace.0;
+        // On a trivial project some servers never give their signal: silence long enough will do instead,
+        // unless the server said that it is busy.
+        let patient = self.signals.busy() || self.rest.is_none_or(|since| since.elapsed() < grace * SIGNAL);
+        let signal = self.signals.waiting(self.client).filter(|_| patient);
+        let pending = signal.map(|signal| (ReadyRule::Signal, signal)).or(unrest);
+        if pending.is_none() && !self.active() && self.begun.elapsed() < grace {
+            return Some((
+                ReadyRule::Quiet,
+                "no start-up work was seen within the start grace".to_owned(),
+            ));
+        }
+        pending
+    }
+
+    /// Asks what only a server that is done with everything before it answers.
+    async fn barrier(&self) -> Readiness {
+        let left = self
+            .limits
+            .timeout
+            .0
+            .saturating_sub(self.begun.elapsed())
+            .max(Duration::from_secs(5));
+        match self.client.request(BARRIER, (), Ask::within(left)).await {
+            Reply::Answer { .. } | Reply::Error { .. } => {
+                let outcome = if self.active() {
+                    ReadyOutcome::Ready
+                } else {
+                    ReadyOutcome::NoWork
+                };
+                self.verdict(outcome, ReadyRule::Barrier, String::new())
+            }
+            Reply::TimedOut | Reply::Parked | Reply::Lost => {
+                let missing = "the barrier request was not answered".to_owned();
+                self.verdict(ReadyOutcome::Timeout, ReadyRule::Barrier, missing)
+            }
+        }
+    }
+
+    /// Whether the server did something to get ready.
+    fn active(&self) -> bool {
+        self.worked || self.signals.positive(self.client)
+    }
+
+    fn created(&self) -> u64 {
+        self.client.with_progress(|progress| progress.created)
+    }
+
+    fn verdict(&self, outcome: ReadyOutcome, rule: ReadyRule, missing: String) -> Readiness {
+        let after = self.spawned.elapsed().as_nanos() as u64;
+        Readiness {
+            outcome,
+            rule,
+            after,
+            progress: self.created(),
+            missing,
+        }
+    }
 }

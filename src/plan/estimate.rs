@@ -5,7 +5,7 @@ use std::ops::{Add, Mul};
 use std::time::Duration;
 
 use crate::config::step::template::{self, Scope};
-use crate::config::step::{Calls, Count, IdleEnd, IdleMode, Pick};
+use crate::config::step::{Calls, Count, Idle, IdleEnd, IdleMode, Open, Pick};
 use crate::config::{Phase, Repeat, Scenario, Step};
 use crate::units::Span;
 
@@ -177,15 +177,7 @@ impl Walk {
                     ..Amount::default()
                 }
             }
-            Step::Open(options) => {
-                let wanted = u64::from(options.files.get()).min(self.files);
-                let opened = match options.pick {
-                    Pick::First => wanted.saturating_sub(self.open),
-                    Pick::Next => wanted.min(self.files - self.open.min(self.files)),
-                };
-                self.open += opened;
-                notifies(opened, options.cadence)
-            }
+            Step::Open(options) => self.open(options),
             Step::Close(options) => {
                 let closed = self.documents(options.files);
                 self.open -= closed;
@@ -209,19 +201,7 @@ impl Walk {
                 let texts = self.documents(options.files) * u64::from(options.per_file.get());
                 typed(texts, options.text.as_deref(), options.keystrokes, options.cadence)
             }
-            Step::Idle(options) => {
-                let time = match options.end() {
-                    IdleEnd::After(time) => time.0,
-                    IdleEnd::Settled { .. } => Duration::ZERO,
-                };
-                let ticks = options
-                    .traffic()
-                    .map_or(0, |every| time.as_nanos() / every.0.as_nanos().max(1));
-                Amount {
-                    notifications: u64::try_from(ticks).unwrap_or(u64::MAX),
-                    ..waits(time)
-                }
-            }
+            Step::Idle(options) => idles(options),
             Step::Pause(options) => waits(options.time.0),
             Step::Notification(options) => {
                 let places = self.places(options.params.as_ref(), options.files, options.per_file);
@@ -229,6 +209,16 @@ impl Walk {
             }
             step => self.requests(step),
         }
+    }
+
+    fn open(&mut self, options: &Open) -> Amount {
+        let wanted = u64::from(options.files.get()).min(self.files);
+        let opened = match options.pick {
+            Pick::First => wanted.saturating_sub(self.open),
+            Pick::Next => wanted.min(self.files - self.open.min(self.files)),
+        };
+        self.open += opened;
+        notifies(opened, options.cadence)
     }
 
     /// The amount of a step that only sends requests.
@@ -318,6 +308,19 @@ fn waits(least: Duration) -> Amount {
     Amount {
         least,
         ..Amount::default()
+    }
+}
+
+fn idles(options: &Idle) -> Amount {
+    let time = match options.end() {
+        IdleEnd::After(time) => time.0,
+        IdleEnd::Settled { .. } => Duration::ZERO,
+    };
+    let every = options.traffic().map(|every| every.0.as_nanos().max(1));
+    let ticks = every.map_or(0, |every| time.as_nanos() / every);
+    Amount {
+        notifications: u64::try_from(ticks).unwrap_or(u64::MAX),
+        ..waits(time)
     }
 }
 

@@ -7,6 +7,7 @@
 //! unknown kind are counted and left out.
 
 mod clock;
+mod ending;
 mod event;
 mod header;
 mod memory;
@@ -21,10 +22,10 @@ mod round_trip;
 mod tests;
 
 pub use clock::{Clock, nanos};
+pub use ending::{Close, EmptyStep, Ending, Shutdown, ShutdownStage, Survivor};
 pub use event::{
-    Checkpoint, Close, EmptyStep, Ending, Entry, Event, IdleKind, IdleWindow, Initialized, Outcome, PeakMark, PhaseRef,
-    Readiness, ReadyOutcome, ReadyRule, Request, Shutdown, ShutdownStage, StepEnd, StepStart, Survivor, Warning,
-    WarningKind,
+    Checkpoint, Entry, Event, IdleKind, IdleWindow, Initialized, Outcome, PeakMark, PhaseRef, Readiness, ReadyOutcome,
+    ReadyRule, Request, StepEnd, StepStart, Warning, WarningKind,
 };
 pub use header::{Header, Host, Memory, ScenarioFacts, ServerFacts, Settings, Version, WorkspaceFacts};
 pub use memory::{Counters, LateTicks, Process, ProcessEnd, ReadFailure, Rollup, Sample};

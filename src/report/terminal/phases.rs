@@ -91,21 +91,7 @@ fn table(summary: &Summary, phases: &[&PhaseSummary]) -> Vec<Column> {
         ),
         Column::number("hits", 3, cells(&|phase| hits(&phase.steps))),
     ];
-    let figure = |value: fn(&PhaseSummary) -> Option<u64>| {
-        cells(&|phase| Cell::plain(units::or_unknown(value(phase), units::mib)))
-    };
-    for (head, value) in [
-        (
-            "huge pages",
-            (|phase| phase.checkpoint.as_ref()?.huge_pages) as fn(&PhaseSummary) -> Option<u64>,
-        ),
-        ("lazy free", |phase| phase.checkpoint.as_ref()?.lazy_free),
-        ("swap", |phase| phase.checkpoint.as_ref()?.swap),
-    ] {
-        if phases.iter().any(|phase| value(phase).unwrap_or(0) > 0) {
-            table.push(Column::number(head, 9, figure(value)));
-        }
-    }
+    table.extend(rare(phases));
     let faults = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.minor_faults, units::count));
     table.push(Column::number("faults", 10, cells(&faults)));
     let threads = |phase: &PhaseSummary| phase.checkpoint.as_ref().and_then(|taken| taken.threads);
@@ -115,6 +101,22 @@ fn table(summary: &Summary, phases: &[&PhaseSummary]) -> Vec<Column> {
         cells(&|phase| Cell::plain(units::or_unknown(threads(phase), units::count))),
     ));
     table
+}
+
+/// Columns that are shown only where there is something in them.
+fn rare(phases: &[&PhaseSummary]) -> Vec<Column> {
+    type Figure = fn(&PhaseSummary) -> Option<u64>;
+    let figures: [(&'static str, Figure); 3] = [
+        ("huge pages", |phase| phase.checkpoint.as_ref()?.huge_pages),
+        ("lazy free", |phase| phase.checkpoint.as_ref()?.lazy_free),
+        ("swap", |phase| phase.checkpoint.as_ref()?.swap),
+    ];
+    let cell = |phase: &&PhaseSummary, value: Figure| Cell::plain(units::or_unknown(value(phase), units::mib));
+    figures
+        .into_iter()
+        .filter(|(_, value)| phases.iter().any(|phase| value(phase).unwrap_or(0) > 0))
+        .map(|(head, value)| Column::number(head, 9, phases.iter().map(|phase| cell(phase, value)).collect()))
+        .collect()
 }
 
 /// The name after a mark, which must not be cut off with the end of a long name.

@@ -1,0 +1,136 @@
+//! The last part of the journal: how the session ended, how the server went, what is left of the connection.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Nanos;
+
+/// How the server was brought down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Shutdown {
+    /// The last measure that was needed.
+    pub stage: ShutdownStage,
+    /// Exit code, when it exited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<i32>,
+    /// Signal, when one ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// From the shutdown request until the server's own process was gone.
+    pub took: Nanos,
+    /// Processes of the tree that outlived the server; they were killed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub survivors: Vec<Survivor>,
+}
+
+/// The measures of a shutdown, each harder than the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShutdownStage {
+    /// It was gone before it was asked.
+    AlreadyGone,
+    /// `shutdown` and `exit` were enough.
+    Exit,
+    /// It left when its stdin was closed.
+    StdinClosed,
+    /// It left on SIGTERM.
+    Terminated,
+    /// It had to be killed.
+    Killed,
+}
+
+/// A process that outlived the server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Survivor {
+    /// Its process id.
+    pub pid: u32,
+    /// Short name of the program.
+    pub name: String,
+}
+
+/// Totals of a connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Close {
+    /// Bytes written to the server.
+    pub sent: u64,
+    /// Bytes read from the server.
+    pub received: u64,
+    /// Bytes on stdout that were not LSP.
+    pub noise: u64,
+    /// Start of the noise, cut to a bounded length.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub noise_sample: String,
+    /// Bytes on stderr.
+    pub stderr: u64,
+    /// The end of stderr, cut to a bounded length.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stderr_tail: String,
+    /// Notifications received, by method.
+    pub notifications: std::collections::BTreeMap<String, u64>,
+}
+
+/// How the run ended. Everything but `Completed` is something the server did, or a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// The scenario was played to its end.
+    Completed,
+    /// The server's process ended in the middle.
+    Crashed {
+        /// Exit code, when it exited.
+        code: Option<i32>,
+        /// Signal, when one ended it.
+        signal: Option<i32>,
+        /// What was going on, for people.
+        during: String,
+    },
+    /// The server closed its output or sent what cannot be read, and went on running.
+    Disconnected {
+        /// What was wrong, for people.
+        reason: String,
+    },
+    /// A request was not answered in time though the server was busy or still talking.
+    TimedOut {
+        /// Its method.
+        method: String,
+        /// How long it was waited for.
+        after: Nanos,
+    },
+    /// Nothing moved in either direction and the processors were idle.
+    Wedged {
+        /// The method of the oldest open request; empty when a write was stuck.
+        method: String,
+        /// How long nothing had moved.
+        after: Nanos,
+        /// Bytes that the server did not take.
+        unsent: u64,
+    },
+    /// The server refused the handshake or said that it could not load the workspace.
+    Refused {
+        /// Its words.
+        reason: String,
+    },
+    /// The scenario needs what the server does not offer.
+    Unsupported {
+        /// One line for each step and the method it needs.
+        steps: Vec<String>,
+    },
+    /// Steps got nothing but null and empty results; the scenario was played to its end all the same.
+    Empty {
+        /// Each step once.
+        steps: Vec<EmptyStep>,
+    },
+    /// A person pressed ctrl-c.
+    Interrupted,
+}
+
+/// A step whose requests found nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EmptyStep {
+    /// Its phase.
+    pub phase: String,
+    /// Its name.
+    pub step: String,
+    /// How many requests it sent.
+    pub requests: u64,
+}
