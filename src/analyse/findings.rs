@@ -309,3 +309,33 @@ fn stderr_tail(summary: &Summary) -> Vec<String> {
     let first = lines.len().saturating_sub(STDERR_LINES);
     lines[first..].iter().map(|line| (*line).to_owned()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wedge_names_what_is_stuck_and_in_which_direction() {
+        let reading = wedged("textDocument/hover", "30.0 s", 0);
+        assert!(
+            reading.contains("`textDocument/hover` has been open for 30.0 s"),
+            "{reading}"
+        );
+        let writing = wedged("", "30.0 s", 65_536);
+        assert!(writing.contains("taken none of 64.0 KiB for 30.0 s"), "{writing}");
+    }
+
+    #[test]
+    fn an_end_is_told_by_signal_code_or_not_at_all() {
+        assert!(status(None, Some(9)).contains("out-of-memory killer"));
+        assert_eq!(status(Some(101), None), "exit code 101");
+        assert_eq!(status(None, None), "it is gone, and how is not known");
+    }
+
+    #[test]
+    fn a_long_list_of_names_is_shortened() {
+        let names: Vec<String> = (1..=8).map(|number| number.to_string()).collect();
+        assert_eq!(shorten(&names), "1, 2, 3, 4, 5 and 3 more");
+        assert_eq!(shorten(&names[..5]), "1, 2, 3, 4, 5");
+    }
+}

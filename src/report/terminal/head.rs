@@ -157,11 +157,13 @@ fn ready(summary: &Summary) -> String {
     };
     let after = time(first.after);
     match first.outcome {
-        ReadyOutcome::Ready => format!(
-            "after {after}, decided by {}; {} progress tokens",
-            ready_rule(first.rule),
-            units::count(first.progress)
-        ),
+        ReadyOutcome::Ready => {
+            let tokens = match first.progress {
+                1 => "1 progress token".to_owned(),
+                tokens => format!("{} progress tokens", units::count(tokens)),
+            };
+            format!("after {after}, decided by {}; {tokens}", ready_rule(first.rule))
+        }
         ReadyOutcome::NoWork => format!("after {after}: no start-up work was seen"),
         ReadyOutcome::Timeout => format!("not within {after}"),
         ReadyOutcome::Failed => format!("never: the workspace could not be loaded ({after})"),
