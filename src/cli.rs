@@ -56,7 +56,7 @@ pub struct Run {
     /// How it is measured.
     #[command(flatten)]
     pub measuring: Measuring,
-    /// Where to write the records [default: reports/<utc>-<scenario>]
+    /// Where to write the records [default: reports/UTC-SCENARIO]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// How much is said.

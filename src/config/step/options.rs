@@ -223,7 +223,7 @@ requests! {
     pub struct ExecuteCommand {
         /// Its name.
         pub command: String = String::new(),
-        /// Its arguments; placeholders as in [`Message`].
+        /// Its arguments; placeholders as in [`Request`].
         pub arguments: Vec<serde_json::Value> = Vec::new(),
         /// How many times.
         pub times: Count = Count::ONE,
