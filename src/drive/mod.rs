@@ -3,6 +3,7 @@
 pub mod ask;
 pub mod desk;
 pub mod document;
+mod doubt;
 pub mod fault;
 pub mod language;
 mod player;

@@ -151,10 +151,10 @@ impl Tokens<'_> {
                 end: literal::number(family, text, at, after_member),
             });
         }
-        if matches!(family, Family::Script { .. }) {
-            if let Some(token) = self.script(first) {
-                return Some(token);
-            }
+        if matches!(family, Family::Script { .. })
+            && let Some(token) = self.script(first)
+        {
+            return Some(token);
         }
         Some(self.operator(first))
     }

@@ -6,10 +6,11 @@ use super::{Family, Language};
 /// The end of the comment that starts at `at`, if one does.
 pub(super) fn comment(language: &Language, text: &str, at: usize) -> Option<usize> {
     let rest = &text[at..];
-    if language.family == Family::Lua && rest.starts_with("--[") {
-        if let Some(end) = long_bracket(text, at + 2) {
-            return Some(end);
-        }
+    if language.family == Family::Lua
+        && rest.starts_with("--[")
+        && let Some(end) = long_bracket(text, at + 2)
+    {
+        return Some(end);
     }
     if language.line_comments.iter().any(|start| rest.starts_with(start)) {
         return Some(line_end(text, at));
@@ -102,10 +103,16 @@ pub(super) fn number(family: Family, text: &str, at: usize, whole: bool) -> usiz
 /// The end of the C preprocessor directive at `at`: continued lines, comments in it, and all of an `#if 0`.
 pub(super) fn directive(text: &str, at: usize) -> usize {
     let end = directive_line(text, at);
-    match directive_words(&text[at..end]) {
-        ("if", "0") => dead_branch(text, end),
-        _ => end,
+    if is_dead(&text[at..end]) {
+        dead_branch(text, end)
+    } else {
+        end
     }
+}
+
+/// Whether a directive starts a branch that is never compiled.
+pub(super) fn is_dead(directive: &str) -> bool {
+    directive_words(directive) == ("if", "0")
 }
 
 /// The end of a regular expression at `at`, or `None` when the line ends first and it must be a division.

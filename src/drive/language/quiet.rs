@@ -1,8 +1,8 @@
-//! Stretches of Rust whose names a server does not resolve: attributes, the bodies of `macro_rules!`, and items that
-//! are compiled only under a condition, which may not hold here.
+//! Stretches whose names a server may not resolve: code under a condition that may not hold here (`#[cfg(…)]`,
+//! `#ifdef`), and in Rust attributes and the bodies of `macro_rules!`.
 
 use super::lexer::{Kind, Token};
-use super::{Family, Language};
+use super::{Family, Language, literal};
 
 /// Follows the tokens of a text, comments left out.
 #[derive(Default)]
@@ -11,6 +11,10 @@ pub(super) struct Quiet {
     stretch: Option<Stretch>,
     /// `macro_rules` was read, and its body is yet to come.
     armed: bool,
+    /// The preprocessor's open conditions, and whether each leaves something out.
+    conditions: Vec<bool>,
+    /// Whether a preprocessor line was read.
+    directives: bool,
 }
 
 /// A stretch being left out, and the depth of brackets around it.
@@ -27,9 +31,51 @@ enum Stretch {
 impl Quiet {
     /// Whether `token`, which comes after `last`, is left out.
     pub(super) fn hides(&mut self, text: &str, language: &Language, last: Option<Token>, token: Token) -> bool {
-        if language.family != Family::Rust {
-            return false;
+        match language.family {
+            Family::Rust => self.hides_in_rust(text, last, token),
+            Family::C | Family::Cpp => {
+                if token.kind == Kind::Directive {
+                    self.directive(&text[token.start..token.end]);
+                }
+                self.conditions.contains(&true)
+            }
+            Family::Python
+            | Family::Go
+            | Family::Script { .. }
+            | Family::Lua
+            | Family::Zig
+            | Family::Generic
+            | Family::Data => false,
         }
+    }
+
+    fn directive(&mut self, text: &str) {
+        let word = |line: &str| {
+            line.trim_start_matches(['#', ' ', '\t'])
+                .split(|c: char| !c.is_alphabetic())
+                .next()
+                .map(str::to_owned)
+        };
+        match word(text).unwrap_or_default().as_str() {
+            // What is left out for good is part of the token: only a branch that lives may follow.
+            "if" if literal::is_dead(text) => {
+                let end = text.lines().next_back().unwrap_or_default();
+                if word(end.trim_start()).is_some_and(|word| word.starts_with("el")) {
+                    self.conditions.push(false);
+                }
+            }
+            // The first line of a header that is to be read once.
+            "ifndef" if !self.directives => self.conditions.push(false),
+            "if" | "ifdef" | "ifndef" => self.conditions.push(true),
+            "endif" => {
+                self.conditions.pop();
+            }
+            _ => {}
+        }
+        self.directives = true;
+    }
+
+    fn hides_in_rust(&mut self, text: &str, last: Option<Token>, token: Token) -> bool {
         let word = &text[token.start..token.end];
         let inside = self.stretch.is_some();
         match (token.kind, word) {

@@ -117,7 +117,7 @@ impl Reader<'_> {
                     receiver: last,
                 });
             }
-            Kind::Operator if named && &self.text[token.start..token.end] == "(" && !self.declares() => {
+            Kind::Operator if named && &self.text[token.start..token.end] == "(" && !self.declares(token) => {
                 self.found.calls.push(Call {
                     offset: token.end,
                     line,
@@ -134,8 +134,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether the name before a `(` is being declared there: after a keyword for that, or in C after its type.
-    fn declares(&self) -> bool {
+    /// Whether the name before the `(` is being declared there: after a keyword for that, or in C after its type.
+    fn declares(&self, token: Token) -> bool {
         let typed = self.before.is_some_and(|before| {
             let word = &self.text[before.start..before.end];
             before.kind == Kind::Identifier
@@ -146,7 +146,15 @@ impl Reader<'_> {
                         "return" | "else" | "do" | "case" | "co_await" | "co_return" | "throw" | "and" | "or"
                     ))
         });
-        self.defines(self.before) || (typed && matches!(self.language.family, Family::C | Family::Cpp))
+        let typed = typed && matches!(self.language.family, Family::C | Family::Cpp);
+        // `func (receiver) name(` in Go, where two statements never share a line like this.
+        let method = self.language.family == Family::Go
+            && self.before.zip(self.last).is_some_and(|(before, last)| {
+                self.text[..before.end].ends_with(')') && !self.text[before.end..last.start].contains(['\n', '\r'])
+            });
+        // gopls gives no signature in front of a string.
+        let string = self.language.family == Family::Go && self.text[token.end..].starts_with(['"', '`', '\'']);
+        self.defines(self.before) || typed || method || string
     }
 
     /// Whether a token is a keyword after which something new is named.

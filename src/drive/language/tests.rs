@@ -122,6 +122,11 @@ fn preprocessor_lines_and_dead_branches_are_no_code() {
         "auto s = R\"x(a )\" b)x\" + c; n = 1'000'000; u8\"d\"; e::f->g.h;",
         "s c n e f g h",
     );
+    check(
+        "c",
+        "#ifndef A_H\n#define A_H\nb;\n#ifdef C\nd;\n#else\ne;\n#endif\nf;\n#endif\ng",
+        "b f g",
+    );
     check("c", "#define A /* b\nc */ d\ne", "e");
 }
 
@@ -207,11 +212,13 @@ fn signatures_are_asked_for_in_calls_but_not_in_definitions() {
 }
 
 #[test]
-fn declarations_in_c_are_no_calls() {
+fn declarations_are_no_calls() {
     let text = "int f(int a); T *g(void); int m() { return h(i(), j * k(l)); n(); }";
     let found = sites(text, Language::of("c")).calls;
     let at: Vec<&str> = found.iter().map(|call| &text[call.name.clone()]).collect();
     assert_eq!(at, ["h", "i", "n"]);
+    let found = sites("func (r T) f(a int) {\n g()\n h(i)\n}", Language::of("go")).calls;
+    assert_eq!(found.iter().map(|call| call.line).collect::<Vec<u32>>(), [1, 2]);
 }
 
 #[test]

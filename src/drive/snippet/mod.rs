@@ -49,8 +49,8 @@ impl Snippet {
 }
 
 /// Composes `count` snippets for a text as it is now; each is to be undone before the next. They are spread over the
-/// text, and no two with different `serial`s are equal: `serial` counts on by one for each. A text without a single
-/// name gives none.
+/// text, and no two with different `serial`s are equal: `serial` counts on by one for each. A text that uses no name
+/// gives none.
 ///
 /// `triggers` are the trigger characters that the server named for completion.
 pub fn compose(text: &str, language: &str, triggers: &[String], count: usize, seed: u64, serial: u64) -> Vec<Snippet> {

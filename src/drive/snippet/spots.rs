@@ -1,8 +1,9 @@
 //! Where a text takes a new statement, and what such a statement can reach into there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use crate::drive::doubt::doubtful;
 use crate::drive::language::{Family, Identifier, Kind, Language, Member, Token, sites, tokens};
 
 /// A place to type at.
@@ -20,8 +21,11 @@ pub(super) struct Spot {
     pub(super) member: Range<usize>,
 }
 
+/// With fewer spots than this, a text is typed into over and over at one place.
+const FEW: usize = 8;
+
 /// The best spots of a text, in order: new statements above those that use a member of something that is in scope
-/// there; failing that, member accesses typed once more; failing that, names typed once more.
+/// there; where these are few, above those that use a name; failing that, member accesses typed once more.
 pub(super) fn spots(text: &str, language: &'static Language) -> Vec<Spot> {
     let found = sites(text, language);
     let statements = statements(text, language);
@@ -43,24 +47,22 @@ pub(super) fn spots(text: &str, language: &'static Language) -> Vec<Spot> {
             ));
         }
     }
+    let doubtful = doubtful(text, language, &found.identifiers, &HashSet::new());
+    let is_sure = |spot: &Spot| !doubtful.contains(&spot.receiver.start);
+    if spots.iter().filter(|spot| is_sure(spot)).count() >= FEW {
+        spots.retain(is_sure);
+    }
+    if spots.len() < FEW {
+        let used = found.identifiers.iter().filter(|name| !name.definition && !name.member);
+        spots.extend(used.filter_map(|name| word(text, &statements, name)));
+        spots.sort_by_key(|spot| (spot.offset, spot.operator.is_empty()));
+        spots.dedup_by_key(|spot| spot.offset);
+    }
     if spots.is_empty() {
         spots = found
             .members
             .iter()
             .map(|member| spot(text, language, member, member.receiver.start, None))
-            .collect();
-    }
-    if spots.is_empty() {
-        spots = found
-            .identifiers
-            .iter()
-            .map(|name| Spot {
-                offset: name.range.start,
-                line: None,
-                receiver: name.range.clone(),
-                operator: "",
-                member: name.range.end..name.range.end,
-            })
             .collect();
     }
     spots
@@ -79,6 +81,22 @@ fn spot(text: &str, language: &'static Language, member: &Member, offset: usize,
         operator: operator.copied().unwrap_or("."),
         member: member.offset..member.end,
     }
+}
+
+/// The first letters of a name typed above a statement that uses it.
+fn word(text: &str, statements: &[Statement], name: &Identifier) -> Option<Spot> {
+    let at = statements
+        .binary_search_by_key(&name.line, |statement| statement.line)
+        .ok()?;
+    let length: usize = text[name.range.clone()].chars().take(2).map(char::len_utf8).sum();
+    let end = name.range.start + length;
+    Some(Spot {
+        offset: statements[at].offset,
+        line: Some(statements[at].indent.clone()),
+        receiver: name.range.start..end,
+        operator: "",
+        member: end..name.range.end,
+    })
 }
 
 /// A line on which a statement begins.
@@ -231,7 +249,8 @@ impl Header {
     /// Whether a brace after this opens a block of statements, rather than fields, members, arms or a value.
     fn opens_block(&self, text: &str, language: &Language, last: Option<Token>) -> bool {
         let before = last.map_or("", |last| &text[last.start..last.end]);
-        if self.function {
+        let c_function = before == ")" && matches!(language.family, Family::C | Family::Cpp);
+        if self.function || c_function {
             return true;
         }
         if self.definition {

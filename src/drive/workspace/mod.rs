@@ -44,19 +44,21 @@ impl Workspace {
             });
         }
         let scratch = Scratch::claim(scratch, &source)?;
-        let root = scratch.root();
-        match isolation {
-            Isolation::Copy => copy::tree(&source, &root, copy::Method::Copy)?,
-            Isolation::Reflink => copy::tree(&source, &root, copy::Method::Reflink)?,
-            Isolation::Overlay => overlay::mount(&source, &scratch.overlay(), &root)?,
-            Isolation::InPlace => {}
-        }
-        Ok(Workspace {
+        let (root, layers) = (scratch.root(), scratch.overlay());
+        // From here on a failure removes what was made, because the workspace is dropped.
+        let workspace = Workspace {
             root,
             source,
             isolation,
             scratch: Some(scratch),
-        })
+        };
+        match isolation {
+            Isolation::Copy => copy::tree(&workspace.source, &workspace.root, copy::Method::Copy)?,
+            Isolation::Reflink => copy::tree(&workspace.source, &workspace.root, copy::Method::Reflink)?,
+            Isolation::Overlay => overlay::mount(&workspace.source, &layers, &workspace.root)?,
+            Isolation::InPlace => {}
+        }
+        Ok(workspace)
     }
 
     /// Where the server finds it: an absolute path without symbolic links.

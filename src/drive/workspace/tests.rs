@@ -1,1 +1,332 @@
 //! Tests of isolation and selection.
+
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+use super::*;
+use crate::config::glob::Glob;
+
+/// A directory with a project in `work` and room for copies in `scratch`.
+struct Place {
+    dir: TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        let dir = tempfile::tempdir().unwrap();
+        let place = Place { dir };
+        for (path, text) in [
+            ("a.py", "import b\n"),
+            ("pkg/b.py", "x = 1\n"),
+            ("pkg/ü c.py", "\n"),
+            ("README.md", "# A\n"),
+            (".venv/pyvenv.cfg", ""),
+            (".venv/CACHEDIR.TAG", ""),
+            (".venv/lib/d.py", ""),
+            ("node_modules/e/f.py", ""),
+            ("target/CACHEDIR.TAG", ""),
+            ("target/g.py", ""),
+            (".git/h.py", ""),
+            ("pkg/__pycache__/i.py", ""),
+        ] {
+            place.write(path, text);
+        }
+        fs::create_dir(place.dir.path().join("scratch")).unwrap();
+        place
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.source().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn source(&self) -> PathBuf {
+        self.dir.path().join("work")
+    }
+
+    fn scratch(&self) -> PathBuf {
+        self.dir.path().join("scratch")
+    }
+
+    fn open(&self, isolation: Isolation) -> Result<Workspace, WorkspaceError> {
+        Workspace::open(&self.source(), isolation, &self.scratch())
+    }
+}
+
+/// Everything about a tree that must not change: names, contents, rights, times and where links lead.
+fn fingerprint(root: &Path) -> String {
+    fn add(dir: &Path, hasher: &mut Sha256) {
+        let mut entries: Vec<PathBuf> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+        entries.sort();
+        for path in entries {
+            let meta = fs::symlink_metadata(&path).unwrap();
+            hasher.update(format!(
+                "{path:?} {:?} {:?}",
+                meta.permissions(),
+                meta.modified().unwrap()
+            ));
+            if meta.is_symlink() {
+                hasher.update(format!("{:?}", fs::read_link(&path).unwrap()));
+            } else if meta.is_dir() {
+                add(&path, hasher);
+            } else {
+                hasher.update(fs::read(&path).unwrap());
+            }
+        }
+    }
+    let mut hasher = Sha256::new();
+    add(root, &mut hasher);
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn exists_all(root: &Path, paths: &[&str]) -> Vec<bool> {
+    paths.iter().map(|path| root.join(path).exists()).collect()
+}
+
+fn entries(dir: &Path) -> usize {
+    fs::read_dir(dir)
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().file_type().unwrap().is_dir())
+        .count()
+}
+
+#[test]
+fn a_copy_has_what_servers_need_and_nothing_of_caches_and_histories() {
+    let place = Place::new();
+    let workspace = place.open(Isolation::Copy).unwrap();
+    let paths = ["a.py", "pkg/ü c.py", ".venv/lib/d.py", "node_modules/e/f.py"];
+    assert_eq!(exists_all(workspace.root(), &paths), [true; 4]);
+    assert_eq!(
+        exists_all(workspace.root(), &["target", ".git", "pkg/__pycache__"]),
+        [false; 3]
+    );
+}
+
+#[test]
+fn the_original_never_changes_whatever_is_done_to_the_copy() {
+    let place = Place::new();
+    let before = fingerprint(&place.source());
+    let workspace = place.open(Isolation::Copy).unwrap();
+    assert!(workspace.is_writable());
+    fs::write(workspace.root().join("a.py"), "changed").unwrap();
+    fs::remove_dir_all(workspace.root().join("pkg")).unwrap();
+    let scratch = workspace.root().parent().unwrap().to_owned();
+    workspace.close().unwrap();
+    assert!(!scratch.exists());
+    assert_eq!(fingerprint(&place.source()), before);
+}
+
+#[test]
+fn every_run_gets_the_same_path_and_one_at_the_same_time_another_of_the_same_length() {
+    let place = Place::new();
+    let first = place.open(Isolation::Copy).unwrap();
+    let second = place.open(Isolation::Copy).unwrap();
+    let path = first.root().to_owned();
+    assert_ne!(second.root(), path);
+    assert_eq!(second.root().as_os_str().len(), path.as_os_str().len());
+    drop(first);
+    assert!(!path.exists());
+    assert_eq!(place.open(Isolation::Copy).unwrap().root(), path);
+}
+
+#[test]
+fn what_a_killed_run_left_behind_is_gone_with_the_next_one() {
+    let place = Place::new();
+    let home = place.scratch().join("lsp-soak");
+    for left in ["0123456789abcdef-0/workspace/x", "fedcba9876543210-3/overlay/work"] {
+        fs::create_dir_all(home.join(left)).unwrap();
+    }
+    let workspace = place.open(Isolation::Copy).unwrap();
+    assert_eq!(entries(&home), 1);
+    fs::write(workspace.root().join("stale"), "").unwrap();
+    // Killed: neither closed nor dropped, and the lock is let go by the system.
+    let mut killed = workspace;
+    drop(killed.scratch.take());
+    let path = killed.root().to_owned();
+    assert!(path.join("stale").exists());
+    let next = place.open(Isolation::Copy).unwrap();
+    assert_eq!(next.root(), path);
+    assert!(!path.join("stale").exists());
+}
+
+#[test]
+fn a_copy_in_use_is_not_swept_away() {
+    let place = Place::new();
+    let used = place.open(Isolation::Copy).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let _other = Workspace::open(other.path(), Isolation::Copy, &place.scratch()).unwrap();
+    assert!(used.root().join("a.py").exists());
+}
+
+#[test]
+fn times_are_kept() {
+    let place = Place::new();
+    let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    let file = fs::File::options()
+        .write(true)
+        .open(place.source().join("a.py"))
+        .unwrap();
+    file.set_modified(then).unwrap();
+    let workspace = place.open(Isolation::Copy).unwrap();
+    assert_eq!(
+        fs::metadata(workspace.root().join("a.py")).unwrap().modified().unwrap(),
+        then
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn rights_are_kept_and_what_is_read_only_can_be_saved_and_removed() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let place = Place::new();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let set = |path: &str, mode| {
+        fs::set_permissions(place.source().join(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set("a.py", 0o755);
+    set("pkg/b.py", 0o444);
+    set("pkg", 0o555);
+    let workspace = place.open(Isolation::Copy).unwrap();
+    assert_eq!(mode(&workspace.root().join("a.py")), 0o755);
+    assert_eq!(mode(&workspace.root().join("pkg/b.py")), 0o644);
+    assert_eq!(mode(&workspace.root().join("pkg")), 0o755);
+    workspace.close().unwrap();
+    set("pkg", 0o755);
+}
+
+#[cfg(unix)]
+#[test]
+fn no_link_of_a_copy_leads_back_into_the_original() {
+    use std::os::unix::fs::symlink;
+
+    let place = Place::new();
+    let outside = place.dir.path().join("outside");
+    fs::write(&outside, "o").unwrap();
+    let source = place.source().canonicalize().unwrap();
+    let links = [
+        ("pkg/up", PathBuf::from("../a.py"), "import b\n"),
+        ("absolute", source.join("a.py"), "import b\n"),
+        ("around", PathBuf::from("../work/a.py"), "import b\n"),
+        ("out", PathBuf::from("../outside"), "o"),
+    ];
+    for (name, goal, _) in &links {
+        symlink(goal, source.join(name)).unwrap();
+    }
+    symlink("nowhere", source.join("dangling")).unwrap();
+    let workspace = place.open(Isolation::Copy).unwrap();
+    for (name, _, text) in &links {
+        let link = workspace.root().join(name);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink(), "{name}");
+        assert_eq!(fs::read_to_string(&link).unwrap(), *text, "{name}");
+        assert!(!link.canonicalize().unwrap().starts_with(&source), "{name}");
+    }
+    assert_eq!(
+        fs::read_link(workspace.root().join("pkg/up")).unwrap(),
+        Path::new("../a.py")
+    );
+    assert!(fs::symlink_metadata(workspace.root().join("dangling")).is_ok());
+}
+
+#[test]
+fn in_place_is_the_original_and_leaves_it_there() {
+    let place = Place::new();
+    let workspace = place.open(Isolation::InPlace).unwrap();
+    assert!(!workspace.is_writable());
+    assert!(
+        place
+            .source()
+            .canonicalize()
+            .unwrap()
+            .ends_with(workspace.root().file_name().unwrap())
+    );
+    workspace.close().unwrap();
+    assert!(place.source().join("a.py").exists());
+}
+
+#[test]
+fn where_blocks_cannot_be_shared_or_layers_mounted_the_error_says_what_to_do() {
+    let place = Place::new();
+    let before = fingerprint(&place.source());
+    for isolation in [Isolation::Reflink, Isolation::Overlay] {
+        match place.open(isolation) {
+            Ok(workspace) => {
+                fs::write(workspace.root().join("a.py"), "changed").unwrap();
+                fs::remove_file(workspace.root().join("pkg/b.py")).unwrap();
+                workspace.close().unwrap();
+            }
+            Err(error) => assert!(error.to_string().ends_with("use isolation = \"copy\""), "{error}"),
+        }
+        assert_eq!(fingerprint(&place.source()), before, "{isolation}");
+        assert_eq!(entries(&place.scratch().join("lsp-soak")), 0, "{isolation}");
+    }
+}
+
+#[test]
+fn what_cannot_be_served_is_named_with_a_cure() {
+    let place = Place::new();
+    let open = |path: &str, scratch: &Path| {
+        let error = Workspace::open(&place.dir.path().join(path), Isolation::Copy, scratch).unwrap_err();
+        error.to_string()
+    };
+    let missing = open("nope", &place.scratch());
+    assert!(
+        missing.contains("nope` does not exist") && missing.contains("--workspace"),
+        "{missing}"
+    );
+    assert!(open("work/a.py", &place.scratch()).contains("is not a directory"));
+    let nested = open("work", &place.source().join("pkg"));
+    assert!(
+        nested.contains("lies inside the workspace") && nested.contains("TMPDIR"),
+        "{nested}"
+    );
+}
+
+fn chosen(place: &Place, pattern: &str, exclude: &[&str]) -> Result<Selection, WorkspaceError> {
+    let exclude: Vec<Glob> = exclude.iter().map(|glob| glob.parse().unwrap()).collect();
+    select(&place.source(), &pattern.parse().unwrap(), &exclude, "python")
+}
+
+#[test]
+fn files_are_selected_in_order_without_those_of_others() {
+    let place = Place::new();
+    let names = |pattern: &str, exclude: &[&str]| {
+        let files = chosen(&place, pattern, exclude).unwrap().files;
+        files.into_iter().map(|file| file.relative).collect::<Vec<String>>()
+    };
+    assert_eq!(names("**/*.py", &[]), ["a.py", "pkg/b.py", "pkg/ü c.py"]);
+    assert_eq!(names("**/*.py", &["pkg/ü*"]), ["a.py", "pkg/b.py"]);
+    assert_eq!(names("*.py", &[]), ["a.py"]);
+    assert_eq!(names("node_modules/**/*.py", &[]), ["node_modules/e/f.py"]);
+}
+
+#[test]
+fn the_hash_is_of_paths_and_contents_and_the_same_in_a_copy() {
+    let place = Place::new();
+    let first = chosen(&place, "**/*.py", &[]).unwrap();
+    assert_eq!((first.files.len(), first.bytes, first.sha256.len()), (3, 16, 64));
+    let workspace = place.open(Isolation::Copy).unwrap();
+    let copied = select(workspace.root(), &"**/*.py".parse().unwrap(), &[], "python").unwrap();
+    assert_eq!(copied.sha256, first.sha256);
+    place.write("pkg/b.py", "x = 2\n");
+    let second = chosen(&place, "**/*.py", &[]).unwrap();
+    assert_ne!(second.sha256, first.sha256);
+    fs::rename(place.source().join("pkg/b.py"), place.source().join("pkg/z.py")).unwrap();
+    assert_ne!(chosen(&place, "**/*.py", &[]).unwrap().sha256, second.sha256);
+}
+
+#[test]
+fn a_pattern_without_a_match_says_what_is_there_instead() {
+    let place = Place::new();
+    let message = chosen(&place, "**/*.rs", &[]).unwrap_err().to_string();
+    assert!(
+        message.contains("matches `**/*.rs` (4 files seen: 3 .py, 1 .md)"),
+        "{message}"
+    );
+    let excluded = chosen(&place, "a.py", &["a.py"]).unwrap_err().to_string();
+    assert!(excluded.contains("no file of"), "{excluded}");
+}

@@ -1,10 +1,15 @@
 //! Picks the places where a scenario asks: the same for the same seed and workspace, on every system.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashSet;
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
+use super::doubt::{doubtful, modules};
 use super::language::{Language, Sites, sites};
 use super::random::Random;
 use super::workspace::SourceFile;
@@ -15,10 +20,9 @@ use crate::lsp::position::strip_bom;
 pub enum Place {
     /// The first character of a name: definition, references, hover, rename …
     Name,
-    /// Just past the name of a member: completion, as a person asks for it in the middle of a word.
+    /// Just past the name of a member: completion, as a person asks for it at the end of a word. (Some servers give
+    /// nothing at the start of a word that is there.)
     Member,
-    /// Just past the `.` of a member access: completion, as an editor asks for it.
-    Operator,
     /// Just past the `(` of a call: signature help.
     Call,
 }
@@ -59,16 +63,73 @@ pub struct Skipped {
 /// Files above this are looked at last: they are generated, and an editor would not treat them like others either.
 const LARGE: u64 = 1 << 20;
 
+/// Bytes for each place that a file must have to be looked at early; names and what is around them take more.
+const LEAST: u64 = 8;
+
+/// Directories whose files the project's own build often leaves out.
+#[rustfmt::skip]
+const SELDOM_BUILT: &[&str] = &[
+    "bench",
+    "benches",
+    "contrib",
+    "doc",
+    "docs",
+    "example",
+    "examples",
+    "fixtures",
+    "fuzz",
+    "test",
+    "testdata",
+    "tests",
+    "third_party",
+    "vendor",
+];
+
+/// Endings of the names of Go files that are built for one system or processor alone.
+#[rustfmt::skip]
+const GO_SYSTEMS: &[&str] = &[
+    "386",
+    "aix",
+    "amd64",
+    "android",
+    "arm",
+    "arm64",
+    "darwin",
+    "dragonfly",
+    "freebsd",
+    "illumos",
+    "ios",
+    "js",
+    "linux",
+    "loong64",
+    "mips",
+    "mips64",
+    "mips64le",
+    "mipsle",
+    "netbsd",
+    "openbsd",
+    "plan9",
+    "ppc64",
+    "ppc64le",
+    "riscv64",
+    "s390x",
+    "solaris",
+    "wasip1",
+    "wasm",
+    "windows",
+];
+
 /// Picks `per_file` places in each of `wanted` files, spread over the directories and sizes of the files and over the
 /// length of each text. Names that were not asked for yet go first, and names in use go before names being defined.
 pub fn pick(files: &[SourceFile], wanted: usize, per_file: usize, seed: u64, place: Place) -> Picked {
     let mut random = Random::for_use(seed, "targets");
-    let order = order(files, wanted, seed);
+    let order = order(files, wanted, per_file as u64 * LEAST, seed);
+    let local = modules(files);
     let mut picked = Picked::default();
     let mut asked = HashSet::new();
     let mut chosen: Vec<Vec<Target>> = Vec::new();
     // Files with some places but not enough: used after all when there is nothing better.
-    let mut poor: Vec<(usize, Vec<Target>)> = Vec::new();
+    let mut poor: Vec<(usize, bool, Vec<Target>)> = Vec::new();
     // In a huge workspace of tiny files, reading them all to find the richest is not worth it.
     let most_reads = wanted.saturating_mul(4).saturating_add(64);
     for &file in order.iter().take(most_reads) {
@@ -76,8 +137,8 @@ pub fn pick(files: &[SourceFile], wanted: usize, per_file: usize, seed: u64, pla
             break;
         }
         let source = &files[file];
-        let candidates = match read(&source.path) {
-            Ok(text) => candidates(&text, &sites(&text, Language::of(&source.language)), file, place),
+        let text = match read(&source.path) {
+            Ok(text) => text,
             Err(error) => {
                 picked.skipped.push(Skipped {
                     file,
@@ -86,23 +147,31 @@ pub fn pick(files: &[SourceFile], wanted: usize, per_file: usize, seed: u64, pla
                 continue;
             }
         };
-        let found = candidates.len();
+        let language = Language::of(&source.language);
+        let sites = sites(&text, language);
+        let doubtful = doubtful(&text, language, &sites.identifiers, &local);
+        let candidates = candidates(&text, &sites, file, place, &doubtful);
+        // Doubtful places do not make a file fit, but they fill up the ones that have to do.
+        let found = candidates.iter().filter(|candidate| candidate.doubt < DOUBTFUL).count();
         let targets = spread(candidates, per_file, &mut asked, &mut random);
-        if targets.len() == per_file {
+        let conditional = is_conditional(&text, &source.language);
+        if found >= per_file && !conditional {
             chosen.push(targets);
-        } else {
-            picked.skipped.push(Skipped {
-                file,
-                reason: format!("has {found} of {per_file} places"),
-            });
-            poor.push((file, targets));
+            continue;
         }
+        let reason = if conditional {
+            "is built under a condition".to_owned()
+        } else {
+            format!("has {found} of {per_file} places")
+        };
+        picked.skipped.push(Skipped { file, reason });
+        poor.push((file, conditional, targets));
     }
-    poor.sort_by_key(|(_, targets)| std::cmp::Reverse(targets.len()));
-    for (file, targets) in poor
+    poor.sort_by_key(|(_, conditional, targets)| (*conditional, std::cmp::Reverse(targets.len())));
+    for (file, _, targets) in poor
         .into_iter()
         .take(wanted - chosen.len())
-        .filter(|(_, targets)| !targets.is_empty())
+        .filter(|(.., targets)| !targets.is_empty())
     {
         picked.skipped.retain(|skipped| skipped.file != file);
         chosen.push(targets);
@@ -114,7 +183,7 @@ pub fn pick(files: &[SourceFile], wanted: usize, per_file: usize, seed: u64, pla
 
 /// Picks `wanted` files, spread over directories and sizes, without looking into them.
 pub fn pick_files(files: &[SourceFile], wanted: usize, seed: u64) -> Vec<usize> {
-    let mut order = order(files, wanted, seed);
+    let mut order = order(files, wanted, 1, seed);
     order.truncate(wanted);
     order
 }
@@ -123,7 +192,7 @@ pub fn pick_files(files: &[SourceFile], wanted: usize, seed: u64) -> Vec<usize> 
 pub fn words(files: &[SourceFile], wanted: usize, seed: u64) -> Vec<String> {
     let mut random = Random::for_use(seed, "words");
     let mut names: Vec<String> = Vec::new();
-    for &file in order(files, 16, seed).iter().take(16) {
+    for &file in order(files, 16, 20 * LEAST, seed).iter().take(16) {
         let Ok(text) = read(&files[file].path) else { continue };
         let found = sites(&text, Language::of(&files[file].language)).identifiers;
         let defined = found.iter().any(|identifier| identifier.definition);
@@ -159,15 +228,17 @@ pub fn read(path: &Path) -> io::Result<String> {
 }
 
 /// All files, the best choice first: the first `wanted` come from `wanted` stretches of the sorted paths, each at
-/// another rank of size; the others stand in when one of these turns out unfit.
-fn order(files: &[SourceFile], wanted: usize, seed: u64) -> Vec<usize> {
+/// another rank of size; the others stand in when one of these turns out unfit. Those under `least` bytes go last.
+fn order(files: &[SourceFile], wanted: usize, least: u64, seed: u64) -> Vec<usize> {
     let mut random = Random::for_use(seed, "files");
-    let (mut usable, large): (Vec<usize>, Vec<usize>) = (0..files.len()).partition(|&file| files[file].size <= LARGE);
+    let (mut usable, mut late): (Vec<usize>, Vec<usize>) =
+        (0..files.len()).partition(|&file| files[file].size >= least && !is_late(&files[file]));
+    late.sort_by_key(|&file| (files[file].size < least, files[file].size > LARGE, file));
     usable.sort_by(|&a, &b| files[a].relative.cmp(&files[b].relative));
     let strata = wanted.clamp(1, usable.len().max(1));
     let mut ranks: Vec<usize> = (0..strata).collect();
     random.shuffle(&mut ranks);
-    let mut first = Vec::with_capacity(usable.len() + large.len());
+    let mut first = Vec::with_capacity(files.len());
     let mut rest = Vec::new();
     for (stratum, rank) in ranks.iter().enumerate() {
         let bounds = usable.len() * stratum / strata..usable.len() * (stratum + 1) / strata;
@@ -180,53 +251,85 @@ fn order(files: &[SourceFile], wanted: usize, seed: u64) -> Vec<usize> {
     }
     random.shuffle(&mut rest);
     first.extend(rest);
-    first.extend(large);
+    first.extend(late);
     first
 }
 
-/// A place that may be picked; `late` ones only when nothing else is near.
-struct Candidate {
-    target: Target,
-    late: bool,
+/// Whether a file is taken only when there are not enough others: a generated giant, one that is often not built, or
+/// a C header, which servers read without knowing who includes it.
+fn is_late(file: &SourceFile) -> bool {
+    let directories = file
+        .relative
+        .rsplit_once('/')
+        .map_or("", |(directories, _)| directories);
+    let name = file.relative.rsplit('/').next().unwrap_or_default();
+    let header = matches!(file.language.as_str(), "c" | "cpp")
+        && [".h", ".hh", ".hpp", ".hxx"].iter().any(|end| name.ends_with(end));
+    let stem = name.strip_suffix(".go").unwrap_or_default();
+    let system = stem
+        .rsplit('_')
+        .take(2)
+        .any(|part| part.len() < stem.len() && GO_SYSTEMS.contains(&part));
+    file.size > LARGE
+        || header
+        || system
+        || directories
+            .split('/')
+            .any(|directory| SELDOM_BUILT.contains(&directory))
 }
 
-fn candidates(text: &str, sites: &Sites, file: usize, place: Place) -> Vec<Candidate> {
-    let target = |offset, line, name: &str| Target {
-        file,
-        offset,
-        line,
-        name: name.to_owned(),
+/// Whether a text says that it is built only under some condition, which may not hold here.
+fn is_conditional(text: &str, language: &str) -> bool {
+    let mut head = text.lines().take(40).take_while(|line| !line.starts_with("package "));
+    match language {
+        "go" => head.any(|line| line.starts_with("//go:build") || line.starts_with("// +build")),
+        "rust" => head.any(|line| line.starts_with("#![cfg(")),
+        _ => false,
+    }
+}
+
+/// What a doubtful place is worth: less than asking for the same name twice, which costs 2.
+const DOUBTFUL: u8 = 3;
+
+/// A place that may be picked, and how unlikely it is to get an answer.
+struct Candidate {
+    target: Target,
+    doubt: u8,
+}
+
+fn candidates(text: &str, sites: &Sites, file: usize, place: Place, doubtful: &HashSet<usize>) -> Vec<Candidate> {
+    let candidate = |offset, line, name: &Range<usize>, definition| Candidate {
+        target: Target {
+            file,
+            offset,
+            line,
+            name: text[name.clone()].to_owned(),
+        },
+        doubt: if doubtful.contains(&name.start) {
+            DOUBTFUL
+        } else {
+            u8::from(definition)
+        },
     };
     match place {
-        Place::Name => sites
-            .identifiers
-            .iter()
-            .map(|found| Candidate {
-                target: target(found.range.start, found.line, &text[found.range.clone()]),
-                late: found.definition,
-            })
-            .collect(),
-        Place::Member | Place::Operator => sites
-            .members
-            .iter()
-            .map(|found| {
-                let offset = if place == Place::Member {
-                    found.end
-                } else {
-                    found.offset
-                };
-                let target = target(offset, found.line, &text[found.receiver.clone()]);
-                Candidate { target, late: false }
-            })
-            .collect(),
-        Place::Call => sites
-            .calls
-            .iter()
-            .map(|found| Candidate {
-                target: target(found.offset, found.line, &text[found.name.clone()]),
-                late: false,
-            })
-            .collect(),
+        Place::Name => {
+            let found = sites.identifiers.iter();
+            found
+                .map(|name| candidate(name.range.start, name.line, &name.range, name.definition))
+                .collect()
+        }
+        Place::Member => {
+            let found = sites.members.iter();
+            found
+                .map(|member| candidate(member.end, member.line, &member.receiver, false))
+                .collect()
+        }
+        Place::Call => {
+            let found = sites.calls.iter();
+            found
+                .map(|call| candidate(call.offset, call.line, &call.name, false))
+                .collect()
+        }
     }
 }
 
@@ -240,8 +343,8 @@ fn spread(candidates: Vec<Candidate>, count: usize, asked: &mut HashSet<String>,
         let stretch = &candidates[bounds];
         let start = random.below(stretch.len());
         let turned = (0..stretch.len()).map(|step| &stretch[(start + step) % stretch.len()]);
-        let best = turned.min_by_key(|candidate| (asked.contains(&candidate.target.name), candidate.late));
-        if let Some(best) = best {
+        let worth = |candidate: &&Candidate| 2 * u8::from(asked.contains(&candidate.target.name)) + candidate.doubt;
+        if let Some(best) = turned.min_by_key(worth) {
             asked.insert(best.target.name.clone());
             targets.push(best.target.clone());
         }
