@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use crate::lsp::Client;
 use crate::record::Ending;
 
-use super::session::Session;
 use super::{Cpu, Stage, Stop};
 
 /// How often to look.
@@ -19,20 +19,20 @@ pub fn patience(deadline: Duration) -> Duration {
     (deadline / 2).min(Duration::from_secs(30))
 }
 
-/// Waits for a fault. Never ends while there is none.
+/// Waits for a fault: `gone` says that the process or the connection has ended. Never ends while there is none.
 ///
 /// A server is wedged when something is due (an answer, or room for what is written to it), nothing has moved in
 /// either direction for the whole `patience`, and its processors were idle meanwhile. A request that may be kept
 /// open is not due.
-pub async fn watch(session: &Session, stage: &impl Stage, patience: Duration) -> Stop {
+pub async fn watch(client: &Client, gone: impl Fn() -> bool, stage: &impl Stage, patience: Duration) -> Stop {
     let mut still: Option<(Instant, Option<Cpu>)> = None;
     let mut moved = 0;
     loop {
         tokio::time::sleep(LOOK).await;
-        if session.gone() {
+        if gone() {
             return Stop::Gone;
         }
-        let traffic = session.client.traffic();
+        let traffic = client.traffic();
         let now_moved = traffic.sent + traffic.received;
         let due = traffic.unsent > 0 || traffic.oldest.is_some();
         if !due || now_moved != moved {

@@ -155,7 +155,7 @@ impl<'a, S: Stage> Player<'a, S> {
         let result = tokio::select! {
             biased;
             result = steps::act(&scene, desk, step, end) => result,
-            stop = fault::watch(session, self.stage, fault::patience(deadline)) => Err(stop),
+            stop = session.fault(self.stage, fault::patience(deadline)) => Err(stop),
         };
         (end.requests, end.hits, end.notifications) = asker.tally();
         result
@@ -249,7 +249,7 @@ impl<'a, S: Stage> Player<'a, S> {
         let unsettled = tokio::select! {
             biased;
             unsettled = waiting => unsettled,
-            stop = fault::watch(session, self.stage, fault::patience(self.job.scenario.deadline().0)) => return Err(stop),
+            stop = session.fault(self.stage, fault::patience(self.job.scenario.deadline().0)) => return Err(stop),
         };
         Ok(Frame {
             phase: place,

@@ -87,7 +87,7 @@ impl Session {
         let result = tokio::select! {
             biased;
             result = initialize(&self.client, job, limits.timeout.0) => result?,
-            stop = fault::watch(self, stage, fault::patience(limits.timeout.0)) => return Err(stop),
+            stop = self.fault(stage, fault::patience(limits.timeout.0)) => return Err(stop),
         };
         let (capabilities, latency) = result;
         self.offered = Arc::new(capabilities.clone());
@@ -108,7 +108,7 @@ impl Session {
         let ready = tokio::select! {
             biased;
             ready = readiness::wait(&self.client, stage, &limits, &self.signals, self.spawned) => ready,
-            stop = fault::watch(self, stage, limits.timeout.0) => return Err(stop),
+            stop = self.fault(stage, limits.timeout.0) => return Err(stop),
         };
         let (outcome, missing) = (ready.outcome, ready.missing.clone());
         stage.tell(Event::Ready(ready));
@@ -144,6 +144,11 @@ impl Session {
     /// Whether the process has ended or the connection is over.
     pub fn gone(&self) -> bool {
         self.server.exit().is_some() || self.client.closed().is_some()
+    }
+
+    /// Waits until the server is gone, or wedged for `patience`.
+    pub async fn fault(&self, stage: &impl Stage, patience: Duration) -> Stop {
+        fault::watch(&self.client, || self.gone(), stage, patience).await
     }
 
     /// How a server that is gone went: by its process, or, if that goes on, by its connection.

@@ -3,7 +3,7 @@
 mod answered;
 mod faults;
 mod limits;
-mod peer;
+pub mod peer;
 mod requests;
 
 #[cfg(unix)]

@@ -1,0 +1,91 @@
+//! Wedged, slow, gone and well are told apart.
+
+use std::time::Duration;
+
+use lsp_soak::drive::{Stop, fault};
+use lsp_soak::lsp::{Answers, Ask, Client, Limits};
+use lsp_soak::record::Ending;
+use serde_json::json;
+use tokio::time::timeout;
+
+use super::stage::Fake;
+use crate::lsp::peer::{ask, connect, usual};
+
+const PATIENCE: Duration = Duration::from_millis(600);
+
+/// Long enough for a fault to be noticed several times over.
+const WATCHED: Duration = Duration::from_millis(2500);
+
+async fn watch(client: &Client, stage: &Fake) -> Option<Stop> {
+    timeout(WATCHED, fault::watch(client, || false, stage, PATIENCE))
+        .await
+        .ok()
+}
+
+#[tokio::test]
+async fn an_idle_server_that_owes_an_answer_is_wedged() {
+    let (client, _incoming, _peer) = usual();
+    let asking = client.clone();
+    let request = tokio::spawn(async move { asking.request("x/slow", (), ask()).await });
+    match fault::watch(&client, || false, &Fake::idle(), PATIENCE).await {
+        Stop::Ended(Ending::Wedged { method, unsent, .. }) => assert_eq!((method.as_str(), unsent), ("x/slow", 0)),
+        other => panic!("{other:?}"),
+    }
+    request.abort();
+}
+
+#[tokio::test]
+async fn a_busy_server_that_owes_an_answer_is_slow_and_not_wedged() {
+    let (client, _incoming, _peer) = usual();
+    let asking = client.clone();
+    let request = tokio::spawn(async move { asking.request("x/slow", (), ask()).await });
+    assert!(watch(&client, &Fake::busy()).await.is_none());
+    request.abort();
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_read_is_wedged_and_the_unread_bytes_are_told() {
+    let (client, _incoming, _peer) = connect(1024, Answers::default(), Limits::default());
+    client.notify("x/large", json!({ "text": "x".repeat(100_000) }));
+    match fault::watch(&client, || false, &Fake::idle(), PATIENCE).await {
+        Stop::Ended(Ending::Wedged { method, unsent, .. }) => {
+            assert_eq!(method, "");
+            assert!(unsent > 90_000, "{unsent}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_long_poll_is_no_wedge() {
+    let (client, _incoming, _peer) = usual();
+    let asking = client.clone();
+    let poll = Ask::within(Duration::from_secs(60)).parking();
+    let request = tokio::spawn(async move { asking.request("workspace/diagnostic", (), poll).await });
+    assert!(watch(&client, &Fake::idle()).await.is_none());
+    request.abort();
+}
+
+#[tokio::test]
+async fn a_server_that_owes_nothing_may_be_silent() {
+    let (client, _incoming, _peer) = usual();
+    assert!(watch(&client, &Fake::idle()).await.is_none());
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_gone_and_not_wedged() {
+    let (client, _incoming, _peer) = usual();
+    assert!(matches!(
+        fault::watch(&client, || true, &Fake::idle(), PATIENCE).await,
+        Stop::Gone
+    ));
+}
+
+#[test]
+fn a_wedge_is_told_before_the_deadline_ends_the_request() {
+    for seconds in [1, 10, 60, 600] {
+        let deadline = Duration::from_secs(seconds);
+        assert!(fault::patience(deadline) < deadline);
+        assert!(fault::patience(deadline) <= Duration::from_secs(30));
+    }
+}

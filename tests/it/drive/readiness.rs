@@ -1,0 +1,210 @@
+//! When a server counts as ready, by which rule, and what is said when it does not.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use lsp_soak::config::{Failure, NotificationSignal, Profile, ReadinessLimits, Ready, Signal};
+use lsp_soak::drive::readiness;
+use lsp_soak::drive::signal::Signals;
+use lsp_soak::lsp::{Client, Incoming};
+use lsp_soak::record::{Readiness, ReadyOutcome, ReadyRule};
+use lsp_soak::units::{Share, Span};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::Receiver;
+
+use super::stage::Fake;
+use crate::lsp::peer::{Peer, usual};
+
+const METHOD_NOT_FOUND: i64 = -32601;
+
+fn limits(timeout: u64) -> ReadinessLimits {
+    ReadinessLimits {
+        start_grace: Span::from_millis(300),
+        quiet: Span::from_millis(150),
+        timeout: Span::from_millis(timeout),
+        cpu: Share(0.1),
+    }
+}
+
+fn status() -> NotificationSignal {
+    NotificationSignal {
+        method: "x/status".to_owned(),
+        when: BTreeMap::from([("quiescent".to_owned(), json!(true))]),
+        contains: BTreeMap::new(),
+        may_be_stale: false,
+    }
+}
+
+fn profile(signal: Option<Signal>, failures: Vec<Failure>) -> Profile {
+    Profile {
+        ready: Ready {
+            signal,
+            ..Ready::default()
+        },
+        failures,
+        ..Profile::default()
+    }
+}
+
+async fn wait(
+    client: Client,
+    mut incoming: Receiver<Incoming>,
+    stage: Fake,
+    profile: Profile,
+    timeout: u64,
+) -> Readiness {
+    let signals = Signals::new(&profile);
+    let hear = async {
+        while let Some(news) = incoming.recv().await {
+            if let Incoming::Notification { method, params } = news {
+                let params = params.map(|params| serde_json::from_str::<Value>(params.get()).unwrap());
+                signals.hear(&method, params.as_ref());
+            }
+        }
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        ready = readiness::wait(&client, &stage, &limits(timeout), &signals, Instant::now()) => ready,
+        () = hear => unreachable!(),
+    }
+}
+
+/// Answers the barrier as a server that does not know the method; everything before it has been done then.
+async fn answer_barrier(peer: &mut Peer) {
+    loop {
+        let message = peer.receive().await;
+        if message["method"] == "lspSoak/barrier" {
+            return peer.refuse(&message, METHOD_NOT_FOUND, Value::Null).await;
+        }
+    }
+}
+
+const LONG: u64 = 60_000;
+
+#[tokio::test]
+async fn a_server_that_does_nothing_has_no_work_and_is_let_be_after_the_grace() {
+    let (client, incoming, mut peer) = usual();
+    let begun = Instant::now();
+    let (ready, ()) = tokio::join!(
+        wait(client, incoming, Fake::idle(), profile(None, vec![]), LONG),
+        answer_barrier(&mut peer)
+    );
+    assert_eq!(
+        (ready.outcome, ready.rule, ready.progress),
+        (ReadyOutcome::NoWork, ReadyRule::Barrier, 0)
+    );
+    assert!(
+        begun.elapsed() >= Duration::from_millis(300),
+        "the grace was not waited for"
+    );
+}
+
+#[tokio::test]
+async fn progress_counts_from_create_on_and_must_end() {
+    let (client, incoming, mut peer) = usual();
+    let script = async {
+        peer.ask(json!(1), "window/workDoneProgress/create", json!({ "token": "t" }))
+            .await;
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        let value = |value: Value| json!({ "token": "t", "value": value });
+        let begin = value(json!({ "kind": "begin", "title": "indexing" }));
+        peer.send(json!({ "jsonrpc": "2.0", "method": "$/progress", "params": begin }))
+            .await;
+        peer.send(json!({ "jsonrpc": "2.0", "method": "$/progress", "params": value(json!({ "kind": "end" })) }))
+            .await;
+        let ended = Instant::now();
+        answer_barrier(&mut peer).await;
+        ended
+    };
+    let waited = async {
+        let ready = wait(client, incoming, Fake::idle(), profile(None, vec![]), LONG).await;
+        (ready, Instant::now())
+    };
+    let ((ready, at), ended) = tokio::join!(waited, script);
+    assert_eq!((ready.outcome, ready.progress), (ReadyOutcome::Ready, 1));
+    assert!(
+        at.duration_since(ended) >= Duration::from_millis(150),
+        "the quiet period after the end was cut short"
+    );
+}
+
+#[tokio::test]
+async fn busy_processors_are_work_and_hold_readiness_back() {
+    let (client, incoming, mut peer) = usual();
+    let stage = Fake::busy();
+    let calm = stage.clone();
+    let script = async {
+        tokio::time::sleep(Duration::from_millis(800)).await;
+        calm.set_busy(false);
+        let calmed = Instant::now();
+        answer_barrier(&mut peer).await;
+        calmed
+    };
+    let waited = async {
+        let ready = wait(client, incoming, stage, profile(None, vec![]), LONG).await;
+        (ready, Instant::now())
+    };
+    let ((ready, at), calmed) = tokio::join!(waited, script);
+    assert_eq!(ready.outcome, ReadyOutcome::Ready);
+    assert!(at > calmed);
+}
+
+#[tokio::test]
+async fn a_server_that_stays_busy_is_a_timeout_that_names_the_processors() {
+    let (client, incoming, _peer) = usual();
+    let ready = wait(client, incoming, Fake::busy(), profile(None, vec![]), 600).await;
+    assert_eq!((ready.outcome, ready.rule), (ReadyOutcome::Timeout, ReadyRule::Cpu));
+    assert!(ready.missing.contains("processor"), "{}", ready.missing);
+}
+
+#[tokio::test]
+async fn the_signal_of_the_profile_is_waited_for_while_the_server_says_it_is_busy() {
+    let (client, incoming, mut peer) = usual();
+    let status_of =
+        |quiescent: bool| json!({ "jsonrpc": "2.0", "method": "x/status", "params": { "quiescent": quiescent } });
+    let script = async {
+        peer.send(status_of(false)).await;
+        // Longer than the rest that would otherwise stand in for a signal.
+        tokio::time::sleep(Duration::from_millis(2500)).await;
+        peer.send(status_of(true)).await;
+        let told = Instant::now();
+        answer_barrier(&mut peer).await;
+        told
+    };
+    let waited = async {
+        let signal = Some(Signal::Notification(status()));
+        let ready = wait(client, incoming, Fake::idle(), profile(signal, vec![]), LONG).await;
+        (ready, Instant::now())
+    };
+    let ((ready, at), told) = tokio::join!(waited, script);
+    assert_eq!(ready.outcome, ReadyOutcome::Ready);
+    assert!(at > told);
+}
+
+#[tokio::test]
+async fn a_signal_that_never_comes_is_not_waited_for_until_the_timeout() {
+    let (client, incoming, mut peer) = usual();
+    let signal = Some(Signal::Notification(status()));
+    let (ready, ()) = tokio::join!(
+        wait(client, incoming, Fake::idle(), profile(signal, vec![]), LONG),
+        answer_barrier(&mut peer)
+    );
+    assert_eq!((ready.outcome, ready.rule), (ReadyOutcome::NoWork, ReadyRule::Barrier));
+}
+
+#[tokio::test]
+async fn a_server_that_says_it_cannot_load_the_workspace_has_failed() {
+    let (client, incoming, mut peer) = usual();
+    let failures = vec![Failure::Message("Error loading".to_owned())];
+    let script = async {
+        let params = json!({ "type": 1, "message": "Error loading packages: no go.mod" });
+        peer.send(json!({ "jsonrpc": "2.0", "method": "window/logMessage", "params": params }))
+            .await;
+    };
+    let (ready, ()) = tokio::join!(
+        wait(client, incoming, Fake::idle(), profile(None, failures), LONG),
+        script
+    );
+    assert_eq!((ready.outcome, ready.rule), (ReadyOutcome::Failed, ReadyRule::Signal));
+    assert!(ready.missing.contains("no go.mod"), "{}", ready.missing);
+}

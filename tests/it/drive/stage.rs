@@ -1,0 +1,80 @@
+//! A stage without a process: processor time passes as the test says.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use lsp_soak::drive::{Cpu, Frame, Stage};
+use lsp_soak::record::{Event, Nanos, PhaseRef};
+
+/// A stage whose server is as busy as the test says.
+#[derive(Clone)]
+pub struct Fake(Arc<State>);
+
+struct State {
+    begun: Instant,
+    busy: AtomicBool,
+    /// Time seen last and processor time used until then.
+    cpu: Mutex<(Nanos, Nanos)>,
+    told: Mutex<Vec<Event>>,
+}
+
+impl Fake {
+    /// An idle server.
+    pub fn idle() -> Fake {
+        let state = State {
+            begun: Instant::now(),
+            busy: AtomicBool::new(false),
+            cpu: Mutex::new((0, 0)),
+            told: Mutex::default(),
+        };
+        Fake(Arc::new(state))
+    }
+
+    /// A server that keeps one processor busy until told otherwise.
+    pub fn busy() -> Fake {
+        let stage = Fake::idle();
+        stage.set_busy(true);
+        stage
+    }
+
+    /// From now on the server is busy, or not.
+    pub fn set_busy(&self, busy: bool) {
+        self.cpu();
+        self.0.busy.store(busy, Ordering::SeqCst);
+    }
+}
+
+impl Stage for Fake {
+    fn now(&self) -> Nanos {
+        self.0.begun.elapsed().as_nanos() as u64
+    }
+
+    fn tell(&self, event: Event) {
+        self.0.told.lock().unwrap().push(event);
+    }
+
+    fn spawned(&self, _pid: u32) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn cpu(&self) -> Option<Cpu> {
+        let at = self.now();
+        let mut cpu = self.0.cpu.lock().unwrap();
+        if self.0.busy.load(Ordering::SeqCst) {
+            cpu.1 += at - cpu.0;
+        }
+        cpu.0 = at;
+        Some(Cpu { at, used: cpu.1 })
+    }
+
+    fn private(&self) -> Option<u64> {
+        None
+    }
+
+    fn quiet(&self, _yes: bool) {}
+
+    async fn checkpoint(&self, _frame: Frame) {}
+
+    async fn peak(&self, _phase: PhaseRef) {}
+}
