@@ -77,8 +77,9 @@ impl<'a, S: Stage> Watch<'a, S> {
             return Some((ReadyRule::Quiet, "the server is still sending messages".to_owned()));
         }
         match cpu {
+            // Not yet known is not yet quiet, and no sign of work either.
             None => Some((
-                ReadyRule::Cpu,
+                ReadyRule::Quiet,
                 "processor time is not known for a whole period yet".to_owned(),
             )),
             Some(share) if share > self.rules.cpu => Some((

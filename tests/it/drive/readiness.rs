@@ -31,7 +31,6 @@ fn status() -> NotificationSignal {
         method: "x/status".to_owned(),
         when: BTreeMap::from([("quiescent".to_owned(), json!(true))]),
         contains: BTreeMap::new(),
-        may_be_stale: false,
     }
 }
 
@@ -53,7 +52,7 @@ async fn wait(
     profile: Profile,
     timeout: u64,
 ) -> Readiness {
-    let signals = Signals::new(&profile);
+    let (signals, limits) = (Signals::new(&profile), limits(timeout));
     let hear = async {
         while let Some(news) = incoming.recv().await {
             if let Incoming::Notification { method, params } = news {
@@ -64,7 +63,7 @@ async fn wait(
         std::future::pending::<()>().await;
     };
     tokio::select! {
-        ready = readiness::wait(&client, &stage, &limits(timeout), &signals, Instant::now()) => ready,
+        ready = readiness::wait(&client, &stage, &limits, &signals, Instant::now()) => ready,
         () = hear => unreachable!(),
     }
 }
