@@ -146,7 +146,13 @@ impl Reader<'_> {
                         "return" | "else" | "do" | "case" | "co_await" | "co_return" | "throw" | "and" | "or"
                     ))
         });
-        let typed = typed && matches!(self.language.family, Family::C | Family::Cpp);
+        let c = matches!(self.language.family, Family::C | Family::Cpp);
+        let typed = typed && c;
+        // A name without a small letter is a macro, and macros have no signature.
+        let macro_call = c
+            && self
+                .last
+                .is_some_and(|last| !self.text[last.start..last.end].contains(char::is_lowercase));
         // `func (receiver) name(` in Go, where two statements never share a line like this.
         let method = self.language.family == Family::Go
             && self.before.zip(self.last).is_some_and(|(before, last)| {
@@ -154,7 +160,7 @@ impl Reader<'_> {
             });
         // gopls gives no signature in front of a string.
         let string = self.language.family == Family::Go && self.text[token.end..].starts_with(['"', '`', '\'']);
-        self.defines(self.before) || typed || method || string
+        self.defines(self.before) || typed || macro_call || method || string
     }
 
     /// Whether a token is a keyword after which something new is named.

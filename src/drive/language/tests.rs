@@ -213,7 +213,7 @@ fn signatures_are_asked_for_in_calls_but_not_in_definitions() {
 
 #[test]
 fn declarations_are_no_calls() {
-    let text = "int f(int a); T *g(void); int m() { return h(i(), j * k(l)); n(); }";
+    let text = "int f(int a); T *g(void); int m() { NOT(1); return h(i(), j * k(l)); n(); }";
     let found = sites(text, Language::of("c")).calls;
     let at: Vec<&str> = found.iter().map(|call| &text[call.name.clone()]).collect();
     assert_eq!(at, ["h", "i", "n"]);
