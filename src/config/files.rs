@@ -1,36 +1,125 @@
-//! Which files of a project a scenario means.
+//! Finds the files that a scenario may open, and knows which directories hold no work of the project's people.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 
-use super::glob::{Glob, SKIPPED};
+use super::glob::Glob;
 
-/// The files under `root` that match, relative to it, sorted. Hidden files and what tools made are left out;
-/// symbolic links are not followed, so that nothing outside is touched.
-pub fn select(root: &Path, pattern: &Glob, exclude: &[Glob]) -> io::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
+/// Directories of other people's code: servers need them, but nobody edits there. A pattern that names one enters it.
+const FOREIGN: &[&str] = &[
+    "bower_components",
+    "node_modules",
+    "site-packages",
+    "venv",
+    "virtualenv",
+];
+
+/// What no server needs: histories, and caches that would make the second run start warmer than the first.
+const LEFT_OUT: &[&str] = &[
+    ".cache",
+    ".git",
+    ".hg",
+    ".jj",
+    ".mypy_cache",
+    ".nox",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".svn",
+    ".tox",
+    ".zig-cache",
+    "__pycache__",
+    "zig-cache",
+    "zig-out",
+];
+
+/// What was found under a root.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The files that match, relative to the root, sorted.
+    pub files: Vec<PathBuf>,
+    /// How many others there are of each kind.
+    others: BTreeMap<String, u64>,
+}
+
+/// The files under `root` that match `pattern` and none of `exclude`. Symbolic links are not followed, so that nothing
+/// outside is touched.
+pub fn find(root: &Path, pattern: &Glob, exclude: &[Glob]) -> io::Result<Found> {
+    let top = root.to_owned();
+    let named: Vec<String> = pattern.as_str().split('/').map(str::to_owned).collect();
     let walk = WalkBuilder::new(root)
         .standard_filters(false)
-        .hidden(true)
-        .filter_entry(|entry| {
-            let made = entry.file_name().to_str().is_some_and(|name| SKIPPED.contains(&name));
-            entry.depth() == 0 || !made
+        .filter_entry(move |entry| {
+            let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+            entry.path() == top || !is_dir || enters(entry.path(), &named)
         })
         .build();
+    let mut found = Found::default();
     for entry in walk {
         let entry = entry.map_err(io::Error::other)?;
-        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+        if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+            continue;
+        }
         let Ok(path) = entry.path().strip_prefix(root) else {
             continue;
         };
-        if is_file && pattern.matches(path) && !exclude.iter().any(|glob| glob.matches(path)) {
-            files.push(path.to_path_buf());
+        if !pattern.matches(path) {
+            let extension = path.extension().map(|extension| format!(".{}", extension.display()));
+            *found
+                .others
+                .entry(extension.unwrap_or_else(|| "without extension".to_owned()))
+                .or_default() += 1;
+        } else if !exclude.iter().any(|glob| glob.matches(path)) {
+            found.files.push(path.to_owned());
         }
     }
-    files.sort();
-    Ok(files)
+    found.files.sort();
+    Ok(found)
+}
+
+impl Found {
+    /// `12 files seen: 7 .ts, 5 .json`, most frequent first.
+    pub fn others(&self) -> String {
+        let total: u64 = self.others.values().sum();
+        let mut kinds: Vec<(&String, &u64)> = self.others.iter().collect();
+        kinds.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let named: Vec<String> = kinds
+            .iter()
+            .take(4)
+            .map(|(kind, count)| format!("{count} {kind}"))
+            .collect();
+        match total {
+            0 => "it holds no files".to_owned(),
+            _ => format!("{total} files seen: {}", named.join(", ")),
+        }
+    }
+}
+
+/// Whether an entry is left out of a copy.
+pub fn is_left_out(path: &Path, is_dir: bool) -> bool {
+    let Some(name) = path.file_name() else { return false };
+    if LEFT_OUT.iter().any(|left_out| name == *left_out) {
+        return true;
+    }
+    // The tag that cargo and others put into caches; uv puts it into virtual environments, too, which servers need.
+    is_dir && path.join("CACHEDIR.TAG").exists() && !path.join("pyvenv.cfg").exists()
+}
+
+/// Whether files are looked for in a directory.
+fn enters(dir: &Path, named: &[String]) -> bool {
+    let Some(name) = dir.file_name().and_then(|name| name.to_str()) else {
+        return true;
+    };
+    if named.iter().any(|part| part == name) {
+        return true;
+    }
+    let foreign = name.starts_with('.')
+        || FOREIGN.contains(&name)
+        || dir.join("pyvenv.cfg").exists()
+        || (name == "vendor" && dir.join("modules.txt").exists());
+    !foreign && !is_left_out(dir, true)
 }
 
 #[cfg(test)]
@@ -55,12 +144,12 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        let files = select(
+        let found = find(
             root.path(),
             &"**/*.py".parse().unwrap(),
             &["**/*_test.py".parse().unwrap()],
         )
         .unwrap();
-        assert_eq!(files, [Path::new("a/c.py"), Path::new("b.py")]);
+        assert_eq!(found.files, [Path::new("a/c.py"), Path::new("b.py")]);
     }
 }

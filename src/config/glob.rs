@@ -119,19 +119,6 @@ pub fn of_language(language: &str) -> Option<Glob> {
     Some(pattern.parse().expect("every pattern of the table is parsed in a test"))
 }
 
-/// Directories that hold what tools made, not what people wrote.
-pub const SKIPPED: [&str; 9] = [
-    ".git",
-    ".hg",
-    ".jj",
-    "node_modules",
-    "target",
-    ".venv",
-    "venv",
-    "__pycache__",
-    ".zig-cache",
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -55,8 +55,8 @@ pub fn resolve(root: &Path, workspace: &Workspace, overrides: &Overrides) -> Res
         .or_else(|| workspace.language.clone())
         .ok_or(Missing::Language)?;
     let pattern = pattern(&language, workspace, overrides)?;
-    let found = files::select(&root, &pattern, &workspace.exclude);
-    let files = found.map_err(|error| Missing::Unreadable(root.clone(), error))?;
+    let found = files::find(&root, &pattern, &workspace.exclude);
+    let files = found.map_err(|error| Missing::Unreadable(root.clone(), error))?.files;
     if files.is_empty() {
         return Err(Missing::Files(pattern.as_str().to_owned(), root));
     }

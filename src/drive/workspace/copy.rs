@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::WorkspaceError;
+use crate::config::files::is_left_out;
 
 /// How the contents of files get over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,37 +16,9 @@ pub(super) enum Method {
     Reflink,
 }
 
-/// What no server needs: histories, and caches that would make the second run start warmer than the first.
-const LEFT_OUT: &[&str] = &[
-    ".cache",
-    ".git",
-    ".hg",
-    ".jj",
-    ".mypy_cache",
-    ".nox",
-    ".pytest_cache",
-    ".ruff_cache",
-    ".svn",
-    ".tox",
-    ".zig-cache",
-    "__pycache__",
-    "zig-cache",
-    "zig-out",
-];
-
 /// Copies the directory `from` to `to`, which must not exist.
 pub(super) fn tree(from: &Path, to: &Path, method: Method) -> Result<(), WorkspaceError> {
     Copier { from, to, method }.directory(Path::new(""))
-}
-
-/// Whether an entry is left out of a copy.
-pub(super) fn is_left_out(path: &Path, is_dir: bool) -> bool {
-    let Some(name) = path.file_name() else { return false };
-    if LEFT_OUT.iter().any(|left_out| name == *left_out) {
-        return true;
-    }
-    // The tag that cargo and others put into caches; uv puts it into virtual environments, too, which servers need.
-    is_dir && path.join("CACHEDIR.TAG").exists() && !path.join("pyvenv.cfg").exists()
 }
 
 struct Copier<'p> {

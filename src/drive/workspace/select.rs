@@ -1,14 +1,13 @@
 //! Which files of a workspace a scenario may open, in an order that is the same on every system.
 
-use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use ignore::WalkBuilder;
 use sha2::{Digest, Sha256};
 
-use super::{WorkspaceError, copy};
+use super::WorkspaceError;
+use crate::config::files;
 use crate::config::glob::Glob;
 use crate::drive::language;
 
@@ -36,63 +35,30 @@ pub struct Selection {
     pub sha256: String,
 }
 
-/// Directories of other people's code: servers need them, but nobody edits there. A pattern that names one enters it.
-const FOREIGN: &[&str] = &[
-    "bower_components",
-    "node_modules",
-    "site-packages",
-    "venv",
-    "virtualenv",
-];
-
 /// Finds the files under `root` that match `pattern` and none of `exclude`; to find none is an error.
 pub fn select(root: &Path, pattern: &Glob, exclude: &[Glob], language: &str) -> Result<Selection, WorkspaceError> {
-    let root_owned = root.to_owned();
-    let named: Vec<String> = pattern.as_str().split('/').map(str::to_owned).collect();
-    let walk = WalkBuilder::new(root)
-        .standard_filters(false)
-        .filter_entry(move |entry| {
-            let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
-            entry.path() == root_owned || !is_dir || enters(entry.path(), &named)
-        })
-        .build();
-    let mut files = Vec::new();
-    let mut others: BTreeMap<String, u64> = BTreeMap::new();
-    for entry in walk {
-        let entry = entry.map_err(|error| walk_error(root, error))?;
-        if !entry.file_type().is_some_and(|kind| kind.is_file()) {
-            continue;
-        }
-        let Some(relative) = relative(root, entry.path()) else {
-            continue;
-        };
-        if !pattern.matches(Path::new(&relative)) {
-            let extension = entry
-                .path()
-                .extension()
-                .map(|extension| format!(".{}", extension.display()));
-            *others
-                .entry(extension.unwrap_or_else(|| "without extension".to_owned()))
-                .or_default() += 1;
-            continue;
-        }
-        if exclude.iter().any(|glob| glob.matches(Path::new(&relative))) {
-            continue;
-        }
-        let size = entry.metadata().map_err(|error| walk_error(root, error))?.len();
-        let language = language::id_of(entry.path(), language);
+    let found = files::find(root, pattern, exclude).map_err(|error| WorkspaceError::io("read", root, error))?;
+    let mut files = Vec::with_capacity(found.files.len());
+    for below in &found.files {
+        let Some(relative) = relative(below) else { continue };
+        let path = root.join(below);
+        let size = fs::metadata(&path)
+            .map_err(|error| WorkspaceError::io("read", &path, error))?
+            .len();
+        let language = language::id_of(&path, language);
         files.push(SourceFile {
-            path: entry.into_path(),
+            path,
             relative,
             size,
             language,
         });
     }
     if files.is_empty() {
+        let (path, pattern) = (root.to_owned(), pattern.as_str().to_owned());
         return Err(WorkspaceError::NoMatch {
-            path: root.to_owned(),
-            pattern: pattern.as_str().to_owned(),
-            seen: describe(&others),
+            path,
+            pattern,
+            seen: found.others(),
         });
     }
     files.sort_by(|a, b| a.relative.cmp(&b.relative));
@@ -101,42 +67,10 @@ pub fn select(root: &Path, pattern: &Glob, exclude: &[Glob], language: &str) -> 
     Ok(Selection { files, bytes, sha256 })
 }
 
-/// Whether files are looked for in a directory.
-fn enters(dir: &Path, named: &[String]) -> bool {
-    let Some(name) = dir.file_name().and_then(|name| name.to_str()) else {
-        return true;
-    };
-    if named.iter().any(|part| part == name) {
-        return true;
-    }
-    let foreign = name.starts_with('.')
-        || FOREIGN.contains(&name)
-        || dir.join("pyvenv.cfg").exists()
-        || (name == "vendor" && dir.join("modules.txt").exists());
-    !foreign && !copy::is_left_out(dir, true)
-}
-
-/// The path below `root`, with `/`; `None` for a name that is not Unicode, which no URI in a scenario could name.
-fn relative(root: &Path, path: &Path) -> Option<String> {
-    let below = path.strip_prefix(root).ok()?;
+/// The path with `/`; `None` for a name that is not Unicode, which no URI in a scenario could name.
+fn relative(below: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> = below.iter().map(|part| part.to_str()).collect();
     parts.map(|parts| parts.join("/"))
-}
-
-/// `12 files seen: 7 .ts, 5 .json`, most frequent first.
-fn describe(others: &BTreeMap<String, u64>) -> String {
-    let total: u64 = others.values().sum();
-    let mut kinds: Vec<(&String, &u64)> = others.iter().collect();
-    kinds.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let named: Vec<String> = kinds
-        .iter()
-        .take(4)
-        .map(|(kind, count)| format!("{count} {kind}"))
-        .collect();
-    match total {
-        0 => "it holds no files".to_owned(),
-        _ => format!("{total} files seen: {}", named.join(", ")),
-    }
 }
 
 fn hash(files: &[SourceFile]) -> Result<String, WorkspaceError> {
@@ -159,13 +93,4 @@ fn hash(files: &[SourceFile]) -> Result<String, WorkspaceError> {
         }
     }
     Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-fn walk_error(root: &Path, error: ignore::Error) -> WorkspaceError {
-    let text = error.to_string();
-    WorkspaceError::io(
-        "read",
-        root,
-        error.into_io_error().unwrap_or_else(|| io::Error::other(text)),
-    )
 }
