@@ -246,13 +246,7 @@ mod tests {
         let away = root.path().join("away/pyrefly");
         let target = format!("B=1 {}", away.display());
         let texts = [
-            "ty",
-            "A=own ty-jemalloc",
-            "clangd",
-            "cat",
-            &target,
-            "fixture-system",
-            "again: ty",
+            "ty", "A=own ty-jemalloc", "clangd", "cat", &target, "fixture-system", "again: ty",
         ];
         let choices = choose_from(root.path(), &texts).unwrap();
         let seen: Vec<(&str, Option<&str>)> = choices

@@ -10,29 +10,13 @@ use super::glob::Glob;
 
 /// Directories of other people's code: servers need them, but nobody edits there. A pattern that names one enters it.
 const FOREIGN: &[&str] = &[
-    "bower_components",
-    "node_modules",
-    "site-packages",
-    "venv",
-    "virtualenv",
+    "bower_components", "node_modules", "site-packages", "venv", "virtualenv",
 ];
 
 /// What no server needs: histories, and caches that would make the second run start warmer than the first.
 const LEFT_OUT: &[&str] = &[
-    ".cache",
-    ".git",
-    ".hg",
-    ".jj",
-    ".mypy_cache",
-    ".nox",
-    ".pytest_cache",
-    ".ruff_cache",
-    ".svn",
-    ".tox",
-    ".zig-cache",
-    "__pycache__",
-    "zig-cache",
-    "zig-out",
+    ".cache", ".git", ".hg", ".jj", ".mypy_cache", ".nox", ".pytest_cache", ".ruff_cache", ".svn", ".tox",
+    ".zig-cache", "__pycache__", "zig-cache", "zig-out",
 ];
 
 /// What was found under a root.
@@ -132,13 +116,7 @@ mod tests {
     fn what_tools_made_and_what_is_excluded_is_left_out() {
         let root = tempfile::tempdir().unwrap();
         for path in [
-            "b.py",
-            "a/c.py",
-            "a/t_test.py",
-            "node_modules/x.py",
-            ".venv/y.py",
-            "__pycache__/z.py",
-            "a.txt",
+            "b.py", "a/c.py", "a/t_test.py", "node_modules/x.py", ".venv/y.py", "__pycache__/z.py", "a.txt",
         ] {
             let path = root.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -140,14 +140,8 @@ mod tests {
         assert_eq!(
             names(&day),
             [
-                "start",
-                "goto/definitions",
-                "goto/decay",
-                "begin",
-                "typing/decay",
-                "goto/definitions 2",
-                "goto/decay 2",
-                "end",
+                "start", "goto/definitions", "goto/decay", "begin", "typing/decay", "goto/definitions 2",
+                "goto/decay 2", "end",
             ]
         );
         assert_eq!(day.phases[3].steps.len(), 1);

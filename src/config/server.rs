@@ -166,20 +166,8 @@ impl ProgressSignal {
 
 /// Variables that change how memory is managed, or what is loaded, without anybody having asked for it in this run.
 pub const SCRUBBED: [&str; 14] = [
-    "MALLOC_*",
-    "_RJEM_MALLOC_CONF",
-    "JE_MALLOC_CONF",
-    "JEMALLOC_*",
-    "MIMALLOC_*",
-    "SNMALLOC_*",
-    "TCMALLOC_*",
-    "GLIBC_TUNABLES",
-    "LD_PRELOAD",
-    "LD_AUDIT",
-    "DYLD_INSERT_LIBRARIES",
-    "HEAPPROFILE",
-    "ASAN_OPTIONS",
-    "LSAN_OPTIONS",
+    "MALLOC_*", "_RJEM_MALLOC_CONF", "JE_MALLOC_CONF", "JEMALLOC_*", "MIMALLOC_*", "SNMALLOC_*", "TCMALLOC_*",
+    "GLIBC_TUNABLES", "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "HEAPPROFILE", "ASAN_OPTIONS", "LSAN_OPTIONS",
 ];
 
 impl Profile {
@@ -258,11 +246,7 @@ mod tests {
             ..Profile::default()
         };
         for variable in [
-            "MALLOC_ARENA_MAX",
-            "MALLOC_CONF",
-            "LD_PRELOAD",
-            "CARGO_PKG_NAME",
-            "CARGO",
+            "MALLOC_ARENA_MAX", "MALLOC_CONF", "LD_PRELOAD", "CARGO_PKG_NAME", "CARGO",
         ] {
             assert!(profile.scrubs(variable), "{variable}");
         }

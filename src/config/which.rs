@@ -144,11 +144,7 @@ pub(super) mod tests {
         programs(
             root.path(),
             &[
-                "clangd-9",
-                "clangd-16",
-                "clangd-16.1",
-                "clangd-indexer-20",
-                "clangdx-21",
+                "clangd-9", "clangd-16", "clangd-16.1", "clangd-indexer-20", "clangdx-21",
             ],
         );
         let which = Which::new(root.path().as_os_str(), None);

@@ -139,12 +139,7 @@ mod tests {
     #[test]
     fn what_is_no_file_uri_has_no_path() {
         for uri in [
-            "https://a/b",
-            "file://host/b",
-            "file:///a%2",
-            "file:///a%zz",
-            "file:///a%00",
-            "untitled:1",
+            "https://a/b", "file://host/b", "file:///a%2", "file:///a%zz", "file:///a%00", "untitled:1",
         ] {
             assert_eq!(to_unix(uri), None, "{uri}");
         }

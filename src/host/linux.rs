@@ -12,7 +12,7 @@ use crate::record::Host;
 const NO_LIMIT: u64 = 1 << 60;
 
 /// Adds to what every system says what only this one does.
-pub(super) fn complete(host: &mut Host) {
+pub(super) fn complete(mut host: Host) -> Host {
     let release = fs::read_to_string("/etc/os-release").ok();
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     host.distribution = release.as_deref().and_then(pretty_name).or(host.distribution.take());
@@ -38,6 +38,7 @@ pub(super) fn complete(host: &mut Host) {
         .ok()
         .as_deref()
         .and_then(pressure);
+    host
 }
 
 fn line(path: impl AsRef<Path>) -> Option<String> {

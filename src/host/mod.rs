@@ -5,6 +5,8 @@ mod program;
 
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "linux")]
+use linux::complete;
 
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, System};
 
@@ -17,9 +19,12 @@ pub use program::{file_sha256, version_of};
 ///
 /// Only what is asked for is refreshed: a full refresh walks every process of the machine.
 pub fn fingerprint() -> Host {
-    let mut host = portable();
-    #[cfg(target_os = "linux")]
-    linux::complete(&mut host);
+    complete(portable())
+}
+
+/// Other systems have nothing to add.
+#[cfg(not(target_os = "linux"))]
+fn complete(host: Host) -> Host {
     host
 }
 

@@ -244,12 +244,7 @@ fn a_blocked_server_answers_once_it_was_answered_itself() {
 
     let mut peer = Peer::start(&["--block-until-answered"]);
     let refreshes = [
-        "codeLens",
-        "semanticTokens",
-        "inlineValue",
-        "inlayHint",
-        "diagnostic",
-        "foldingRange",
+        "codeLens", "semanticTokens", "inlineValue", "inlayHint", "diagnostic", "foldingRange",
     ];
     for refresh in refreshes {
         assert!(

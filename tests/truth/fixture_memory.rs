@@ -167,13 +167,7 @@ fn the_control_has_no_symbol_of_an_allocator() {
     let holds = |name: &str| memchr::memmem::find(&program, name.as_bytes()).is_some();
     assert!(holds("malloc"), "the symbols can be seen at all");
     for symbol in [
-        "_rjem_",
-        "je_malloc",
-        "mallocx",
-        "mi_malloc",
-        "mi_heap",
-        "sn_rust_",
-        "snmalloc",
+        "_rjem_", "je_malloc", "mallocx", "mi_malloc", "mi_heap", "sn_rust_", "snmalloc",
     ] {
         assert!(!holds(symbol), "`{symbol}` is linked into the control");
     }

@@ -54,16 +54,7 @@ pub(super) enum Family {
 }
 
 const SCRIPT_DEFINERS: &[&str] = &[
-    "class",
-    "const",
-    "enum",
-    "function",
-    "interface",
-    "let",
-    "module",
-    "namespace",
-    "type",
-    "var",
+    "class", "const", "enum", "function", "interface", "let", "module", "namespace", "type", "var",
 ];
 
 /// Every language with a table of its own; the last one stands for all others.
@@ -155,17 +146,7 @@ const fn like_c(ids: &'static [&'static str]) -> Language {
         family: Family::Generic,
         keywords: keywords::GENERIC,
         definers: &[
-            "class",
-            "def",
-            "enum",
-            "fn",
-            "fun",
-            "func",
-            "function",
-            "interface",
-            "struct",
-            "trait",
-            "type",
+            "class", "def", "enum", "fn", "fun", "func", "function", "interface", "struct", "trait", "type",
         ],
         receivers: &["self", "this"],
         member_operators: &["->", "::", "?.", "."],

@@ -172,25 +172,8 @@ fn begins(text: &str, language: &Language, last: Option<Token>, token: Token, op
     let word = &text[token.start..token.end];
     let before = last.map_or("", |last| &text[last.start..last.end]);
     let continues = [
-        "and",
-        "case",
-        "catch",
-        "default",
-        "do",
-        "elif",
-        "else",
-        "elseif",
-        "end",
-        "except",
-        "finally",
-        "or",
-        "private",
-        "protected",
-        "public",
-        "static",
-        "then",
-        "until",
-        "while",
+        "and", "case", "catch", "default", "do", "elif", "else", "elseif", "end", "except", "finally", "or", "private",
+        "protected", "public", "static", "then", "until", "while",
     ];
     if continues.contains(&word) {
         return false;

@@ -130,13 +130,7 @@ fn a_registration_that_cannot_be_read_is_accepted_too() {
 #[test]
 fn every_refresh_is_answered_with_null() {
     for what in [
-        "diagnostic",
-        "semanticTokens",
-        "inlayHint",
-        "codeLens",
-        "foldingRange",
-        "inlineValue",
-        "new",
+        "diagnostic", "semanticTokens", "inlayHint", "codeLens", "foldingRange", "inlineValue", "new",
     ] {
         let method = format!("workspace/{what}/refresh");
         assert_eq!(answer(&mut responder(), &method, Value::Null), Ok(Value::Null));
