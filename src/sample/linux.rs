@@ -45,7 +45,8 @@ pub struct System {
     buffer: Vec<u8>,
 }
 
-/// A process held open. The descriptors belong to this one process: after its end they give errors, never another's data.
+/// A process held open. The descriptors belong to this one process: after its end they give errors, never the
+/// numbers of another.
 pub struct Process {
     directory: OwnedFd,
     stat: File,

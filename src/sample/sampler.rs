@@ -81,7 +81,9 @@ impl Sampler {
         self.pulse.clone()
     }
 
-    /// A fresh look at which processes of the tree are there, zombies left out. Waits for the sampler, some milliseconds.
+    /// A fresh look at which processes of the tree are there, zombies left out.
+    ///
+    /// Waits for the sampler: some milliseconds, or as long as the exact read takes that it is at.
     pub fn alive(&self) -> Vec<Living> {
         let (answer, answered) = mpsc::channel();
         self.tell(Command::Alive(answer));

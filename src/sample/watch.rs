@@ -334,8 +334,8 @@ impl<S: Source> Watch<S> {
         let at = now();
         if self.unseen.told.is_none_or(|told| at.saturating_sub(told) >= pause) {
             let text = format!(
-                "processes that came and went between two looks: at least {}; they are in no sum and no peak, a shorter \
-                 `--interval` sees more of them",
+                "processes that came and went between two looks: at least {}; they are in no sum and no peak, a \
+                 shorter `--interval` sees more of them",
                 self.unseen.untold
             );
             self.unseen = Unseen {
