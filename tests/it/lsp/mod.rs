@@ -6,6 +6,8 @@ mod limits;
 pub mod peer;
 mod requests;
 
+#[cfg(target_os = "linux")]
+mod lifetime;
 #[cfg(unix)]
 mod process;
 #[cfg(unix)]
