@@ -394,8 +394,7 @@ mod tests {
         let text = "format = 1\nrepeat = { times = 3 }\n[[phase]]\nname = 'a'\nsteps = [{ start = {} }]\n[[phase]]\nname = 'b'\n\
                     repeat = { for = '1h' }\nsettle = { quiet = '0' }\nsteps = [{ pause = { for = '2s' } }]";
         let outline = outline(&toml::from_str(text).unwrap(), 1);
-        assert_eq!(outline.once, 1);
-        assert_eq!(outline.total.requests, 1);
+        assert_eq!((outline.once, outline.total.requests), (1, 1));
         assert_eq!(outline.total.least, Duration::from_secs(3 * 3600 + 1));
     }
 }
