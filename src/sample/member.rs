@@ -29,9 +29,20 @@ pub(super) struct Member<P> {
     pub over: bool,
     /// The sample written last, and when.
     pub written: Option<(Nanos, Counters)>,
-    /// The rollup written last.
-    pub rollup: Option<Rollup>,
+    /// The rollup written last, and when.
+    rollup: Option<(Nanos, Rollup)>,
     reported: Vec<&'static str>,
+}
+
+/// What an exact reading says that the one written last did not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    /// Nothing, or nothing that is due.
+    None,
+    /// What other processes did to the pages that they share with this one.
+    Foreign,
+    /// What the process itself did.
+    Own,
 }
 
 impl<P> Member<P> {
@@ -90,6 +101,30 @@ impl<P> Member<P> {
         }
     }
 
+    /// Takes an exact reading, which is written if there is any news in it.
+    ///
+    /// Part of the counters change whenever anybody maps or lets go of a library that this process uses too. On a
+    /// busy machine that is every second: a line for each would make 30 MB a day of an idle server. So what the
+    /// neighbours do is news only once per heartbeat.
+    pub fn take_rollup(&mut self, at: Nanos, rollup: Rollup, heartbeat: Nanos) -> News {
+        let news = match self.rollup {
+            None => News::Own,
+            Some((_, last)) if own(last) != own(rollup) => News::Own,
+            Some((written, last)) => {
+                let cost = rollup.cost;
+                let differs = rollup != Rollup { cost, ..last };
+                match differs && at.saturating_sub(written) >= heartbeat {
+                    true => News::Foreign,
+                    false => News::None,
+                }
+            }
+        };
+        if news != News::None {
+            self.rollup = Some((at, rollup));
+        }
+        news
+    }
+
     /// Writes a failure once per kind: the next thousand of the same say nothing new.
     pub fn report(&mut self, failure: Failure, sink: &mut dyn Sink, at: Nanos) {
         if self.reported.contains(&failure.what) {
@@ -98,5 +133,49 @@ impl<P> Member<P> {
         self.reported.push(failure.what);
         let (process, what, error) = (self.number, failure.what.to_owned(), failure.error.to_string());
         sink.put(at, Event::ReadFailed(ReadFailure { process, what, error }));
+    }
+}
+
+/// A rollup without what other processes can change.
+fn own(rollup: Rollup) -> Rollup {
+    Rollup {
+        proportional: 0,
+        proportional_file: None,
+        proportional_shared: None,
+        unique: 0,
+        cost: 0,
+        ..rollup
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Nanos = 1_000_000_000;
+
+    #[test]
+    fn what_the_neighbours_do_is_news_once_per_heartbeat() {
+        let found = Found {
+            pid: 1,
+            parent: 0,
+            group: None,
+            session: None,
+            started: Some(0),
+        };
+        let mut member = Member::new((), 0, found, 0, (String::new(), Vec::new()));
+        let at = |anonymous, proportional_file, cost| Rollup {
+            anonymous,
+            proportional_file: Some(proportional_file),
+            cost,
+            ..Rollup::default()
+        };
+        let mut take = |second: u64, rollup| member.take_rollup(second * SECOND, rollup, 60 * SECOND);
+        assert_eq!(take(0, at(5, 9, 1)), News::Own);
+        assert_eq!(take(1, at(5, 8, 1)), News::None);
+        assert_eq!(take(2, at(6, 8, 1)), News::Own);
+        assert_eq!(take(61, at(6, 7, 1)), News::None, "59 s after the last one");
+        assert_eq!(take(62, at(6, 7, 1)), News::Foreign);
+        assert_eq!(take(200, at(6, 7, 2)), News::None, "the cost alone");
     }
 }

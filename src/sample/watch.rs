@@ -6,7 +6,7 @@ use crate::record::{
     Counters, Event, Nanos, PeakMark, PhaseRef, ProcessEnd, Rollup, Sample, Warning, WarningKind, nanos,
 };
 
-use super::member::Member;
+use super::member::{Member, News};
 use super::pulse::Sums;
 use super::source::{Effort, Failure, Found, Kin, Opened, Source};
 use super::tree::{Own, Tree};
@@ -160,23 +160,19 @@ impl<S: Source> Watch<S> {
         rollups
     }
 
-    /// Reads the exact counters and writes those that changed by more than what reading cost; tells whether any did.
+    /// Reads the exact counters and writes those that changed: what the process did itself at once, what its
+    /// neighbours did at most once per heartbeat. Tells whether any process did anything.
     pub fn write_rollups(&mut self, now: Now) -> bool {
         let mut changed = false;
         for rollup in self.rollups(now) {
             let Some(member) = self.members.iter_mut().find(|member| member.number == rollup.process) else {
                 continue;
             };
-            let same = member.rollup.is_some_and(|last| {
-                Rollup {
-                    cost: rollup.cost,
-                    ..last
-                } == rollup
-            });
-            if !same {
-                member.rollup = Some(rollup);
-                self.sink.put(now(), Event::Rollup(rollup));
-                changed = true;
+            let at = now();
+            let news = member.take_rollup(at, rollup, self.heartbeat);
+            changed |= news == News::Own;
+            if news != News::None {
+                self.sink.put(at, Event::Rollup(rollup));
             }
         }
         changed
