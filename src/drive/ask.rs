@@ -22,6 +22,7 @@ pub struct Asker<'a, S> {
     requests: Cell<u64>,
     hits: Cell<u64>,
     notifications: Cell<u64>,
+    parked: Cell<u64>,
 }
 
 /// A result, as far as it was kept.
@@ -38,6 +39,7 @@ impl<'a, S: Stage> Asker<'a, S> {
             requests: zero(),
             hits: zero(),
             notifications: zero(),
+            parked: zero(),
         }
     }
 
@@ -92,6 +94,11 @@ impl<'a, S: Stage> Asker<'a, S> {
         (self.requests.get(), self.hits.get(), self.notifications.get())
     }
 
+    /// Long polls that were still open when they were no longer needed: neither a hit nor a miss.
+    pub fn parked(&self) -> u64 {
+        self.parked.get()
+    }
+
     async fn send(
         &self,
         method: &str,
@@ -104,7 +111,9 @@ impl<'a, S: Stage> Asker<'a, S> {
         let (request, body) = written(method, reply);
         let outcome = request.outcome.clone();
         self.stage.tell(Event::Request(request));
-        if counts && outcome != Outcome::Parked {
+        if outcome == Outcome::Parked {
+            self.parked.set(self.parked.get() + 1);
+        } else if counts {
             self.requests.set(self.requests.get() + 1);
             self.hits.set(self.hits.get() + u64::from(outcome == Outcome::Hit));
         }

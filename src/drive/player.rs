@@ -118,14 +118,16 @@ impl<'a, S: Stage> Player<'a, S> {
             skipped: self.skips(step),
             idle: None,
         };
+        let mut parked = 0;
         let result = match step {
             _ if end.skipped => Ok(()),
             Step::Start(options) => self.start(options.deadline.map(|span| span.0)).await,
             Step::Restart(options) => self.restart(options.reopen, options.deadline.map(|span| span.0)).await,
-            step => self.act(step, &mut end).await,
+            step => self.act(step, &mut end).await.map(|polls| parked = polls),
         };
         let expects = step.ask().is_some_and(|ask| ask.expect == Expect::Something);
-        let nothing = result.is_ok() && expects && !end.skipped && end.hits == 0;
+        // A long poll that stays open says nothing either way.
+        let nothing = result.is_ok() && expects && !end.skipped && end.hits == 0 && parked == 0;
         if nothing {
             let empty = EmptyStep {
                 phase: phase.name.clone(),
@@ -140,7 +142,8 @@ impl<'a, S: Stage> Player<'a, S> {
         result
     }
 
-    async fn act(&mut self, step: &Step, end: &mut StepEnd) -> Result<(), Stop> {
+    /// Does what the step says; the result is how many long polls were still open at its end.
+    async fn act(&mut self, step: &Step, end: &mut StepEnd) -> Result<u64, Stop> {
         let session = self.session.as_ref().ok_or(Stop::Gone)?;
         let given = step.ask().and_then(|ask| ask.deadline);
         let deadline = given.unwrap_or_else(|| self.job.scenario.deadline()).0;
@@ -158,7 +161,7 @@ impl<'a, S: Stage> Player<'a, S> {
             stop = session.fault(self.stage, fault::patience(deadline)) => Err(stop),
         };
         (end.requests, end.hits, end.notifications) = asker.tally();
-        result
+        result.map(|()| asker.parked())
     }
 
     async fn start(&mut self, deadline: Option<Duration>) -> Result<(), Stop> {

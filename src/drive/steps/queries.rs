@@ -73,11 +73,15 @@ pub async fn diagnostics<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &
 
 async fn workspace_diagnostics<S: Stage>(scene: &Scene<'_, S>) -> Result<(), Stop> {
     const METHOD: &str = "workspace/diagnostic";
-    let params = json!({ "previousResultIds": [] });
-    if scene.job.choice.profile.parks.iter().any(|method| method == METHOD) {
-        scene.asker.park(METHOD, &params, PARKED).await
+    raw(scene, METHOD, &json!({ "previousResultIds": [] })).await
+}
+
+/// Sends a request, as a long poll if the server is known to keep such a one open.
+async fn raw<S: Stage>(scene: &Scene<'_, S>, method: &str, params: &Value) -> Result<(), Stop> {
+    if scene.job.choice.profile.parks.iter().any(|parks| parks == method) {
+        scene.asker.park(method, params, PARKED).await
     } else {
-        scene.asker.ask(METHOD, &params).await
+        scene.asker.ask(method, params).await
     }
 }
 
@@ -112,7 +116,7 @@ pub async fn request<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Requ
     );
     for _ in 0..options.times.get() {
         each(&values, lanes(options.ask()), async |values| {
-            scene.asker.ask(&options.method, &template::fill(&params, values)).await
+            raw(scene, &options.method, &template::fill(&params, values)).await
         })
         .await?;
     }
