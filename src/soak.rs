@@ -13,8 +13,9 @@ use crate::drive::session::Session;
 use crate::drive::{Job, Player, Stop};
 use crate::lsp;
 use crate::progress::Progress;
-use crate::record::{self, Clock, Ending, Event, Header, Journal, Shutdown, Survivor, Warning, WarningKind};
+use crate::record::{self, Clock, Close, Ending, Event, Header, Journal, Shutdown, Survivor, Warning, WarningKind};
 use crate::sample::{self, Living};
+use crate::units;
 
 pub use interrupt::Interrupt;
 use live::Live;
@@ -106,7 +107,14 @@ async fn close(session: Session, live: &Live, interrupt: &Interrupt) {
         }));
     }
     live.write(Event::Shutdown(shutdown));
-    live.write(Event::Closed(session.totals().await));
+    let totals = session.totals().await;
+    if totals.noise > 0 {
+        live.write(Event::Warning(Warning {
+            kind: WarningKind::Noise,
+            text: noise(&totals),
+        }));
+    }
+    live.write(Event::Closed(totals));
 }
 
 /// Processes of the tree that are still there after their server and some patience. They are killed.
@@ -136,6 +144,19 @@ fn kill(processes: &[Living]) {
         let _ = lsp::process::kill_pid(*pid, *started);
     }
     lsp::process::reap_orphans();
+}
+
+/// The sentence for a server that writes to its stdout what belongs elsewhere.
+fn noise(totals: &Close) -> String {
+    const SHOWN: usize = 60;
+    let mut lines = totals.noise_sample.lines().map(str::trim);
+    let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
+    let first: String = first.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
+    format!(
+        "the server wrote {} to its stdout that are not LSP, beginning with `{first}`; they were skipped, but an editor may \
+         give up there: such text belongs on stderr",
+        units::bytes(totals.noise)
+    )
 }
 
 /// The sentence for a server that had to be forced.
