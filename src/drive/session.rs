@@ -10,7 +10,9 @@ use tokio::task::AbortHandle;
 
 use crate::lsp::position::Encoding;
 use crate::lsp::process::{Exit, Server};
-use crate::lsp::{self, Answers, Ask, Client, Deadlines, Incoming, Limits, Reply, ServerCapabilities, Stopped, Sync};
+use crate::lsp::{
+    self, Answers, Ask, Client, CloseReason, Deadlines, Incoming, Limits, Reply, ServerCapabilities, Stopped, Sync,
+};
 use crate::record::{Close, Ending, Event, Initialized, ReadyOutcome, Shutdown, Warning, WarningKind};
 
 use super::signal::Signals;
@@ -151,16 +153,23 @@ impl Session {
         fault::watch(&self.client, || self.gone(), stage, patience).await
     }
 
-    /// How a server that is gone went: by its process, or, if that goes on, by its connection.
+    /// How a server that is gone went: by its process, or by its connection if that was given up first. A server
+    /// that is no longer listened to soon dies of that, and its death says nothing.
     pub async fn epitaph(&self, during: String) -> Ending {
-        let exit = tokio::time::timeout(Duration::from_secs(2), self.server.exited()).await;
+        let broken = self.client.closed().filter(CloseReason::is_ours);
+        let exit = match broken {
+            Some(_) => None,
+            None => tokio::time::timeout(Duration::from_secs(2), self.server.exited())
+                .await
+                .ok(),
+        };
         match (exit, self.client.closed()) {
-            (Ok(Exit { code, signal, .. }), _) => Ending::Crashed { code, signal, during },
-            (Err(_), Some(reason)) => Ending::Disconnected {
-                reason: format!("{reason}, in {during}"),
+            (Some(Exit { code, signal, .. }), _) => Ending::Crashed { code, signal, during },
+            (None, Some(reason)) => Ending::Disconnected {
+                reason: format!("{reason} (in {during})"),
             },
-            (Err(_), None) => Ending::Disconnected {
-                reason: format!("the server stopped talking, in {during}"),
+            (None, None) => Ending::Disconnected {
+                reason: format!("the server stopped talking (in {during})"),
             },
         }
     }

@@ -102,3 +102,13 @@ pub enum CloseReason {
     #[error("the server's output cannot be read: {0}")]
     Io(String),
 }
+
+impl CloseReason {
+    /// Whether the connection was given up on this side, for what the server sent or would not take.
+    pub fn is_ours(&self) -> bool {
+        match self {
+            CloseReason::Garbage { .. } | CloseReason::TooLarge { .. } | CloseReason::Overflow { .. } => true,
+            CloseReason::Eof | CloseReason::Truncated { .. } | CloseReason::Io(_) => false,
+        }
+    }
+}
