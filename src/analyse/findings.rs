@@ -224,10 +224,10 @@ fn ending(summary: &Summary) -> Option<Finding> {
             format!("the server crashed during {during}: {}", status(*code, *signal))
         }
         Some(Ending::Disconnected { reason }) => {
-            format!("the server closed the connection and went on running: {reason}")
+            format!("the connection to the server broke off while it was still running: {reason}")
         }
         Some(Ending::TimedOut { method, after }) => format!(
-            "`{method}` was not answered within {}, though the server was busy: give the step a longer `timeout`, or look for an endless loop",
+            "`{method}` was not answered within {}, though the server was busy: give the step a longer `deadline`, or look for an endless loop",
             time(*after)
         ),
         Some(Ending::Wedged { method, after, unsent }) => wedged(method, &time(*after), *unsent),
