@@ -1,8 +1,26 @@
 //! Truth tests: known memory and known faults, measured.
 
 #[cfg(target_os = "linux")]
+mod edits;
+#[cfg(target_os = "linux")]
+mod faults;
+#[cfg(target_os = "linux")]
 mod fixture_faults;
 #[cfg(target_os = "linux")]
 mod fixture_memory;
 #[cfg(target_os = "linux")]
+mod floods;
+#[cfg(target_os = "linux")]
+mod interrupts;
+#[cfg(target_os = "linux")]
+mod journal;
+#[cfg(target_os = "linux")]
+mod memory;
+#[cfg(target_os = "linux")]
+mod outcome;
+#[cfg(target_os = "linux")]
 mod peer;
+#[cfg(target_os = "linux")]
+mod soak;
+#[cfg(target_os = "linux")]
+mod tree;

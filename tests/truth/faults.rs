@@ -1,0 +1,332 @@
+//! Servers that fail: each ends in the right way, in time, with a readable record, no orphan, and words that help.
+//!
+//! That nothing is left and that the run ends at all is looked at for every run, in `Running::finish`.
+
+use lsp_soak::analyse::{Exit, exit};
+use lsp_soak::record::{Ending, Event, Outcome as Answer, ShutdownStage, WarningKind};
+
+use crate::outcome::{MIB, Outcome, phase};
+use crate::soak::{START, Soak, passing};
+
+const HOVER: &str = r#"
+[[phase]]
+name = "hover"
+steps = [{ open = { files = 2 } }, { hover = { per-file = 5, deadline = "4s" } }]
+"#;
+
+/// Plays hovers after a start.
+#[track_caller]
+fn hover(server: &[&str]) -> Outcome {
+    Soak::new(&format!("{START}{HOVER}")).server(server).run()
+}
+
+/// The run failed, and its record says so to the end.
+#[track_caller]
+fn failed(outcome: &Outcome) -> Ending {
+    outcome.exits_with(4);
+    let summary = outcome.summary();
+    assert_eq!(exit(&summary), Exit::ServerFailed);
+    assert!(!summary.truncated && summary.shutdown.is_some() && summary.close.is_some());
+    let entries = outcome.entries();
+    assert!(matches!(entries.last().map(|last| &last.event), Some(Event::Ended(_))));
+    summary.ending.expect("the record says how the run ended")
+}
+
+#[test]
+fn a_crash_is_told_with_its_place_its_signal_and_the_last_words() {
+    let outcome = hover(&["--crash-after", "4"]);
+    match failed(&outcome) {
+        Ending::Crashed { code, signal, during } => {
+            assert_eq!((code, signal), (None, Some(6)));
+            assert_eq!(during, "phase `hover`, step `hover`");
+        }
+        ending => panic!("{ending:?}"),
+    }
+    outcome.says(&[
+        "the server crashed during phase `hover`, step `hover`: signal 6",
+        "fixture: `textDocument/hover` is one request too many",
+    ]);
+    let summary = outcome.summary();
+    let hovers = summary
+        .methods
+        .iter()
+        .find(|method| method.method == "textDocument/hover");
+    let hovers = hovers.expect("some were sent");
+    assert!(hovers.lost >= 1 && hovers.hits >= 1, "{hovers:?}");
+    assert_eq!(
+        summary.shutdown.map(|shutdown| shutdown.stage),
+        Some(ShutdownStage::AlreadyGone)
+    );
+    // What was measured before stays.
+    assert!(phase(&outcome.summary(), "start").private.is_some());
+}
+
+#[test]
+fn a_crash_takes_the_children_with_it() {
+    let outcome = hover(&[
+        "--crash-after", "4", "--children", "2,1MiB", "--children", "1,1MiB,forked",
+    ]);
+    assert!(matches!(failed(&outcome), Ending::Crashed { signal: Some(6), .. }));
+}
+
+#[test]
+fn a_server_that_does_not_start_up_is_told_with_its_last_words() {
+    let outcome = Soak::new(START).script("echo 'no license found' >&2; exit 3").run();
+    assert!(matches!(
+        failed(&outcome),
+        Ending::Crashed {
+            code: Some(3),
+            signal: None,
+            ..
+        }
+    ));
+    outcome.says(&["exit code 3", "no license found"]);
+}
+
+#[test]
+fn a_hang_is_wedged_before_its_deadline() {
+    let outcome = hover(&["--hang-on", "textDocument/hover"]);
+    match failed(&outcome) {
+        Ending::Wedged { method, after, unsent } => {
+            assert_eq!((method.as_str(), unsent), ("textDocument/hover", 0));
+            assert!(after >= 2_000_000_000, "half of the deadline: {after}");
+        }
+        ending => panic!("{ending:?}"),
+    }
+    outcome.says(&[
+        "the server is wedged: `textDocument/hover` has been open for",
+        "attach a debugger",
+    ]);
+}
+
+#[test]
+fn a_hang_with_busy_processors_is_a_timeout() {
+    let limits = "[readiness]\nquiet = \"300ms\"\ntimeout = \"2s\"\n[settle]\nquiet = \"300ms\"\nat-most = \"1s\"\n";
+    let outcome = Soak::with(limits, &format!("{START}{HOVER}"))
+        .script("(while :; do :; done) &\nexec \"$FIXTURE\" \"$@\"")
+        .server(&["--hang-on", "textDocument/hover"])
+        .run();
+    match failed(&outcome) {
+        Ending::TimedOut { method, after } => {
+            assert_eq!((method.as_str(), after), ("textDocument/hover", 4_000_000_000));
+        }
+        ending => panic!("{ending:?}"),
+    }
+    outcome.says(&["`textDocument/hover` was not answered within 4", "a longer `deadline`"]);
+}
+
+#[test]
+fn noise_between_messages_is_counted_and_said() {
+    let outcome = hover(&["--garbage-stdout", "30"]);
+    let summary = outcome.passed();
+    let close = summary.close.expect("the connection was closed");
+    assert!(close.noise > 0 && !close.noise_sample.is_empty(), "{close:?}");
+    assert!(
+        summary
+            .warnings
+            .iter()
+            .any(|warning| warning.kind == WarningKind::Noise)
+    );
+    outcome.says(&["to its stdout that are not LSP", "belongs on stderr"]);
+}
+
+#[test]
+fn nothing_but_noise_is_no_connection() {
+    let outcome = Soak::new(START).script("exec yes 'Listening on port 4389'").run();
+    match failed(&outcome) {
+        Ending::Disconnected { reason } => assert!(reason.contains("no LSP message"), "{reason}"),
+        ending => panic!("{ending:?}"),
+    }
+    outcome.says(&[
+        "the connection to the server broke off",
+        "is it started in its stdio mode? (in phase `start`, step `start`)",
+    ]);
+}
+
+#[test]
+fn a_program_that_says_nothing_is_wedged_in_the_handshake() {
+    let limits = "[readiness]\nquiet = \"300ms\"\ntimeout = \"4s\"\n";
+    let outcome = Soak::with(limits, START).script("echo ready; exec sleep 300").run();
+    match failed(&outcome) {
+        Ending::Wedged { method, .. } => assert_eq!(method, "initialize"),
+        ending => panic!("{ending:?}"),
+    }
+    outcome.says(&["`initialize` has been open for", "beginning with `ready`"]);
+}
+
+#[test]
+fn a_refused_shutdown_is_said_and_ends_in_a_kill() {
+    let outcome = Soak::new(START).server(&["--ignore-shutdown"]).run();
+    let summary = outcome.passed();
+    assert_eq!(summary.ending, Some(Ending::Completed));
+    let shutdown = summary.shutdown.expect("it was brought down");
+    assert_eq!((shutdown.stage, shutdown.signal), (ShutdownStage::Killed, Some(9)));
+    outcome.says(&["ignored `exit`, a closed input and SIGTERM; it was killed"]);
+}
+
+#[test]
+fn a_child_left_behind_is_killed_and_fails_the_run() {
+    let outcome = Soak::new(START).server(&["--leave-child-behind"]).run();
+    assert_eq!(failed(&outcome), Ending::Completed);
+    let shutdown = outcome.summary().shutdown.expect("it was brought down");
+    assert_eq!(shutdown.stage, ShutdownStage::Exit);
+    let names: Vec<&str> = shutdown.survivors.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["fixture-system"]);
+    outcome.says(&[
+        "1 process outlived the server and was killed",
+        "fixture-system (process",
+    ]);
+}
+
+#[test]
+fn stale_answers_are_asked_for_again_and_counted() {
+    let outcome = hover(&["--content-modified", "5"]);
+    let summary = outcome.passed();
+    let retries: u64 = summary.methods.iter().map(|method| method.retries).sum();
+    assert_eq!(retries, 5);
+    assert!(
+        summary.methods.iter().all(|method| method.errors == 0),
+        "{:?}",
+        summary.methods
+    );
+}
+
+#[test]
+fn a_server_that_waits_for_its_own_answers_gets_them() {
+    let summary = hover(&["--block-until-answered"]).passed();
+    for refresh in ["codeLens", "semanticTokens", "inlayHint", "diagnostic"] {
+        let asked = summary.server_requests.get(&format!("workspace/{refresh}/refresh"));
+        assert_eq!(asked, Some(&(1, 0)), "{refresh}");
+    }
+}
+
+#[test]
+fn a_step_that_finds_nothing_fails_the_run_and_says_which() {
+    let outcome = hover(&["--empty-results"]);
+    match failed(&outcome) {
+        Ending::Empty { steps } => {
+            assert_eq!(steps.len(), 1);
+            assert_eq!((steps[0].step.as_str(), steps[0].requests), ("hover", 10));
+        }
+        ending => panic!("{ending:?}"),
+    }
+    outcome.says(&[
+        "`hover` in phase `hover`: 10 requests, nothing found",
+        "expect = \"anything\"",
+    ]);
+    assert!(
+        phase(&outcome.summary(), "hover").private.is_some(),
+        "it was played to its end"
+    );
+}
+
+#[test]
+fn a_scenario_may_expect_nothing() {
+    let phases = HOVER.replace("per-file = 5", "per-file = 5, expect = \"anything\"");
+    let summary = passing(&phases, &["--empty-results"]);
+    let step = &phase(&summary, "hover").steps[1];
+    assert_eq!((step.requests, step.hits), (Some(10), Some(0)));
+}
+
+const RENAME: &str = r#"
+[[phase]]
+name = "refactor"
+steps = [{ open = { files = 1 } }, { hover = { per-file = 1 } }, { rename = {} }]
+"#;
+
+#[test]
+fn what_the_server_does_not_offer_is_said_before_anything_is_driven() {
+    let outcome = Soak::new(&format!("{START}{RENAME}")).run();
+    match failed(&outcome) {
+        Ending::Unsupported { steps } => {
+            assert_eq!(steps, ["`rename` in phase `refactor` needs `textDocument/rename`"]);
+        }
+        ending => panic!("{ending:?}"),
+    }
+    outcome.says(&[
+        "`rename` in phase `refactor` needs `textDocument/rename`",
+        "--allow-unsupported",
+    ]);
+    let driven = outcome
+        .entries()
+        .iter()
+        .filter(|entry| matches!(&entry.event, Event::StepStarted(step) if step.name != "start"))
+        .count();
+    assert_eq!(driven, 0);
+    let requests = outcome.summary().methods;
+    assert!(requests.is_empty(), "{requests:?}");
+}
+
+#[test]
+fn what_the_server_does_not_offer_may_be_left_out() {
+    let outcome = Soak::new(&format!("{START}{RENAME}"))
+        .options(&["--allow-unsupported"])
+        .run();
+    let summary = outcome.passed();
+    let skipped: Vec<bool> = phase(&summary, "refactor")
+        .steps
+        .iter()
+        .map(|step| step.skipped)
+        .collect();
+    assert_eq!(skipped, [false, false, true]);
+}
+
+#[test]
+fn a_server_that_stops_reading_is_wedged_with_what_it_did_not_take() {
+    let phases = format!(
+        "{START}[[phase]]\nname = \"flood\"\nsteps = [{{ notification = {{ method = \"$/setTrace\", times = 3000, params = {{ value = \"off\", pad = \"{}\" }} }} }}]",
+        "x".repeat(2000)
+    );
+    let limits = "[readiness]\nquiet = \"300ms\"\ntimeout = \"40s\"\n[settle]\nquiet = \"300ms\"\n";
+    let outcome = Soak::with(limits, &phases)
+        .server(&["--stop-reading-after", "40"])
+        .run();
+    match failed(&outcome) {
+        Ending::Wedged { method, unsent, .. } => {
+            assert_eq!(method, "");
+            assert!(unsent > MIB, "{unsent}");
+        }
+        ending => panic!("{ending:?}"),
+    }
+    outcome.says(&["the server is wedged: it has taken none of"]);
+}
+
+#[test]
+fn slow_is_not_wedged() {
+    let summary = hover(&["--slow", "500ms"]).passed();
+    let hovers = summary
+        .methods
+        .iter()
+        .find(|method| method.method == "textDocument/hover");
+    let hovers = hovers.expect("they were sent");
+    assert_eq!((hovers.timeouts, hovers.lost), (0, 0));
+    assert!(hovers.p50 >= Some(500_000_000), "{hovers:?}");
+}
+
+#[test]
+fn a_long_poll_is_no_hang() {
+    let phases = r#"
+[[phase]]
+name = "poll"
+steps = [
+    { open = { files = 1 } },
+    { request = { method = "textDocument/diagnostic", params = { textDocument = { uri = "${uri}" } }, deadline = "1s" } },
+    { hover = { per-file = 2 } },
+]
+"#;
+    let outcome = Soak::new(&format!("{START}{phases}"))
+        .file(
+            "servers.toml",
+            "[server.fixture-system]\nparks = [\"textDocument/diagnostic\"]\n",
+        )
+        .server(&["--park", "textDocument/diagnostic"])
+        .run();
+    let summary = outcome.passed();
+    let poll = summary
+        .methods
+        .iter()
+        .find(|method| method.method == "textDocument/diagnostic");
+    assert_eq!(poll.map(|poll| (poll.count, poll.parked)), Some((1, 1)));
+    let parked = |event: &Event| matches!(event, Event::Request(request) if request.outcome == Answer::Parked);
+    assert_eq!(outcome.entries().iter().filter(|entry| parked(&entry.event)).count(), 1);
+}

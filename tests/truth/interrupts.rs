@@ -1,0 +1,131 @@
+//! Runs that are cut short: by a person, by a kill, by a full disk. What was seen is on disk, and nothing is left.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use lsp_soak::analyse::{Exit, exit};
+use lsp_soak::record::{Ending, Event, ShutdownStage};
+use rustix::process::Signal;
+
+use crate::outcome::{Outcome, phase};
+use crate::soak::{START, Soak};
+
+const WAIT: &str = r#"
+[[phase]]
+name = "wait"
+steps = [{ open = { files = 1 } }, { idle = { for = "300s" } }]
+"#;
+
+fn idling(event: &Event) -> bool {
+    matches!(event, Event::StepStarted(step) if step.name == "idle")
+}
+
+/// A person interrupted, and the record says so to its end.
+#[track_caller]
+fn interrupted(outcome: &Outcome) {
+    outcome.exits_with(130);
+    let summary = outcome.summary();
+    assert_eq!(summary.ending, Some(Ending::Interrupted));
+    assert!(!summary.truncated && summary.close.is_some());
+    let last = outcome.entries().pop().map(|last| last.event);
+    assert_eq!(last, Some(Event::Ended(Ending::Interrupted)));
+    assert!(phase(&summary, "start").private.is_some(), "what there is is kept");
+    outcome.says(&["interrupted"]);
+}
+
+#[test]
+fn ctrl_c_once_shuts_the_server_down_and_reports() {
+    let mut run = Soak::new(&format!("{START}{WAIT}"))
+        .server(&["--children", "1,1MiB", "--children", "1,1MiB,forked"])
+        .start();
+    run.wait_for("the idle step", idling);
+    run.signal(Signal::INT);
+    let outcome = run.finish();
+    interrupted(&outcome);
+    let shutdown = outcome.summary().shutdown.expect("it was brought down");
+    assert_eq!((shutdown.stage, shutdown.code), (ShutdownStage::Exit, Some(0)));
+    assert!(shutdown.survivors.is_empty());
+    // The table of phases is there as after any run.
+    outcome.says(&["private", "start"]);
+}
+
+#[test]
+fn ctrl_c_in_the_middle_of_a_request_does_not_wait_for_it() {
+    let phases = format!(
+        "{START}[[phase]]\nname = \"hang\"\nsteps = [{{ open = {{ files = 1 }} }}, {{ hover = {{ deadline = \"10min\" }} }}]"
+    );
+    let mut run = Soak::new(&phases).server(&["--hang-on", "textDocument/hover"]).start();
+    run.wait_for(
+        "the hover",
+        |event| matches!(event, Event::StepStarted(step) if step.name == "hover"),
+    );
+    run.signal(Signal::INT);
+    let outcome = run.finish();
+    interrupted(&outcome);
+    let stage = outcome.summary().shutdown.map(|shutdown| shutdown.stage);
+    assert_eq!(stage, Some(ShutdownStage::Exit));
+}
+
+#[test]
+fn ctrl_c_twice_kills_now() {
+    let mut run = Soak::new(&format!("{START}{WAIT}"))
+        .server(&["--ignore-shutdown", "--leave-child-behind", "--children", "1,1MiB"])
+        .start();
+    run.wait_for("the idle step", idling);
+    run.signal(Signal::INT);
+    std::thread::sleep(Duration::from_millis(500));
+    run.signal(Signal::INT);
+    let outcome = run.finish();
+    interrupted(&outcome);
+    let shutdown = outcome.summary().shutdown.expect("it was brought down");
+    assert_eq!((shutdown.stage, shutdown.signal), (ShutdownStage::Killed, Some(9)));
+    // The polite way with this server takes 25 s.
+    assert!(outcome.took < Duration::from_secs(15), "{:?}", outcome.took);
+}
+
+#[test]
+fn a_killed_lsp_soak_leaves_a_readable_record_and_no_server() {
+    let mut run = Soak::new(&format!("{START}{WAIT}"))
+        .server(&["--children", "2,1MiB", "--grandchildren", "--children", "1,1MiB,forked"])
+        .start();
+    run.wait_for("the idle step", idling);
+    assert_eq!(run.tree().len(), 6);
+    run.signal(Signal::KILL);
+    let outcome = run.finish();
+    assert_eq!(outcome.code(), None);
+    let summary = outcome.summary();
+    assert_eq!((summary.ending.as_ref(), exit(&summary)), (None, Exit::OwnFailure));
+    assert!(phase(&summary, "start").private.is_some(), "what was seen is on disk");
+    let report = Command::new(env!("CARGO_BIN_EXE_lsp-soak"))
+        .arg("report")
+        .arg(&outcome.record)
+        .output();
+    let report = report.expect("lsp-soak is built beside its tests");
+    let text = String::from_utf8_lossy(&report.stdout)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(text.contains("the record stops before the run ended"), "{text}");
+}
+
+#[test]
+fn a_full_disk_ends_the_run_with_a_readable_record() {
+    // A limit on the size of files is a full disk for whoever has no right to mount one.
+    let phases = format!(
+        "{START}[[phase]]\nname = \"hover\"\nrepeat = {{ times = 1000 }}\nsteps = [{{ open = {{ files = 3 }} }}, {{ hover = {{}} }}]"
+    );
+    let begun = Instant::now();
+    let outcome = Soak::new(&phases)
+        .wrap(&["sh", "-c", "ulimit -f 40; trap '' XFSZ; exec \"$@\"", "sh"])
+        .server(&["--children", "1,1MiB"])
+        .run();
+    assert!(begun.elapsed() < Duration::from_secs(60));
+    outcome.exits_with(2);
+    outcome.says(&[
+        "the record ends early, because writing it failed",
+        "free some space or choose another `--out`",
+    ]);
+    let summary = outcome.summary();
+    assert_eq!(summary.ending, None);
+    assert!(phase(&summary, "start").private.is_some(), "what was seen is on disk");
+}

@@ -1,0 +1,235 @@
+//! A server that idles makes a small record, on a busy machine too.
+
+use std::cell::Cell;
+use std::io;
+
+use lsp_soak::record::{
+    self, Clock, Counters, Event, FORMAT, Header, Host, Journal, Nanos, Rollup, ScenarioFacts, ServerFacts, Settings,
+    WorkspaceFacts,
+};
+use lsp_soak::sample::source::{Effort, Failure, Found, Kin, Opened, Reading, Source};
+use lsp_soak::sample::tree::Own;
+use lsp_soak::sample::{self, Command, Options, Pulse, Sink, Time, Wake, Watch};
+
+use crate::soak::{START, Soak};
+
+const SECOND: Nanos = 1_000_000_000;
+const DAY: Nanos = 24 * 3600 * SECOND;
+const MOST: u64 = 5 << 20;
+/// The server, its child and its grandchild.
+const TREE: [u32; 3] = [100, 200, 300];
+
+/// An idle server on a busy machine: every second some neighbour maps or leaves a library that it uses too, and
+/// every half minute a timer of its own costs a clock tick.
+struct Idle<'t> {
+    now: &'t Cell<Nanos>,
+    looked: bool,
+}
+
+impl Source for Idle<'_> {
+    type Process = u32;
+
+    fn look(&mut self, _now: Nanos, _effort: Effort, found: &mut Vec<Found>) -> io::Result<()> {
+        if !std::mem::replace(&mut self.looked, true) {
+            found.extend(TREE.into_iter().map(of));
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, pid: u32) -> io::Result<(u32, Opened)> {
+        let opened = Opened {
+            found: of(pid),
+            started: u64::from(pid),
+            name: "server".to_owned(),
+        };
+        Ok((pid, opened))
+    }
+
+    fn read(&mut self, process: &mut u32, _failures: &mut Vec<Failure>) -> Option<Reading> {
+        let ticks = self.now.get() / (30 * SECOND);
+        let counters = Counters {
+            resident: Some(1 << 30),
+            private: Some(900 << 20),
+            file: Some(100 << 20),
+            shared: Some(0),
+            swap: Some(0),
+            high_water: Some(1 << 30),
+            virtual_size: Some(3 << 30),
+            minor_faults: Some(300_000),
+            major_faults: Some(12),
+            user: Some(5 * SECOND + if *process == TREE[0] { ticks * 10_000_000 } else { 0 }),
+            system: Some(SECOND),
+            threads: Some(12),
+            forked: Some(false),
+            ..Counters::default()
+        };
+        let kin = Kin {
+            parent: of(*process).parent,
+            group: Some(TREE[0]),
+            session: Some(5),
+            reaped: Some(0),
+            program: 1,
+        };
+        Some(Reading {
+            counters,
+            kin: Some(kin),
+        })
+    }
+
+    fn describe(&mut self, _process: &u32) -> Option<(String, Vec<String>)> {
+        Some(("server".to_owned(), vec!["server".to_owned(), "--stdio".to_owned()]))
+    }
+
+    fn rollup(&mut self, _process: &u32, number: u32) -> Result<Option<Rollup>, Failure> {
+        // A walk of a large process costs time, so that the duty has something to do.
+        self.now.set(self.now.get() + 5_000_000);
+        let neighbours = self.now.get() / SECOND % 7;
+        Ok(Some(Rollup {
+            process: number,
+            resident: 1 << 30,
+            proportional: (900 << 20) + (100 << 20) / (1 + neighbours),
+            proportional_anonymous: Some(900 << 20),
+            proportional_file: Some((100 << 20) / (1 + neighbours)),
+            proportional_shared: Some(0),
+            unique: (900 << 20) + (50 << 20) / (1 + neighbours),
+            anonymous: 900 << 20,
+            cost: 5_000_000 + neighbours,
+            ..Rollup::default()
+        }))
+    }
+
+    fn reset_peak(&mut self, _process: &u32) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+fn of(pid: u32) -> Found {
+    Found {
+        pid,
+        parent: TREE.iter().rev().copied().find(|parent| *parent < pid).unwrap_or(10),
+        group: Some(TREE[0]),
+        session: Some(5),
+        started: Some(u64::from(pid)),
+    }
+}
+
+/// A day that passes as fast as it is asked for, in one long quiet window.
+struct Fast<'t> {
+    now: &'t Cell<Nanos>,
+    begun: bool,
+}
+
+impl Time for Fast<'_> {
+    fn now(&self) -> Nanos {
+        self.now.get()
+    }
+
+    fn wait(&mut self, until: Nanos) -> Wake {
+        if !std::mem::replace(&mut self.begun, true) {
+            return Wake::Command(Command::Quiet(true));
+        }
+        if until >= DAY {
+            return Wake::Stop;
+        }
+        self.now.set(self.now.get().max(until));
+        Wake::Due
+    }
+}
+
+struct ToJournal(Journal);
+
+impl Sink for ToJournal {
+    fn put(&mut self, at: Nanos, event: Event) {
+        self.0.write_at(at, event);
+    }
+}
+
+#[test]
+fn a_day_beside_busy_neighbours_fits_in_five_mebibytes() {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    let path = directory.path().join("day.jsonl");
+    let header = Header {
+        format: FORMAT,
+        tool: String::new(),
+        started: String::new(),
+        run: 1,
+        host: Host::default(),
+        server: ServerFacts::default(),
+        scenario: ScenarioFacts::default(),
+        workspace: WorkspaceFacts::default(),
+        settings: Settings::default(),
+    };
+    let (journal, end) = Journal::create(&path, &header, Clock::start()).expect("the directory is ours");
+    let now = Cell::new(0);
+    let source = Idle {
+        now: &now,
+        looked: false,
+    };
+    let own = Own {
+        pid: 10,
+        group: Some(10),
+        session: Some(5),
+    };
+    let (options, pulse) = (Options::default(), Pulse::default());
+    let mut watch = Watch::new(source, own, &options, pulse.clone(), Box::new(ToJournal(journal)));
+    watch.follow(TREE[0], &|| now.get());
+    let mut time = Fast {
+        now: &now,
+        begun: false,
+    };
+    sample::run(&mut watch, &mut time, &options);
+    drop(watch);
+    end.finish().expect("the disk takes it");
+
+    let size = std::fs::metadata(&path).expect("it was written").len();
+    assert!(size < MOST, "{size} bytes");
+    assert!(
+        pulse.ticks() > DAY / (60 * 1_000_000),
+        "every round was read: {}",
+        pulse.ticks()
+    );
+    let (mut samples, mut rollups) = ([0u64; 3], [0u64; 3]);
+    for entry in record::open(&path).expect("it is a record") {
+        match entry.expect("every line is whole").event {
+            Event::Sample(sample) => samples[sample.process as usize] += 1,
+            Event::Rollup(rollup) => rollups[rollup.process as usize] += 1,
+            _ => {}
+        }
+    }
+    // Small because little happened, not because nobody looked: a heartbeat each minute, and every clock tick.
+    assert!(samples.iter().all(|count| *count >= 24 * 60 - 1), "{samples:?}");
+    assert!(samples[0] >= 2 * 24 * 60, "{samples:?}");
+    assert!(
+        rollups.iter().all(|count| (24 * 40..=24 * 61).contains(count)),
+        "{rollups:?}"
+    );
+}
+
+#[test]
+fn an_idle_server_writes_next_to_nothing() {
+    const WINDOW: Nanos = 25 * SECOND;
+    let phases = "[[phase]]\nname = \"idle\"\nsteps = [{ open = { files = 3 } }, { idle = { for = \"31s\" } }]";
+    let outcome = Soak::new(&format!("{START}{phases}")).run();
+    outcome.passed();
+    let entries = outcome.entries();
+    let at = |name: &str, is: fn(&Event) -> Option<&str>| {
+        let found = entries.iter().find(|entry| is(&entry.event) == Some(name));
+        found.expect("the step was played").at
+    };
+    let started = at("idle", |event| match event {
+        Event::StepStarted(step) => Some(&step.name),
+        _ => None,
+    });
+    // The first seconds belong to what came before.
+    let from = started + 5 * SECOND;
+    let text = std::fs::read_to_string(&outcome.record).expect("the record is there");
+    let bytes: usize = text
+        .lines()
+        .skip(1)
+        .zip(&entries)
+        .filter(|(_, entry)| (from..from + WINDOW).contains(&entry.at))
+        .map(|(line, _)| line.len() + 1)
+        .sum();
+    let day = bytes as u64 * (DAY / WINDOW);
+    assert!(day < MOST, "{bytes} bytes in {} s, {day} in a day", WINDOW / SECOND);
+}

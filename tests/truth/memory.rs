@@ -1,0 +1,230 @@
+//! What a run says of memory whose truth is known: one process.
+
+use lsp_soak::analyse::{PrivateMetric, Summary};
+use lsp_soak::record::{Entry, Event, IdleKind};
+
+use crate::outcome::{KIB, MIB, changed, increment, phase, private};
+use crate::peer::same;
+use crate::soak::{Soak, passing};
+
+const HOVERS: &str = r#"
+[[phase]]
+name = "open"
+steps = [{ open = { files = 3 } }, { hover = { per-file = 2 } }]
+[[phase]]
+name = "hover"
+steps = [{ hover = { per-file = 20 } }, { document-symbol = { times = 5 } }]
+"#;
+
+const OPEN_AND_CLOSE: &str = r#"
+[[phase]]
+name = "look"
+steps = [{ workspace-symbol = { queries = ["total"] } }]
+[[phase]]
+name = "open"
+steps = [{ open = { files = 3 } }]
+[[phase]]
+name = "close"
+steps = [{ close = { files = 2 } }]
+[[phase]]
+name = "close-all"
+steps = [{ close = {} }]
+"#;
+
+/// References take no part in it before, so that a spike in them is of one phase alone.
+const AROUND: &str = r#"
+[[phase]]
+name = "before"
+steps = [{ start = {} }, { open = { files = 1 } }, { hover = { per-file = 1 } }]
+[[phase]]
+name = "spike"
+steps = [{ references = { files = 1, per-file = 1 } }]
+[[phase]]
+name = "after"
+steps = [{ hover = { files = 1, per-file = 1 } }]
+"#;
+
+/// The sum of all increments is the last checkpoint less the first, to the byte.
+#[track_caller]
+fn adds_up(summary: &Summary) {
+    let known: Vec<i64> = summary
+        .phases
+        .iter()
+        .filter_map(|phase| phase.private)
+        .map(u64::cast_signed)
+        .collect();
+    let (first, last) = (known[0], known[known.len() - 1]);
+    let sum: i64 = summary.phases.iter().filter_map(|phase| phase.increment).sum();
+    assert_eq!(sum, last - first);
+    assert_eq!(known.len(), summary.phases.len());
+    assert_eq!(summary.private_metric, PrivateMetric::Exact);
+}
+
+#[test]
+fn ballast_is_in_the_start_value_and_nowhere_else() {
+    let phases = "[[phase]]\nname = \"look\"\nsteps = [{ workspace-symbol = { queries = [\"total\"] } }]";
+    let plain = passing(phases, &[]);
+    let loaded = passing(phases, &["--ballast", "48MiB"]);
+    same(private(&loaded, "start") - private(&plain, "start"), 48 * MIB);
+    changed(increment(&loaded, "look"), increment(&plain, "look"));
+    adds_up(&loaded);
+}
+
+#[test]
+fn a_leak_is_its_size_times_its_requests() {
+    let summary = passing(HOVERS, &["--leak", "256KiB-per=textDocument/hover"]);
+    let hovers = phase(&summary, "hover").steps[0].requests.expect("the step ended");
+    assert_eq!(hovers, 60);
+    changed(increment(&summary, "hover"), (hovers * 256 * KIB).cast_signed());
+    adds_up(&summary);
+}
+
+#[test]
+fn a_leak_shows_the_same_slope_in_every_round() {
+    let phases = r#"
+[[phase]]
+name = "warm"
+steps = [{ open = { files = 3 } }, { hover = { per-file = 20 } }]
+[[phase]]
+name = "hover"
+repeat = { times = 4 }
+steps = [{ hover = { per-file = 10 } }]
+"#;
+    let summary = passing(phases, &["--leak", "128KiB-per=textDocument/hover"]);
+    let rounds: Vec<i64> = summary.phases[2..]
+        .iter()
+        .map(|phase| phase.increment.expect("every round has a checkpoint"))
+        .collect();
+    assert_eq!(rounds.len(), 4);
+    for round in rounds {
+        changed(round, (30 * 128 * KIB).cast_signed());
+    }
+    adds_up(&summary);
+}
+
+#[test]
+fn memory_of_open_documents_comes_and_goes_with_them() {
+    let summary = passing(OPEN_AND_CLOSE, &["--retain-open", "16MiB"]);
+    changed(increment(&summary, "open"), (48 * MIB).cast_signed());
+    changed(increment(&summary, "close"), -(32 * MIB).cast_signed());
+    changed(increment(&summary, "close-all"), -(16 * MIB).cast_signed());
+    let returned = phase(&summary, "close-all").returned;
+    for share in [returned.private, returned.resident] {
+        let share = share.expect("much was taken");
+        assert!((share - 1.0).abs() < 0.02, "{share}");
+    }
+    let half = phase(&summary, "close").returned.private.expect("much was taken");
+    assert!((half - 2.0 / 3.0).abs() < 0.02, "{half}");
+    adds_up(&summary);
+}
+
+/// Runs with a spike, and compares the peaks of the phases; tells whether a sample happened to see it.
+fn spike(interval: &str, size: u64, argument: &str) -> bool {
+    let outcome = Soak::new(AROUND)
+        .server(&["--spike", argument])
+        .options(&["--interval", interval])
+        .run();
+    let summary = outcome.passed();
+    let resident = |name| {
+        phase(&summary, name)
+            .checkpoint
+            .as_ref()
+            .and_then(|taken| taken.resident)
+    };
+    let peak = |name| phase(&summary, name).peak.expect("every phase has a mark");
+    let before = resident("before").expect("Linux tells it");
+    for name in ["before", "spike", "after"] {
+        assert!(peak(name).is_exact(), "{name}: {:?}", peak(name));
+    }
+    same(peak("spike").lower - before, size);
+    for name in ["before", "after"] {
+        let above = peak(name).lower.saturating_sub(resident(name).expect("Linux tells it"));
+        assert!(above < MIB, "the peak of `{name}` is {above} above its checkpoint");
+    }
+    let (mark, sampled) = seen(&outcome.entries());
+    // The kernel's own figure, to the byte.
+    assert_eq!(peak("spike").lower, mark.max(sampled));
+    assert_eq!(summary.peak, Some(peak("spike")));
+    sampled >= before + size / 2
+}
+
+/// The mark at the end of the phase `spike`, and the largest resident sample within it.
+fn seen(entries: &[Entry]) -> (u64, u64) {
+    let began = entries
+        .iter()
+        .position(|entry| matches!(&entry.event, Event::PhaseStarted(phase) if phase.name == "spike"));
+    let mut sampled = 0;
+    for entry in &entries[began.expect("the phase was played")..] {
+        match &entry.event {
+            Event::Sample(sample) => sampled = sampled.max(sample.counters.resident.unwrap_or(0)),
+            Event::Peak(peak) if peak.phase.name == "spike" => {
+                let marks = peak.marks.iter().filter_map(|sample| sample.counters.high_water);
+                return (marks.max().expect("there is a mark"), sampled);
+            }
+            _ => {}
+        }
+    }
+    panic!("the marks of the phase were not read");
+}
+
+#[test]
+fn a_spike_between_two_samples_is_seen_exactly_in_its_phase_alone() {
+    // A sample falls into it by chance at times; the peak must be right then too.
+    let seen_each_time = (0..3).all(|_| spike("1s", 24 * MIB, "24MiB-in=textDocument/references"));
+    assert!(!seen_each_time, "the samples saw what is shorter than their interval");
+}
+
+#[test]
+fn a_spike_is_seen_exactly_at_the_default_interval() {
+    spike("50ms", 64 * MIB, "64MiB-in=textDocument/references");
+}
+
+#[test]
+fn what_decays_is_returned_in_the_silent_window() {
+    let phases = r#"
+[[phase]]
+name = "open"
+steps = [{ open = { files = 1 } }]
+[[phase]]
+name = "silence"
+steps = [{ idle = { mode = "silent", for = "6s" } }]
+[[phase]]
+name = "simmer"
+steps = [{ idle = { mode = "simmer", every = "250ms", for = "1s" } }]
+"#;
+    let summary = passing(phases, &["--decay", "32MiB-after=4s"]);
+    changed(increment(&summary, "open"), (32 * MIB).cast_signed());
+    changed(increment(&summary, "silence"), -(32 * MIB).cast_signed());
+    changed(increment(&summary, "simmer"), 0);
+    let [silent, simmer] = &summary.idles[..] else {
+        panic!("{:?}", summary.idles)
+    };
+    assert_eq!((silent.kind, simmer.kind), (IdleKind::Silent, IdleKind::Simmer));
+    same(silent.before - silent.after, 32 * MIB);
+    let share = silent.share.expect("much was taken");
+    assert!((share - 1.0).abs() < 0.02, "{share}");
+    same(simmer.before, simmer.after);
+    adds_up(&summary);
+}
+
+#[test]
+fn what_waits_for_traffic_is_returned_only_when_it_simmers() {
+    let phases = r#"
+[[phase]]
+name = "open"
+steps = [{ open = { files = 1 } }]
+[[phase]]
+name = "silence"
+steps = [{ idle = { mode = "silent", for = "4s" } }]
+[[phase]]
+name = "simmer"
+steps = [{ idle = { mode = "simmer", every = "250ms", for = "1s" } }]
+"#;
+    let summary = passing(phases, &["--decay-on-traffic", "32MiB"]);
+    changed(increment(&summary, "open"), (32 * MIB).cast_signed());
+    changed(increment(&summary, "silence"), 0);
+    changed(increment(&summary, "simmer"), -(32 * MIB).cast_signed());
+    let shares: Vec<f64> = summary.idles.iter().filter_map(|idle| idle.share).collect();
+    assert!(shares[0].abs() < 0.02 && (shares[1] - 1.0).abs() < 0.02, "{shares:?}");
+    adds_up(&summary);
+}

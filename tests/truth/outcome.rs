@@ -1,0 +1,105 @@
+//! What a run left: its exit code, its words, and its record, read with the library that made it.
+
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lsp_soak::analyse::{self, Summary};
+use lsp_soak::record::{self, Entry};
+use tempfile::TempDir;
+
+pub const KIB: u64 = 1 << 10;
+pub const MIB: u64 = 1 << 20;
+
+/// What a run left.
+pub struct Outcome {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+    /// Most memory that lsp-soak itself was seen to have.
+    pub own_peak: u64,
+    pub record: PathBuf,
+    pub took: Duration,
+    /// Holds the record for as long as somebody reads it.
+    pub _directory: Arc<TempDir>,
+}
+
+impl Outcome {
+    pub fn code(&self) -> Option<i32> {
+        self.status.code()
+    }
+
+    /// The record, which can be read whatever happened.
+    #[track_caller]
+    pub fn summary(&self) -> Summary {
+        let reader = record::open(&self.record).unwrap_or_else(|error| panic!("{error}\n{}", self.output()));
+        analyse::read(reader).unwrap_or_else(|error| panic!("{error}\n{}", self.output()))
+    }
+
+    #[track_caller]
+    pub fn entries(&self) -> Vec<Entry> {
+        let reader = record::open(&self.record).unwrap_or_else(|error| panic!("{error}\n{}", self.output()));
+        reader.map(|entry| entry.expect("a whole line is an entry")).collect()
+    }
+
+    pub fn output(&self) -> String {
+        format!("exit {:?}\n{}\n{}", self.status, self.stdout, self.stderr)
+    }
+
+    #[track_caller]
+    pub fn exits_with(&self, code: i32) {
+        assert_eq!(self.code(), Some(code), "{}", self.output());
+    }
+
+    /// Fails unless every part is said to the person at the terminal, wherever lines are broken.
+    #[track_caller]
+    pub fn says(&self, parts: &[&str]) {
+        let output = self.output();
+        let words = output.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in parts {
+            assert!(words.contains(part), "`{part}` is not said:\n{output}");
+        }
+    }
+
+    #[track_caller]
+    pub fn passed(&self) -> Summary {
+        self.exits_with(0);
+        self.summary()
+    }
+}
+
+/// The phase of that name; the last round of it.
+#[track_caller]
+pub fn phase<'s>(summary: &'s Summary, name: &str) -> &'s analyse::PhaseSummary {
+    let mut phases = summary.phases.iter().rev();
+    phases
+        .find(|phase| phase.phase.name == name)
+        .unwrap_or_else(|| panic!("no phase `{name}`"))
+}
+
+/// The increment of a phase.
+#[track_caller]
+pub fn increment(summary: &Summary, name: &str) -> i64 {
+    phase(summary, name)
+        .increment
+        .unwrap_or_else(|| panic!("`{name}` has no increment"))
+}
+
+/// Private memory at the checkpoint of a phase.
+#[track_caller]
+pub fn private(summary: &Summary, name: &str) -> u64 {
+    phase(summary, name)
+        .private
+        .unwrap_or_else(|| panic!("`{name}` has no checkpoint"))
+}
+
+/// Fails unless two differences agree within 2 % or 256 KiB.
+#[track_caller]
+pub fn changed(measured: i64, truth: i64) {
+    let allowed = (truth.unsigned_abs() / 50).max(256 * KIB);
+    assert!(
+        measured.abs_diff(truth) <= allowed,
+        "measured {measured}, truth {truth}, allowed ±{allowed}"
+    );
+}

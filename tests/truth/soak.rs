@@ -1,0 +1,328 @@
+//! Runs the real `lsp-soak run` over the real fixture server, and looks afterwards at everything that it left.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use lsp_soak::analyse::Summary;
+use lsp_soak::record::{self, Event};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use crate::outcome::{KIB, Outcome};
+use crate::peer::PATIENCE;
+
+/// Marks every process that a run starts: they inherit it.
+const MARK: &str = "LSP_SOAK_TRUTH_RUN";
+
+/// What every scenario here begins with; short waits, since the fixture is quick.
+const HEAD: &str = r#"
+format = 1
+name = "truth"
+[workspace]
+path = "workspace"
+language = "python"
+"#;
+
+/// Waits that a loaded machine does not exceed.
+const LIMITS: &str = r#"
+[readiness]
+start-grace = "300ms"
+quiet = "300ms"
+timeout = "40s"
+[settle]
+quiet = "300ms"
+at-most = "8s"
+"#;
+
+/// Starts the server and settles.
+pub const START: &str = r#"
+[[phase]]
+name = "start"
+steps = [{ start = {} }]
+"#;
+
+/// A run to be.
+pub struct Soak {
+    directory: Arc<TempDir>,
+    mark: String,
+    options: Vec<OsString>,
+    server: PathBuf,
+    /// Words before the program, such as a shell that sets limits.
+    wrap: Vec<OsString>,
+}
+
+/// A run under way.
+pub struct Running {
+    soak: Soak,
+    child: Child,
+    output: Option<[JoinHandle<String>; 2]>,
+    /// Most memory that lsp-soak itself has had so far.
+    peak: u64,
+}
+
+/// Plays the phases after a start with the server's options, and expects the run to pass.
+#[track_caller]
+pub fn passing(phases: &str, server: &[&str]) -> Summary {
+    Soak::new(&format!("{START}{phases}")).server(server).run().passed()
+}
+
+impl Soak {
+    /// A run of these phases over three small Python files.
+    pub fn new(phases: &str) -> Soak {
+        Soak::with(LIMITS, phases)
+    }
+
+    /// The same with other limits than the usual.
+    pub fn with(limits: &str, phases: &str) -> Soak {
+        let directory = tempfile::tempdir().expect("there is a place for temporary files");
+        let workspace = directory.path().join("workspace");
+        fs::create_dir_all(&workspace).expect("the directory is ours");
+        for (name, text) in files() {
+            fs::write(workspace.join(name), text).expect("the directory is ours");
+        }
+        fs::write(
+            directory.path().join("scenario.toml"),
+            format!("deadline = \"20s\"{HEAD}{limits}{phases}"),
+        )
+        .expect("the directory is ours");
+        static RUNS: AtomicU32 = AtomicU32::new(0);
+        let mark = format!("{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed));
+        Soak {
+            directory: Arc::new(directory),
+            mark,
+            options: Vec::new(),
+            server: env!("CARGO_BIN_EXE_fixture-system").into(),
+            wrap: Vec::new(),
+        }
+    }
+
+    /// Options of the server.
+    pub fn server(mut self, options: &[&str]) -> Soak {
+        for option in options {
+            self.options.extend(["--server-arg".into(), option.into()]);
+        }
+        self
+    }
+
+    /// Options of `lsp-soak run`.
+    pub fn options(mut self, options: &[&str]) -> Soak {
+        self.options.extend(options.iter().map(OsString::from));
+        self
+    }
+
+    /// A shell script in place of the server; `$FIXTURE` is the fixture.
+    pub fn script(mut self, script: &str) -> Soak {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.directory.path().join("scripted-server");
+        let text = format!(
+            "#!/bin/sh\nFIXTURE='{}'\n{script}\n",
+            env!("CARGO_BIN_EXE_fixture-system")
+        );
+        fs::write(&path, text).expect("the directory is ours");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+        self.server = path;
+        self
+    }
+
+    /// A file beside the scenario.
+    pub fn file(self, name: &str, text: &str) -> Soak {
+        fs::write(self.directory.path().join(name), text).expect("the directory is ours");
+        self
+    }
+
+    /// lsp-soak is started through these words.
+    pub fn wrap(mut self, words: &[&str]) -> Soak {
+        self.wrap = words.iter().map(OsString::from).collect();
+        self
+    }
+
+    pub fn record(&self) -> PathBuf {
+        let out = fs::read_dir(self.directory.path().join("out")).into_iter().flatten();
+        let mut records = out.flatten().map(|entry| entry.path());
+        records
+            .next()
+            .unwrap_or_else(|| self.directory.path().join("no-record"))
+    }
+
+    pub fn start(self) -> Running {
+        let at = |name: &str| self.directory.path().join(name);
+        let mut words = self.wrap.clone();
+        words.push(env!("CARGO_BIN_EXE_lsp-soak").into());
+        let mut command = Command::new(&words[0]);
+        command
+            .args(&words[1..])
+            .arg("run")
+            .arg(at("scenario.toml"))
+            .arg("--server")
+            .arg(&self.server)
+            .arg("--env")
+            .arg(format!("{MARK}={}", self.mark))
+            .arg("--out")
+            .arg(at("out"))
+            .args(&self.options)
+            .current_dir(self.directory.path())
+            .env("TMPDIR", self.directory.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // As a shell does for a foreground job.
+            .process_group(0);
+        let mut child = command.spawn().expect("lsp-soak is built beside its tests");
+        let output = [
+            drain(child.stdout.take().expect("stdout is piped")),
+            drain(child.stderr.take().expect("stderr is piped")),
+        ];
+        Running {
+            soak: self,
+            child,
+            output: Some(output),
+            peak: 0,
+        }
+    }
+
+    #[track_caller]
+    pub fn run(self) -> Outcome {
+        self.start().finish()
+    }
+}
+
+fn drain(mut pipe: impl std::io::Read + Send + 'static) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut text = Vec::new();
+        // What came before a failure is as good as there is.
+        let _ = pipe.read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    })
+}
+
+/// The workspace: identifiers to ask about, used across files.
+fn files() -> Vec<(String, String)> {
+    let line = |file: usize, n: usize| {
+        format!(
+            "def total_{file}_{n}(orders):\n    count_{n} = len(orders)\n    return count_{n} + total_{}_{n}(orders)\n\n",
+            (file + 1) % 3
+        )
+    };
+    let text = |file| (0..20).map(|n| line(file, n)).collect::<String>();
+    (0..3).map(|file| (format!("module_{file}.py"), text(file))).collect()
+}
+
+impl Running {
+    /// Waits until something was written down.
+    #[track_caller]
+    pub fn wait_for(&mut self, what: &str, is: impl Fn(&Event) -> bool) {
+        let begun = Instant::now();
+        loop {
+            let found = record::open(&self.soak.record())
+                .is_ok_and(|reader| reader.filter_map(Result::ok).any(|entry| is(&entry.event)));
+            if found {
+                return;
+            }
+            self.look();
+            assert!(begun.elapsed() < PATIENCE, "no {what}");
+            let over = self.child.try_wait().expect("a child of ours can be waited for");
+            assert_eq!(over, None, "the run ended before {what}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Processes of the server's tree.
+    pub fn tree(&self) -> Vec<u32> {
+        marked(&self.soak.mark)
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.child.id().cast_signed()).expect("a process number is not zero");
+        kill_process(pid, signal).expect("lsp-soak is there");
+    }
+
+    /// Notes how much memory lsp-soak has had.
+    fn look(&mut self) {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
+        let mark = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes = mark.and_then(|mark| mark.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        self.peak = self.peak.max(kilobytes.unwrap_or(0) * KIB);
+    }
+
+    /// Waits for the end, which comes in time, and sees to it that nothing is left.
+    #[track_caller]
+    pub fn finish(mut self) -> Outcome {
+        let begun = Instant::now();
+        let status = loop {
+            self.look();
+            if let Some(status) = self.child.try_wait().expect("a child of ours can be waited for") {
+                break status;
+            }
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "the run does not end: {:?}",
+                self.record_so_far()
+            );
+            thread::sleep(Duration::from_millis(10));
+        };
+        // The kernel has told the children of the server's end; give them a moment to obey.
+        let patience = Instant::now() + Duration::from_secs(10);
+        while !self.tree().is_empty() && Instant::now() < patience {
+            thread::sleep(Duration::from_millis(20));
+        }
+        let orphans: Vec<String> = self.tree().into_iter().map(describe).collect();
+        let output = self.output.take().expect("a run ends once");
+        let [stdout, stderr] = output.map(|text| text.join().expect("the drain ends with the pipe"));
+        assert!(orphans.is_empty(), "left behind: {orphans:?}\n{stdout}{stderr}");
+        Outcome {
+            status,
+            stdout,
+            stderr,
+            own_peak: self.peak,
+            record: self.soak.record(),
+            took: begun.elapsed(),
+            _directory: Arc::clone(&self.soak.directory),
+        }
+    }
+
+    fn record_so_far(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.soak.record()).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.contains("\"sample\"")).collect();
+        lines[lines.len().saturating_sub(5)..]
+            .iter()
+            .map(|line| (*line).to_owned())
+            .collect()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Already ended is as good as killed; a test that failed must not leave a server behind.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        for pid in self.tree() {
+            if let Some(pid) = Pid::from_raw(pid.cast_signed()) {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+    }
+}
+
+/// Processes whose environment holds the mark; the environment of one that has ended is empty.
+fn marked(mark: &str) -> Vec<u32> {
+    let needle = format!("{MARK}={mark}\0");
+    let processes = fs::read_dir("/proc").expect("there is a /proc").flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let holds = |pid: &u32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        memchr::memmem::find(&environment, needle.as_bytes()).is_some()
+    };
+    pids.filter(holds).collect()
+}
+
+fn describe(pid: u32) -> String {
+    let read = |file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    format!("{pid} {} {}", read("cmdline").replace('\0', " "), read("stat"))
+}

@@ -1,0 +1,156 @@
+//! What a run says of memory whose truth is known: several processes.
+
+use lsp_soak::analyse::Summary;
+use lsp_soak::record::{Event, Process, WarningKind};
+
+use crate::outcome::{MIB, phase, private};
+use crate::peer::same;
+use crate::soak::{START, Soak, passing};
+
+const SPIKE: &str = r#"
+[[phase]]
+name = "before"
+steps = [{ open = { files = 1 } }, { hover = { per-file = 1 } }]
+[[phase]]
+name = "spike"
+steps = [{ references = { files = 1, per-file = 1 } }]
+"#;
+
+/// The peak of the phase `spike` holds the truth, given a run of one process that has no spike: its resident memory,
+/// the private memory that this tree has beyond it, and the spike. Its code and libraries are in memory once.
+///
+/// (`Pss` is no truth for this: it shrinks when other programs on the machine use the same libraries.)
+#[track_caller]
+fn holds_spike(summary: &Summary, single: &Summary, size: u64) {
+    let resident = phase(single, "before")
+        .checkpoint
+        .as_ref()
+        .and_then(|taken| taken.resident);
+    let more = private(summary, "before") - private(single, "before");
+    let truth = resident.expect("Linux tells it") + more + size;
+    let slack = (truth / 50).max(256 << 10);
+    let peak = phase(summary, "spike").peak.expect("every phase has marks");
+    let upper = peak.upper.expect("every process has a mark");
+    assert!(peak.lower <= upper, "{peak:?}");
+    assert!(
+        peak.lower <= truth + slack && truth <= upper + slack,
+        "{truth} is not in {peak:?}"
+    );
+    // The bracket is worth something: one process alone is known exactly.
+    let alone = resident.expect("Linux tells it") + size;
+    assert!(peak.lower + slack >= alone, "{alone}, {peak:?}");
+}
+
+#[test]
+fn children_and_grandchildren_are_in_every_total_once() {
+    let plain = passing(SPIKE, &[]);
+    let bare = passing(SPIKE, &["--children", "2,0", "--grandchildren"]);
+    let outcome = Soak::new(&format!("{START}{SPIKE}"))
+        .server(&["--children", "2,16MiB", "--grandchildren"])
+        .server(&["--spike", "40MiB-in=textDocument/references"])
+        .run();
+    let summary = outcome.passed();
+    same(private(&summary, "start") - private(&bare, "start"), 64 * MIB);
+    holds_spike(&summary, &plain, 40 * MIB);
+
+    let processes: Vec<Process> = outcome
+        .entries()
+        .into_iter()
+        .filter_map(|entry| match entry.event {
+            Event::Process(process) => Some(process),
+            _ => None,
+        })
+        .collect();
+    let root = processes[0].process;
+    assert_eq!(processes[0].parent, None);
+    let children_of = |parent: u32| {
+        let mut children: Vec<u32> = processes
+            .iter()
+            .filter(|process| process.parent == Some(parent))
+            .map(|process| process.process)
+            .collect();
+        children.sort_unstable();
+        children.dedup();
+        children
+    };
+    let children = children_of(root);
+    assert_eq!(children.len(), 2, "{processes:#?}");
+    assert!(
+        children.iter().all(|child| children_of(*child).len() == 1),
+        "{processes:#?}"
+    );
+    assert_eq!(summary.most_processes, 5);
+    assert_eq!(summary.programs.iter().map(|program| program.count).sum::<u64>(), 5);
+    let checkpoint = phase(&summary, "spike").checkpoint.as_ref();
+    assert_eq!(checkpoint.map(|taken| taken.processes), Some(5));
+}
+
+#[test]
+fn a_page_that_forks_share_is_counted_once() {
+    let plain = passing(SPIKE, &[]);
+    let spike = ["--spike", "40MiB-in=textDocument/references"];
+    let summary = passing(SPIKE, &["--children", "3,32MiB,forked", spike[0], spike[1]]);
+    same(private(&summary, "start") - private(&plain, "start"), 32 * MIB);
+    let resident = phase(&summary, "start")
+        .checkpoint
+        .as_ref()
+        .and_then(|taken| taken.resident);
+    assert!(
+        resident.is_some_and(|sum| sum > 128 * MIB),
+        "the pages are in four processes: {resident:?}"
+    );
+    holds_spike(&summary, &plain, 40 * MIB);
+    assert_eq!(summary.most_processes, 4);
+}
+
+#[test]
+fn both_kinds_of_children_add_up() {
+    let phases = "[[phase]]\nname = \"look\"\nsteps = [{ workspace-symbol = { queries = [\"total\"] } }]";
+    let kinds = |forked, own| passing(phases, &["--children", forked, "--children", own]);
+    let bare = kinds("2,0,forked", "1,0");
+    let summary = kinds("2,24MiB,forked", "1,24MiB");
+    same(private(&summary, "start") - private(&bare, "start"), 48 * MIB);
+    let sum: i64 = summary.phases.iter().filter_map(|phase| phase.increment).sum();
+    let change = private(&summary, "look").cast_signed() - private(&summary, "start").cast_signed();
+    assert_eq!(sum, change);
+}
+
+#[test]
+fn processes_that_come_and_go_between_two_looks_are_said() {
+    let phases = "[[phase]]\nname = \"wait\"\nsteps = [{ pause = { for = \"3s\" } }]";
+    // Three shells that wait without a child of their own, and then have some for a moment, each at another time: what
+    // ends together with a process that was seen is not told.
+    let script = r#"
+for n in 5 7 9; do
+    mkfifo "$TMPDIR/start-$n"
+    (read -r go <"$TMPDIR/start-$n"; /bin/true; /bin/true; /bin/true; exec sleep 1) &
+    (sleep 0.$n; echo go >"$TMPDIR/start-$n") &
+done
+exec "$FIXTURE" "$@""#;
+    let outcome = Soak::new(&format!("{START}{phases}"))
+        .script(script)
+        .options(&["--interval", "500ms"])
+        .run();
+    let summary = outcome.passed();
+    let told = |warning: &&lsp_soak::analyse::WarningSummary| warning.kind == WarningKind::UnseenProcesses;
+    assert!(
+        summary.warnings.iter().any(|warning| told(&warning)),
+        "{:?}",
+        summary.warnings
+    );
+    outcome.says(&["came and went between two looks"]);
+}
+
+#[test]
+fn an_orphan_of_the_tree_stays_in_it_and_is_ended_with_it() {
+    // The shell in the middle ends at once, and its child in a session of its own is nobody's.
+    let script = "sh -c '\"$0\" child --size 24MiB --outlive >/dev/null 2>&1 &' \"$FIXTURE\"\nexec \"$FIXTURE\" \"$@\"";
+    let outcome = Soak::new(START).script(script).run();
+    outcome.exits_with(4);
+    outcome.says(&["1 process outlived the server and was killed"]);
+    let summary = outcome.summary();
+    let (plain, bare) = (passing("", &[]), passing("", &["--children", "1,0"]));
+    let child = private(&bare, "start") - private(&plain, "start");
+    same(private(&summary, "start") - private(&plain, "start") - child, 24 * MIB);
+    assert_eq!(summary.shutdown.map(|shutdown| shutdown.survivors.len()), Some(1));
+}
