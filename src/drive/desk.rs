@@ -1,11 +1,13 @@
 //! The documents that the imagined user has open, and the files still to be opened.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::lsp::position::Encoding;
 use crate::lsp::{Client, Sync};
 
 use super::document::Document;
+use super::random::Random;
 use super::target::{self, Place, Target};
 use super::workspace::SourceFile;
 use super::{Job, Stop};
@@ -41,14 +43,8 @@ impl Desk {
         let files = job.selection.files.clone();
         let seed = job.seed;
         let picked = target::pick(&files, files.len().min(LOOKED_INTO), NAMES, seed, Place::Name);
-        let mut order: Vec<usize> = Vec::with_capacity(files.len());
         let rest = target::pick_files(&files, files.len(), seed);
-        let mut placed = vec![false; files.len()];
-        for file in picked.targets.iter().map(|target| target.file).chain(rest) {
-            if !std::mem::replace(&mut placed[file], true) {
-                order.push(file);
-            }
-        }
+        let order = order(&picked.targets, &rest, seed);
         Desk {
             files,
             order,
@@ -148,5 +144,78 @@ impl Desk {
             let item = paper.document.item();
             client.notify("textDocument/didOpen", serde_json::json!({ "textDocument": item }));
         }
+    }
+}
+
+/// Every file once: those with enough names first, then those with some, then the rest.
+fn order(picked: &[Target], rest: &[usize], seed: u64) -> Vec<usize> {
+    let mut names: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut seen: Vec<usize> = Vec::new();
+    for target in picked {
+        let count = names.entry(target.file).or_default();
+        if *count == 0 {
+            seen.push(target.file);
+        }
+        *count += 1;
+    }
+    let (rich, poor): (Vec<usize>, Vec<usize>) = seen.into_iter().partition(|file| names[file] >= NAMES);
+    let unseen = rest.iter().copied().filter(|file| !names.contains_key(file)).collect();
+    let mut random = Random::for_use(seed, "desk");
+    let mut shares = [rich, poor, unseen].map(|share| spread(share, &mut random));
+    shares.iter_mut().flat_map(std::mem::take).collect()
+}
+
+/// Brings files that are sorted by path into an order whose every beginning is spread over all of them: a session that
+/// opens twenty of a thousand files is not to see the first directories only. Bit reversal of the places does that.
+fn spread(mut files: Vec<usize>, random: &mut Random) -> Vec<usize> {
+    if files.len() < 2 {
+        return files;
+    }
+    let turn = random.below(files.len());
+    files.rotate_left(turn);
+    let bits = (files.len() - 1).ilog2() + 1;
+    let places = (0..1_usize << bits).map(|place| place.reverse_bits() >> (usize::BITS - bits));
+    places.filter_map(|place| files.get(place).copied()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(file: usize, names: usize) -> Vec<Target> {
+        let target = Target {
+            file,
+            offset: 0,
+            line: 0,
+            name: String::new(),
+        };
+        vec![target; names]
+    }
+
+    #[test]
+    fn every_beginning_of_the_order_is_spread_over_the_whole() {
+        let picked: Vec<Target> = (0..200).flat_map(|file| named(file, NAMES)).collect();
+        for seed in 0..20 {
+            let order = order(&picked, &[], seed);
+            for taken in [5, 10, 20, 50] {
+                let mut first = order[..taken].to_vec();
+                first.sort_unstable();
+                let gaps = first.windows(2).map(|pair| pair[1] - pair[0]);
+                let around = 200 - first[taken - 1] + first[0];
+                let widest = gaps.chain([around]).max().unwrap_or(0);
+                assert!(widest <= 3 * 200 / taken, "seed {seed}: {first:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_file_is_in_the_order_once_and_poor_ones_late() {
+        let picked = [named(4, NAMES), named(1, 3), named(2, NAMES)].concat();
+        let order = order(&picked, &[0, 1, 2, 3, 4], 1);
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [0, 1, 2, 3, 4]);
+        assert!(order[..2].contains(&4) && order[..2].contains(&2), "{order:?}");
+        assert_eq!(order[2], 1);
     }
 }
