@@ -23,6 +23,8 @@ pub struct Player<'a, S: Stage> {
     cycles: Vec<u32>,
     empty: Vec<EmptyStep>,
     restarts: u32,
+    /// How many restarts there had been when a failure of the server was last told.
+    failed: Option<u32>,
     /// Where the play is, for people: the phase and the step under way.
     pub during: String,
 }
@@ -38,6 +40,7 @@ impl<'a, S: Stage> Player<'a, S> {
             cycles: vec![0; job.scenario.phases.len()],
             empty: Vec::new(),
             restarts: 0,
+            failed: None,
             during: "the start".to_owned(),
         }
     }
@@ -94,9 +97,27 @@ impl<'a, S: Stage> Player<'a, S> {
                 text,
             }));
         }
+        self.tell_failure(&phase.name);
         self.stage.checkpoint(frame).await;
         self.stage.peak(place).await;
         Ok(())
+    }
+
+    /// Warns once of a server that says, after it was ready, that it cannot go on: some then answer all with nothing.
+    fn tell_failure(&mut self, phase: &str) {
+        if self.failed == Some(self.restarts) {
+            return;
+        }
+        let Some(reason) = self.session.as_ref().and_then(Session::failure) else {
+            return;
+        };
+        self.failed = Some(self.restarts);
+        let text =
+            format!("in `{phase}` the server said that it failed, so what follows measures less of it: {reason}");
+        self.stage.tell(Event::Warning(Warning {
+            kind: WarningKind::Scenario,
+            text,
+        }));
     }
 
     /// Plays one step, whatever happens to the server meanwhile, and writes down how it went.
@@ -198,7 +219,7 @@ impl<'a, S: Stage> Player<'a, S> {
             }
             let method = step.method().unwrap_or_default();
             let line = match self.job.choice.profile.unsupported.get(method) {
-                Some(reason) => format!("`{}` in phase `{}` needs `{method}`: {reason}", step.name(), phase.name),
+                Some(reason) => format!("`{}` in phase `{}`: {reason} (`{method}`)", step.name(), phase.name),
                 None => format!("`{}` in phase `{}` needs `{method}`", step.name(), phase.name),
             };
             if !missing.contains(&line) {

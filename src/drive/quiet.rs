@@ -29,6 +29,8 @@ pub struct Watch<'a, S> {
     cpu: VecDeque<Cpu>,
     /// Last moment at which a request or a progress token was open.
     busy: Instant,
+    /// Last moment at which a progress token was.
+    worked: Option<Instant>,
 }
 
 /// What is not at rest: the rule that is broken and the sentence for it.
@@ -43,6 +45,7 @@ impl<'a, S: Stage> Watch<'a, S> {
             rules,
             cpu: VecDeque::new(),
             busy: Instant::now(),
+            worked: None,
         }
     }
 
@@ -66,6 +69,7 @@ impl<'a, S: Stage> Watch<'a, S> {
         let traffic = self.client.traffic();
         if let Some(work) = progress {
             self.busy = now;
+            self.worked = Some(now);
             return Some((ReadyRule::Progress, format!("progress `{work}` is open")));
         }
         if let Some(open) = traffic.oldest {
@@ -74,7 +78,11 @@ impl<'a, S: Stage> Watch<'a, S> {
         }
         let last = traffic.last_unprompted.map_or(self.busy, |news| news.max(self.busy));
         if now.duration_since(last) < self.rules.period {
-            return Some((ReadyRule::Quiet, "the server is still sending messages".to_owned()));
+            // The message that ends the progress comes between two looks.
+            return match self.worked.is_some_and(|worked| last <= worked + 2 * LOOK) {
+                true => Some((ReadyRule::Progress, "the last progress has only just ended".to_owned())),
+                false => Some((ReadyRule::Quiet, "the server is still sending messages".to_owned())),
+            };
         }
         match cpu {
             // Not yet known is not yet quiet, and no sign of work either.

@@ -20,6 +20,9 @@ const BARRIER: &str = "lspSoak/barrier";
 /// How many start graces of complete rest stand in for a signal that does not come.
 const SIGNAL: u32 = 5;
 
+/// A barrier that is answered within this time did not have to wait for anything.
+const AT_ONCE: Duration = Duration::from_millis(200);
+
 /// Waits and says how it went; `spawned` is when the server was started.
 pub async fn wait(
     client: &Client,
@@ -36,6 +39,7 @@ pub async fn wait(
         begun: Instant::now(),
         rest: None,
         worked: false,
+        last: ReadyRule::Handshake,
     };
     let mut watch = Watch::new(
         client,
@@ -50,13 +54,13 @@ pub async fn wait(
         if let Some(reason) = signals.failure(client) {
             return wait.verdict(ReadyOutcome::Failed, ReadyRule::Signal, reason);
         }
-        match wait.missing(unrest) {
-            None => return wait.barrier().await,
-            Some((rule, missing)) if wait.begun.elapsed() >= limits.timeout.0 => {
-                return wait.verdict(ReadyOutcome::Timeout, rule, missing);
-            }
-            Some(_) => {}
+        let Some((rule, missing)) = wait.missing(unrest) else {
+            return wait.barrier().await;
+        };
+        if wait.begun.elapsed() >= limits.timeout.0 {
+            return wait.verdict(ReadyOutcome::Timeout, rule, missing);
         }
+        wait.last = rule;
     }
 }
 
@@ -71,6 +75,8 @@ struct Wait<'a> {
     rest: Option<Instant>,
     /// Whether any start-up work was seen.
     worked: bool,
+    /// The rule that was the last not to hold.
+    last: ReadyRule,
 }
 
 impl Wait<'_> {
@@ -99,6 +105,7 @@ impl Wait<'_> {
 
     /// Asks what only a server that is done with everything before it answers.
     async fn barrier(&self) -> Readiness {
+        let asked = Instant::now();
         let left = self
             .limits
             .timeout
@@ -112,7 +119,13 @@ impl Wait<'_> {
                 } else {
                     ReadyOutcome::NoWork
                 };
-                self.verdict(outcome, ReadyRule::Barrier, String::new())
+                // An answer that comes at once was not what held things up.
+                let rule = if asked.elapsed() > AT_ONCE {
+                    ReadyRule::Barrier
+                } else {
+                    self.last
+                };
+                self.verdict(outcome, rule, String::new())
             }
             Reply::TimedOut | Reply::Parked | Reply::Lost => {
                 let missing = "the barrier request was not answered".to_owned();

@@ -128,6 +128,11 @@ impl Session {
         }
     }
 
+    /// What the server said about not being able to work on the workspace, at any time until now.
+    pub fn failure(&self) -> Option<String> {
+        self.signals.failure(&self.client)
+    }
+
     /// Whether the server supports `method`, now that its dynamic registrations are known.
     pub fn offers(&self, method: &str) -> bool {
         self.client.offers(method)

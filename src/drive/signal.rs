@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard};
 use serde_json::Value;
 
 use crate::config::{Failure, NotificationSignal, Profile, ProgressSignal, Signal};
-use crate::lsp::{Client, Ended};
+use crate::lsp::{Client, Ended, Progress};
 
 /// Listens for the signals of one profile.
 #[derive(Debug)]
@@ -86,10 +86,7 @@ impl Signals {
         let heard = self.heard().failure.clone();
         heard.or_else(|| {
             self.failures.iter().find_map(|failure| match failure {
-                Failure::Progress(signal) => client.with_progress(|progress| {
-                    let end = progress.ended.iter().find(|end| ended(signal, end))?;
-                    Some(end.message.clone())
-                }),
+                Failure::Progress(signal) => client.with_progress(|progress| worked(signal, progress)),
                 Failure::Notification(_) | Failure::Message(_) => None,
             })
         })
@@ -102,6 +99,23 @@ impl Signals {
 
 fn ended(signal: &ProgressSignal, end: &Ended) -> bool {
     signal.matches(Some(&end.title), &end.token.to_string(), Some(&end.message))
+}
+
+/// The words of the work that is meant, under way or ended. Some servers begin work to say that they failed, and never
+/// end it; what a signal says of an end is not known before that end.
+fn worked(signal: &ProgressSignal, progress: &Progress) -> Option<String> {
+    let under_way = progress.open.iter().filter(|work| work.begun && signal.end.is_none());
+    let mut begun = under_way.map(|work| (&work.token, &work.title, &work.message));
+    let open = begun.find(|(token, title, message)| signal.matches(Some(title), &token.to_string(), Some(message)));
+    let over = || {
+        let end = progress.ended.iter().find(|end| ended(signal, end))?;
+        Some((&end.token, &end.title, &end.message))
+    };
+    let (_, title, message) = open.or_else(over)?;
+    Some(match message.as_str() {
+        "" => format!("progress `{title}`"),
+        message => format!("progress `{title}`: {message}"),
+    })
 }
 
 fn told(signal: &NotificationSignal, method: &str, params: Option<&Value>) -> Option<String> {
@@ -117,4 +131,58 @@ fn message(method: &str, params: Option<&Value>) -> Option<String> {
     let written = matches!(method, "window/logMessage" | "window/showMessage");
     let text = params?.get("message")?.as_str()?;
     written.then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::lsp::{Id, Work};
+
+    use super::*;
+
+    fn open(title: &str, message: &str) -> Progress {
+        let mut progress = Progress::default();
+        progress.open.push(Work {
+            token: Id::Number(1),
+            begun: true,
+            title: title.to_owned(),
+            message: message.to_owned(),
+            since: std::time::Instant::now(),
+        });
+        progress
+    }
+
+    fn titled(title: &str, end: Option<&str>) -> ProgressSignal {
+        ProgressSignal {
+            title: Some(title.to_owned()),
+            end: end.map(str::to_owned),
+            ..ProgressSignal::default()
+        }
+    }
+
+    #[test]
+    fn a_failure_is_heard_when_its_work_begins() {
+        let failed = open("Error loading workspace", "no go.mod");
+        assert_eq!(
+            worked(&titled("Error loading workspace", None), &failed).as_deref(),
+            Some("progress `Error loading workspace`: no go.mod")
+        );
+        assert_eq!(worked(&titled("Setting up workspace", None), &failed), None);
+    }
+
+    #[test]
+    fn a_failure_that_is_told_at_the_end_is_not_heard_before() {
+        let signal = titled("Setting up workspace", Some("Error loading"));
+        let mut progress = open("Setting up workspace", "Error loading is not said yet");
+        assert_eq!(worked(&signal, &progress), None);
+        progress.open.clear();
+        progress.ended.push_back(Ended {
+            token: Id::Number(1),
+            title: "Setting up workspace".to_owned(),
+            message: "Error loading packages: none".to_owned(),
+        });
+        assert_eq!(
+            worked(&signal, &progress).as_deref(),
+            Some("progress `Setting up workspace`: Error loading packages: none")
+        );
+    }
 }
