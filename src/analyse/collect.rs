@@ -137,7 +137,7 @@ impl Pass {
             Event::Process(process) => self.tree.appear(at, &process),
             Event::ProcessEnded(end) => {
                 if let Some(live) = self.tree.vanish(end.process) {
-                    self.epoch.ended(&live);
+                    self.epoch.ended(at, &live);
                 }
                 self.phases.process_ended(at, end.process);
             }
@@ -175,6 +175,9 @@ impl Pass {
 
     fn complete_tick(&mut self) {
         let Some(tick) = self.tick.take() else { return };
+        // The look that found the processes of this tick was a little earlier than its first sample.
+        let interval = self.summary.header.settings.interval;
+        self.tree.looked(tick.began.saturating_sub(interval));
         let sums = self.tree.sums();
         self.epoch.tick(sums);
         if let Some((private, resident)) = sums.private.zip(sums.resident) {

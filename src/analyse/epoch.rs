@@ -3,7 +3,7 @@
 //! An epoch is the time from one [`PeakMark`] to the next. It ends a phase and begins the following one, so that
 //! what happens between two phases belongs to the second, as the marks themselves have it.
 
-use crate::record::PeakMark;
+use crate::record::{Nanos, PeakMark};
 
 use super::summary::Peak;
 use super::tree::{Live, Sums, Tree};
@@ -13,14 +13,20 @@ use super::tree::{Live, Sums, Tree};
 pub(super) struct Epoch {
     /// Highest sure sum over the tree: of ticks and of exact counters taken together.
     lower: u64,
-    /// Sum of what the processes that ended in it had at most, as far as seen.
-    ended_upper: u64,
-    /// Processes that ended in it.
-    ended: u64,
+    /// What the processes that ended in it had at most, as far as seen.
+    ended: Vec<Span>,
     /// Highest private memory of processes that share none with a parent.
     private: Option<u64>,
     /// Highest point of the private curve.
     curve: Option<u64>,
+}
+
+/// A process: when it may have been there, and what it had at most.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    since: Nanos,
+    until: Nanos,
+    most: u64,
 }
 
 /// The peaks of one epoch.
@@ -48,12 +54,19 @@ impl Epoch {
         self.lower = self.lower.max(sum);
     }
 
-    /// A process went away.
-    pub fn ended(&mut self, live: &Live) {
+    /// A process went away at some time until now.
+    pub fn ended(&mut self, until: Nanos, live: &Live) {
         let most = live.mark().unwrap_or(0).max(live.resident_max);
+        let upper = match live.borrows {
+            true => 0,
+            false => live.counters.high_water.unwrap_or(0).max(live.resident_max),
+        };
         self.lower = self.lower.max(most);
-        self.ended_upper += live.counters.high_water.unwrap_or(0).max(live.resident_max);
-        self.ended += 1;
+        self.ended.push(Span {
+            since: live.since,
+            until,
+            most: upper,
+        });
     }
 
     /// The marks were read, or the record ended (`mark` is `None`).
@@ -62,9 +75,9 @@ impl Epoch {
     /// mark is of this epoch: it was reset at its beginning, or the process began in it, or it has risen since. A
     /// mark that has not risen is an older peak; then the largest sample is what is sure.
     ///
-    /// *A tree*: no system keeps a mark for several processes. The marks' sum is an upper bound, since the
-    /// processes need not have peaked together; the largest sure sum of one moment is a lower bound. A process
-    /// that ended inside may have had more in its last moments than was seen, which is said.
+    /// *A tree*: no system keeps a mark for several processes. The marks' sum over processes that may have been there
+    /// together is an upper bound, since they need not have peaked together; the largest sure sum of one moment is a
+    /// lower bound. A process that ended inside may have had more in its last moments than was seen, which is said.
     pub fn peaks(&self, tree: &Tree, mark: Option<&PeakMark>) -> Peaks {
         let single = tree
             .live()
@@ -77,7 +90,7 @@ impl Epoch {
         let resident = (lower > 0).then_some(Peak {
             lower,
             upper,
-            unseen: self.ended > 0 && upper.is_some(),
+            unseen: !self.ended.is_empty() && upper.is_some(),
         });
         Peaks {
             resident,
@@ -86,17 +99,54 @@ impl Epoch {
         }
     }
 
-    /// The sum of what every process had at most.
+    /// The largest sum of what processes that may have been there together had at most.
     fn upper(&self, tree: &Tree, mark: &PeakMark) -> Option<u64> {
-        if tree.count() + self.ended == 1 {
+        if tree.count() == 1 && self.ended.is_empty() {
             let (_, live) = tree.live().next()?;
             return live.mark().map(|mark| mark.max(live.resident_max));
         }
         let read = |process| mark.marks.iter().any(|sample| sample.process == process);
-        let marks = tree.live().map(|(process, live)| {
+        let living = tree.live().filter(|(_, live)| !live.borrows).map(|(process, live)| {
             let high = live.counters.high_water.filter(|_| read(process))?;
-            Some(high.max(live.resident_max))
+            Some(Span {
+                since: live.since,
+                until: Nanos::MAX,
+                most: high.max(live.resident_max),
+            })
         });
-        marks.sum::<Option<u64>>().map(|sum| sum + self.ended_upper)
+        let ended = self.ended.iter().copied().map(Some);
+        living.chain(ended).collect::<Option<Vec<Span>>>().map(together)
+    }
+}
+
+/// The largest sum over spans that overlap. Spans that only touch count as overlapping, since the moments are not exact.
+fn together(spans: Vec<Span>) -> u64 {
+    let starts = spans.iter().map(|span| (span.since, false, span.most));
+    let ends = spans.iter().map(|span| (span.until, true, span.most));
+    let mut moments: Vec<(Nanos, bool, u64)> = starts.chain(ends).collect();
+    moments.sort_unstable();
+    let (mut sum, mut largest) = (0, 0);
+    for (_, ends, most) in moments {
+        sum = if ends { sum - most } else { sum + most };
+        largest = largest.max(sum);
+    }
+    largest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(since: Nanos, until: Nanos, most: u64) -> Span {
+        Span { since, until, most }
+    }
+
+    #[test]
+    fn only_processes_that_may_have_been_there_together_are_added() {
+        let one_after_the_other = vec![span(0, 100, 5), span(10, 20, 7), span(21, 40, 9)];
+        assert_eq!(together(one_after_the_other), 14);
+        let touching = vec![span(0, 100, 5), span(10, 21, 7), span(21, 40, 9)];
+        assert_eq!(together(touching), 21);
+        assert_eq!(together(Vec::new()), 0);
     }
 }

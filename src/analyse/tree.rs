@@ -15,6 +15,10 @@ pub(super) struct Live {
     pub counters: Counters,
     /// Most resident memory sampled in this epoch.
     pub resident_max: u64,
+    /// From when on it may have been there: the last look before it was seen.
+    pub since: Nanos,
+    /// Whether it runs in the memory of another process, as a child does from `vfork` to `exec`.
+    pub borrows: bool,
     /// What its high-water mark must exceed to belong to this epoch; `None` after a reset and for a new process.
     pub mark_floor: Option<u64>,
 }
@@ -86,6 +90,8 @@ pub(super) struct Tree {
     gone: Option<Totals>,
     programs: BTreeMap<String, ProgramSummary>,
     most: u64,
+    /// When the processes were last looked at.
+    looked: Nanos,
 }
 
 impl Tree {
@@ -103,6 +109,8 @@ impl Tree {
                     name,
                     counters,
                     resident_max: 0,
+                    since: self.looked,
+                    borrows: false,
                     mark_floor: None,
                 },
             );
@@ -157,10 +165,20 @@ impl Tree {
 
     /// Takes in what was read of a process.
     pub fn update(&mut self, sample: &Sample) {
+        let owners = || {
+            self.live
+                .iter()
+                .filter(|(process, live)| **process != sample.process && !live.borrows)
+        };
+        let borrows = owners().any(|(_, live)| same_memory(&sample.counters, &live.counters));
         let Some(live) = self.live.get_mut(&sample.process) else {
             return;
         };
         live.counters = sample.counters;
+        live.borrows = borrows;
+        if borrows {
+            return;
+        }
         live.resident_max = live.resident_max.max(sample.counters.resident.unwrap_or(0));
         if let Some(program) = self.programs.get_mut(&live.name) {
             program.peak = program
@@ -168,6 +186,11 @@ impl Tree {
                 .max(sample.counters.high_water)
                 .max(sample.counters.resident);
         }
+    }
+
+    /// All processes were looked at.
+    pub fn looked(&mut self, at: Nanos) {
+        self.looked = at;
     }
 
     /// Begins an epoch: maxima start over, and marks count from here. `was_reset` tells whose mark was reset.
@@ -214,6 +237,7 @@ impl Tree {
         let read = || {
             self.live
                 .values()
+                .filter(|live| !live.borrows)
                 .map(|live| &live.counters)
                 .filter(|counters| counters.resident.is_some())
         };
@@ -242,6 +266,19 @@ impl Tree {
     }
 }
 
+/// Whether a forked process runs in the memory of `owner`. A true fork looks alike in its anonymous pages, but has a mark
+/// of its own and few of the file pages. The two are read one after the other, so small differences do not count.
+fn same_memory(forked: &Counters, owner: &Counters) -> bool {
+    let parts: [fn(&Counters) -> Option<u64>; 4] = [
+        |one| one.private,
+        |one| one.file,
+        |one| one.high_water,
+        |one| one.virtual_size,
+    ];
+    let near = |(a, b): (u64, u64)| a > 0 && a.abs_diff(b) <= a / 50;
+    forked.forked == Some(true) && parts.iter().all(|part| part(forked).zip(part(owner)).is_some_and(near))
+}
+
 /// Where the system does not split resident memory, the private figure is no part of it and says nothing here.
 fn most_anonymous<'c>(anonymous: u64, mut counters: impl Iterator<Item = &'c Counters>) -> u64 {
     if counters.all(|one| one.file.is_some()) {
@@ -259,4 +296,52 @@ fn add(values: impl Iterator<Item = Option<u64>>) -> Option<u64> {
 /// Zero stands for nothing seen.
 fn known(value: u64) -> Option<u64> {
     (value > 0).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parent() -> Counters {
+        Counters {
+            private: Some(1_900 << 20),
+            file: Some(36 << 20),
+            high_water: Some(1_980 << 20),
+            virtual_size: Some(5_000 << 20),
+            forked: Some(false),
+            ..Counters::default()
+        }
+    }
+
+    #[test]
+    fn a_child_before_its_exec_runs_in_the_memory_of_its_parent() {
+        let child = Counters {
+            private: Some(1_901 << 20),
+            forked: Some(true),
+            ..parent()
+        };
+        assert!(same_memory(&child, &parent()));
+        let after_exec = Counters {
+            forked: Some(false),
+            ..child
+        };
+        assert!(!same_memory(&after_exec, &parent()));
+    }
+
+    #[test]
+    fn a_fork_with_pages_of_its_own_has_few_file_pages_and_a_mark_of_its_own() {
+        let fork = Counters {
+            file: Some(2 << 20),
+            high_water: Some(1_900 << 20),
+            forked: Some(true),
+            ..parent()
+        };
+        assert!(!same_memory(&fork, &parent()));
+        let unknown = Counters {
+            file: None,
+            forked: Some(true),
+            ..parent()
+        };
+        assert!(!same_memory(&unknown, &parent()));
+    }
 }
