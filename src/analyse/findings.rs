@@ -33,6 +33,9 @@ pub struct Finding {
 /// Lines of stderr that are shown with a failure.
 const STDERR_LINES: usize = 8;
 
+/// Different messages of the server that are shown.
+const MESSAGES: usize = 3;
+
 /// A share of missed deadlines from which the curve is called thin.
 const THIN: f64 = 0.01;
 
@@ -58,25 +61,21 @@ fn finding(severity: Severity, text: impl Into<String>) -> Finding {
 
 /// What was already a warning when it was recorded, what the server told people, and what it wrote in the wrong place.
 fn recorded(summary: &Summary, found: &mut Vec<Finding>) {
-    let times = |count: u64| {
-        if count > 1 {
-            format!(" ({} times)", units::count(count))
-        } else {
-            String::new()
-        }
-    };
-    for message in &summary.messages {
-        let level = if message.level == 1 { "an error" } else { "a warning" };
-        let text = message.text.lines().next().unwrap_or_default();
-        let text = format!("the server reports {level}: {text}{}", times(message.count));
-        found.push(finding(Severity::Note, text));
-    }
+    messages(summary, found);
     for text in host::advice(&summary.header.host) {
         found.push(finding(Severity::Warning, text));
     }
-    // Those two are told from the events themselves, all of a kind together.
+    // Those two are told from the events themselves, all of a kind together; of a count that grows, the last is told.
     let told = [WarningKind::Unsettled, WarningKind::Readiness];
-    for warning in summary.warnings.iter().filter(|warning| !told.contains(&warning.kind)) {
+    let grown = summary
+        .warnings
+        .iter()
+        .rfind(|warning| warning.kind == WarningKind::UnseenProcesses);
+    let others = summary
+        .warnings
+        .iter()
+        .filter(|warning| warning.kind != WarningKind::UnseenProcesses);
+    for warning in others.chain(grown).filter(|warning| !told.contains(&warning.kind)) {
         found.push(finding(
             Severity::Warning,
             format!("{}{}", warning.text, times(warning.count)),
@@ -100,6 +99,34 @@ fn recorded(summary: &Summary, found: &mut Vec<Finding>) {
             summary.header.tool
         );
         found.push(finding(Severity::Warning, text));
+    }
+}
+
+/// How often something was said, when more than once.
+fn times(count: u64) -> String {
+    if count > 1 {
+        format!(" ({} times)", units::count(count))
+    } else {
+        String::new()
+    }
+}
+
+/// The first few different messages of the server, and how many more there are.
+fn messages(summary: &Summary, found: &mut Vec<Finding>) {
+    for message in summary.messages.iter().take(MESSAGES) {
+        let level = if message.level == 1 { "an error" } else { "a warning" };
+        let text = message.text.lines().next().unwrap_or_default();
+        let text = format!("the server reports {level}: {text}{}", times(message.count));
+        found.push(finding(Severity::Note, text));
+    }
+    let rest = summary.messages.iter().skip(MESSAGES);
+    let more: u64 = rest.map(|message| message.count).sum();
+    if more > 0 {
+        let text = format!(
+            "the server reports {} more errors and warnings; the record has them",
+            units::count(more)
+        );
+        found.push(finding(Severity::Note, text));
     }
 }
 

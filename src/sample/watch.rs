@@ -45,6 +45,9 @@ pub struct Watch<S: Source> {
 /// Processes that came and went between two looks.
 #[derive(Default)]
 struct Unseen {
+    /// In all.
+    total: u64,
+    /// Of them, since it was last told.
     untold: u64,
     told: Option<Nanos>,
 }
@@ -320,7 +323,9 @@ impl<S: Source> Watch<S> {
     fn count_unseen(&mut self, now: Now, pause: Nanos) {
         for member in &mut self.members {
             if std::mem::take(&mut member.reaped) {
-                self.unseen.untold += u64::from(member.owed == 0);
+                let unseen = u64::from(member.owed == 0);
+                self.unseen.untold += unseen;
+                self.unseen.total += unseen;
                 member.owed = 0;
             }
         }
@@ -332,12 +337,10 @@ impl<S: Source> Watch<S> {
             let text = format!(
                 "processes that came and went between two looks: at least {}; they are in no sum and no peak, a \
                  shorter `--interval` sees more of them",
-                self.unseen.untold
+                self.unseen.total
             );
-            self.unseen = Unseen {
-                untold: 0,
-                told: Some(at),
-            };
+            self.unseen.untold = 0;
+            self.unseen.told = Some(at);
             self.sink.put(
                 at,
                 Event::Warning(Warning {

@@ -10,6 +10,9 @@ use crate::units;
 /// Columns of the names on the left.
 const NAMES: usize = 13;
 
+/// Longest version of a server that is shown as it says it.
+const VERSION: usize = 80;
+
 /// Draws the head.
 pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
     let header = &summary.header;
@@ -56,7 +59,10 @@ pub(super) fn peak(peak: Peak) -> String {
         Some(_) if peak.is_exact() => lower,
         Some(upper) => {
             let doubt = if peak.unseen { " ?" } else { "" };
-            format!("{lower}–{}{doubt}", units::mib(upper))
+            match units::mib(upper) {
+                upper if upper == lower => format!("{lower}{doubt}"),
+                upper => format!("{lower}–{upper}{doubt}"),
+            }
         }
     }
 }
@@ -103,11 +109,12 @@ fn server(summary: &Summary) -> String {
     let facts = &summary.header.server;
     let said = summary.initialized.as_ref().and_then(|said| {
         let name = said.name.clone()?;
-        Some(
-            said.version
-                .as_ref()
-                .map_or(name.clone(), |version| format!("{name} {version}")),
-        )
+        Some(match &said.version {
+            None => name,
+            Some(version) if width(version) <= VERSION => format!("{name} {version}"),
+            // Some servers answer with all they were built from.
+            Some(_) => facts.version.clone().unwrap_or(name),
+        })
     });
     let version = said.or(facts.version.clone());
     let program = facts.program.clone();
