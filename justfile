@@ -8,4 +8,4 @@ test:
 
 # The benchmark programs.
 bench:
-    cargo bench
+    cargo bench --features fixture

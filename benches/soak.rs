@@ -1,0 +1,228 @@
+//! What lsp-soak itself uses during a real run on the fixture server: processor while nothing happens, memory all along.
+
+mod kit {
+    pub mod args;
+    pub mod memory;
+    pub mod table;
+}
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use lsp_soak::record::{self, Counters, Event, Nanos};
+use lsp_soak::units::{self, UNKNOWN};
+
+use kit::args::Args;
+use kit::memory;
+use kit::table::{Table, aim, say, times};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_lsp-soak");
+/// Set in any case; the file is there when the feature is.
+const FIXTURE: &str = env!("CARGO_BIN_EXE_fixture-system");
+/// Left out at both ends of a stretch: the two clocks agree to some milliseconds only.
+const MARGIN: Duration = Duration::from_secs(1);
+
+fn main() -> io::Result<()> {
+    let args = Args::read();
+    if !args.wants("run") {
+        return Ok(());
+    }
+    if !Path::new(FIXTURE).exists() {
+        say("a real run: n/a, the fixture server is not built: `cargo bench --features fixture --bench soak`");
+        return Ok(());
+    }
+    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+    let scenario = scratch.path().join("scenario.toml");
+    fs::write(&scenario, text(args.pick((60, 20), (3, 5))))?;
+    let out = scratch.path().join("out");
+    let looks = run(&scenario, &out)?;
+    let record = fs::read_dir(&out)?.filter_map(Result::ok).map(|entry| entry.path());
+    let record = record
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    let stretches = stretches(&record.ok_or(io::ErrorKind::NotFound)?)?;
+    show(&looks, &stretches);
+    Ok(())
+}
+
+/// Drives for so many seconds, then does nothing for so many.
+fn text((drive, idle): (u64, u64)) -> String {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/workspaces/shop");
+    let workspace = toml::Value::String(workspace.to_string_lossy().into_owned());
+    format!(
+        r#"
+format = 1
+name = "own"
+[workspace]
+path = {workspace}
+language = "python"
+[[phase]]
+name = "start"
+steps = [{{ start = {{}} }}, {{ open = {{ files = 10 }} }}]
+[[phase]]
+name = "drive"
+repeat = {{ for = "{drive}s" }}
+settle = {{ at-most = "1s" }}
+steps = [
+    {{ definition = {{ per-file = 50 }} }},
+    {{ completion = {{ per-file = 50 }} }},
+    {{ workspace-symbol = {{ queries = ["a", "e"] }} }},
+    {{ type-and-complete = {{ files = 2, per-file = 2, cadence = "20ms" }} }},
+]
+[[phase]]
+name = "idle"
+steps = [{{ idle = {{ mode = "silent", for = "{idle}s" }} }}]
+"#
+    )
+}
+
+/// What was seen of lsp-soak at one moment.
+struct Look {
+    /// Since 1970.
+    at: Duration,
+    counters: Counters,
+}
+
+/// Runs lsp-soak to its end and looks at it every 100 ms.
+fn run(scenario: &Path, out: &Path) -> io::Result<Vec<Look>> {
+    let mut child = Command::new(PROGRAM)
+        .arg("run")
+        .arg(scenario)
+        .args(["--server", FIXTURE, "--out"])
+        .arg(out)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let mut looks = Vec::new();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if let Ok(counters) = memory::counters(child.id()) {
+            let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            looks.push(Look { at, counters });
+        }
+        thread::sleep(Duration::from_millis(100));
+    };
+    if !status.success() {
+        return Err(io::Error::other(format!("lsp-soak ended with {status}")));
+    }
+    Ok(looks)
+}
+
+/// A part of the run, since 1970.
+struct Stretch {
+    name: &'static str,
+    from: Duration,
+    to: Duration,
+    requests: u64,
+}
+
+/// Where driving and idling begin and end, from the record.
+fn stretches(path: &Path) -> io::Result<[Stretch; 2]> {
+    let record = record::open(path).map_err(io::Error::other)?;
+    let started: jiff::Timestamp = record.header().started.parse().map_err(io::Error::other)?;
+    let started = Duration::try_from(started.duration_since(jiff::Timestamp::UNIX_EPOCH)).map_err(io::Error::other)?;
+    let since = |at: Nanos| started + Duration::from_nanos(at);
+    let empty = |name| Stretch {
+        name,
+        from: Duration::ZERO,
+        to: Duration::ZERO,
+        requests: 0,
+    };
+    let (mut drive, mut idle) = (empty("driving"), empty("idle, sampling at 20 Hz"));
+    for entry in record {
+        let record::Entry { at, event } = entry.map_err(io::Error::other)?;
+        if let Event::PhaseStarted(phase) = &event
+            && phase.name == "drive"
+            && phase.cycle == 0
+        {
+            drive.from = since(at);
+        } else if let Event::PhaseDriven(phase) = &event
+            && phase.name == "drive"
+        {
+            drive.to = since(at);
+        } else if let Event::StepStarted(step) = &event
+            && step.name == "idle"
+        {
+            idle.from = since(at);
+        } else if let Event::StepEnded(step) = &event
+            && step.name == "idle"
+        {
+            idle.to = since(at);
+        } else if let Event::Request(_) = &event
+            && drive.from > Duration::ZERO
+        {
+            drive.requests += 1;
+        }
+    }
+    Ok([drive, idle])
+}
+
+fn show(looks: &[Look], stretches: &[Stretch]) {
+    let head = [
+        "", "time", "requests", "CPU of one core", "resident first", "in the middle", "last",
+    ];
+    let mut table = Table::new("lsp-soak itself, in a real run on the fixture server", &head);
+    let mut idle = None;
+    let mut growth = None;
+    for stretch in stretches {
+        let within = |look: &&Look| look.at >= stretch.from + MARGIN && look.at + MARGIN <= stretch.to;
+        let looks: Vec<&Look> = looks.iter().filter(within).collect();
+        let (Some(first), Some(last)) = (looks.first(), looks.last()) else {
+            say(&format!("{}: too short to be seen; leave `--quick` away", stretch.name));
+            continue;
+        };
+        let took = (last.at - first.at).as_secs_f64();
+        let used = cpu(last)
+            .zip(cpu(first))
+            .map(|(last, first)| (last - first).as_secs_f64() / took);
+        let resident = |look: &Look| units::or_unknown(look.counters.resident, units::bytes);
+        if stretch.requests == 0 {
+            idle = used;
+        } else {
+            let ratio = last.counters.resident.zip(looks[looks.len() / 4].counters.resident);
+            growth = ratio.map(|(last, early)| last as f64 / early as f64);
+        }
+        table.row([
+            stretch.name.to_owned(),
+            units::duration(last.at - first.at),
+            units::count(stretch.requests),
+            units::or_unknown(used, per_cent),
+            resident(first),
+            resident(looks[looks.len() / 2]),
+            resident(last),
+        ]);
+    }
+    table.print();
+    let peak = looks.iter().filter_map(|look| look.counters.high_water).max();
+    say(&format!(
+        "high-water mark of the whole command, report included: {}",
+        peak.map_or(UNKNOWN.to_owned(), units::bytes)
+    ));
+    aim("own CPU at 20 Hz while idle", idle, 0.01, per_cent);
+    aim(
+        "resident at the end of driving ÷ after a quarter of it",
+        growth,
+        1.1,
+        times,
+    );
+    let limit = f64::from(32 << 20);
+    aim("own memory", peak.map(|peak| peak as f64), limit, |bytes| {
+        units::bytes(bytes as u64)
+    });
+}
+
+fn cpu(look: &Look) -> Option<Duration> {
+    let (user, system) = (look.counters.user?, look.counters.system?);
+    Some(Duration::from_nanos(user + system))
+}
+
+fn per_cent(share: f64) -> String {
+    format!("{:.2} %", share * 100.0)
+}
