@@ -3,25 +3,19 @@
 
 mod interrupt;
 mod live;
+mod survivors;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use crate::drive::desk::Desk;
-use crate::drive::session::Session;
-use crate::drive::{Job, Player, Stop};
-use crate::lsp;
+use crate::drive::{Job, Player, Stop, farewell};
 use crate::progress::Progress;
-use crate::record::{self, Clock, Close, Ending, Event, Header, Journal, Shutdown, Survivor, Warning, WarningKind};
-use crate::sample::{self, Living};
-use crate::units;
+use crate::record::{self, Clock, Ending, Event, Header, Journal};
+use crate::sample;
 
 pub use interrupt::Interrupt;
 use live::Live;
-
-/// How long processes of the tree may take to follow their server.
-const FOLLOW: Duration = Duration::from_secs(2);
 
 /// Why lsp-soak could not do its job. What the server does is never one of these.
 #[derive(Debug, thiserror::Error)]
@@ -78,7 +72,7 @@ pub async fn soak(
         if let Ok(Ending::Wedged { .. } | Ending::TimedOut { .. } | Ending::Disconnected { .. }) = ending {
             session.give_up();
         }
-        close(session, &live, interrupt).await;
+        farewell::close(&session, &live, interrupt.pressed(2)).await;
     }
     live.stop_sampling();
     if let Ok(ending) = ending {
@@ -89,83 +83,5 @@ pub async fn soak(
     match stop {
         Some(Stop::Failed { what, error }) => Err(SoakError::Failed { what, error }),
         _ => Ok(()),
-    }
-}
-
-/// Brings the server down, with everything that it started, and writes down how.
-async fn close(session: Session, live: &Live, interrupt: &Interrupt) {
-    let mut shutdown = tokio::select! {
-        biased;
-        shutdown = session.shut_down() => shutdown,
-        () = interrupt.pressed(2) => session.kill().await,
-    };
-    shutdown.survivors = survivors(live, interrupt).await;
-    if let Some(text) = advice(&shutdown) {
-        live.write(Event::Warning(Warning {
-            kind: WarningKind::Protocol,
-            text,
-        }));
-    }
-    live.write(Event::Shutdown(shutdown));
-    let totals = session.totals().await;
-    if totals.noise > 0 {
-        live.write(Event::Warning(Warning {
-            kind: WarningKind::Noise,
-            text: noise(&totals),
-        }));
-    }
-    live.write(Event::Closed(totals));
-}
-
-/// Processes of the tree that are still there after their server and some patience. They are killed.
-async fn survivors(live: &Live, interrupt: &Interrupt) -> Vec<Survivor> {
-    let begun = Instant::now();
-    let mut left = live.alive();
-    while !left.is_empty() && begun.elapsed() < FOLLOW && !interrupt.is_pressed(2) {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        left = live.alive();
-    }
-    kill(&left);
-    // What these started meanwhile has become ours and goes the same way.
-    for _ in 0..10 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        let more = live.alive();
-        if more.is_empty() {
-            break;
-        }
-        kill(&more);
-    }
-    left.into_iter().map(|(pid, _, name)| Survivor { pid, name }).collect()
-}
-
-fn kill(processes: &[Living]) {
-    for (pid, started, _) in processes {
-        // One that is gone meanwhile is what was wanted; one that may not be killed is looked for again.
-        let _ = lsp::process::kill_pid(*pid, *started);
-    }
-    lsp::process::reap_orphans();
-}
-
-/// The sentence for a server that writes to its stdout what belongs elsewhere.
-fn noise(totals: &Close) -> String {
-    const SHOWN: usize = 60;
-    let mut lines = totals.noise_sample.lines().map(str::trim);
-    let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
-    let first: String = first.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
-    format!(
-        "the server wrote {} to its stdout that are not LSP, beginning with `{first}`; they were skipped, but an editor may \
-         give up there: such text belongs on stderr",
-        units::bytes(totals.noise)
-    )
-}
-
-/// The sentence for a server that had to be forced.
-fn advice(shutdown: &Shutdown) -> Option<String> {
-    use record::ShutdownStage::{AlreadyGone, Exit, Killed, StdinClosed, Terminated};
-    match shutdown.stage {
-        AlreadyGone | Exit => None,
-        StdinClosed => Some("the server ignored `exit` and left only when its input was closed".to_owned()),
-        Terminated => Some("the server ignored `exit` and a closed input; it left on SIGTERM".to_owned()),
-        Killed => Some("the server ignored `exit`, a closed input and SIGTERM; it was killed".to_owned()),
     }
 }

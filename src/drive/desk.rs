@@ -1,6 +1,7 @@
 //! The documents that the imagined user has open, and the files still to be opened.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::io;
 use std::path::Path;
 
 use crate::lsp::position::Encoding;
@@ -25,6 +26,8 @@ pub struct Desk {
     order: Vec<usize>,
     next: usize,
     open: Vec<Paper>,
+    /// Files that are no text in UTF-8.
+    unreadable: HashSet<usize>,
     seed: u64,
     /// Counts every text that is typed, so that no two are equal.
     serial: u64,
@@ -50,37 +53,61 @@ impl Desk {
             order,
             next: 0,
             open: Vec::new(),
+            unreadable: HashSet::new(),
             seed,
             serial: 0,
         }
     }
 
-    /// The files to open next: from the start of the order, or from where the last opening ended, around and around.
-    /// Files that are open already are not opened twice.
-    pub fn choose(&mut self, wanted: usize, from_start: bool) -> Vec<usize> {
-        let start = if from_start { 0 } else { self.next };
+    /// Those of the first `wanted` files of the order that are not open yet.
+    pub fn first(&self, wanted: usize) -> Vec<usize> {
+        let readable = self
+            .order
+            .iter()
+            .copied()
+            .filter(|file| !self.unreadable.contains(file));
+        readable.take(wanted).filter(|file| !self.is_open(*file)).collect()
+    }
+
+    /// The next `wanted` files that are not open, from where the last opening ended, around and around.
+    pub fn next(&mut self, wanted: usize) -> Vec<usize> {
         let mut chosen = Vec::new();
-        for step in 0..self.order.len() {
+        for _ in 0..self.order.len() {
             if chosen.len() == wanted {
                 break;
             }
-            let place = (start + step) % self.order.len();
-            let file = self.order[place];
-            if !self.open.iter().any(|paper| paper.file == file) {
+            let file = self.order[self.next];
+            self.next = (self.next + 1) % self.order.len();
+            if !self.is_open(file) && !self.unreadable.contains(&file) {
                 chosen.push(file);
-                self.next = (place + 1) % self.order.len();
             }
         }
         chosen
     }
 
-    /// Reads a file and puts it on the desk.
-    pub fn open(&mut self, file: usize, sync: Sync, encoding: Encoding) -> Result<&Document, Stop> {
+    fn is_open(&self, file: usize) -> bool {
+        self.open.iter().any(|paper| paper.file == file)
+    }
+
+    /// Reads a file and puts it on the desk; `None` if it is no text in UTF-8, and it is not chosen again.
+    pub fn open(&mut self, file: usize, sync: Sync, encoding: Encoding) -> Result<Option<&Document>, Stop> {
         let source = &self.files[file];
-        let document = Document::open(&source.path, &source.language, sync, encoding)
-            .map_err(Stop::failed(format!("read `{}`", source.path.display())))?;
-        self.open.push(Paper { file, document });
-        Ok(&self.open[self.open.len() - 1].document)
+        match Document::open(&source.path, &source.language, sync, encoding) {
+            Ok(document) => {
+                self.open.push(Paper { file, document });
+                Ok(self.open.last().map(|paper| &paper.document))
+            }
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                self.unreadable.insert(file);
+                Ok(None)
+            }
+            Err(error) => Err(Stop::failed(format!("read `{}`", source.path.display()))(error)),
+        }
+    }
+
+    /// The path of a file in the workspace.
+    pub fn name(&self, file: usize) -> &str {
+        &self.files[file].relative
     }
 
     /// Takes the first `count` documents off the desk; all when `None`.

@@ -4,6 +4,7 @@ pub mod ask;
 pub mod desk;
 pub mod document;
 mod doubt;
+pub mod farewell;
 pub mod fault;
 pub mod language;
 mod player;

@@ -10,7 +10,7 @@ use super::ask::Asker;
 use super::desk::Desk;
 use super::quiet::{Rules, Watch};
 use super::session::Session;
-use super::{Frame, Job, Stage, Stop, fault, steps};
+use super::{Frame, Job, Stage, Stop, farewell, fault, steps};
 
 /// Plays one run.
 pub struct Player<'a, S: Stage> {
@@ -48,7 +48,12 @@ impl<'a, S: Stage> Player<'a, S> {
     /// Plays the scenario to its end, or to whatever ends it.
     pub async fn play(&mut self) -> Result<(), Stop> {
         if self.job.probe {
-            return self.start(None).await;
+            let mut steps = self.job.scenario.phases.iter().flat_map(|phase| &phase.steps);
+            let deadline = steps.find_map(|step| match step {
+                Step::Start(options) => options.deadline,
+                _ => None,
+            });
+            return self.start(deadline.map(|span| span.0)).await;
         }
         let scenario = &self.job.scenario;
         let rest = 1.min(scenario.phases.len());
@@ -193,17 +198,18 @@ impl<'a, S: Stage> Player<'a, S> {
     }
 
     async fn restart(&mut self, reopen: bool, deadline: Option<Duration>) -> Result<(), Stop> {
-        if let Some(session) = self.session.take() {
-            let shutdown = session.shut_down().await;
-            self.stage.tell(Event::Shutdown(shutdown));
+        // The session stays where it is meanwhile: whoever interrupts this brings it down himself.
+        if let Some(session) = &self.session {
+            farewell::close(session, self.stage, std::future::pending()).await;
         }
+        self.session = None;
         self.restarts += 1;
         let session = self
             .session
             .insert(Session::spawn(self.job, self.stage, self.restarts)?);
         session.handshake(self.job, self.stage, deadline).await?;
         self.desk.restarted(&session.client, reopen);
-        Ok(())
+        self.check_support()
     }
 
     /// Says at once everything that the server does not offer and the scenario needs.

@@ -127,7 +127,9 @@ impl Wait<'_> {
                 };
                 self.verdict(outcome, rule, String::new())
             }
-            Reply::TimedOut | Reply::Parked | Reply::Lost => {
+            // Whoever watches for faults sees the same and says more.
+            Reply::Lost => std::future::pending().await,
+            Reply::TimedOut | Reply::Parked => {
                 let missing = "the barrier request was not answered".to_owned();
                 self.verdict(ReadyOutcome::Timeout, ReadyRule::Barrier, missing)
             }

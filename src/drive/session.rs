@@ -18,6 +18,9 @@ use crate::record::{Close, Ending, Event, Initialized, ReadyOutcome, Shutdown, W
 use super::signal::Signals;
 use super::{Job, Stage, Stop, fault, readiness, uri};
 
+/// Violations of the protocol that are written down each; a server that never stops must not fill the record.
+const VIOLATIONS: u32 = 20;
+
 /// Longest message of a server that is kept.
 const MESSAGE: usize = 2000;
 
@@ -281,6 +284,7 @@ fn refused(reason: String) -> Stop {
 
 /// Hears what the server says on its own account, until the connection ends.
 async fn listen<S: Stage>(mut incoming: mpsc::Receiver<Incoming>, signals: Arc<Signals>, stage: S) {
+    let mut violations = 0;
     while let Some(news) = incoming.recv().await {
         match news {
             Incoming::Notification { method, params } => {
@@ -293,14 +297,27 @@ async fn listen<S: Stage>(mut incoming: mpsc::Receiver<Incoming>, signals: Arc<S
             Incoming::Answered { method, refused } => stage.tell(Event::ServerRequest { method, refused }),
             Incoming::Registered { method } => stage.tell(Event::Registered { method }),
             Incoming::Violation(text) => {
-                stage.tell(Event::Warning(Warning {
-                    kind: WarningKind::Protocol,
-                    text,
-                }));
+                violations += 1;
+                if violations <= VIOLATIONS {
+                    stage.tell(protocol(text));
+                }
             }
             Incoming::Closed(_) => {}
         }
+        if violations == VIOLATIONS + 1 {
+            violations += 1;
+            stage.tell(protocol(
+                "the server goes on breaking the protocol; no more of it is written down".to_owned(),
+            ));
+        }
     }
+}
+
+fn protocol(text: String) -> Event {
+    Event::Warning(Warning {
+        kind: WarningKind::Protocol,
+        text,
+    })
 }
 
 /// What the server wrote for people, if it is a warning or worse.

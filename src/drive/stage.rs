@@ -1,8 +1,9 @@
 //! What the driver needs of the world outside LSP: a place to say what happened, and the tree's processor time.
 
 use std::future::Future;
+use std::time::Duration;
 
-use crate::record::{Checkpoint, Event, Nanos, PhaseRef};
+use crate::record::{Checkpoint, Event, Nanos, PhaseRef, Survivor};
 
 /// The far side of the driver; clones are the same stage. `soak` implements it with the journal and the sampler.
 pub trait Stage: Clone + Send + Sync + 'static {
@@ -18,6 +19,8 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn private(&self) -> Option<u64>;
     /// Whether costly reads are welcome: nothing is in flight.
     fn quiet(&self, yes: bool);
+    /// Kills what is left of the tree after its server and some patience, and says what it was.
+    fn survivors(&self, patience: Duration) -> impl Future<Output = Vec<Survivor>>;
     /// Takes the settled values of a phase and writes them with `frame`.
     fn checkpoint(&self, frame: Frame) -> impl Future<Output = ()>;
     /// Writes the high-water marks of the phase that ends, and resets them.

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use crate::drive::{Cpu, Frame, Stage};
 use crate::progress::Progress;
-use crate::record::{Clock, Event, Journal, Nanos, PhaseRef};
+use crate::record::{Clock, Event, Journal, Nanos, PhaseRef, Survivor};
 use crate::sample::{self, Living, Pulse, Sampler, Sink};
+
+use super::survivors;
 
 /// A running sampler, once there is a server, and the journal. Clones are the same stage.
 #[derive(Clone)]
@@ -52,7 +54,7 @@ impl Live {
     }
 
     /// Processes of the tree that are there now.
-    pub fn alive(&self) -> Vec<Living> {
+    fn alive(&self) -> Vec<Living> {
         self.sampler().as_ref().map_or_else(Vec::new, Sampler::alive)
     }
 
@@ -117,6 +119,10 @@ impl Stage for Live {
         if let Some(sampler) = self.sampler().as_ref() {
             sampler.quiet(yes);
         }
+    }
+
+    async fn survivors(&self, patience: Duration) -> Vec<Survivor> {
+        survivors::clear(|| self.alive(), patience).await
     }
 
     async fn checkpoint(&self, frame: Frame) {

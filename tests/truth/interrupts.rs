@@ -129,3 +129,22 @@ fn a_full_disk_ends_the_run_with_a_readable_record() {
     assert_eq!(summary.ending, None);
     assert!(phase(&summary, "start").private.is_some(), "what was seen is on disk");
 }
+
+#[test]
+fn ctrl_c_during_a_restart_brings_the_old_server_down_with_all_it_left() {
+    let phases = format!("{START}[[phase]]\nname = \"again\"\nsteps = [{{ restart = {{}} }}]");
+    let mut run = Soak::new(&phases)
+        .server(&["--ignore-shutdown", "--leave-child-behind"])
+        .start();
+    run.wait_for(
+        "the restart",
+        |event| matches!(event, Event::StepStarted(step) if step.name == "restart"),
+    );
+    run.signal(Signal::INT);
+    let outcome = run.finish();
+    interrupted(&outcome);
+    assert_eq!(
+        outcome.summary().shutdown.expect("it was brought down").survivors.len(),
+        1
+    );
+}

@@ -23,4 +23,6 @@ mod peer;
 #[cfg(target_os = "linux")]
 mod soak;
 #[cfg(target_os = "linux")]
+mod steps;
+#[cfg(target_os = "linux")]
 mod tree;

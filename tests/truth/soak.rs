@@ -132,7 +132,7 @@ impl Soak {
     }
 
     /// A file beside the scenario.
-    pub fn file(self, name: &str, text: &str) -> Soak {
+    pub fn file(self, name: &str, text: impl AsRef<[u8]>) -> Soak {
         fs::write(self.directory.path().join(name), text).expect("the directory is ours");
         self
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use globset::Glob;
 use lsp_types::{DidChangeTextDocumentParams, TextDocumentContentChangeEvent};
 use serde_json::json;
 
@@ -12,19 +13,43 @@ use crate::drive::desk::Desk;
 use crate::drive::document::Document;
 use crate::drive::random::Random;
 use crate::drive::{Stage, Stop, uri};
-use crate::lsp;
+use crate::lsp::{self, Watcher};
+use crate::record::{Event, Warning, WarningKind};
 
 use super::{Cadence, Scene, files};
 
 /// `open`: sends `didOpen` for files that are not open yet.
 pub async fn open<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Open) -> Result<(), Stop> {
     let mut cadence = Cadence::new(options.cadence.0);
-    for file in desk.choose(options.files.get() as usize, options.pick == Pick::First) {
-        cadence.tick().await;
-        let document = desk.open(file, scene.session.sync(), scene.session.encoding())?;
-        scene
-            .asker
-            .notify("textDocument/didOpen", &json!({ "textDocument": document.item() }));
+    let wanted = options.files.get() as usize;
+    let mut left = wanted;
+    loop {
+        let chosen = match options.pick {
+            Pick::First => desk.first(wanted),
+            Pick::Next => desk.next(left),
+        };
+        let mut replace = false;
+        for file in chosen {
+            cadence.tick().await;
+            match desk.open(file, scene.session.sync(), scene.session.encoding())? {
+                Some(document) => {
+                    let params = json!({ "textDocument": document.item() });
+                    scene.asker.notify("textDocument/didOpen", &params);
+                    left -= 1;
+                }
+                None => {
+                    let text = format!("`{}` is no text in UTF-8 and was not opened", desk.name(file));
+                    scene.stage.tell(Event::Warning(Warning {
+                        kind: WarningKind::Scenario,
+                        text,
+                    }));
+                    replace = true;
+                }
+            }
+        }
+        if !replace {
+            break;
+        }
     }
     scene.session.client.flushed().await;
     Ok(())
@@ -52,7 +77,7 @@ pub async fn save<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Sav
         let document = desk.document(index);
         let path = desk.path(index);
         fs::write(path, document.text()).map_err(Stop::failed(format!("write `{}`", path.display())))?;
-        let text = (scene.session.offered.save() == lsp::Save::WithText).then(|| document.text());
+        let text = (scene.session.client.save() == lsp::Save::WithText).then(|| document.text());
         scene.asker.notify(
             "textDocument/didSave",
             &json!({ "textDocument": document.identifier(), "text": text }),
@@ -165,14 +190,35 @@ fn change(path: &Path, change: Change, serial: u64) -> io::Result<Vec<(String, u
     }
 }
 
+/// Tells the server of changes that it asked to hear of, as an editor does.
 fn watched<S: Stage>(scene: &Scene<'_, S>, changes: &[(String, u8)]) {
+    let watchers = scene.session.client.watchers();
+    let wanted = |uri: &str, kind: u8| {
+        let path = uri::to_path(uri).unwrap_or_default();
+        watchers
+            .iter()
+            .any(|watcher| wants(watcher, &path, &scene.job.root, kind))
+    };
     let changes: Vec<_> = changes
         .iter()
+        .filter(|(uri, kind)| wanted(uri, *kind))
         .map(|(uri, kind)| json!({ "uri": uri, "type": kind }))
         .collect();
-    scene
-        .asker
-        .notify("workspace/didChangeWatchedFiles", &json!({ "changes": changes }));
+    if !changes.is_empty() {
+        let params = json!({ "changes": changes });
+        scene.asker.notify("workspace/didChangeWatchedFiles", &params);
+    }
+}
+
+/// Whether a server's watcher is for this kind of change to this file. Patterns are meant for the whole path or for
+/// the path in the workspace; servers write both. One that cannot be read covers everything.
+fn wants(watcher: &Watcher, path: &Path, root: &Path, kind: u8) -> bool {
+    let Ok(glob) = Glob::new(&watcher.glob) else {
+        return true;
+    };
+    let glob = glob.compile_matcher();
+    let below = path.strip_prefix(root).unwrap_or(path);
+    watcher.kind & (1 << (kind - 1)) != 0 && (glob.is_match(path) || glob.is_match(below))
 }
 
 /// Start of the line that holds `offset`.
@@ -181,4 +227,24 @@ fn line_start(text: &str, offset: usize) -> usize {
         .iter()
         .rposition(|byte| *byte == b'\n')
         .map_or(0, |at| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_watcher_covers_its_pattern_and_its_kinds_of_change() {
+        let watcher = |glob: &str, kind| Watcher {
+            glob: glob.to_owned(),
+            base: None,
+            kind,
+        };
+        let wants = |watcher: &Watcher, kind| wants(watcher, Path::new("/w/a/b.py"), Path::new("/w"), kind);
+        assert!(wants(&watcher("**/*.py", 7), CHANGED));
+        assert!(wants(&watcher("a/*.py", 7), CREATED));
+        assert!(wants(&watcher("/w/**/*", 7), DELETED));
+        assert!(!wants(&watcher("**/*.toml", 7), CHANGED));
+        assert!(!wants(&watcher("**/*.py", 1), CHANGED));
+    }
 }

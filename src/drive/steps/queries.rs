@@ -78,7 +78,16 @@ async fn workspace_diagnostics<S: Stage>(scene: &Scene<'_, S>) -> Result<(), Sto
 
 /// Sends a request, as a long poll if the server is known to keep such a one open.
 async fn raw<S: Stage>(scene: &Scene<'_, S>, method: &str, params: &Value) -> Result<(), Stop> {
-    if scene.job.choice.profile.parks.iter().any(|parks| parks == method) {
+    // Servers keep workspace diagnostics open until something changes: the protocol means them to.
+    let mut parks = scene
+        .job
+        .choice
+        .profile
+        .parks
+        .iter()
+        .map(String::as_str)
+        .chain(["workspace/diagnostic"]);
+    if parks.any(|parks| parks == method) {
         scene.asker.park(method, params, PARKED).await
     } else {
         scene.asker.ask(method, params).await

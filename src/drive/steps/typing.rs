@@ -55,7 +55,7 @@ async fn run<S: Stage>(
     typed: &Typed<'_>,
     completing: Option<(CompleteOn, u32)>,
 ) -> Result<(), Stop> {
-    let triggers = scene.session.offered.completion_triggers();
+    let triggers = scene.session.client.completion_triggers();
     let count = typed.per_file.get() as usize;
     let mut cadence = Cadence::new(typed.cadence);
     for index in 0..desk.reach(files(typed.files)) {
@@ -63,9 +63,10 @@ async fn run<S: Stage>(
         let document = desk.document(index);
         let snippets = snippet::compose(document.text(), document.language(), &triggers, count, seed, serial);
         for (snippet, serial) in snippets.into_iter().zip(serial..) {
-            let keys = keys(snippet, typed, serial);
+            let keys = keys(snippet, typed, &triggers, serial);
             let mark = desk.document(index).mark();
             let mut offset = keys.offset;
+            let mut in_word = false;
             for key in &keys.keys {
                 cadence.tick().await;
                 let document = desk.document_mut(index);
@@ -73,13 +74,14 @@ async fn run<S: Stage>(
                 send(scene, document, change, EditMode::Auto);
                 offset += key.text.len();
                 if let Some((on, resolve)) = completing
-                    && let Some(context) = context(key, on)
+                    && let Some(context) = context(key, in_word, on)
                 {
                     let position = document.position(offset);
                     let params =
                         json!({ "textDocument": document.identifier(), "position": position, "context": context });
                     complete(scene.asker, &params, resolve).await?;
                 }
+                in_word = ends_word(key);
             }
             cadence.tick().await;
             let document = desk.document_mut(index);
@@ -91,18 +93,10 @@ async fn run<S: Stage>(
     Ok(())
 }
 
-/// The keys to press: the composed ones, or the scenario's own text made unique by its number, cut to length.
-fn keys(snippet: Snippet, typed: &Typed<'_>, serial: u64) -> Snippet {
-    let mut snippet = snippet;
+/// The keys to press: the composed ones, or the scenario's own text made unique by its number; cut to length.
+fn keys(mut snippet: Snippet, typed: &Typed<'_>, triggers: &[String], serial: u64) -> Snippet {
     if let Some(text) = typed.text {
-        let text = format!("{text}{serial}");
-        snippet.keys = text
-            .chars()
-            .map(|key| Key {
-                text: key.to_string(),
-                ask: None,
-            })
-            .collect();
+        snippet.keys = own(text, triggers, serial);
     }
     if let Some(most) = typed.keystrokes {
         snippet.keys.truncate(most.get() as usize);
@@ -110,16 +104,63 @@ fn keys(snippet: Snippet, typed: &Typed<'_>, serial: u64) -> Snippet {
     snippet
 }
 
+/// The keys of a text of the scenario: `${n}` is the number, which goes to the end where the text does not say.
+/// An editor asks after each trigger character, and its user after the last key.
+fn own(text: &str, triggers: &[String], serial: u64) -> Vec<Key> {
+    let number = serial.to_string();
+    let text = if text.contains("${n}") {
+        text.replace("${n}", &number)
+    } else {
+        format!("{text}{number}")
+    };
+    let trigger = |key: char| triggers.iter().any(|trigger| trigger.chars().eq([key]));
+    let mut keys: Vec<Key> = text
+        .chars()
+        .map(|key| Key {
+            text: key.to_string(),
+            ask: trigger(key).then_some(Ask::Trigger(key)),
+        })
+        .collect();
+    if let Some(last) = keys.last_mut() {
+        last.ask.get_or_insert(Ask::Invoked);
+    }
+    keys
+}
+
+/// Whether a key ends in a letter of a name.
+fn ends_word(key: &Key) -> bool {
+    key.text.ends_with(|c: char| c.is_alphanumeric() || c == '_')
+}
+
 /// The completion context when an editor asks after this key; `None` when it does not.
-fn context(key: &Key, on: CompleteOn) -> Option<serde_json::Value> {
+fn context(key: &Key, in_word: bool, on: CompleteOn) -> Option<serde_json::Value> {
     let invoked = json!({ "triggerKind": 1 });
     match (&key.ask, on) {
         (Some(Ask::Trigger(key)), _) => Some(json!({ "triggerKind": 2, "triggerCharacter": key.to_string() })),
         (Some(Ask::Invoked), _) | (None, CompleteOn::Key) => Some(invoked),
-        (None, CompleteOn::Word) => key
-            .text
-            .ends_with(|c: char| c.is_alphanumeric() || c == '_')
-            .then_some(invoked),
+        (None, CompleteOn::Word) => (ends_word(key) && !in_word).then_some(invoked),
         (None, CompleteOn::Trigger) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_of_the_scenario_asks_after_triggers_and_at_its_end_and_is_never_the_same_twice() {
+        let triggers = [".".to_owned()];
+        let asked = |text: &str, serial| {
+            let keys = own(text, &triggers, serial);
+            let typed: String = keys.iter().map(|key| key.text.as_str()).collect();
+            let asks: Vec<usize> = (0..keys.len()).filter(|key| keys[*key].ask.is_some()).collect();
+            (typed, asks)
+        };
+        assert_eq!(asked("x${n} = os.pa", 7), ("x7 = os.pa".to_owned(), vec![7, 9]));
+        assert_eq!(asked("os", 12), ("os12".to_owned(), vec![3]));
+        assert_eq!(
+            own("os.", &triggers, 1).last().and_then(|key| key.ask),
+            Some(Ask::Invoked)
+        );
     }
 }

@@ -24,7 +24,7 @@ use super::message;
 use super::position::Encoding;
 use super::progress::Progress;
 use super::scan::Shape;
-use super::support::{ServerCapabilities, Sync};
+use super::support::{self, Save, ServerCapabilities, Sync};
 
 /// Events that may wait for the driver. More are dropped and counted: an unread queue must not eat memory.
 const MOST_WAITING: usize = 4096;
@@ -277,7 +277,34 @@ impl Client {
 
     /// How documents are kept in step; not at all until that is agreed.
     pub fn sync(&self) -> Sync {
-        self.agreed().map_or(Sync::None, |agreed| agreed.sync())
+        let agreed = self.agreed().map_or(Sync::None, |agreed| agreed.sync());
+        let registered = || self.registration_options("textDocument/didChange");
+        match agreed {
+            Sync::None => Sync::registered(&registered()),
+            Sync::Full | Sync::Incremental => agreed,
+        }
+    }
+
+    /// Whether the server wants to hear of saves, and how; registered wishes count too.
+    pub fn save(&self) -> Save {
+        let agreed = self.agreed().map_or(Save::No, |agreed| agreed.save());
+        match agreed {
+            Save::No => Save::registered(&self.registration_options("textDocument/didSave")),
+            Save::Yes | Save::WithText => agreed,
+        }
+    }
+
+    /// Characters that start a completion, registered ones too.
+    pub fn completion_triggers(&self) -> Vec<String> {
+        let mut triggers = self
+            .agreed()
+            .map_or_else(Vec::new, |agreed| agreed.completion_triggers());
+        for options in self.registration_options("textDocument/completion") {
+            triggers.extend(support::texts(&options["triggerCharacters"]));
+        }
+        triggers.sort();
+        triggers.dedup();
+        triggers
     }
 
     /// Whether the server supports `method`, now that its dynamic registrations are known.

@@ -31,6 +31,15 @@ pub enum Sync {
 }
 
 impl Sync {
+    /// The first kind that dynamic registrations of `didChange` name.
+    pub(super) fn registered(options: &[Value]) -> Sync {
+        match options.iter().find_map(|options| options["syncKind"].as_u64()) {
+            Some(1) => Sync::Full,
+            Some(2) => Sync::Incremental,
+            Some(_) | None => Sync::None,
+        }
+    }
+
     /// Its name in records and reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -50,6 +59,17 @@ pub enum Save {
     Yes,
     /// With the text.
     WithText,
+}
+
+impl Save {
+    /// What dynamic registrations of `didSave` ask for.
+    pub(super) fn registered(options: &[Value]) -> Save {
+        match options {
+            [] => Save::No,
+            some if some.iter().any(|options| options["includeText"] == Value::Bool(true)) => Save::WithText,
+            _ => Save::Yes,
+        }
+    }
 }
 
 /// What a server offers for diagnostics on request.
@@ -268,7 +288,7 @@ fn present(value: &Value) -> bool {
     }
 }
 
-fn texts(value: &Value) -> Vec<String> {
+pub(super) fn texts(value: &Value) -> Vec<String> {
     value
         .as_array()
         .into_iter()

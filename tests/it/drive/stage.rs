@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use lsp_soak::drive::{Cpu, Frame, Stage};
-use lsp_soak::record::{Event, Nanos, PhaseRef};
+use lsp_soak::record::{Event, Nanos, PhaseRef, Survivor};
 
 /// A stage whose server is as busy as the test says.
 #[derive(Clone)]
@@ -73,6 +73,10 @@ impl Stage for Fake {
     }
 
     fn quiet(&self, _yes: bool) {}
+
+    async fn survivors(&self, _patience: Duration) -> Vec<Survivor> {
+        Vec::new()
+    }
 
     async fn checkpoint(&self, _frame: Frame) {}
 

@@ -1,0 +1,62 @@
+//! The end of a server: brought down, what it left behind cleared away, and all of it written down.
+
+use std::future::Future;
+use std::time::Duration;
+
+use crate::record::{Close, Event, Shutdown, ShutdownStage, Warning, WarningKind};
+use crate::units;
+
+use super::Stage;
+use super::session::Session;
+
+/// How long processes of the tree may take to follow their server.
+const FOLLOW: Duration = Duration::from_secs(2);
+
+/// Brings the server down, with everything that it started, and writes down how; at once when `at_once` ends first.
+pub async fn close(session: &Session, stage: &impl Stage, at_once: impl Future<Output = ()>) {
+    let (mut shutdown, patience) = tokio::select! {
+        biased;
+        shutdown = session.shut_down() => (shutdown, FOLLOW),
+        () = at_once => (session.kill().await, Duration::ZERO),
+    };
+    shutdown.survivors = stage.survivors(patience).await;
+    if let Some(text) = advice(&shutdown) {
+        stage.tell(Event::Warning(Warning {
+            kind: WarningKind::Protocol,
+            text,
+        }));
+    }
+    stage.tell(Event::Shutdown(shutdown));
+    let totals = session.totals().await;
+    if totals.noise > 0 {
+        stage.tell(Event::Warning(Warning {
+            kind: WarningKind::Noise,
+            text: noise(&totals),
+        }));
+    }
+    stage.tell(Event::Closed(totals));
+}
+
+/// The sentence for a server that writes to its stdout what belongs elsewhere.
+fn noise(totals: &Close) -> String {
+    const SHOWN: usize = 60;
+    let mut lines = totals.noise_sample.lines().map(str::trim);
+    let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
+    let first: String = first.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
+    format!(
+        "the server wrote {} to its stdout that are not LSP, beginning with `{first}`; they were skipped, but an editor may \
+         give up there: such text belongs on stderr",
+        units::bytes(totals.noise)
+    )
+}
+
+/// The sentence for a server that had to be forced.
+fn advice(shutdown: &Shutdown) -> Option<String> {
+    use ShutdownStage::{AlreadyGone, Exit, Killed, StdinClosed, Terminated};
+    match shutdown.stage {
+        AlreadyGone | Exit => None,
+        StdinClosed => Some("the server ignored `exit` and left only when its input was closed".to_owned()),
+        Terminated => Some("the server ignored `exit` and a closed input; it left on SIGTERM".to_owned()),
+        Killed => Some("the server ignored `exit`, a closed input and SIGTERM; it was killed".to_owned()),
+    }
+}
