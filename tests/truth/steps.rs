@@ -24,7 +24,7 @@ fn a_restart_writes_down_the_end_of_the_first_server_too() {
 #[test]
 fn a_text_of_the_scenario_is_completed_after_its_trigger_and_at_its_end() {
     let phases = String::from(
-        "[[phase]]\nname = \"type\"\nsteps = [{ open = { files = 1 } }, { type-and-complete = { files = 1, per-file = 2, text = \"x${n} = os.pa\", cadence = \"1ms\", expect = \"anything\" } }]"
+        "[[phase]]\nname = \"type\"\nsteps = [{ open = { files = 1 } }, { type-and-complete = { files = 1, per-file = 2, text = \"x${n} = os.pa\", cadence = \"1ms\", expect = \"anything\" } }]",
     );
     let summary = passing(&phases, &[]);
     let step = summary.phases[1]
