@@ -105,22 +105,15 @@ pub fn outline(scenario: &Scenario, files: u64) -> Outline {
     let (first, rest) = phases.split_at(once);
     let first: Amount = first.iter().map(|phase| phase.total).sum();
     let rest: Amount = rest.iter().map(|phase| phase.total).sum();
+    let again = |walk: &mut Walk| {
+        let phases = scenario.phases[once..].iter();
+        phases.map(|phase| walk.phase(scenario, phase).total).sum()
+    };
     Outline {
-        total: first + rounds(rest, scenario.repeat),
+        total: first + walk.rounds(rest, scenario.repeat, again),
         phases,
         once,
         repeat: scenario.repeat,
-    }
-}
-
-fn rounds(one: Amount, repeat: Option<Repeat>) -> Amount {
-    match repeat {
-        None => one,
-        Some(Repeat::Times(times)) => one * times,
-        Some(Repeat::For(time)) => Amount {
-            least: one.least.max(time.0),
-            ..one
-        },
     }
 }
 
@@ -147,13 +140,42 @@ impl Walk {
             .collect();
         let settle = scenario.settle(phase).quiet.0;
         let one = steps.iter().map(|step| step.amount).sum::<Amount>() + waits(settle);
+        let again = |walk: &mut Walk| phase.steps.iter().map(|step| walk.step(step)).sum::<Amount>() + waits(settle);
         PhaseOutline {
             name: phase.name.clone(),
             steps,
             repeat: phase.repeat,
             settle,
-            total: rounds(one, phase.repeat),
+            total: self.rounds(one, phase.repeat, again),
         }
+    }
+
+    /// All rounds, of which the first was walked already.
+    ///
+    /// A round that begins with more documents open never ends with fewer, so the count moves one way until it stays;
+    /// from then on all rounds are alike.
+    fn rounds(&mut self, first: Amount, repeat: Option<Repeat>, again: impl Fn(&mut Walk) -> Amount) -> Amount {
+        let mut left = match repeat {
+            None => 0,
+            Some(Repeat::Times(times)) => times.saturating_sub(1),
+            Some(Repeat::For(time)) => {
+                return Amount {
+                    least: first.least.max(time.0),
+                    ..first
+                };
+            }
+        };
+        let mut total = first;
+        while left > 0 {
+            let open = self.open;
+            let round = again(self);
+            if self.open == open {
+                return total + round * left;
+            }
+            total = total + round;
+            left -= 1;
+        }
+        total
     }
 
     /// How many of the open documents a step uses.
@@ -339,62 +361,4 @@ fn typed(texts: u64, text: Option<&str>, keystrokes: Option<Count>, cadence: Spa
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The amounts of the steps of one phase over ten files.
-    fn amounts(steps: &str) -> Vec<(u64, u64)> {
-        let text = format!("format = 1\n[[phase]]\nname = \"a\"\nsteps = [{steps}]");
-        let scenario: Scenario = toml::from_str(&text).unwrap();
-        let phase = &outline(&scenario, 10).phases[0];
-        let amounts = phase
-            .steps
-            .iter()
-            .map(|step| (step.amount.requests, step.amount.notifications));
-        amounts.collect()
-    }
-
-    #[test]
-    fn no_more_documents_are_used_than_are_open_and_no_more_are_opened_than_there_are() {
-        assert_eq!(
-            amounts("{ open = { files = 4 } }, { hover = { files = 9, per-file = 3 } }, { open = { files = 20 } }"),
-            [(0, 4), (12, 0), (0, 6)]
-        );
-        assert_eq!(
-            amounts("{ open = { files = 4, pick = 'next' } }, { close = { files = 1 } }, { references = {} }"),
-            [(0, 4), (0, 1), (30, 0)]
-        );
-    }
-
-    #[test]
-    fn typing_counts_every_key_and_one_stroke_to_undo_it() {
-        assert_eq!(
-            amounts(
-                "{ open = { files = 2 } }, { type-and-complete = { per-file = 3, text = 'a.bc', resolve = 2 } },
-                 { type = { per-file = 1, keystrokes = 2 } }"
-            ),
-            [(0, 2), (18, 30), (0, 6)]
-        );
-    }
-
-    #[test]
-    fn a_raw_request_is_sent_as_often_as_its_placeholders_ask() {
-        assert_eq!(
-            amounts(
-                "{ open = { files = 2 } }, { request = { method = 'a', params = {} } },
-                 { request = { method = 'a', params = { uri = '${uri}' }, times = 3 } },
-                 { request = { method = 'a', params = { at = '${position}' }, per-file = 5 } }"
-            ),
-            [(0, 2), (1, 0), (6, 0), (10, 0)]
-        );
-    }
-
-    #[test]
-    fn rounds_multiply_and_a_repetition_by_time_takes_at_least_its_time() {
-        let text = "format = 1\nrepeat = { times = 3 }\n[[phase]]\nname = 'a'\nsteps = [{ start = {} }]\n[[phase]]\nname = 'b'\n\
-                    repeat = { for = '1h' }\nsettle = { quiet = '0' }\nsteps = [{ pause = { for = '2s' } }]";
-        let outline = outline(&toml::from_str(text).unwrap(), 1);
-        assert_eq!((outline.once, outline.total.requests), (1, 1));
-        assert_eq!(outline.total.least, Duration::from_secs(3 * 3600 + 1));
-    }
-}
+mod tests;
