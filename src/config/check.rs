@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::decode::{Document, Segment};
 use super::problem::Fault;
 use super::scenario::{FORMAT, Isolation, Phase, Repeat, Scenario};
+use super::spec::names_files;
 use super::step::{Idle, IdleMode, Step, template};
 
 /// The mistakes of one scenario file. `isolation` is that of the workspace it is played on.
@@ -59,6 +60,11 @@ impl Check<'_, '_> {
                 "the scenario has no name",
                 "write `name = \"…\"`: it names the report",
             );
+        } else if !names_files(&scenario.name) {
+            let title = format!("`{}` cannot name a scenario", scenario.name);
+            let cure = "it names the directory of the records: use up to 64 letters, digits, `-`, `_` and `.`, and begin \
+                        with a letter or digit";
+            self.add(&["name".into()], title, cure);
         }
         if scenario.phases.is_empty() && scenario.include.is_empty() {
             let cure = "add `[[phase]]` with a name and steps, or `include` another scenario";

@@ -41,6 +41,20 @@ pub enum ChoiceError {
     /// Nothing was named.
     #[error("`--server {0}` names no server: write a name or a path, such as --server ty")]
     Empty(String),
+    /// A colon with no label before it.
+    #[error(
+        "in `--server '{0}'` nothing stands before the colon: write a label there, such as --server 'old: ty', or leave \
+         the colon out"
+    )]
+    EmptyLabel(String),
+    /// The value of a variable begins with a quote and goes on for ever.
+    #[error("in `{text}` the quote `{quote}` is not closed: write another `{quote}` where the value ends")]
+    OpenQuote {
+        /// From the variable on.
+        text: String,
+        /// Which quote.
+        quote: char,
+    },
     /// A label that cannot name files.
     #[error(
         "`{0}` cannot be a label: it names files, so use up to 64 letters, digits, `-`, `_` and `.`, and begin with a \
@@ -61,6 +75,9 @@ pub enum ChoiceError {
     /// A path where nothing can be run.
     #[error("`{0}` is not a program: there is no such file, or it is not executable")]
     NotRunnable(String),
+    /// A path where a directory is.
+    #[error("`{0}` is a directory: name the program in it")]
+    Directory(String),
     /// Not a name, nor a path.
     #[error("there is no server `{name}`: looked for it in {looked}, and as a program on PATH; {cure}")]
     Unknown {
@@ -158,7 +175,10 @@ fn find<'c>(
     }
     let is_path = target.contains(['/', '\\']);
     if let (true, None) = (is_path, which.path(Path::new(target))) {
-        return Err(ChoiceError::NotRunnable(target.to_owned()));
+        return Err(match Path::new(target).is_dir() {
+            true => ChoiceError::Directory(target.to_owned()),
+            false => ChoiceError::NotRunnable(target.to_owned()),
+        });
     }
     let found = which
         .path(Path::new(target))
@@ -285,6 +305,16 @@ mod tests {
         .unwrap_err();
         let text = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
         insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(text) });
+    }
+
+    #[test]
+    fn a_directory_is_called_one() {
+        let root = tempfile::tempdir().unwrap();
+        let target = root.path().to_str().unwrap();
+        let errors = choose_from(root.path(), &[target]).unwrap_err();
+        assert_eq!(errors, [ChoiceError::Directory(target.to_owned())]);
+        let said = errors[0].to_string();
+        assert!(said.starts_with(&format!("`{target}` is a directory: ")), "{said}");
     }
 
     #[test]

@@ -200,6 +200,10 @@ fn the_whole_file() {
                 .to_owned()
         ),
         ("nothing at all", ""),
+        (
+            "a name that leaves its directory",
+            &format!("{HEAD}{phase}").replace("\"bad\"", "\"../../evil x\"")
+        ),
         ("no phases", HEAD),
         (
             "one bracket too few",
@@ -327,4 +331,16 @@ fn a_scenario_that_is_not_there_is_named() {
     let report = load_scenario(Path::new("no/such.toml"), &Overrides::default()).unwrap_err();
     let text = report.to_string();
     assert!(text.contains("cannot read the scenario `no/such.toml`"), "{text}");
+}
+
+#[test]
+fn a_phase_may_be_called_what_no_file_can_be() {
+    let text = format!(
+        "{HEAD}{}",
+        START
+            .replace("\"start\"", "\"first: open / look\"")
+            .replace("open = {}", "opne = {}")
+    );
+    let report = mistakes(&[("bad.toml", &text)], &Overrides::default());
+    assert_eq!(report.matches("error: ").count(), 1, "{report}");
 }

@@ -18,11 +18,13 @@ impl std::str::FromStr for ServerSpec {
 
     fn from_str(text: &str) -> Result<ServerSpec, ChoiceError> {
         let (label, mut rest) = label(text.trim());
-        if let Some(label) = label {
-            check_label(label)?;
+        match label {
+            Some("") => return Err(ChoiceError::EmptyLabel(text.to_owned())),
+            Some(label) => check_label(label)?,
+            None => {}
         }
         let mut env = Vec::new();
-        while let Some((name, value, after)) = variable(rest) {
+        while let Some((name, value, after)) = variable(rest)? {
             env.push((name.to_owned(), value.to_owned()));
             rest = after.trim_start();
         }
@@ -42,7 +44,7 @@ fn label(text: &str) -> (Option<&str>, &str) {
     let Some((label, rest)) = text.split_once(':') else {
         return (None, text);
     };
-    let word = !label.is_empty() && !label.contains(['/', '\\', '=', '"', '\'', ' ']);
+    let word = !label.contains(['/', '\\', '=', '"', '\'', ' ']);
     let drive = label.len() == 1 && !rest.starts_with(' ');
     match word && !drive && !rest.starts_with("//") {
         true => (Some(label), rest.trim_start()),
@@ -51,29 +53,44 @@ fn label(text: &str) -> (Option<&str>, &str) {
 }
 
 pub(super) fn check_label(label: &str) -> Result<(), ChoiceError> {
-    let safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let reserved = ["con", "prn", "aux", "nul"].contains(&label.to_ascii_lowercase().as_str());
-    let begins_well = label.starts_with(|c: char| c.is_ascii_alphanumeric());
-    match begins_well && label.len() <= 64 && label.chars().all(safe) && !label.ends_with('.') && !reserved {
+    match names_files(label) {
         true => Ok(()),
         false => Err(ChoiceError::Label(label.to_owned())),
     }
 }
 
+/// Whether files and directories can be called this on every system.
+pub(super) fn names_files(label: &str) -> bool {
+    let safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let reserved = ["con", "prn", "aux", "nul"].contains(&label.to_ascii_lowercase().as_str());
+    let begins_well = label.starts_with(|c: char| c.is_ascii_alphanumeric());
+    begins_well && label.len() <= 64 && label.chars().all(safe) && !label.ends_with('.') && !reserved
+}
+
+/// A variable's name, its value, and what follows.
+type Variable<'t> = (&'t str, &'t str, &'t str);
+
 /// `K=V rest` or `K="V with spaces" rest`.
-fn variable(text: &str) -> Option<(&str, &str, &str)> {
-    let (name, rest) = text.split_once('=')?;
+fn variable(text: &str) -> Result<Option<Variable<'_>>, ChoiceError> {
+    let Some((name, rest)) = text.split_once('=') else {
+        return Ok(None);
+    };
     let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if !is_name {
-        return None;
+        return Ok(None);
     }
     if let Some(quote) = rest.chars().next().filter(|c| ['"', '\''].contains(c)) {
-        let (value, after) = rest[1..].split_once(quote)?;
-        return Some((name, value, after));
+        return match rest[1..].split_once(quote) {
+            Some((value, after)) => Ok(Some((name, value, after))),
+            None => Err(ChoiceError::OpenQuote {
+                text: text.to_owned(),
+                quote,
+            }),
+        };
     }
     let (value, after) = rest.split_once(' ').unwrap_or((rest, ""));
-    Some((name, value, after))
+    Ok(Some((name, value, after)))
 }
 
 #[cfg(test)]
@@ -137,5 +154,22 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn an_empty_label_and_an_open_quote_are_called_that() {
+        let said = |text: &str| text.parse::<ServerSpec>().unwrap_err().to_string();
+        for text in [": ty", ":ty", ":"] {
+            let said = said(text);
+            assert!(said.contains("nothing stands before the colon"), "{text}: {said}");
+        }
+        for text in ["A=\"x ty", "old: B=1 A=\"x ty'"] {
+            let said = said(text);
+            assert!(
+                said.contains("`A=\"x ty") && said.contains("is not closed"),
+                "{text}: {said}"
+            );
+        }
+        assert!(said("A='x ty").contains("the quote `'` is not closed"));
     }
 }
