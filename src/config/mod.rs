@@ -23,7 +23,7 @@ pub use catalogue::Catalogue;
 pub use choice::{ChoiceError, Common, Program, ServerChoice, choose, installed};
 pub use load::{Loaded, Overrides, load_scenario};
 pub use problem::{Fault, Report, nearest};
-pub use project::Project;
+pub use project::{Project, plain_path};
 pub use scenario::{
     FORMAT, Isolation, Phase, Readiness, ReadinessLimits, Repeat, Scenario, Settle, SettleLimits, Workspace,
 };

@@ -47,7 +47,7 @@ pub fn resolve(root: &Path, workspace: &Workspace, overrides: &Overrides) -> Res
     if workspace.path.is_empty() && overrides.workspace.is_none() {
         return Err(Missing::Path);
     }
-    let absolute = dunce(root).filter(|path| path.is_dir());
+    let absolute = root.canonicalize().ok().map(plain_path).filter(|path| path.is_dir());
     let root = absolute.ok_or_else(|| Missing::Directory(root.to_path_buf()))?;
     let language = overrides
         .language
@@ -80,14 +80,13 @@ fn pattern(language: &str, workspace: &Workspace, overrides: &Overrides) -> Resu
         .ok_or_else(|| Missing::Pattern(language.to_owned()))
 }
 
-/// The absolute path without the `\\?\` that Windows puts in front, which servers do not understand in URIs.
-fn dunce(path: &Path) -> Option<PathBuf> {
-    let whole = path.canonicalize().ok()?;
-    let plain = whole
-        .to_str()
-        .and_then(|text| text.strip_prefix(r"\\?\"))
-        .map(PathBuf::from);
-    Some(plain.filter(|_| cfg!(windows)).unwrap_or(whole))
+/// The path without the `\\?\` that Windows puts in front of a canonical one, which servers do not recognise as the
+/// `C:\…` that a URI names. A share of the network keeps it: without it there would be no path left.
+pub fn plain_path(path: PathBuf) -> PathBuf {
+    match path.to_str().and_then(|text| text.strip_prefix(r"\\?\")) {
+        Some(rest) if !rest.starts_with("UNC") => PathBuf::from(rest),
+        Some(_) | None => path,
+    }
 }
 
 impl Missing {
@@ -139,6 +138,22 @@ impl Missing {
                 format!("cannot read the directory `{}`: {error}", path.display()),
                 "make it readable, or name another one".to_owned(),
             ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_drive_loses_what_windows_puts_before_it() {
+        for (whole, plain) in [
+            (r"\\?\C:\shop", r"C:\shop"),
+            (r"\\?\UNC\box\shop", r"\\?\UNC\box\shop"),
+            ("/home/shop", "/home/shop"),
+        ] {
+            assert_eq!(plain_path(whole.into()), Path::new(plain));
         }
     }
 }
