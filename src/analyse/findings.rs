@@ -247,6 +247,13 @@ fn ending(summary: &Summary) -> Option<Finding> {
             let text = "interrupted: the server was shut down, and the phases until then are whole";
             return Some(finding(Severity::Failure, text));
         }
+        Some(Ending::Crashed {
+            code: Some(0),
+            signal: None,
+            during,
+        }) => format!(
+            "the server ended by itself without being asked (exit code 0) during {during}: is this a language server, and does it need an argument such as `--stdio`?"
+        ),
         Some(Ending::Crashed { code, signal, during }) => {
             format!("the server crashed during {during}: {}", status(*code, *signal))
         }
@@ -340,6 +347,10 @@ fn stderr_tail(summary: &Summary) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyse::tests::of;
+    use crate::analyse::{Exit, exit};
+    use crate::record::ShutdownStage;
+    use crate::record::golden::Session;
 
     #[test]
     fn a_wedge_names_what_is_stuck_and_in_which_direction() {
@@ -364,5 +375,29 @@ mod tests {
         let names: Vec<String> = (1..=8).map(|number| number.to_string()).collect();
         assert_eq!(shorten(&names), "1, 2, 3, 4, 5 and 3 more");
         assert_eq!(shorten(&names[..5]), "1, 2, 3, 4, 5");
+    }
+
+    #[test]
+    fn a_server_that_ends_by_itself_has_not_crashed_and_still_shows_its_last_words() {
+        for (code, words) in [
+            (
+                0,
+                "ended by itself without being asked (exit code 0) during the start: is this a language server",
+            ),
+            (2, "crashed during the start: exit code 2"),
+        ] {
+            let mut session = Session::new("server");
+            let ending = Ending::Crashed {
+                code: Some(code),
+                signal: None,
+                during: "the start".to_owned(),
+            };
+            session.shut_down(ShutdownStage::AlreadyGone, Vec::new(), ending, "usage: server --stdio");
+            let summary = of(&session);
+            let last = findings(&summary).pop().unwrap();
+            assert!(last.text.contains(words), "{}", last.text);
+            assert_eq!(last.details, ["usage: server --stdio"]);
+            assert_eq!(exit(&summary), Exit::ServerFailed);
+        }
     }
 }

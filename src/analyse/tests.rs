@@ -9,7 +9,7 @@ use super::{Exit, Peak, PrivateMetric, Severity, Summary, exit, findings, read, 
 
 const MIB: u64 = 1 << 20;
 
-fn of(session: &Session) -> Summary {
+pub(super) fn of(session: &Session) -> Summary {
     let entries = session.entries.iter().cloned().map(Ok::<Entry, Infallible>);
     summarise(session.header.clone(), entries).unwrap()
 }

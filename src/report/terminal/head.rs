@@ -74,6 +74,11 @@ fn ending(summary: &Summary) -> (Tone, String) {
             Exit::Passed => "completed",
             Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted => "completed, but left processes behind",
         },
+        Some(Ending::Crashed {
+            code: Some(0),
+            signal: None,
+            ..
+        }) => "the server ended by itself",
         Some(Ending::Crashed { .. }) => "crashed",
         Some(Ending::Disconnected { .. }) => "disconnected",
         Some(Ending::TimedOut { .. }) => "timed out",
