@@ -143,29 +143,55 @@ pub(super) fn methods(out: &mut String, summary: &Summary, paint: Paint, columns
     }
 }
 
-/// The steps that ask for something, all rounds of a repeated phase together.
-pub(super) fn steps(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
-    let mut rows: Vec<(String, u64, u64, Option<Nanos>, bool)> = Vec::new();
-    for (phase, step) in summary
-        .phases
-        .iter()
-        .flat_map(|phase| phase.steps.iter().map(move |step| (phase, step)))
-    {
-        let (requests, hits) = (step.requests.unwrap_or(0), step.hits.unwrap_or(0));
-        if requests == 0 && !step.skipped && step.took.is_some() {
-            continue;
-        }
-        let name = format!("{} / {}", phase.phase.name, step.name);
-        match rows.iter_mut().find(|(known, ..)| *known == name) {
-            Some((_, all_hits, all, took, skipped)) => {
-                *all_hits += hits;
-                *all += requests;
-                *took = took.zip(step.took).map(|(a, b)| a + b);
-                *skipped &= step.skipped;
+/// A step of the scenario, all its rounds together.
+struct StepRow {
+    /// Places of the phase in the scenario and of the step in the phase.
+    place: (u32, u32),
+    name: String,
+    hits: u64,
+    requests: u64,
+    took: Option<Nanos>,
+    skipped: bool,
+}
+
+/// The steps that ask for something.
+fn step_rows(summary: &Summary) -> Vec<StepRow> {
+    let mut rows: Vec<StepRow> = Vec::new();
+    for phase in &summary.phases {
+        for (index, step) in phase.steps.iter().enumerate() {
+            let (requests, hits) = (step.requests.unwrap_or(0), step.hits.unwrap_or(0));
+            if requests == 0 && !step.skipped && step.took.is_some() {
+                continue;
             }
-            None => rows.push((name, hits, requests, step.took, step.skipped)),
+            let place = (phase.phase.phase, step.step);
+            if let Some(row) = rows.iter_mut().find(|row| row.place == place) {
+                row.hits += hits;
+                row.requests += requests;
+                row.took = row.took.zip(step.took).map(|(a, b)| a + b);
+                row.skipped &= step.skipped;
+                continue;
+            }
+            let before = phase.steps[..index].iter().filter(|other| other.name == step.name);
+            let number = match before.count() {
+                0 => String::new(),
+                before => format!(" #{}", before + 1),
+            };
+            rows.push(StepRow {
+                place,
+                name: format!("{} / {}{number}", phase.phase.name, step.name),
+                hits,
+                requests,
+                took: step.took,
+                skipped: step.skipped,
+            });
         }
     }
+    rows
+}
+
+/// What each step found, of all that it asked for.
+pub(super) fn steps(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
+    let rows = step_rows(summary);
     if rows.is_empty() {
         return;
     }
@@ -185,13 +211,23 @@ pub(super) fn steps(out: &mut String, summary: &Summary, paint: Paint, columns: 
         }
     };
     let table = vec![
-        Column::text("phase / step", 0, rows.iter().map(|row| Cell::plain(&row.0)).collect()),
-        Column::number("hits", 1, rows.iter().map(|row| share(row.1, row.2, row.4)).collect()),
+        Column::text(
+            "phase / step",
+            0,
+            rows.iter().map(|row| Cell::plain(&row.name)).collect(),
+        ),
+        Column::number(
+            "hits",
+            1,
+            rows.iter()
+                .map(|row| share(row.hits, row.requests, row.skipped))
+                .collect(),
+        ),
         Column::number(
             "time",
             2,
             rows.iter()
-                .map(|row| Cell::plain(units::or_unknown(row.3, time)))
+                .map(|row| Cell::plain(units::or_unknown(row.took, time)))
                 .collect(),
         ),
     ];
@@ -258,5 +294,50 @@ pub(super) fn findings(out: &mut String, summary: &Summary, paint: Paint, column
                 paint.paint(Tone::Quiet, &format!("    {}", cut(detail, columns - 4))),
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse;
+    use crate::record::golden::Session;
+    use crate::record::{Event, Reader};
+
+    #[test]
+    fn two_steps_of_one_kind_have_a_row_each_and_the_rounds_of_one_share_it() {
+        let mut session = Session::new("server");
+        for cycle in 0..2 {
+            let began = session.entries.len();
+            session.phase("raw");
+            for (name, requests, hits) in [("request", 20, 20), ("request", 8, 0), ("hover", 5, 4)] {
+                session.step(name);
+                session.step_end(name, requests, hits);
+            }
+            for entry in &mut session.entries[began..] {
+                let phase = match &mut entry.event {
+                    Event::PhaseStarted(phase) => phase,
+                    Event::StepStarted(start) => &mut start.phase,
+                    Event::StepEnded(end) => &mut end.phase,
+                    _ => continue,
+                };
+                (phase.phase, phase.cycle) = (0, cycle);
+            }
+        }
+        let bytes = session.bytes();
+        let summary = analyse::read(Reader::new(&bytes[..]).unwrap()).unwrap();
+        let rows = step_rows(&summary);
+        let rows: Vec<(&str, u64, u64)> = rows
+            .iter()
+            .map(|row| (row.name.as_str(), row.hits, row.requests))
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                ("raw / request", 40, 40),
+                ("raw / request #2", 0, 16),
+                ("raw / hover", 8, 10)
+            ]
+        );
     }
 }
