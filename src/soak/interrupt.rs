@@ -2,7 +2,7 @@
 
 use tokio::sync::watch;
 
-/// Counts ctrl-c and SIGTERM from the moment it is made.
+/// Counts ctrl-c, SIGTERM and SIGHUP from the moment it is made.
 #[derive(Clone, Debug)]
 pub struct Interrupt {
     times: watch::Receiver<u32>,
@@ -41,15 +41,19 @@ impl Interrupt {
 struct Stops {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
+    /// `None` under `nohup`: listening would undo it.
+    hangup: Option<tokio::signal::unix::Signal>,
 }
 
 #[cfg(unix)]
 impl Stops {
     fn new() -> std::io::Result<Stops> {
         use tokio::signal::unix::{SignalKind, signal};
+        let hangup = (!ignores_hangup()).then(|| signal(SignalKind::hangup()));
         Ok(Stops {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
+            hangup: hangup.transpose()?,
         })
     }
 
@@ -57,8 +61,29 @@ impl Stops {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            Some(()) = received(self.hangup.as_mut()) => {}
         }
     }
+}
+
+#[cfg(unix)]
+async fn received(signal: Option<&mut tokio::signal::unix::Signal>) -> Option<()> {
+    match signal {
+        Some(signal) => signal.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether whoever started us wants us to outlive the terminal, as `nohup` does.
+#[cfg(unix)]
+#[expect(unsafe_code, reason = "no safe wrapper asks what a signal does now")]
+fn ignores_hangup() -> bool {
+    let mut now = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: with no new action this only writes the present one to `now`, which outlives the call.
+    let failed = unsafe { libc::sigaction(libc::SIGHUP, std::ptr::null(), now.as_mut_ptr()) } != 0;
+    // SAFETY: all zeroes is a valid `sigaction` (the default action), should the call not have written one.
+    let now = unsafe { now.assume_init() };
+    !failed && now.sa_sigaction == libc::SIG_IGN
 }
 
 #[cfg(windows)]
