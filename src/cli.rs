@@ -119,7 +119,7 @@ pub struct ScenarioOptions {
 }
 
 /// How it is measured.
-#[derive(Debug, Args)]
+#[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Measuring")]
 pub struct Measuring {
     /// Time between two samples, 5ms to 10s

@@ -34,17 +34,16 @@ pub enum SoakError {
     },
 }
 
-/// Plays `job` and writes its journal to `path`, which must not exist.
+/// Plays `job` with nothing on the `desk` and writes its journal to `path`, which must not exist.
 pub async fn soak(
     job: &Job,
+    desk: Desk,
     header: &Header,
     path: &Path,
     options: sample::Options,
     interrupt: &Interrupt,
     progress: Arc<Progress>,
 ) -> Result<(), SoakError> {
-    // Looks into files, which takes its time; the clock begins with the server.
-    let desk = Desk::new(job);
     let clock = Clock::start();
     let (journal, end) = Journal::create(path, header, clock)?;
     let live = Live::new(journal, clock, options, progress);

@@ -1,15 +1,22 @@
 //! Builds a server whose profile says how, and finds the program that came out.
 
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::collections::VecDeque;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use anyhow::{Context, bail};
 use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::process::Command;
+
+/// Lines of a hidden build that are told when it fails.
+const TOLD: usize = 20;
 
 /// Runs a profile's `build` command; its progress goes to stderr as it is. The command prints cargo's JSON messages,
-/// and the last `executable` in them is the program.
-pub fn build(label: &str, command: &[String], quiet: bool) -> anyhow::Result<PathBuf> {
+/// and the last `executable` in them is the program. Dropping the future kills the command.
+pub async fn build(label: &str, command: &[String], quiet: bool) -> anyhow::Result<PathBuf> {
     let [program, args @ ..] = command else {
         bail!("the profile of `{label}` has an empty `build` command")
     };
@@ -21,25 +28,94 @@ pub fn build(label: &str, command: &[String], quiet: bool) -> anyhow::Result<Pat
         .args(args)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(if quiet { Stdio::null() } else { Stdio::inherit() })
+        .stderr(if quiet { Stdio::piped() } else { Stdio::inherit() })
+        .kill_on_drop(true)
         .spawn()
         .with_context(|| format!("cannot build `{label}`: `{program}` cannot be run"))?;
-    let stdout = child
-        .stdout
-        .take()
-        .context("the build command was started without a pipe")?;
+    let stdout = child.stdout.take();
+    let stdout = stdout.context("the build command was started without a pipe")?;
+    let (executable, tail) = tokio::join!(executable(stdout), tail(child.stderr.take()));
+    let executable = executable.with_context(|| format!("cannot read what `{shown}` prints"))?;
+    let status = child.wait().await;
+    let status = status.with_context(|| format!("cannot wait for `{shown}`"))?;
+    match (status.success(), executable) {
+        (true, Some(executable)) => Ok(executable),
+        (true, None) => bail!("`{shown}` named no executable: it must print cargo's --message-format=json"),
+        (false, _) => bail!("`{shown}` failed, {status}; {}{tail}", cure(command)),
+    }
+}
+
+/// The last program that cargo's messages name.
+async fn executable(stdout: impl AsyncRead + Unpin) -> std::io::Result<Option<PathBuf>> {
+    let mut lines = BufReader::new(stdout).lines();
     let mut executable = None;
-    for line in BufReader::new(stdout).lines() {
-        let line = line.with_context(|| format!("cannot read what `{shown}` prints"))?;
+    while let Some(line) = lines.next_line().await? {
         let message: Option<Value> = serde_json::from_str(&line).ok();
         if let Some(path) = message.as_ref().and_then(|message| message["executable"].as_str()) {
             executable = Some(PathBuf::from(path));
         }
     }
-    let status = child.wait().with_context(|| format!("cannot wait for `{shown}`"))?;
-    match (status.success(), executable) {
-        (true, Some(executable)) => Ok(executable),
-        (true, None) => bail!("`{shown}` named no executable: it must print cargo's --message-format=json"),
-        (false, _) => bail!("`{shown}` failed, {status}; run it by hand to see why"),
+    Ok(executable)
+}
+
+/// The last lines of a build that nobody watches, each after a line break.
+async fn tail(stderr: Option<impl AsyncRead + Unpin>) -> String {
+    let Some(stderr) = stderr else {
+        return String::new();
+    };
+    let mut reader = BufReader::new(stderr);
+    let (mut kept, mut line) = (VecDeque::new(), Vec::new());
+    // A failure to read ends what there is to tell, like the end.
+    while reader.read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
+        kept.push_back(format!("\n{}", String::from_utf8_lossy(&line).trim_end()));
+        line.clear();
+        if kept.len() > TOLD {
+            kept.pop_front();
+        }
+    }
+    kept.into_iter().collect()
+}
+
+/// What to do about a build that failed.
+fn cure(command: &[String]) -> &'static str {
+    let here = env::current_dir().unwrap_or_default();
+    let of_ours = command.iter().any(|word| word.starts_with("fixture-"));
+    if of_ours && command[0] == "cargo" && !here.ancestors().any(is_checkout) {
+        "run this in a checkout of lsp-soak, or name the path of a fixture binary"
+    } else {
+        "run it by hand to see why"
+    }
+}
+
+/// Whether lsp-soak's own sources are in this directory.
+fn is_checkout(directory: &Path) -> bool {
+    fs::read_to_string(directory.join("Cargo.toml"))
+        .is_ok_and(|manifest| manifest.lines().any(|line| line.trim() == "name = \"lsp-soak\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_last_lines_are_kept() {
+        let text: String = (0..100).map(|n| format!("line {n}\r\n")).collect();
+        let kept = tail(Some(text.as_bytes())).await;
+        assert_eq!(kept.lines().skip(1).count(), TOLD);
+        assert!(kept.starts_with("\nline 80\n") && kept.ends_with("\nline 99"), "{kept}");
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_quiet_build_says_why_it_failed() {
+        let command = ["sh", "-c", "echo the reason >&2; exit 3"].map(str::to_owned);
+        let error = build("label", &command, true).await.expect_err("the command fails");
+        assert!(error.to_string().ends_with("\nthe reason"), "{error}");
+    }
+
+    #[test]
+    fn the_sources_of_lsp_soak_are_recognised() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        assert!(is_checkout(here) && !is_checkout(&here.join("src")));
     }
 }

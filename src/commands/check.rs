@@ -12,7 +12,9 @@ use crate::record::Ending;
 use crate::soak::Interrupt;
 use crate::units::Span;
 
-use super::{prepare, print, show, single};
+use super::scratch::Scratch;
+use super::single::{self, Outcome};
+use super::{prepare, print, show};
 
 /// Runs the command.
 pub fn run(options: &cli::Check) -> anyhow::Result<u8> {
@@ -28,45 +30,42 @@ pub fn run(options: &cli::Check) -> anyhow::Result<u8> {
     if choices.is_empty() {
         return Ok(Exit::Passed.code());
     }
-    let records = scratch()?;
-    let worst = super::runtime()?.block_on(async {
+    // The records of probes say nothing about memory; nobody misses them.
+    let records = Scratch::claim("check")?;
+    super::block_on(async {
         let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
         let mut worst = Exit::Passed;
-        for scenario in &scenarios {
+        for (number, scenario) in scenarios.iter().enumerate() {
             for choice in &choices {
-                worst = worst.worse(probe(scenario, choice, &records, &interrupt).await?);
+                let path = records.path().join(format!("{number}-{}.jsonl", choice.label));
+                worst = worst.worse(probe(scenario, choice, &path, &interrupt).await?);
             }
         }
-        anyhow::Ok(worst)
-    });
-    // The records of probes say nothing about memory; nobody misses them.
-    let _ = std::fs::remove_dir_all(&records);
-    Ok(worst?.code())
+        Ok(worst.code())
+    })
 }
 
 /// Starts a server, sees whether it offers what the scenario needs, and shuts it down.
-async fn probe(
-    scenario: &Loaded,
-    choice: &ServerChoice,
-    records: &Path,
-    interrupt: &Interrupt,
-) -> anyhow::Result<Exit> {
+async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt: &Interrupt) -> anyhow::Result<Exit> {
     let measuring = Measuring {
         interval: Span(std::time::Duration::from_millis(50)),
         no_peak_reset: true,
         allow_unsupported: false,
     };
-    let path = records.join(format!("{}-{}.jsonl", scenario.scenario.name, choice.label));
     let run = single::Run {
-        loaded: scenario,
-        choice,
+        loaded: scenario.clone(),
+        choice: choice.clone(),
         number: 1,
-        measuring: &measuring,
+        measuring,
         probe: true,
         quiet: true,
     };
-    run.record(&path, interrupt).await?;
-    let summary = show::summary(&path)?;
+    match run.record(path, interrupt).await? {
+        Outcome::Played => {}
+        Outcome::Failed(error) => return Err(error),
+        Outcome::CalledOff => return Ok(Exit::Interrupted),
+    }
+    let summary = show::summary(path)?;
     match &summary.ending {
         Some(Ending::Completed) => {
             print(&format!(
@@ -84,14 +83,7 @@ async fn probe(
             }
             print("mark these steps `optional = true`, or run with --allow-unsupported\n")?;
         }
-        _ => show::print(&path, &summary, cli::Format::Terminal)?,
+        _ => show::print(path, &summary, cli::Format::Terminal)?,
     }
     Ok(analyse::exit(&summary))
-}
-
-/// A directory for the records of probes.
-fn scratch() -> anyhow::Result<std::path::PathBuf> {
-    let path = std::env::temp_dir().join(format!("lsp-soak-check-{}", std::process::id()));
-    std::fs::create_dir_all(&path).with_context(|| format!("cannot create `{}`", path.display()))?;
-    Ok(path)
 }

@@ -2,9 +2,11 @@
 
 mod build;
 mod check;
+mod output;
 mod prepare;
 mod report;
 mod run;
+mod scratch;
 mod servers;
 mod show;
 mod single;
@@ -49,12 +51,16 @@ pub fn explain(error: &anyhow::Error) -> String {
 #[error("{0}")]
 pub struct Mistakes(pub String);
 
-/// The runtime that everything runs on: one thread, the main one, which the server's life is tied to.
-fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread()
+/// Runs on one thread, the main one, which the server's life is tied to. What other threads still do when `work` is
+/// over is not waited for.
+fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .context("cannot start the async runtime")
+        .context("cannot start the async runtime")?;
+    let result = runtime.block_on(work);
+    runtime.shutdown_background();
+    result
 }
 
 /// Prints to stdout as it is; colour goes away where it is not wanted.

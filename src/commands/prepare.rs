@@ -8,13 +8,10 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 
 use crate::cli::{ScenarioOptions, ServerExtras};
-use crate::config::{
-    self, Catalogue, Common, Isolation, Loaded, Overrides, Program, Report, ServerChoice, ServerSpec, Which,
-};
+use crate::config::{self, Catalogue, Common, Isolation, Loaded, Overrides, Report, ServerChoice, ServerSpec, Which};
 use crate::lsp::process::Launch;
 
 use super::Mistakes;
-use super::build;
 
 /// Reads every scenario, or tells every mistake in all of them.
 pub fn scenarios(paths: &[PathBuf], options: &ScenarioOptions) -> anyhow::Result<Vec<Loaded>> {
@@ -131,12 +128,13 @@ fn value(path: &Path) -> anyhow::Result<Value> {
     value.with_context(|| format!("`{}` is not {}", path.display(), if is_toml { "TOML" } else { "JSON" }))
 }
 
-/// How a server is started in `root`, and which variables of our surroundings it does not get to see.
-pub fn launch(choice: &ServerChoice, root: &Path, caches: &Path, quiet: bool) -> anyhow::Result<(Launch, Vec<String>)> {
-    let program = match &choice.program {
-        Program::File(path) => path.clone(),
-        Program::Build(command) => build::build(&choice.label, command, quiet)?,
-    };
+/// How `program` is started in `root`, and which variables of our surroundings it does not get to see.
+pub fn launch(
+    choice: &ServerChoice,
+    program: PathBuf,
+    root: &Path,
+    caches: &Path,
+) -> anyhow::Result<(Launch, Vec<String>)> {
     let mut env: Vec<(OsString, Option<OsString>)> = Vec::new();
     let inherited = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let scrubbed: Vec<String> = inherited.filter(|name| choice.profile.scrubs(name)).collect();

@@ -27,7 +27,7 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
     table.set_header(["server", "languages", "version", "program"]);
     for (name, profile) in catalogue.iter() {
         let (version, program) = match installed(name, profile, &which) {
-            Some(Program::File(program)) => (version_of(profile, &program), program.display().to_string()),
+            Some(Program::File(program)) => (version_of(profile, &program, &|| false), program.display().to_string()),
             Some(Program::Build(_)) => (None, "built on demand".to_owned()),
             None => (None, "not installed".to_owned()),
         };
@@ -38,16 +38,16 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// What the server that a run starts prints as its version.
-pub fn version(choice: &ServerChoice, launch: &Launch) -> Option<String> {
-    version_of(&choice.profile, &launch.program)
+/// What the server that a run starts prints as its version; `None` when it is to `stop` before that.
+pub fn version(choice: &ServerChoice, launch: &Launch, stop: &dyn Fn() -> bool) -> Option<String> {
+    version_of(&choice.profile, &launch.program, stop)
 }
 
 /// Asks the program, or the one beside it that knows.
-fn version_of(profile: &Profile, program: &Path) -> Option<String> {
+fn version_of(profile: &Profile, program: &Path, stop: &dyn Fn() -> bool) -> Option<String> {
     let teller = match &profile.version_program {
         Some(name) => program.with_file_name(name),
         None => program.to_owned(),
     };
-    host::version_of(&teller, &profile.version_args(), profile.env.clone())
+    host::version_of(&teller, &profile.version_args(), profile.env.clone(), stop)
 }

@@ -1,14 +1,15 @@
 //! One run of one server through one scenario, prepared, played and recorded.
 
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 
 use crate::cli::Measuring;
-use crate::config::{Loaded, ServerChoice};
+use crate::config::{Isolation, Loaded, Program, ServerChoice};
 use crate::drive::Job;
+use crate::drive::desk::Desk;
 use crate::drive::workspace::{self, Workspace};
 use crate::host;
 use crate::progress::Progress;
@@ -16,48 +17,144 @@ use crate::record::{self, Header, ScenarioFacts, ServerFacts, Settings, Workspac
 use crate::sample;
 use crate::soak::{self, Interrupt};
 
-use super::{prepare, servers};
+use super::scratch::Scratch;
+use super::{build, prepare, servers};
+
+/// How long a preparation that was called off may take to remove what it made. The next run removes the rest.
+const TIDYING: Duration = Duration::from_secs(2);
 
 /// What is to be run.
-pub struct Run<'a> {
+#[derive(Clone)]
+pub struct Run {
     /// The scenario and its project.
-    pub loaded: &'a Loaded,
+    pub loaded: Loaded,
     /// The server.
-    pub choice: &'a ServerChoice,
+    pub choice: ServerChoice,
     /// Its number in the plan, from 1.
     pub number: u32,
     /// How it is measured.
-    pub measuring: &'a Measuring,
+    pub measuring: Measuring,
     /// Only start the server and see what it offers.
     pub probe: bool,
     /// No progress.
     pub quiet: bool,
 }
 
-impl Run<'_> {
+/// What came of a run.
+pub enum Outcome {
+    /// It was played, and its record is whole.
+    Played,
+    /// Something of our own failed; what was seen until then is in the record.
+    Failed(anyhow::Error),
+    /// It was interrupted before the server was started. There is no record.
+    CalledOff,
+}
+
+/// The workspace and the place for the server's caches.
+struct Ground {
+    workspace: Workspace,
+    caches: PathBuf,
+    /// Holds the caches of a workspace that has no place of its own.
+    _scratch: Option<Scratch>,
+}
+
+/// A run that can begin.
+struct Prepared {
+    ground: Ground,
+    job: Job,
+    desk: Desk,
+    header: Header,
+}
+
+impl Run {
     /// Prepares the run, plays it and writes its record to `path`, which must not exist.
-    pub async fn record(&self, path: &Path, interrupt: &Interrupt) -> anyhow::Result<()> {
-        let Run { loaded, choice, .. } = *self;
-        let project = &loaded.project;
-        let scratch = workspace::default_scratch();
-        let workspace = Workspace::open(&project.root, project.isolation, &scratch)?;
-        let caches = scratch.join(format!("lsp-soak-cache-{}", std::process::id()));
-        let (launch, scrubbed) = prepare::launch(choice, workspace.root(), &caches, self.quiet)?;
-        let exclude = loaded
-            .scenario
-            .workspace
-            .as_ref()
-            .map_or(&[][..], |workspace| &workspace.exclude);
+    pub async fn record(self, path: &Path, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
+        let run = Arc::new(self);
+        let prepared = tokio::select! {
+            biased;
+            prepared = run.prepare(interrupt) => prepared?,
+            () = given_up(interrupt) => None,
+        };
+        let Some(prepared) = prepared.filter(|_| !interrupt.is_pressed(1)) else {
+            return Ok(Outcome::CalledOff);
+        };
+        let Prepared {
+            ground,
+            job,
+            desk,
+            header,
+        } = prepared;
+        let sampling = sample::Options {
+            interval: run.measuring.interval.0,
+            peak_reset: !run.measuring.no_peak_reset,
+            ..sample::Options::default()
+        };
+        let progress = Arc::new(Progress::new(&run.choice.label, run.quiet));
+        let result = soak::soak(&job, desk, &header, path, sampling, interrupt, Arc::clone(&progress)).await;
+        progress.finish();
+        let closed = ground.workspace.close();
+        Ok(match result.map_err(Into::into).and(closed.map_err(Into::into)) {
+            Ok(()) => Outcome::Played,
+            Err(error) => Outcome::Failed(error),
+        })
+    }
+
+    /// Everything that comes before the server. It takes seconds to minutes, so it leaves this thread free to see that
+    /// it is called off, which gives `None`.
+    async fn prepare(self: &Arc<Run>, interrupt: &Interrupt) -> anyhow::Result<Option<Prepared>> {
+        let run = Arc::clone(self);
+        let ground = aside(move || run.ground()).await?;
+        let program = match &self.choice.program {
+            Program::File(path) => path.clone(),
+            Program::Build(command) => tokio::select! {
+                biased;
+                () = interrupt.pressed(1) => return discard(ground).await,
+                built = build::build(&self.choice.label, command, self.quiet) => built?,
+            },
+        };
+        if interrupt.is_pressed(1) {
+            return discard(ground).await;
+        }
+        let (run, interrupt) = (Arc::clone(self), interrupt.clone());
+        aside(move || run.resolve(ground, program, &interrupt)).await
+    }
+
+    /// Makes the workspace. Caches go beside it, where they are removed with it.
+    fn ground(&self) -> anyhow::Result<Ground> {
+        let project = &self.loaded.project;
+        let workspace = Workspace::open(&project.root, project.isolation, &workspace::default_scratch())?;
+        let (caches, scratch) = if project.isolation != Isolation::InPlace {
+            (workspace.root().with_file_name("cache"), None)
+        } else if self.choice.profile.cache_env.is_empty() {
+            (PathBuf::new(), None)
+        } else {
+            let scratch = Scratch::claim("cache")?;
+            (scratch.path().to_owned(), Some(scratch))
+        };
+        Ok(Ground {
+            workspace,
+            caches,
+            _scratch: scratch,
+        })
+    }
+
+    /// Looks into the workspace and at the program.
+    fn resolve(&self, ground: Ground, program: PathBuf, interrupt: &Interrupt) -> anyhow::Result<Option<Prepared>> {
+        let Run { loaded, choice, .. } = self;
+        let (project, root) = (&loaded.project, ground.workspace.root());
+        let (launch, scrubbed) = prepare::launch(choice, program, root, &ground.caches)?;
+        let workspace = loaded.scenario.workspace.as_ref();
+        let exclude = workspace.map_or(&[][..], |workspace| &workspace.exclude);
         let pattern = project
             .pattern
             .parse()
             .context("the pattern was checked when the scenario was read")?;
-        let selection = workspace::select(workspace.root(), &pattern, exclude, &project.language)?;
+        let selection = workspace::select(root, &pattern, exclude, &project.language)?;
         let job = Job {
             scenario: loaded.scenario.clone(),
             choice: choice.clone(),
             launch,
-            root: workspace.root().to_owned(),
+            root: root.to_owned(),
             selection,
             capabilities: capabilities(loaded, choice),
             seed: loaded.scenario.seed(),
@@ -65,24 +162,24 @@ impl Run<'_> {
             interval: self.measuring.interval.0,
             probe: self.probe,
         };
-        let header = self.header(&job, scrubbed);
-        let sampling = sample::Options {
-            interval: self.measuring.interval.0,
-            peak_reset: !self.measuring.no_peak_reset,
-            ..sample::Options::default()
+        if interrupt.is_pressed(1) {
+            return Ok(None);
+        }
+        let desk = Desk::new(&job);
+        let header = self.header(&job, scrubbed, interrupt);
+        let prepared = Prepared {
+            ground,
+            job,
+            desk,
+            header,
         };
-        let progress = Arc::new(Progress::new(&choice.label, self.quiet));
-        let result = soak::soak(&job, &header, path, sampling, interrupt, Arc::clone(&progress)).await;
-        progress.finish();
-        // A cache that cannot be removed is in the directory for temporary files, where the system removes it.
-        let _ = fs::remove_dir_all(&caches);
-        workspace.close()?;
-        Ok(result?)
+        // One that is not wanted any more is removed here, not on the thread that listens.
+        Ok(Some(prepared).filter(|_| !interrupt.is_pressed(1)))
     }
 
     /// Everything that must be known to trust and to compare the record.
-    fn header(&self, job: &Job, scrubbed: Vec<String>) -> Header {
-        let Run { loaded, choice, .. } = *self;
+    fn header(&self, job: &Job, scrubbed: Vec<String>, interrupt: &Interrupt) -> Header {
+        let Run { loaded, choice, .. } = self;
         let project = &loaded.project;
         let text = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
         Header {
@@ -96,7 +193,7 @@ impl Run<'_> {
                 profile: choice.profile_name.clone(),
                 program: job.launch.program.display().to_string(),
                 sha256: host::file_sha256(&job.launch.program).ok(),
-                version: servers::version(choice, &job.launch),
+                version: servers::version(choice, &job.launch, &|| interrupt.is_pressed(1)),
                 args: choice.args.clone(),
                 env: choice.env.clone(),
                 scrubbed,
@@ -138,4 +235,28 @@ fn capabilities(loaded: &Loaded, choice: &ServerChoice) -> String {
         .clone()
         .or_else(|| choice.profile.capabilities.clone());
     given.unwrap_or_else(|| "default".to_owned())
+}
+
+/// Removes what was made for a run that was called off.
+async fn discard(ground: Ground) -> anyhow::Result<Option<Prepared>> {
+    aside(move || {
+        drop(ground);
+        Ok(None)
+    })
+    .await
+}
+
+/// Does slow work on a thread of its own.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> anyhow::Result<T> + Send + 'static) -> anyhow::Result<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.context("the run could not be prepared")?
+}
+
+/// Waits until nobody waits for a preparation any more: a while after the first interrupt, at once after the second.
+async fn given_up(interrupt: &Interrupt) {
+    interrupt.pressed(1).await;
+    tokio::select! {
+        () = interrupt.pressed(2) => {}
+        () = tokio::time::sleep(TIDYING) => {}
+    }
 }

@@ -35,13 +35,14 @@ pub fn file_sha256(path: &Path) -> io::Result<String> {
 }
 
 /// The first line that a program prints for its version arguments; `None` if it fails, prints nothing or takes too
-/// long. It is started with nothing on its stdin, and no process of it is left behind.
+/// long, and when it is to `stop`. It is started with nothing on its stdin, and no process of it is left behind.
 pub fn version_of<S: AsRef<OsStr>>(
     program: &Path,
     args: &[S],
     env: impl IntoIterator<Item = (String, String)>,
+    stop: &dyn Fn() -> bool,
 ) -> Option<String> {
-    within(program, args, env, PATIENCE)
+    within(program, args, env, PATIENCE, stop)
 }
 
 fn within<S: AsRef<OsStr>>(
@@ -49,6 +50,7 @@ fn within<S: AsRef<OsStr>>(
     args: &[S],
     env: impl IntoIterator<Item = (String, String)>,
     patience: Duration,
+    stop: &dyn Fn() -> bool,
 ) -> Option<String> {
     let deadline = Instant::now() + patience;
     let mut command = Command::new(program);
@@ -63,7 +65,7 @@ fn within<S: AsRef<OsStr>>(
     let mut child = command.spawn().ok()?;
     let stdout = drain(child.stdout.take()?);
     let stderr = drain(child.stderr.take()?);
-    let success = wait(&mut child, deadline);
+    let success = wait(&mut child, deadline, stop);
     let text = |pipe: mpsc::Receiver<String>| {
         pipe.recv_timeout(deadline.saturating_duration_since(Instant::now()))
             .ok()
@@ -92,11 +94,11 @@ fn drain(pipe: impl Read + Send + 'static) -> mpsc::Receiver<String> {
 }
 
 /// Whether the program ended in time and well.
-fn wait(child: &mut Child, deadline: Instant) -> bool {
+fn wait(child: &mut Child, deadline: Instant, stop: &dyn Fn() -> bool) -> bool {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return status.success(),
-            Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_millis(5)),
+            Ok(None) if Instant::now() < deadline && !stop() => thread::sleep(Duration::from_millis(5)),
             Ok(None) | Err(_) => return false,
         }
     }
@@ -127,6 +129,7 @@ mod tests {
             &["-c", script],
             [("WHO".to_owned(), "me".to_owned())],
             patience,
+            &|| false,
         )
     }
 
@@ -137,13 +140,22 @@ mod tests {
         assert_eq!(shell("echo me 1.2 >&2", long).as_deref(), Some("me 1.2"));
         assert_eq!(shell("echo usage >&2; exit 1", long), None);
         assert_eq!(shell("true", long), None);
-        assert_eq!(version_of(Path::new("/no/such/program"), &["--version"], []), None);
+        let none = Path::new("/no/such/program");
+        assert_eq!(version_of(none, &["--version"], [], &|| false), None);
     }
 
     #[test]
     fn a_program_that_hangs_has_no_version_and_is_killed_with_its_helpers() {
         let begun = Instant::now();
         assert_eq!(shell("sleep 1000 & wait", Duration::from_millis(200)), None);
+        assert!(begun.elapsed() < Duration::from_secs(500));
+    }
+
+    #[test]
+    fn a_program_that_is_to_stop_is_not_waited_for() {
+        let begun = Instant::now();
+        let (program, args) = (Path::new("/bin/sh"), ["-c", "sleep 1000 & wait"]);
+        assert_eq!(within(program, &args, [], Duration::from_secs(1000), &|| true), None);
         assert!(begun.elapsed() < Duration::from_secs(500));
     }
 

@@ -148,3 +148,48 @@ fn ctrl_c_during_a_restart_brings_the_old_server_down_with_all_it_left() {
         1
     );
 }
+
+/// A server that takes a while to say its version, and says when it is asked.
+const SLOW_VERSION: &str = r#"if [ "$1" = --version ]; then touch "$TMPDIR/asked"; sleep 25; fi; exec "$FIXTURE" "$@""#;
+
+#[test]
+fn ctrl_c_while_a_run_is_prepared_starts_nothing() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let mut run = Soak::new(START).script(SLOW_VERSION).start();
+        run.wait_for_file("asked");
+        let pressed = Instant::now();
+        run.signal(signal);
+        let outcome = run.finish();
+        outcome.exits_with(130);
+        assert!(pressed.elapsed() < Duration::from_secs(15), "{:?}", pressed.elapsed());
+        assert!(!outcome.record.exists(), "nothing was started, so nothing is recorded");
+        let left = outcome.scratch();
+        assert!(left.is_empty(), "left behind: {left:?}");
+    }
+}
+
+#[test]
+fn ctrl_c_while_the_server_is_built_ends_the_build() {
+    let profiles = r#"
+[server.built]
+build = ["sh", "-c", "touch \"$TMPDIR/asked\"; exec sleep 25"]
+"#;
+    let mut run = Soak::new(START).file("servers.toml", profiles).named("built").start();
+    run.wait_for_file("asked");
+    run.signal(Signal::INT);
+    let outcome = run.finish();
+    outcome.exits_with(130);
+    assert!(outcome.took < Duration::from_secs(15), "{:?}", outcome.took);
+    assert!(outcome.scratch().is_empty());
+}
+
+#[test]
+fn a_run_under_nohup_outlives_its_terminal() {
+    let phases = format!(
+        "{START}[[phase]]\nname = \"wait\"\nsteps = [{{ open = {{ files = 1 }} }}, {{ idle = {{ for = \"3s\" }} }}]"
+    );
+    let mut run = Soak::new(&phases).wrap(&["nohup"]).start();
+    run.wait_for("the idle step", idling);
+    run.signal(Signal::HUP);
+    run.finish().passed();
+}

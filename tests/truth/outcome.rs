@@ -1,5 +1,6 @@
 //! What a run left: its exit code, its words, and its record, read with the library that made it.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -22,12 +23,21 @@ pub struct Outcome {
     pub record: PathBuf,
     pub took: Duration,
     /// Holds the record for as long as somebody reads it.
-    pub _directory: Arc<TempDir>,
+    pub directory: Arc<TempDir>,
 }
 
 impl Outcome {
     pub fn code(&self) -> Option<i32> {
         self.status.code()
+    }
+
+    /// Directories that lsp-soak made for the time of the run and that are still there.
+    pub fn scratch(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.directory.path().join("lsp-soak"))
+            .into_iter()
+            .flatten();
+        let paths = entries.flatten().map(|entry| entry.path());
+        paths.filter(|path| path.is_dir()).collect()
     }
 
     /// The record, which can be read whatever happened.

@@ -131,6 +131,12 @@ impl Soak {
         self
     }
 
+    /// A profile in place of the server.
+    pub fn named(mut self, profile: &str) -> Soak {
+        self.server = profile.into();
+        self
+    }
+
     /// A file beside the scenario.
     pub fn file(self, name: &str, text: impl AsRef<[u8]>) -> Soak {
         fs::write(self.directory.path().join(name), text).expect("the directory is ours");
@@ -233,6 +239,19 @@ impl Running {
         }
     }
 
+    /// Waits for a file beside the scenario.
+    #[track_caller]
+    pub fn wait_for_file(&mut self, name: &str) {
+        let path = self.soak.directory.path().join(name);
+        let begun = Instant::now();
+        while !path.exists() {
+            assert!(begun.elapsed() < PATIENCE, "no `{name}`");
+            let over = self.child.try_wait().expect("a child of ours can be waited for");
+            assert_eq!(over, None, "the run ended before `{name}`");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Processes of the server's tree.
     pub fn tree(&self) -> Vec<u32> {
         marked(&self.soak.mark)
@@ -283,7 +302,7 @@ impl Running {
             own_peak: self.peak,
             record: self.soak.record(),
             took: begun.elapsed(),
-            _directory: Arc::clone(&self.soak.directory),
+            directory: Arc::clone(&self.soak.directory),
         }
     }
 

@@ -1,0 +1,98 @@
+//! The directories that records are written to: all made before the first run, none used twice.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use crate::cli;
+use crate::config::Loaded;
+
+/// Makes the directory for the records of each scenario. Nothing is ever overwritten.
+pub fn directories(options: &cli::Run, scenarios: &[Loaded]) -> anyhow::Result<Vec<PathBuf>> {
+    let names = unlike(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
+    match (&options.out, names.len()) {
+        (Some(out), 1) => Ok(vec![chosen(out.clone())?]),
+        (Some(out), _) => names.iter().map(|name| chosen(out.join(name))).collect(),
+        (None, _) => {
+            let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
+            let reports = Path::new("reports");
+            names
+                .iter()
+                .map(|name| fresh(reports, &format!("{now}-{name}")))
+                .collect()
+        }
+    }
+}
+
+/// The names, with a number after each that was there before. Case does not tell directories apart everywhere.
+fn unlike<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let mut taken = HashSet::new();
+    let first = |name: &str| {
+        let mut candidates = numbered(name);
+        candidates.find(|candidate| taken.insert(candidate.to_lowercase()))
+    };
+    names.filter_map(first).collect()
+}
+
+/// `name`, `name-2`, `name-3` and so on without end.
+fn numbered(name: &str) -> impl Iterator<Item = String> {
+    let more = (2_u64..).map(move |number| format!("{name}-{number}"));
+    std::iter::once(name.to_owned()).chain(more)
+}
+
+/// The directory that was asked for, which may be there but must be empty.
+fn chosen(out: PathBuf) -> anyhow::Result<PathBuf> {
+    if fs::read_dir(&out).is_ok_and(|mut entries| entries.next().is_some()) {
+        bail!(
+            "`{}` is not empty, and records are never overwritten: name a new directory",
+            out.display()
+        );
+    }
+    fs::create_dir_all(&out).with_context(|| format!("cannot create `{}`", out.display()))?;
+    Ok(out)
+}
+
+/// A new directory under `parent`; another lsp-soak may be making one in the same second.
+fn fresh(parent: &Path, name: &str) -> anyhow::Result<PathBuf> {
+    let about = |path: &Path| format!("cannot create `{}`", path.display());
+    fs::create_dir_all(parent).with_context(|| about(parent))?;
+    for candidate in numbered(name) {
+        let path = parent.join(candidate);
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return made.map(|()| path.clone()).with_context(|| about(&path)),
+        }
+    }
+    bail!("every name for a directory under `{}` is taken", parent.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_names_are_numbered() {
+        let names = unlike(["a", "b", "A", "a-2", "a"].into_iter());
+        assert_eq!(names, ["a", "b", "A-2", "a-2-2", "a-3"]);
+    }
+
+    #[test]
+    fn a_directory_that_is_there_is_left_alone() {
+        let parent = tempfile::tempdir().expect("there is a place for temporary files");
+        let made: Vec<PathBuf> = (0..3)
+            .map(|_| fresh(parent.path(), "now").expect("the directory is ours"))
+            .collect();
+        assert_eq!(made, ["now", "now-2", "now-3"].map(|name| parent.path().join(name)));
+    }
+
+    #[test]
+    fn a_chosen_directory_must_be_empty() {
+        let parent = tempfile::tempdir().expect("there is a place for temporary files");
+        let out = chosen(parent.path().join("out")).expect("it is new");
+        fs::write(out.join("run.jsonl"), "").expect("the directory is ours");
+        assert!(chosen(out).is_err());
+    }
+}
