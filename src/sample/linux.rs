@@ -130,9 +130,11 @@ impl System {
         stat.map_or_else(|error| is_gone(&error), |stat| stat.ended())
     }
 
-    /// A failure, unless the process is over: then there is nothing to tell.
+    /// A failure, unless the process is over: then there is nothing to tell. It loses its memory, and all files about
+    /// that say so, a little before it counts as over.
     fn failed<T: Default>(&mut self, process: &Process, what: &'static str, error: io::Error) -> Result<T, Failure> {
-        if self.over(process) {
+        let ends = is_gone(&error) || (error.kind() == io::ErrorKind::NotFound && error.raw_os_error().is_none());
+        if ends || self.over(process) {
             Ok(T::default())
         } else {
             Err(Failure { what, error })
@@ -239,10 +241,9 @@ impl Source for System {
             .read_to_end(&mut text)
             .ok()?;
         let stat = stat_of(&process.stat, &mut self.buffer).ok()?;
-        Some((
-            String::from_utf8_lossy(stat.name).into_owned(),
-            procfs::arguments(&text, COMMAND_ARGUMENTS),
-        ))
+        let arguments = procfs::arguments(&text, COMMAND_ARGUMENTS);
+        let name = procfs::program(&String::from_utf8_lossy(stat.name), &arguments);
+        Some((name, arguments))
     }
 
     fn rollup(&mut self, process: &Process, number: u32) -> Result<Option<Rollup>, Failure> {

@@ -200,6 +200,20 @@ pub fn arguments(text: &[u8], most: usize) -> Vec<String> {
         .collect()
 }
 
+/// The name of a program: what the kernel calls it, unless it gave itself another (Node: `MainThread`). The kernel names a
+/// process after its file, or after the script that its interpreter runs, by the first 15 bytes.
+pub fn program(called: &str, arguments: &[String]) -> String {
+    let file = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let own = arguments
+        .iter()
+        .take(3)
+        .any(|argument| file(argument).starts_with(called));
+    match arguments.first().map(file) {
+        Some(file) if !own && !file.is_empty() => file,
+        Some(_) | None => called.to_owned(),
+    }
+}
+
 /// Lines without their ends.
 struct Lines<'a>(&'a [u8]);
 

@@ -151,3 +151,19 @@ fn a_command_line_is_split_at_its_zero_bytes_and_bounded() {
     assert_eq!(arguments(b"sh\0-c\0x\0", 2), ["sh", "-c"]);
     assert_eq!(arguments(b"", 8), Vec::<String>::new());
 }
+
+#[test]
+fn a_program_is_called_what_the_kernel_calls_it_unless_it_renamed_itself() {
+    let name = |called: &str, arguments: &[&str]| {
+        let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        program(called, &arguments)
+    };
+    assert_eq!(name("ty", &["/usr/bin/ty", "server"]), "ty");
+    assert_eq!(name("MainThread", &["/usr/bin/node", "server.js"]), "node");
+    assert_eq!(
+        name("rust-analyzer-p", &["/usr/libexec/rust-analyzer-proc-macro-srv"]),
+        "rust-analyzer-p"
+    );
+    assert_eq!(name("pylsp", &["/venv/bin/python", "/venv/bin/pylsp"]), "pylsp");
+    assert_eq!(name("kworker", &[]), "kworker");
+}
