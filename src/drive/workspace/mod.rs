@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 pub use select::{Selection, SourceFile, select};
 
-use crate::config::Isolation;
+use crate::config::{Isolation, plain_path};
 
 use scratch::Scratch;
 
@@ -187,13 +187,5 @@ fn canonical(path: &Path) -> Result<PathBuf, WorkspaceError> {
         io::ErrorKind::NotFound => WorkspaceError::Missing(path.to_owned()),
         _ => WorkspaceError::io("read", path, error),
     })?;
-    Ok(plain(found))
-}
-
-/// Windows canonicalises to `\\?\C:\…`, which servers do not recognise as the `C:\…` that a URI names.
-fn plain(path: PathBuf) -> PathBuf {
-    match path.to_str().and_then(|text| text.strip_prefix(r"\\?\")) {
-        Some(rest) if !rest.starts_with("UNC") => PathBuf::from(rest),
-        Some(_) | None => path,
-    }
+    Ok(plain_path(found))
 }
