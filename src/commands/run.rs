@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use crate::analyse::{self, Exit};
-use crate::cli::{self, Format};
+use crate::cli;
 use crate::plan;
 use crate::soak::Interrupt;
 
 use super::single::{self, Outcome};
-use super::{output, prepare, print, show};
+use super::{output, prepare, show};
 
 /// Runs the command.
 pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
@@ -44,8 +44,8 @@ pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
                     Outcome::CalledOff => return Ok(Exit::Interrupted.code()),
                 }
             }
-            if options.output.format == Format::Terminal {
-                print(&format!("records: {}\n", out.display()))?;
+            if !options.output.quiet {
+                anstream::eprintln!("records: {}", out.display());
             }
         }
         Ok(worst.code())

@@ -26,11 +26,11 @@ impl Duty {
         self.next
     }
 
-    /// Work begun at `now` took `cost`.
-    pub fn spent(&mut self, now: Nanos, cost: Nanos) {
+    /// Work begun at `now` took `cost`; the pause after it is at most `most`.
+    pub fn spent(&mut self, now: Nanos, cost: Nanos, most: Nanos) {
         // A float is exact enough for a pause, and a share of 0 gives the largest number: never again.
         let pause = (cost as f64 / self.share) as Nanos;
-        self.next = now.saturating_add(pause.max(self.least));
+        self.next = now.saturating_add(pause.max(self.least).min(most));
     }
 }
 
@@ -42,9 +42,9 @@ mod tests {
     fn the_pause_follows_the_cost_but_has_a_least() {
         let mut duty = Duty::new(0.01, 1_000);
         assert!(duty.ready(0));
-        duty.spent(0, 1);
+        duty.spent(0, 1, Nanos::MAX);
         assert_eq!(duty.next(), 1_000);
-        duty.spent(5_000, 50);
+        duty.spent(5_000, 50, Nanos::MAX);
         assert_eq!(duty.next(), 10_000);
         assert!(!duty.ready(9_999) && duty.ready(10_000));
     }
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn no_share_is_never_again_and_does_not_overflow() {
         let mut duty = Duty::new(0.0, 0);
-        duty.spent(7, 1);
+        duty.spent(7, 1, Nanos::MAX);
         assert_eq!(duty.next(), Nanos::MAX);
     }
 }

@@ -18,6 +18,10 @@ use super::tree::Own;
 
 /// The share of one processor that looking for new processes may take.
 const LOOK_SHARE: f64 = 0.005;
+
+/// The longest pause after a look at new ids, whatever it cost: two of the usual intervals. After going over all of
+/// `/proc` it is five times as long.
+const LOOK_PAUSE: Nanos = 100_000_000;
 /// What looking at one id costs, to choose between that and going over all of `/proc`: measured 3 to 6 µs.
 const PROBE_COST: Duration = Duration::from_micros(5);
 /// How often all of `/proc` is gone over even though the last id given says that nothing is missing.
@@ -157,7 +161,8 @@ impl Source for System {
             (Some(_) | None, Some(_) | None) => None,
         };
         let probes = new.clone().map_or(0, Iterator::count) + self.missing.len();
-        if self.must_sweep(now, effort, last.is_some(), new.is_some(), probes) {
+        let sweep = self.must_sweep(now, effort, last.is_some(), new.is_some(), probes);
+        if sweep {
             self.sweep(found)?;
             self.missing.clear();
             self.sweep_cost = started.elapsed();
@@ -171,7 +176,17 @@ impl Source for System {
             return Ok(());
         }
         self.last = last;
-        self.duty.spent(now, nanos(started.elapsed()));
+        let cost = nanos(started.elapsed());
+        match effort {
+            // Asked for by the driver, seldom: it must not make the looks after it blind.
+            Effort::Thorough => {}
+            // Servers start helpers at the very moment when machines are busy, and a busy machine makes a look seem
+            // dear: the pause must not grow with that.
+            Effort::Cheap | Effort::CatchUp => {
+                self.duty
+                    .spent(now, cost, if sweep { 5 * LOOK_PAUSE } else { LOOK_PAUSE });
+            }
+        }
         Ok(())
     }
 

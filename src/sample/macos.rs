@@ -16,6 +16,9 @@ use super::tree::Own;
 
 /// The share of one processor that looking for new processes may take.
 const LOOK_SHARE: f64 = 0.005;
+
+/// The longest pause after a look: servers start helpers just when machines are busy and a look seems dear.
+const LOOK_PAUSE: Nanos = 500_000_000;
 /// `PROC_FLAG_EXEC` of sys/proc_info.h: the process has called exec.
 const CALLED_EXEC: u32 = 0x4000;
 /// Longest command line that is kept, in arguments and in bytes of each.
@@ -116,7 +119,9 @@ impl Source for System {
             }
         }
         self.known = pids.into_iter().collect();
-        self.duty.spent(now, nanos(started.elapsed()));
+        if effort == Effort::Cheap {
+            self.duty.spent(now, nanos(started.elapsed()), LOOK_PAUSE);
+        }
         Ok(())
     }
 

@@ -102,7 +102,7 @@ impl Quiet {
     }
 
     fn read(&mut self, at: Nanos, took: Nanos, changed: bool) {
-        self.duty.spent(at, took);
+        self.duty.spent(at, took, Nanos::MAX);
         self.last = at;
         self.moved = false;
         self.still = if changed { 0 } else { self.still + 1 };

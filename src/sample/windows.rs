@@ -26,6 +26,9 @@ use super::tree::Own;
 /// The share of one processor that looking for new processes may take: a snapshot costs some milliseconds.
 const LOOK_SHARE: f64 = 0.005;
 
+/// The longest pause after a look: servers start helpers just when machines are busy and a look seems dear.
+const LOOK_PAUSE: Nanos = 500_000_000;
+
 /// The system's list of processes.
 pub struct System {
     duty: Duty,
@@ -80,7 +83,9 @@ impl Source for System {
                 .iter()
                 .map(|(&pid, listed)| as_found(pid, listed.parent, None)),
         );
-        self.duty.spent(now, nanos(started.elapsed()));
+        if effort == Effort::Cheap {
+            self.duty.spent(now, nanos(started.elapsed()), LOOK_PAUSE);
+        }
         Ok(())
     }
 

@@ -34,7 +34,7 @@ pub(super) fn timeline(out: &mut String, summary: &Summary, paint: Paint, column
         return;
     };
     let note = format!(
-        "MiB over {}; █ private, · resident, the highest of {} in each column",
+        "MiB over {}; █ private at most, · resident; the highest of each {}",
         time(summary.duration),
         time(chart.column)
     );
