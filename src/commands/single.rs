@@ -159,7 +159,6 @@ impl Run {
             capabilities: capabilities(loaded, choice),
             seed: loaded.scenario.seed(),
             allow_unsupported: self.measuring.allow_unsupported,
-            interval: self.measuring.interval.0,
             probe: self.probe,
         };
         if interrupt.is_pressed(1) {

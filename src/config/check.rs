@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::decode::{Document, Segment};
 use super::problem::Fault;
-use super::scenario::{FORMAT, Isolation, Phase, Repeat, Scenario};
+use super::scenario::{FORMAT, Isolation, Phase, Repeat, Scenario, Settle, SettleLimits};
 use super::spec::names_files;
 use super::step::{Idle, IdleMode, Step, template};
 
@@ -21,6 +21,11 @@ pub fn scenario(scenario: &Scenario, document: &Document<'_>, isolation: Isolati
     check.open_documents(scenario);
     for (index, phase) in scenario.phases.iter().enumerate() {
         check.phase(index, phase, isolation);
+        let own = phase.settle;
+        if own.quiet.is_some() || own.at_most.is_some() {
+            let path = ["phase".into(), index.into(), "settle".into()];
+            check.settle(&path, own, scenario.settle(phase));
+        }
     }
     check.faults
 }
@@ -71,6 +76,25 @@ impl Check<'_, '_> {
             self.add(&["phase".into()], "the scenario has no phases", cure);
         }
         self.repeat(&["repeat".into()], scenario.repeat);
+        self.settle(
+            &["settle".into()],
+            scenario.settle,
+            scenario.settle.over(Settle::default()),
+        );
+    }
+
+    /// Rest is judged over the whole quiet period: it must fit into the time that there is.
+    fn settle(&mut self, path: &[Segment<'_>], own: Settle, limits: SettleLimits) {
+        if limits.quiet <= limits.at_most {
+            return;
+        }
+        let member = if own.at_most.is_some() { "at-most" } else { "quiet" };
+        let path: Vec<_> = path.iter().copied().chain([member.into()]).collect();
+        let title = format!(
+            "no time to settle: {} of quiet do not fit into {}",
+            limits.quiet, limits.at_most
+        );
+        self.add(&path, title, "make `at-most` longer than `quiet`, or `quiet` shorter");
     }
 
     fn repeat(&mut self, path: &[Segment<'_>], repeat: Option<Repeat>) {

@@ -150,6 +150,10 @@ fn meaning() {
             "never repeated",
             "[[phase]]\nname = \"a\"\nrepeat = { times = 0 }\nsteps = [{ hover = {} }]"
         ),
+        (
+            "no time to settle",
+            "[[phase]]\nname = \"a\"\nsettle = { at-most = \"500ms\" }\nsteps = [{ hover = {} }]"
+        ),
         ("started twice", "[[phase]]\nname = \"a\"\nsteps = [{ start = {} }]"),
         (
             "nothing open",

@@ -136,13 +136,16 @@ pub enum Repeat {
     For(Span),
 }
 
+/// Shortest period over which rest is judged: over less, one tick of Linux's clock, 10 ms, looks like a busy server.
+const SHORTEST_QUIET: Span = Span::from_millis(150);
+
 /// Limits of the wait for readiness, as far as they are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Readiness {
     /// How long to wait for a first sign of start-up work before taking it that there is none.
     pub start_grace: Option<Span>,
-    /// How long nothing may move before the server counts as ready.
+    /// How long nothing may move before the server counts as ready; at least 150 ms.
     pub quiet: Option<Span>,
     /// How long to wait in all.
     pub timeout: Option<Span>,
@@ -168,7 +171,11 @@ impl Readiness {
     pub fn over(self, under: Readiness) -> ReadinessLimits {
         ReadinessLimits {
             start_grace: self.start_grace.or(under.start_grace).unwrap_or(Span::from_secs(3)),
-            quiet: self.quiet.or(under.quiet).unwrap_or(Span::from_secs(1)),
+            quiet: self
+                .quiet
+                .or(under.quiet)
+                .unwrap_or(Span::from_secs(1))
+                .max(SHORTEST_QUIET),
             timeout: self.timeout.or(under.timeout).unwrap_or(Span::from_secs(300)),
             cpu: self.cpu.or(under.cpu).unwrap_or(Share(0.10)),
         }
@@ -179,7 +186,7 @@ impl Readiness {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Settle {
-    /// How long nothing may be in flight and the processors must be idle.
+    /// How long nothing may be in flight and the processors must be idle; at least 150 ms.
     pub quiet: Option<Span>,
     /// How long to wait for that; the checkpoint is taken then all the same, and marked.
     pub at_most: Option<Span>,
@@ -202,7 +209,11 @@ impl Settle {
     /// Fills what is not given here from `under`, then from the defaults.
     pub fn over(self, under: Settle) -> SettleLimits {
         SettleLimits {
-            quiet: self.quiet.or(under.quiet).unwrap_or(Span::from_secs(1)),
+            quiet: self
+                .quiet
+                .or(under.quiet)
+                .unwrap_or(Span::from_secs(1))
+                .max(SHORTEST_QUIET),
             at_most: self.at_most.or(under.at_most).unwrap_or(Span::from_secs(10)),
             cpu: self.cpu.or(under.cpu).unwrap_or(Share(0.05)),
         }

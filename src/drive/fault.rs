@@ -40,11 +40,14 @@ pub async fn watch(client: &Client, gone: impl Fn() -> bool, stage: &impl Stage,
             still = None;
             continue;
         }
-        let (since, before) = *still.get_or_insert_with(|| (Instant::now(), stage.cpu()));
+        let Some((since, before)) = still else {
+            still = Some((Instant::now(), stage.cpu().await));
+            continue;
+        };
         if since.elapsed() < patience {
             continue;
         }
-        if share(before, stage.cpu()) > IDLE {
+        if share(before, stage.cpu().await) > IDLE {
             still = None;
             continue;
         }

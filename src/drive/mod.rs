@@ -22,7 +22,6 @@ pub mod workspace;
 
 use std::io;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::config::{Scenario, ServerChoice};
 use crate::lsp::process::Launch;
@@ -52,15 +51,6 @@ pub struct Job {
     pub allow_unsupported: bool,
     /// Whether to end as soon as it is known what the server offers.
     pub probe: bool,
-    /// Time between two samples.
-    pub interval: Duration,
-}
-
-impl Job {
-    /// A period over which processor time can be judged: at least `period`, and at least three samples long.
-    pub fn whole_period(&self, period: Duration) -> Duration {
-        period.max(3 * self.interval)
-    }
 }
 
 /// Why the play stops before its end.

@@ -256,22 +256,17 @@ impl<'a, S: Stage> Player<'a, S> {
         let limits = self.job.scenario.settle(phase);
         let session = self.session.as_ref().ok_or(Stop::Gone)?;
         self.stage.quiet(true);
-        let period = self.job.whole_period(limits.quiet.0);
-        let at_most = limits.at_most.0.max(2 * period);
-        let mut watch = Watch::new(
-            &session.client,
-            self.stage,
-            Rules {
-                period,
-                cpu: limits.cpu.0,
-            },
-        );
+        let rules = Rules {
+            period: limits.quiet.0,
+            cpu: limits.cpu.0,
+        };
         let begun = Instant::now();
         let waiting = async {
+            let mut watch = Watch::begin(&session.client, self.stage, rules).await;
             loop {
                 match watch.look().await {
                     None => return None,
-                    Some((_, what)) if begun.elapsed() >= at_most => return Some(what),
+                    Some((_, what)) if begun.elapsed() >= limits.at_most.0 => return Some(what),
                     Some(_) => {}
                 }
             }

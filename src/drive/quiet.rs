@@ -38,12 +38,12 @@ pub type Unrest = (ReadyRule, String);
 
 impl<'a, S: Stage> Watch<'a, S> {
     /// Begins to watch; the first period starts now.
-    pub fn new(client: &'a Client, stage: &'a S, rules: Rules) -> Watch<'a, S> {
+    pub async fn begin(client: &'a Client, stage: &'a S, rules: Rules) -> Watch<'a, S> {
         Watch {
             client,
             stage,
             rules,
-            cpu: VecDeque::new(),
+            cpu: stage.cpu().await.into_iter().collect(),
             busy: Instant::now(),
             worked: None,
         }
@@ -52,12 +52,12 @@ impl<'a, S: Stage> Watch<'a, S> {
     /// Waits a moment and looks again; `None` when all has been quiet for the period.
     pub async fn look(&mut self) -> Option<Unrest> {
         tokio::time::sleep(LOOK).await;
-        self.judge(Instant::now())
+        self.judge(Instant::now()).await
     }
 
     /// What is not at rest at this moment.
-    pub fn judge(&mut self, now: Instant) -> Option<Unrest> {
-        let cpu = self.cpu_share();
+    pub async fn judge(&mut self, now: Instant) -> Option<Unrest> {
+        let cpu = self.cpu_share().await;
         let progress = self.client.with_progress(|progress| {
             let work = progress.open.first()?;
             Some(if work.title.is_empty() {
@@ -99,9 +99,9 @@ impl<'a, S: Stage> Watch<'a, S> {
     }
 
     /// Share of one processor over the last period; `None` before a whole period was seen.
-    fn cpu_share(&mut self) -> Option<f64> {
+    async fn cpu_share(&mut self) -> Option<f64> {
         let period = self.rules.period.as_nanos() as u64;
-        let reading = self.stage.cpu()?;
+        let reading = self.stage.cpu().await?;
         if self.cpu.back().is_none_or(|last| last.at < reading.at) {
             self.cpu.push_back(reading);
         }

@@ -41,14 +41,15 @@ pub async fn wait(
         worked: false,
         last: ReadyRule::Handshake,
     };
-    let mut watch = Watch::new(
+    let mut watch = Watch::begin(
         client,
         stage,
         Rules {
             period: limits.quiet.0,
             cpu: limits.cpu.0,
         },
-    );
+    )
+    .await;
     loop {
         let unrest = watch.look().await;
         if let Some(reason) = signals.failure(client) {

@@ -85,7 +85,6 @@ impl Session {
     pub async fn handshake<S: Stage>(&mut self, job: &Job, stage: &S, deadline: Option<Duration>) -> Result<(), Stop> {
         let limits = job.scenario.readiness.over(job.choice.profile.ready.limits);
         let limits = crate::config::ReadinessLimits {
-            quiet: crate::units::Span(job.whole_period(limits.quiet.0)),
             timeout: deadline.map_or(limits.timeout, crate::units::Span),
             ..limits
         };

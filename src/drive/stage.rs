@@ -13,10 +13,10 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn tell(&self, event: Event);
     /// A server process was started.
     fn spawned(&self, pid: u32) -> std::io::Result<()>;
-    /// Processor time of the tree so far; `None` while nothing has been read.
-    fn cpu(&self) -> Option<Cpu>;
-    /// Private memory of the tree as the cheap counters know it.
-    fn private(&self) -> Option<u64>;
+    /// Processor time of the tree, read now, whatever the sampling interval; `None` when it cannot be known.
+    fn cpu(&self) -> impl Future<Output = Option<Cpu>> + Send;
+    /// Private memory of the tree as the cheap counters know it, read now likewise.
+    fn private(&self) -> impl Future<Output = Option<u64>> + Send;
     /// Whether costly reads are welcome: nothing is in flight.
     fn quiet(&self, yes: bool);
     /// Kills what is left of the tree after its server and some patience, and says what it was.

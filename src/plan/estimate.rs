@@ -336,7 +336,7 @@ fn waits(least: Duration) -> Amount {
 fn idles(options: &Idle) -> Amount {
     let time = match options.end() {
         IdleEnd::After(time) => time.0,
-        IdleEnd::Settled { .. } => Duration::ZERO,
+        IdleEnd::Settled { at_most } => at_most.min(Idle::STEADY).0,
     };
     let every = options.traffic().map(|every| every.0.as_nanos().max(1));
     let ticks = every.map_or(0, |every| time.as_nanos() / every);

@@ -9,6 +9,17 @@ use crate::record::Nanos;
 #[derive(Clone, Debug, Default)]
 pub struct Pulse(Arc<Figures>);
 
+/// The figures of the tree that the driver judges rest by, read when it asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Glance {
+    /// When they were read.
+    pub at: Nanos,
+    /// See [`Pulse::cpu`].
+    pub cpu: Option<Nanos>,
+    /// See [`Pulse::private`].
+    pub private: Option<u64>,
+}
+
 #[derive(Debug)]
 struct Figures {
     cpu: AtomicU64,

@@ -15,7 +15,7 @@ use crate::record::{Clock, Event, Nanos, PhaseRef, Rollup, Sample};
 use super::platform::System;
 use super::schedule::{self, Command, Time, Wake};
 use super::watch::{Living, Watch};
-use super::{Options, Pulse, Sink};
+use super::{Glance, Options, Pulse, Sink};
 
 /// A running sampler. Dropping it stops it.
 #[derive(Debug)]
@@ -79,6 +79,13 @@ impl Sampler {
     /// The latest figures of the tree; the same ones for every call.
     pub fn pulse(&self) -> Pulse {
         self.pulse.clone()
+    }
+
+    /// Reads the cheap counters of the tree now, between deadlines too; gives nothing once the sampler has stopped.
+    pub fn glance(&self) -> oneshot::Receiver<Glance> {
+        let (answer, answered) = oneshot::channel();
+        self.tell(Command::Glance(answer));
+        answered
     }
 
     /// A fresh look at which processes of the tree are there, zombies left out.

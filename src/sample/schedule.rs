@@ -9,7 +9,7 @@ use crate::record::{Event, LateTicks, Nanos, PhaseRef, Rollup, Sample, nanos};
 
 use super::source::{Effort, Source};
 use super::watch::{Living, Watch};
-use super::{Duty, Options};
+use super::{Duty, Glance, Options};
 
 /// Rounds of cheap counters in a checkpoint: the median of five stands two outliers.
 const ROUNDS: usize = 5;
@@ -33,6 +33,8 @@ pub enum Command {
     Checkpoint(MakeCheckpoint, oneshot::Sender<()>),
     /// Write the high-water marks and set them back.
     Peak(PhaseRef, oneshot::Sender<()>),
+    /// Read the cheap counters now, whatever the interval.
+    Glance(oneshot::Sender<Glance>),
     /// Say what is there.
     Alive(mpsc::Sender<Vec<Living>>),
 }
@@ -151,6 +153,9 @@ impl Schedule {
             Command::Peak(phase, done) => {
                 watch.peak(phase, &now);
                 let _ = done.send(());
+            }
+            Command::Glance(answer) => {
+                let _ = answer.send(watch.glance(&now));
             }
             Command::Alive(answer) => {
                 let _ = answer.send(watch.alive(&now));

@@ -7,7 +7,7 @@ use crate::record::{
 };
 
 use super::member::{Member, News};
-use super::pulse::Sums;
+use super::pulse::{Glance, Sums};
 use super::source::{Effort, Failure, Found, Kin, Opened, Source};
 use super::tree::{Own, Tree};
 use super::{Options, Pulse, Sink};
@@ -123,6 +123,24 @@ impl<S: Source> Watch<S> {
         changed || ended
     }
 
+    /// Looks for new processes, reads every process once and shows the sums, without a word to the sink about any
+    /// counter: the record keeps to the interval however often the driver wants to know.
+    pub fn glance(&mut self, now: Now) -> Glance {
+        self.look(Effort::Cheap, now);
+        let at = now();
+        for index in 0..self.members.len() {
+            self.read(index, now);
+        }
+        self.bury(now);
+        let sums = self.sums();
+        self.pulse.show(sums);
+        Glance {
+            at,
+            cpu: sums.cpu,
+            private: sums.private,
+        }
+    }
+
     /// What the last round read.
     pub fn samples(&self) -> Vec<Sample> {
         self.members.iter().map(Member::sample).collect()
@@ -236,6 +254,23 @@ impl<S: Source> Watch<S> {
 
     /// Reads one process and writes its sample if it differs; `None` when the process is over.
     fn observe(&mut self, index: usize, now: Now) -> Option<bool> {
+        let counters = self.read(index, now)?;
+        let member = &mut self.members[index];
+        let at = now();
+        let differs = member.written.is_none_or(|(_, written)| written != counters);
+        let beat = member
+            .written
+            .is_some_and(|(last, _)| at.saturating_sub(last) >= self.heartbeat);
+        if differs || beat {
+            member.written = Some((at, counters));
+            let sample = member.sample();
+            self.sink.put(at, Event::Sample(sample));
+        }
+        Some(differs)
+    }
+
+    /// Reads one process; `None` when it is over.
+    fn read(&mut self, index: usize, now: Now) -> Option<Counters> {
         let member = &mut self.members[index];
         let reading = self.source.read(&mut member.process, &mut self.failures);
         for failure in self.failures.drain(..) {
@@ -249,18 +284,7 @@ impl<S: Source> Watch<S> {
         if let Some(kin) = reading.kin {
             self.note_kin(index, kin, now);
         }
-        let member = &mut self.members[index];
-        let at = now();
-        let differs = member.written.is_none_or(|(_, counters)| counters != reading.counters);
-        let beat = member
-            .written
-            .is_some_and(|(last, _)| at.saturating_sub(last) >= self.heartbeat);
-        if differs || beat {
-            member.written = Some((at, reading.counters));
-            let sample = member.sample();
-            self.sink.put(at, Event::Sample(sample));
-        }
-        Some(differs)
+        Some(reading.counters)
     }
 
     /// Notes a change of group, session or parent, and of the program that the process runs.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::drive::{Cpu, Frame, Stage};
 use crate::progress::Progress;
 use crate::record::{Clock, Event, Journal, Nanos, PhaseRef, Survivor};
-use crate::sample::{self, Living, Pulse, Sampler, Sink};
+use crate::sample::{self, Glance, Living, Sampler, Sink};
 
 use super::survivors;
 
@@ -21,21 +21,18 @@ struct Inner {
     options: sample::Options,
     progress: Arc<Progress>,
     sampler: Mutex<Option<Sampler>>,
-    /// The latest reading of processor time, with the round it came from.
-    cpu: Mutex<(u64, Option<Cpu>)>,
 }
 
 impl Live {
     /// A stage without a server.
     pub fn new(journal: Journal, clock: Clock, options: sample::Options, progress: Arc<Progress>) -> Live {
-        let (sampler, cpu) = (Mutex::new(None), Mutex::new((0, None)));
+        let sampler = Mutex::new(None);
         Live(Arc::new(Inner {
             journal,
             clock,
             options,
             progress,
             sampler,
-            cpu,
         }))
     }
 
@@ -49,8 +46,15 @@ impl Live {
     pub async fn unwritable(&self) {
         while !self.0.journal.failed() {
             tokio::time::sleep(Duration::from_millis(200)).await;
-            self.0.progress.private(self.private());
+            let private = self.sampler().as_ref().and_then(|sampler| sampler.pulse().private());
+            self.0.progress.private(private);
         }
+    }
+
+    /// The cheap counters as they are now, however rare the samples.
+    async fn glance(&self) -> Option<Glance> {
+        let read = self.sampler().as_ref().map(Sampler::glance)?;
+        read.await.ok()
     }
 
     /// Processes of the tree that are there now.
@@ -67,10 +71,6 @@ impl Live {
 
     fn sampler(&self) -> MutexGuard<'_, Option<Sampler>> {
         self.0.sampler.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    fn pulse(&self) -> Option<Pulse> {
-        self.sampler().as_ref().map(Sampler::pulse)
     }
 }
 
@@ -95,24 +95,13 @@ impl Stage for Live {
         Ok(())
     }
 
-    fn cpu(&self) -> Option<Cpu> {
-        let pulse = self.pulse()?;
-        let mut last = self.0.cpu.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let round = pulse.ticks();
-        if round != last.0 {
-            *last = (
-                round,
-                pulse.cpu().map(|used| Cpu {
-                    at: self.0.clock.now(),
-                    used,
-                }),
-            );
-        }
-        last.1
+    async fn cpu(&self) -> Option<Cpu> {
+        let Glance { at, cpu, .. } = self.glance().await?;
+        Some(Cpu { at, used: cpu? })
     }
 
-    fn private(&self) -> Option<u64> {
-        self.pulse()?.private()
+    async fn private(&self) -> Option<u64> {
+        self.glance().await?.private
     }
 
     fn quiet(&self, yes: bool) {

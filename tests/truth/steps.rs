@@ -1,6 +1,6 @@
 //! Steps do what their options say, on the real fixture.
 
-use lsp_soak::record::{Event, WarningKind};
+use lsp_soak::record::{Ending, Event, WarningKind};
 
 use crate::soak::{START, Soak, passing};
 
@@ -52,4 +52,34 @@ fn a_file_that_is_not_utf_8_is_passed_over_and_named() {
         .collect();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(warnings[0].contains("latin.py"), "{warnings:?}");
+}
+
+#[test]
+fn rest_and_wedges_are_judged_alike_however_rare_the_samples() {
+    let phases = format!(
+        "{START}[[phase]]\nname = \"hover\"\nsteps = [{{ open = {{ files = 1 }} }}, {{ hover = {{ deadline = \"8s\" }} }}]"
+    );
+    let outcome = Soak::new(&phases)
+        .options(&["--interval", "10s"])
+        .server(&["--hang-on", "textDocument/hover"])
+        .run();
+    outcome.exits_with(4);
+    let entries = outcome.entries();
+    // Less than one interval: nobody waited for the next sample.
+    let interval = 10_000_000_000;
+    let ready = entries.iter().find_map(|entry| match &entry.event {
+        Event::Ready(ready) => Some(ready.after),
+        _ => None,
+    });
+    assert!(ready.is_some_and(|after| after < interval), "{ready:?}");
+    let settled = entries.iter().find_map(|entry| match &entry.event {
+        Event::Checkpoint(checkpoint) => Some((checkpoint.settled, checkpoint.waited)),
+        _ => None,
+    });
+    assert!(settled.is_some_and(|(_, waited)| waited < interval), "{settled:?}");
+    let ending = entries.iter().rev().find_map(|entry| match &entry.event {
+        Event::Ended(ending) => Some(ending),
+        _ => None,
+    });
+    assert!(matches!(ending, Some(Ending::Wedged { .. })), "{ending:?}");
 }

@@ -14,9 +14,8 @@ use crate::record::{IdleKind, IdleWindow};
 
 use super::Scene;
 
-/// How long private memory must have stayed within the band. Allocators give back in steps with flat stretches of
-/// seven seconds between them; a look of two or five seconds stopped up to 28 % too high, one of eight did not.
-const STEADY: Duration = Duration::from_secs(8);
+/// See [`Idle::STEADY`].
+const STEADY: Duration = Idle::STEADY.0;
 
 /// The band: half a per cent, but at least 512 KiB.
 const BAND_SHARE: f64 = 0.005;
@@ -60,17 +59,15 @@ async fn steady<S: Stage>(
 ) -> Result<bool, Stop> {
     let mut band = Band::default();
     let rules = Rules {
-        period: scene.job.whole_period(Duration::from_secs(1)),
+        period: Duration::from_secs(1),
         cpu: 0.05,
     };
-    let mut rest = Watch::new(&scene.session.client, scene.stage, rules);
+    let mut rest = Watch::begin(&scene.session.client, scene.stage, rules).await;
     while begun.elapsed() < at_most {
         simmer.until(Instant::now() + LOOK).await?;
-        let resting = simmer.every.is_some() || rest.judge(Instant::now()).is_none();
-        let steady = scene
-            .stage
-            .private()
-            .is_some_and(|private| band.steady(Instant::now(), private));
+        let resting = simmer.every.is_some() || rest.judge(Instant::now()).await.is_none();
+        let private = scene.stage.private().await;
+        let steady = private.is_some_and(|private| band.steady(Instant::now(), private));
         if resting && steady {
             return Ok(true);
         }

@@ -80,3 +80,16 @@ fn a_round_begins_with_the_documents_that_the_one_before_left_open() {
         (22 + 2_999_999_997 * 10, 10)
     );
 }
+
+#[test]
+fn an_idle_takes_at_least_as_long_as_it_must_see_steady_memory() {
+    let least = |idle: &str| {
+        let text = format!(
+            "format = 1\n[[phase]]\nname = 'a'\nsettle = {{ quiet = '2s' }}\nsteps = [{{ idle = {{ {idle} }} }}]"
+        );
+        outline(&toml::from_str(&text).unwrap(), 1).total.least
+    };
+    assert_eq!(least("for = '3s'"), Duration::from_secs(3 + 2));
+    assert_eq!(least("at-most = '60s'"), Duration::from_secs(8 + 2));
+    assert_eq!(least("at-most = '5s'"), Duration::from_secs(5 + 2));
+}

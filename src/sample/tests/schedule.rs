@@ -93,6 +93,24 @@ fn a_checkpoint_is_five_rounds_close_together_and_then_the_exact_counters() {
 }
 
 #[test]
+fn a_glance_between_deadlines_tells_the_driver_what_is_now_and_writes_no_sample() {
+    let mut scene = Scene::new().until(30 * SECOND);
+    scene.options.interval = Duration::from_secs(10);
+    scene.at(2 * SECOND, |world| world.spawn(200, 100));
+    scene.at(2 * SECOND, |world| world.set(100, counters(3 << 20)));
+    let (answer, mut answered) = oneshot::channel();
+    scene.command(3 * SECOND, move || Command::Glance(answer));
+    let (events, _) = scene.play_with_pulse();
+    let glance = answered.try_recv().unwrap();
+    assert_eq!((glance.at, glance.private), (3 * SECOND, Some(4 << 20)));
+    let sampled = events.iter().filter(|(_, event)| matches!(event, Event::Sample(_)));
+    let at: Vec<Nanos> = sampled.map(|(at, _)| *at).collect();
+    assert!(at.iter().all(|at| at % (10 * SECOND) == 0), "{at:?}");
+    // What the glance saw is written at the next deadline all the same.
+    assert_eq!(at.iter().filter(|at| **at == 10 * SECOND).count(), 2);
+}
+
+#[test]
 fn exact_reads_are_made_in_quiet_windows_only() {
     let scene = Scene::new().until(60 * SECOND);
     let world = scene.world.clone();

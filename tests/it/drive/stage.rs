@@ -40,8 +40,18 @@ impl Fake {
 
     /// From now on the server is busy, or not.
     pub fn set_busy(&self, busy: bool) {
-        self.cpu();
+        self.reading();
         self.0.busy.store(busy, Ordering::SeqCst);
+    }
+
+    fn reading(&self) -> Cpu {
+        let at = self.now();
+        let mut cpu = self.0.cpu.lock().unwrap();
+        if self.0.busy.load(Ordering::SeqCst) {
+            cpu.1 += at - cpu.0;
+        }
+        cpu.0 = at;
+        Cpu { at, used: cpu.1 }
     }
 }
 
@@ -58,17 +68,11 @@ impl Stage for Fake {
         Ok(())
     }
 
-    fn cpu(&self) -> Option<Cpu> {
-        let at = self.now();
-        let mut cpu = self.0.cpu.lock().unwrap();
-        if self.0.busy.load(Ordering::SeqCst) {
-            cpu.1 += at - cpu.0;
-        }
-        cpu.0 = at;
-        Some(Cpu { at, used: cpu.1 })
+    async fn cpu(&self) -> Option<Cpu> {
+        Some(self.reading())
     }
 
-    fn private(&self) -> Option<u64> {
+    async fn private(&self) -> Option<u64> {
         None
     }
 
