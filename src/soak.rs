@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::drive::desk::Desk;
 use crate::drive::{Job, Player, Stop, farewell};
+use crate::host;
 use crate::progress::Progress;
 use crate::record::{self, Clock, Ending, Event, Header, Journal};
 use crate::sample;
@@ -34,19 +35,22 @@ pub enum SoakError {
     },
 }
 
-/// Plays `job` with nothing on the `desk` and writes its journal to `path`, which must not exist.
+/// Plays `job` with nothing on the `desk` and writes its journal to `path`, which must not exist. The moment of the
+/// start goes into the header here, for all that comes before a run takes seconds to minutes.
 pub async fn soak(
     job: &Job,
     desk: Desk,
-    header: &Header,
+    mut header: Header,
     path: &Path,
     options: sample::Options,
     interrupt: &Interrupt,
     progress: Arc<Progress>,
 ) -> Result<(), SoakError> {
     let clock = Clock::start();
-    let (journal, end) = Journal::create(path, header, clock)?;
+    header.started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string();
+    let (journal, end) = Journal::create(path, &header, clock)?;
     let live = Live::new(journal, clock, options, progress);
+    tell_pressure(&live);
     let mut player = Player::new(job, &live, desk);
     let stop = tokio::select! {
         biased;
@@ -74,6 +78,7 @@ pub async fn soak(
         farewell::close(&session, &live, interrupt.pressed(2)).await;
     }
     live.stop_sampling();
+    tell_pressure(&live);
     if let Ok(ending) = ending {
         live.write(Event::Ended(ending));
     }
@@ -82,5 +87,12 @@ pub async fn soak(
     match stop {
         Some(Stop::Failed { what, error }) => Err(SoakError::Failed { what, error }),
         _ => Ok(()),
+    }
+}
+
+/// Writes down how much the machine has waited so far: what a run adds is the difference of its end and its start.
+fn tell_pressure(live: &Live) {
+    if let Some(pressure) = host::pressure() {
+        live.write(Event::Pressure(pressure));
     }
 }

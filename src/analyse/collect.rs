@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 
 use crate::record::{
-    Checkpoint, Entry, Event, Header, Nanos, PeakMark, PhaseRef, ReadError, Reader, Rollup, Sample, StepEnd, StepStart,
-    Warning, WarningKind,
+    Checkpoint, Entry, Event, Header, Nanos, PeakMark, PhaseRef, Pressure, ReadError, Reader, Rollup, Sample, StepEnd,
+    StepStart, Warning, WarningKind,
 };
 
 use super::epoch::Epoch;
@@ -61,6 +61,8 @@ struct Pass {
     together: Option<(u32, u64)>,
     /// The private curve when the step began.
     before_step: Option<u64>,
+    /// Pressure when the run began.
+    pressure: Option<Pressure>,
     /// Private memory by program at the last checkpoint, exact and sampled.
     by_program: BTreeMap<String, (Option<u64>, Option<u64>)>,
 }
@@ -88,6 +90,7 @@ impl Pass {
             warnings: Vec::new(),
             messages: Vec::new(),
             sampling: SamplingSummary::default(),
+            pressure: None,
             timeline: Timeline::default(),
             truncated: false,
             skipped: 0,
@@ -101,6 +104,7 @@ impl Pass {
             tick: None,
             together: None,
             before_step: None,
+            pressure: None,
             by_program: BTreeMap::new(),
         }
     }
@@ -148,6 +152,10 @@ impl Pass {
                 self.summary.sampling.latest = self.summary.sampling.latest.max(late.late);
             }
             Event::ReadFailed(failure) => *self.summary.sampling.failures.entry(failure.what).or_default() += 1,
+            Event::Pressure(pressure) => match &self.pressure {
+                None => self.pressure = Some(pressure),
+                Some(first) => self.summary.pressure = Some(pressure.since(first)),
+            },
             Event::Warning(warning) => self.warn(warning),
             Event::Shutdown(shutdown) => self.summary.shutdown = Some(shutdown),
             Event::Closed(close) => self.summary.close = Some(close),

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::host;
 use crate::record::{EmptyStep, Ending, ReadyOutcome, ReadyRule, WarningKind};
 use crate::units;
 
+use super::advice::advice;
 use super::summary::Summary;
 
 /// How much a finding matters.
@@ -62,7 +62,7 @@ fn finding(severity: Severity, text: impl Into<String>) -> Finding {
 /// What was already a warning when it was recorded, what the server told people, and what it wrote in the wrong place.
 fn recorded(summary: &Summary, found: &mut Vec<Finding>) {
     messages(summary, found);
-    for text in host::advice(&summary.header.host) {
+    for text in advice(&summary.header.host, waited(summary)) {
         found.push(finding(Severity::Warning, text));
     }
     // Those two are told from the events themselves, all of a kind together; of a count that grows, the last is told.
@@ -100,6 +100,12 @@ fn recorded(summary: &Summary, found: &mut Vec<Finding>) {
         );
         found.push(finding(Severity::Warning, text));
     }
+}
+
+/// The share of the run in which something on the machine waited for memory.
+fn waited(summary: &Summary) -> Option<f64> {
+    let waited = summary.pressure.as_ref()?.memory_some?;
+    (summary.duration > 0).then(|| waited as f64 / summary.duration as f64)
 }
 
 /// How often something was said, when more than once.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{Close, Ending, Header, IdleKind, Initialized, Nanos, PhaseRef, Readiness, Shutdown, WarningKind};
+use crate::record::{
+    Close, Ending, Header, IdleKind, Initialized, Nanos, PhaseRef, Pressure, Readiness, Shutdown, WarningKind,
+};
 
 use super::timeline::Timeline;
 
@@ -49,6 +51,8 @@ pub struct Summary {
     pub messages: Vec<ServerMessage>,
     /// How well the sampler did.
     pub sampling: SamplingSummary,
+    /// What the machine waited for during the run.
+    pub pressure: Option<Pressure>,
     /// The curve, at a resolution that a report can draw.
     pub timeline: Timeline,
     /// Whether the record was cut in the middle of a line.

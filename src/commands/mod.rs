@@ -2,6 +2,7 @@
 
 mod build;
 mod check;
+mod header;
 mod output;
 mod prepare;
 mod report;

@@ -95,12 +95,7 @@ pub fn servers(texts: &[String], extras: &ServerExtras, catalogue: &Catalogue) -
         env: extras.env.clone(),
     };
     let specs: Result<Vec<ServerSpec>, _> = texts.iter().map(|text| text.parse()).collect();
-    let (path, endings) = (
-        std::env::var_os("PATH").unwrap_or_default(),
-        std::env::var_os("PATHEXT"),
-    );
-    let which = Which::new(&path, endings.as_deref());
-    let chosen = config::choose(&specs?, &common, catalogue, &which).map_err(|errors| {
+    let chosen = config::choose(&specs?, &common, catalogue, &which(None)).map_err(|errors| {
         let lines: Vec<String> = errors.iter().map(|error| format!("error: {error}")).collect();
         Mistakes(lines.join("\n"))
     });
@@ -114,6 +109,14 @@ pub fn servers(texts: &[String], extras: &ServerExtras, catalogue: &Catalogue) -
         }
     }
     Ok(chosen)
+}
+
+/// Where programs are: on the search path that a server was given, or on ours.
+pub fn which(path: Option<OsString>) -> Which {
+    let path = path.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
+    // Linux under Windows passes PATHEXT on, and means nothing by it.
+    let endings = std::env::var_os("PATHEXT").filter(|_| cfg!(windows));
+    Which::new(path, endings)
 }
 
 /// Reads a JSON file, or a TOML one by its name.

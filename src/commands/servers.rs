@@ -5,7 +5,7 @@ use std::path::Path;
 use comfy_table::{ContentArrangement, Table, presets};
 
 use crate::cli;
-use crate::config::{Profile, Program, ServerChoice, Which, installed};
+use crate::config::{Profile, Program, ServerChoice, installed};
 use crate::host;
 use crate::lsp::process::Launch;
 use crate::units::UNKNOWN;
@@ -15,11 +15,7 @@ use super::{prepare, print};
 /// Runs the command.
 pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
     let catalogue = prepare::catalogue(options.file.as_deref(), None)?;
-    let (path, endings) = (
-        std::env::var_os("PATH").unwrap_or_default(),
-        std::env::var_os("PATHEXT"),
-    );
-    let which = Which::new(&path, endings.as_deref());
+    let which = prepare::which(None);
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)

@@ -11,14 +11,13 @@ use crate::config::{Isolation, Loaded, Program, ServerChoice};
 use crate::drive::Job;
 use crate::drive::desk::Desk;
 use crate::drive::workspace::{self, Workspace};
-use crate::host;
 use crate::progress::Progress;
-use crate::record::{self, Header, ScenarioFacts, ServerFacts, Settings, WorkspaceFacts};
+use crate::record::Header;
 use crate::sample;
 use crate::soak::{self, Interrupt};
 
 use super::scratch::Scratch;
-use super::{build, prepare, servers};
+use super::{build, header, prepare};
 
 /// How long a preparation that was called off may take to remove what it made. The next run removes the rest.
 const TIDYING: Duration = Duration::from_secs(2);
@@ -90,7 +89,7 @@ impl Run {
             ..sample::Options::default()
         };
         let progress = Arc::new(Progress::new(&run.choice.label, run.quiet));
-        let result = soak::soak(&job, desk, &header, path, sampling, interrupt, Arc::clone(&progress)).await;
+        let result = soak::soak(&job, desk, header, path, sampling, interrupt, Arc::clone(&progress)).await;
         progress.finish();
         let closed = ground.workspace.close();
         Ok(match result.map_err(Into::into).and(closed.map_err(Into::into)) {
@@ -165,7 +164,7 @@ impl Run {
             return Ok(None);
         }
         let desk = Desk::new(&job);
-        let header = self.header(&job, scrubbed, interrupt);
+        let header = header::header(self, &job, scrubbed, &|| interrupt.is_pressed(1));
         let prepared = Prepared {
             ground,
             job,
@@ -174,55 +173,6 @@ impl Run {
         };
         // One that is not wanted any more is removed here, not on the thread that listens.
         Ok(Some(prepared).filter(|_| !interrupt.is_pressed(1)))
-    }
-
-    /// Everything that must be known to trust and to compare the record.
-    fn header(&self, job: &Job, scrubbed: Vec<String>, interrupt: &Interrupt) -> Header {
-        let Run { loaded, choice, .. } = self;
-        let project = &loaded.project;
-        let text = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
-        Header {
-            format: record::FORMAT,
-            tool: env!("CARGO_PKG_VERSION").to_owned(),
-            started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            run: self.number,
-            host: host::fingerprint(),
-            server: ServerFacts {
-                label: choice.label.clone(),
-                profile: choice.profile_name.clone(),
-                program: job.launch.program.display().to_string(),
-                sha256: host::file_sha256(&job.launch.program).ok(),
-                version: servers::version(choice, &job.launch, &|| interrupt.is_pressed(1)),
-                args: choice.args.clone(),
-                env: choice.env.clone(),
-                scrubbed,
-                allocator: None,
-            },
-            scenario: ScenarioFacts {
-                name: loaded.scenario.name.clone(),
-                path: loaded.path.display().to_string(),
-                sha256: loaded.sha256.clone(),
-                text: loaded.text.clone(),
-                seed: job.seed,
-                phases: loaded.scenario.phases.iter().map(|phase| phase.name.clone()).collect(),
-            },
-            workspace: WorkspaceFacts {
-                path: project.root.display().to_string(),
-                isolation: project.isolation.name().to_owned(),
-                language: project.language.clone(),
-                files: job.selection.files.len() as u64,
-                bytes: job.selection.bytes,
-                sha256: job.selection.sha256.clone(),
-            },
-            settings: Settings {
-                interval: record::nanos(self.measuring.interval.0),
-                peak_reset: !self.measuring.no_peak_reset,
-                capabilities: job.capabilities.clone(),
-                init_options: text(&choice.profile.init_options),
-                settings: text(&choice.profile.settings),
-                command_line: std::env::args().collect(),
-            },
-        }
     }
 }
 

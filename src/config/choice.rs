@@ -104,7 +104,7 @@ pub fn choose(
     specs: &[ServerSpec],
     common: &Common,
     catalogue: &Catalogue,
-    which: &Which<'_>,
+    which: &Which,
 ) -> Result<Vec<ServerChoice>, Vec<ChoiceError>> {
     let mut choices = Vec::new();
     let mut errors = Vec::new();
@@ -128,7 +128,7 @@ fn resolve(
     spec: &ServerSpec,
     common: &Common,
     catalogue: &Catalogue,
-    which: &Which<'_>,
+    which: &Which,
 ) -> Result<ServerChoice, ChoiceError> {
     let (profile_name, program) = find(&spec.target, catalogue, which)?;
     let profile = profile_name
@@ -154,11 +154,7 @@ fn resolve(
 }
 
 /// Finds what runs and which profile it has, in the order that the command line promises.
-fn find<'c>(
-    target: &str,
-    catalogue: &'c Catalogue,
-    which: &Which<'_>,
-) -> Result<(Option<&'c str>, Program), ChoiceError> {
+fn find<'c>(target: &str, catalogue: &'c Catalogue, which: &Which) -> Result<(Option<&'c str>, Program), ChoiceError> {
     let mut missing = None;
     if let Some((name, profile)) = catalogue.entry(target) {
         if let Some(program) = installed(name, profile, which) {
@@ -192,7 +188,7 @@ fn find<'c>(
 }
 
 /// What runs for a profile: what its command builds, so that it is never stale, or the first of its programs.
-pub fn installed(name: &str, profile: &Profile, which: &Which<'_>) -> Option<Program> {
+pub fn installed(name: &str, profile: &Profile, which: &Which) -> Option<Program> {
     if !profile.build.is_empty() {
         return Some(Program::Build(profile.build.clone()));
     }

@@ -1,26 +1,27 @@
 //! Finds programs the way a shell does, in a search path that is handed in.
 
 use std::cmp::Reverse;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where programs are looked for.
-#[derive(Clone, Copy, Debug)]
-pub struct Which<'e> {
-    path: &'e OsStr,
-    endings: Option<&'e OsStr>,
+#[derive(Clone, Debug, Default)]
+pub struct Which {
+    path: OsString,
+    endings: Option<OsString>,
 }
 
-impl<'e> Which<'e> {
+impl Which {
     /// `path` is what PATH holds; `endings` what PATHEXT holds on Windows, `None` elsewhere.
-    pub fn new(path: &'e OsStr, endings: Option<&'e OsStr>) -> Which<'e> {
+    pub fn new(path: impl Into<OsString>, endings: Option<OsString>) -> Which {
+        let path = path.into();
         Which { path, endings }
     }
 
     /// The first program of this name.
     pub fn program(&self, name: &str) -> Option<PathBuf> {
-        std::env::split_paths(self.path)
+        std::env::split_paths(&self.path)
             .filter(|directory| !directory.as_os_str().is_empty())
             .find_map(|directory| self.path(&directory.join(name)))
     }
@@ -33,7 +34,7 @@ impl<'e> Which<'e> {
 
     /// The newest of the programs called `name-VERSION`, as Debian calls clangd.
     pub fn versioned(&self, name: &str) -> Option<PathBuf> {
-        let versions = std::env::split_paths(self.path)
+        let versions = std::env::split_paths(&self.path)
             .enumerate()
             .flat_map(|(order, directory)| {
                 let entries = fs::read_dir(directory).into_iter().flatten().flatten();
@@ -50,7 +51,7 @@ impl<'e> Which<'e> {
     }
 
     fn candidates(&self, path: &Path) -> Vec<PathBuf> {
-        let Some(endings) = self.endings.and_then(OsStr::to_str) else {
+        let Some(endings) = self.endings.as_deref().and_then(OsStr::to_str) else {
             return vec![path.to_path_buf()];
         };
         let endings = endings.split(';').filter(|ending| !ending.is_empty());
@@ -132,7 +133,7 @@ pub(super) mod tests {
     fn endings_are_tried_in_order_unless_one_is_written() {
         let root = tempfile::tempdir().unwrap();
         programs(root.path(), &["ty.exe", "ty.cmd", "pyright.cmd"]);
-        let which = Which::new(root.path().as_os_str(), Some(OsStr::new(".COM;.EXE;.CMD")));
+        let which = Which::new(root.path().as_os_str(), Some(".COM;.EXE;.CMD".into()));
         assert_eq!(which.program("ty"), Some(root.path().join("ty.exe")));
         assert_eq!(which.program("ty.cmd"), Some(root.path().join("ty.cmd")));
         assert_eq!(which.program("pyright"), Some(root.path().join("pyright.cmd")));

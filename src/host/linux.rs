@@ -1,15 +1,13 @@
 //! What Linux says in `/proc` and `/sys`: reading here, parsing in functions that need no Linux.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::thread::{CpuSet, sched_getaffinity, transparent_huge_pages_are_disabled};
 
-use crate::record::Host;
-
-/// A control group without a limit says a number near the end of the range, rounded to pages.
-const NO_LIMIT: u64 = 1 << 60;
+use super::cgroup;
+use crate::record::{Host, Nanos, Pressure};
 
 /// Adds to what every system says what only this one does.
 pub(super) fn complete(mut host: Host) -> Host {
@@ -28,17 +26,32 @@ pub(super) fn complete(mut host: Host) -> Host {
     host.memory.huge_pages_disabled = transparent_huge_pages_are_disabled().ok();
     host.memory.overcommit = line("/proc/sys/vm/overcommit_memory").and_then(|mode| mode.parse().ok());
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    host.memory.cgroup_limit = limit_files(&groups)
-        .filter_map(line)
-        .filter_map(|text| limit(&text))
-        .min();
+    let limits = cgroup::limits(&groups, &|file| line(file));
+    host.memory.cgroup_limit = limits.memory;
+    host.memory.cgroup_high = limits.high;
+    host.memory.cgroup_swap = limits.swap;
+    host.cpu_quota = limits.processors;
     host.container = container(&groups);
     host.virtual_machine = virtual_machine(&cpuinfo);
     host.memory_pressure = fs::read_to_string("/proc/pressure/memory")
         .ok()
         .as_deref()
-        .and_then(pressure);
+        .and_then(average);
     host
+}
+
+/// The pressure totals of all resources.
+pub(super) fn pressure() -> Option<Pressure> {
+    let [memory, cpu, io] = ["memory", "cpu", "io"]
+        .map(|resource| fs::read_to_string(Path::new("/proc/pressure").join(resource)).unwrap_or_default());
+    let pressure = Pressure {
+        memory_some: total(&memory, "some"),
+        memory_full: total(&memory, "full"),
+        cpu_some: total(&cpu, "some"),
+        io_some: total(&io, "some"),
+        io_full: total(&io, "full"),
+    };
+    (pressure != Pressure::default()).then_some(pressure)
 }
 
 fn line(path: impl AsRef<Path>) -> Option<String> {
@@ -75,43 +88,18 @@ fn chosen(text: &str) -> Option<String> {
     Some(rest.split_once(']')?.0.to_owned())
 }
 
+/// `full avg10=0.12 … total=34` → 34 µs.
+fn total(text: &str, kind: &str) -> Option<Nanos> {
+    let line = text.lines().find_map(|line| line.strip_prefix(kind))?;
+    let (_, microseconds) = line.rsplit_once("total=")?;
+    microseconds.trim().parse::<Nanos>().ok()?.checked_mul(1_000)
+}
+
 /// `some avg10=0.12 …` → 0.12.
-fn pressure(text: &str) -> Option<f64> {
+fn average(text: &str) -> Option<f64> {
     let some = text.lines().find_map(|line| line.strip_prefix("some avg10="))?;
     let number: f64 = some.split(' ').next()?.parse().ok()?;
     number.is_finite().then_some(number)
-}
-
-/// The files that may limit these control groups and those around them, of both versions and of a hybrid.
-///
-/// Inside a container the path is often one of the host, and only the topmost file is there: all are tried.
-fn limit_files(groups: &str) -> impl Iterator<Item = PathBuf> {
-    let roots = groups.lines().flat_map(|line| {
-        let mut parts = line.splitn(3, ':');
-        let (controllers, path) = (parts.nth(1).unwrap_or_default(), parts.next().unwrap_or_default());
-        let roots: &[(&str, &str)] = match controllers {
-            "" => &[
-                ("/sys/fs/cgroup", "memory.max"),
-                ("/sys/fs/cgroup/unified", "memory.max"),
-            ],
-            some if some.split(',').any(|one| one == "memory") => &[("/sys/fs/cgroup/memory", "memory.limit_in_bytes")],
-            _ => &[],
-        };
-        roots
-            .iter()
-            .map(move |(root, file)| (*root, *file, path.trim_start_matches('/').to_owned()))
-    });
-    let files = roots.flat_map(|(root, file, path)| {
-        let around = Path::new(&path)
-            .ancestors()
-            .map(|group| Path::new(root).join(group).join(file));
-        around.collect::<Vec<PathBuf>>()
-    });
-    files.collect::<Vec<PathBuf>>().into_iter()
-}
-
-fn limit(text: &str) -> Option<u64> {
-    text.parse().ok().filter(|limit| *limit < NO_LIMIT)
 }
 
 fn affinity(set: &CpuSet) -> Option<String> {
@@ -178,31 +166,17 @@ mod tests {
     }
 
     #[test]
-    fn limits_of_both_versions_are_looked_for_up_to_the_root() {
-        let names = |groups| {
-            limit_files(groups)
-                .map(|file| file.display().to_string())
-                .collect::<Vec<_>>()
-        };
-        let hybrid = names("8:pids:/\n4:cpuacct,memory:/a/b\n0::/\n");
-        assert_eq!(hybrid[0], "/sys/fs/cgroup/memory/a/b/memory.limit_in_bytes");
-        assert!(hybrid.contains(&"/sys/fs/cgroup/memory/memory.limit_in_bytes".to_owned()));
-        assert!(hybrid.contains(&"/sys/fs/cgroup/memory.max".to_owned()));
-        assert!(names("0::/user.slice/x").contains(&"/sys/fs/cgroup/user.slice/memory.max".to_owned()));
-    }
-
-    #[test]
-    fn no_limit_is_not_a_limit() {
-        assert_eq!(limit("max"), None);
-        assert_eq!(limit("9223372036854771712"), None);
-        assert_eq!(limit("1073741824"), Some(1 << 30));
-    }
-
-    #[test]
     fn pressure_is_the_ten_second_average_of_some() {
         let text = "some avg10=1.25 avg60=0.50 avg300=0.00 total=12\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=3\n";
-        assert_eq!(pressure(text), Some(1.25));
-        assert_eq!(pressure("some avg10=nan"), None);
+        assert_eq!(average(text), Some(1.25));
+        assert_eq!(average("some avg10=nan"), None);
+    }
+
+    #[test]
+    fn pressure_totals_are_microseconds_of_their_own_line() {
+        let text = "some avg10=1.25 avg60=0.50 avg300=0.00 total=12\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=3\n";
+        assert_eq!((total(text, "some"), total(text, "full")), (Some(12_000), Some(3_000)));
+        assert_eq!(total("some avg10=0.00", "some"), None);
     }
 
     #[test]

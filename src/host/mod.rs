@@ -1,25 +1,42 @@
 //! What must be known of the machine to trust and to compare figures. What cannot be read is `None`.
 
-mod advice;
+mod ask;
 mod program;
+mod revision;
+mod script;
 
+#[cfg(target_os = "linux")]
+mod cgroup;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
-use linux::complete;
+use linux::{complete, pressure as platform_pressure};
 
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, System};
 
-use crate::record::{Host, Memory};
+use crate::record::{Host, Memory, Pressure};
 
-pub use advice::advice;
 pub use program::{file_sha256, version_of};
+pub use revision::revision;
+pub use script::interpreter;
 
 /// The machine and its state now.
 ///
 /// Only what is asked for is refreshed: a full refresh walks every process of the machine.
 pub fn fingerprint() -> Host {
     complete(portable())
+}
+
+/// How long something has waited for memory, processors and disks since the machine was started; `None` where the system
+/// does not count it.
+pub fn pressure() -> Option<Pressure> {
+    platform_pressure()
+}
+
+/// Only Linux counts it.
+#[cfg(not(target_os = "linux"))]
+fn platform_pressure() -> Option<Pressure> {
+    None
 }
 
 /// Other systems have nothing to add.

@@ -4,18 +4,15 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
+use super::ask::ask;
+
 /// Starting a virtual machine or an interpreter on a cold disk takes seconds.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// More than any version text, less than a program that prints without end.
-const MOST: u64 = 64 << 10;
 
 /// Characters of a version that are kept.
 const LONGEST: usize = 200;
@@ -52,75 +49,19 @@ fn within<S: AsRef<OsStr>>(
     patience: Duration,
     stop: &dyn Fn() -> bool,
 ) -> Option<String> {
-    let deadline = Instant::now() + patience;
-    let mut command = Command::new(program);
-    command
-        .args(args)
-        .envs(env)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let mut child = command.spawn().ok()?;
-    let stdout = drain(child.stdout.take()?);
-    let stderr = drain(child.stderr.take()?);
-    let success = wait(&mut child, deadline, stop);
-    let text = |pipe: mpsc::Receiver<String>| {
-        pipe.recv_timeout(deadline.saturating_duration_since(Instant::now()))
-            .ok()
-    };
-    let line = if success {
-        text(stdout)
-            .and_then(first_line)
-            .or_else(|| text(stderr).and_then(first_line))
-    } else {
-        None
-    };
-    kill(&mut child);
-    line
+    let said = ask(Command::new(program).args(args).envs(env), patience, stop)?;
+    first_line(&said.stdout).or_else(|| first_line(&said.stderr))
 }
 
-/// Reads a pipe on a thread of its own, since a helper process may keep it open for good.
-fn drain(pipe: impl Read + Send + 'static) -> mpsc::Receiver<String> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let read = pipe.take(MOST).read_to_end(&mut bytes);
-        // The receiver is gone when the time was up; then nobody wants the text.
-        let _ = read.map(|_| sender.send(String::from_utf8_lossy(&bytes).into_owned()));
-    });
-    receiver
-}
-
-/// Whether the program ended in time and well.
-fn wait(child: &mut Child, deadline: Instant, stop: &dyn Fn() -> bool) -> bool {
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return status.success(),
-            Ok(None) if Instant::now() < deadline && !stop() => thread::sleep(Duration::from_millis(5)),
-            Ok(None) | Err(_) => return false,
-        }
-    }
-}
-
-fn kill(child: &mut Child) {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        // Helpers of the program are in its group. It fails when all of them are gone, which is what is wanted.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-fn first_line(text: String) -> Option<String> {
+fn first_line(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     Some(line.chars().filter(|c| !c.is_control()).take(LONGEST).collect())
 }
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     fn shell(script: &str, patience: Duration) -> Option<String> {

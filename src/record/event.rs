@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Nanos;
 use super::ending::{Close, Ending, Shutdown};
-use super::memory::{LateTicks, Process, ProcessEnd, ReadFailure, Rollup, Sample};
+use super::memory::{LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample};
 
 /// One line of the journal after the header.
 ///
@@ -78,6 +78,8 @@ pub enum Event {
     Late(LateTicks),
     /// A read that failed.
     ReadFailed(ReadFailure),
+    /// Pressure on the machine so far.
+    Pressure(Pressure),
     /// Something a person should know.
     Warning(Warning),
     /// The server was shut down, or found gone.

@@ -23,7 +23,7 @@ pub struct Header {
     pub format: Version,
     /// Version of lsp-soak that wrote it.
     pub tool: String,
-    /// Wall-clock time of the first spawn, RFC 3339 in UTC.
+    /// Wall-clock time of the first spawn, to the millisecond, RFC 3339 in UTC.
     pub started: String,
     /// Which run of the plan, from 1.
     pub run: u32,
@@ -62,6 +62,9 @@ pub struct Host {
     pub governor: Option<String>,
     /// Memory of the machine.
     pub memory: Memory,
+    /// Processors' worth of time that the control group may use.
+    #[serde(serialize_with = "finite")]
+    pub cpu_quota: Option<f64>,
     /// Page size in bytes.
     pub page_size: Option<u64>,
     /// Kind of container, when in one.
@@ -103,6 +106,10 @@ pub struct Memory {
     pub overcommit: Option<u64>,
     /// Limit of the control group, in bytes.
     pub cgroup_limit: Option<u64>,
+    /// From where on the control group is slowed down and has to give back, in bytes: `memory.high`.
+    pub cgroup_high: Option<u64>,
+    /// Swap that the control group may use, in bytes.
+    pub cgroup_swap: Option<u64>,
 }
 
 /// The program under test.
@@ -116,16 +123,32 @@ pub struct ServerFacts {
     pub program: String,
     /// SHA-256 of the program's file.
     pub sha256: Option<String>,
+    /// What runs the program, when it is a script.
+    pub interpreter: Option<Interpreter>,
     /// What it prints for `--version`.
     pub version: Option<String>,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Environment variables that were set for it.
+    /// Environment variables that were set for it, those that keep its caches apart among them.
     pub env: BTreeMap<String, String>,
+    /// Variables of its surroundings that decide what it finds, such as `PATH`, as it sees them.
+    #[serde(default)]
+    pub inherited: BTreeMap<String, String>,
     /// Variables that its surroundings had and that were taken away.
     pub scrubbed: Vec<String>,
     /// Its allocator as detected; `None` until a detector has looked.
     pub allocator: Option<String>,
+}
+
+/// What runs a script.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Interpreter {
+    /// Its path.
+    pub program: String,
+    /// SHA-256 of its file.
+    pub sha256: Option<String>,
+    /// What it prints for `--version`.
+    pub version: Option<String>,
 }
 
 /// What was played.
@@ -160,6 +183,32 @@ pub struct WorkspaceFacts {
     pub bytes: u64,
     /// SHA-256 over their paths and contents.
     pub sha256: String,
+    /// Everything that the server sees there; `None` if something of it could not be read.
+    pub tree: Option<TreeFacts>,
+    /// The commit that the original is checked out from, when it is a git checkout.
+    pub revision: Option<Revision>,
+}
+
+/// All files of a workspace but those that a copy leaves out: histories and caches.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TreeFacts {
+    /// How many.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// SHA-256 over paths, lengths and contents. Of a file over 1 MiB the first and the last 512 KiB count.
+    pub sha256: String,
+    /// Files of which only path and length count, because 1 GiB of contents had been read before them.
+    pub unread: u64,
+}
+
+/// A commit of a git repository.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Revision {
+    /// Its hash.
+    pub commit: String,
+    /// Whether what is served differs from it; `None` when git did not say in time.
+    pub dirty: Option<bool>,
 }
 
 /// How it was measured.

@@ -138,6 +138,36 @@ impl Rollup {
     }
 }
 
+/// How long something on the machine has waited for a resource since it was started, in nanoseconds: the totals of
+/// Linux's pressure stall information. Written when a run begins and when it ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Pressure {
+    /// Something waited for memory.
+    pub memory_some: Option<Nanos>,
+    /// Everything waited for memory.
+    pub memory_full: Option<Nanos>,
+    /// Something waited for a processor.
+    pub cpu_some: Option<Nanos>,
+    /// Something waited for a disk.
+    pub io_some: Option<Nanos>,
+    /// Everything waited for a disk.
+    pub io_full: Option<Nanos>,
+}
+
+impl Pressure {
+    /// What has been added since `earlier`.
+    pub fn since(&self, earlier: &Pressure) -> Pressure {
+        let added = |of: fn(&Pressure) -> Option<Nanos>| of(self)?.checked_sub(of(earlier)?);
+        Pressure {
+            memory_some: added(|one| one.memory_some),
+            memory_full: added(|one| one.memory_full),
+            cpu_some: added(|one| one.cpu_some),
+            io_some: added(|one| one.io_some),
+            io_full: added(|one| one.io_full),
+        }
+    }
+}
+
 /// Sampling deadlines that passed before the sampler woke up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LateTicks {

@@ -27,8 +27,11 @@ pub use event::{
     Checkpoint, Entry, Event, IdleKind, IdleWindow, Initialized, Outcome, PeakMark, PhaseRef, Readiness, ReadyOutcome,
     ReadyRule, Request, StepEnd, StepStart, Warning, WarningKind,
 };
-pub use header::{Header, Host, Memory, ScenarioFacts, ServerFacts, Settings, Version, WorkspaceFacts};
-pub use memory::{Counters, LateTicks, Process, ProcessEnd, ReadFailure, Rollup, Sample};
+pub use header::{
+    Header, Host, Interpreter, Memory, Revision, ScenarioFacts, ServerFacts, Settings, TreeFacts, Version,
+    WorkspaceFacts,
+};
+pub use memory::{Counters, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample};
 pub use read::{FORMAT, ReadError, Reader, open};
 pub use write::{Journal, JournalEnd, Storage, WriteError};
 

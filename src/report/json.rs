@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::analyse::{Summary, exit};
-use crate::record::{Ending, Header, Initialized, Nanos, Readiness, Shutdown, Version};
+use crate::record::{Ending, Header, Initialized, Nanos, Pressure, Readiness, Shutdown, Version};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
@@ -59,6 +59,8 @@ pub struct Report {
     pub server_requests: BTreeMap<String, ServerRequests>,
     /// Bytes and notifications of the connection.
     pub traffic: Option<Traffic>,
+    /// What the machine waited for during the run; `null` where that is not counted.
+    pub pressure: Option<Pressure>,
     /// How well the sampler did.
     pub sampling: Sampling,
     /// What a person should know, least important first.

@@ -11,6 +11,8 @@ mod fixture_memory;
 #[cfg(target_os = "linux")]
 mod floods;
 #[cfg(target_os = "linux")]
+mod header;
+#[cfg(target_os = "linux")]
 mod interrupts;
 #[cfg(target_os = "linux")]
 mod journal;

@@ -6,6 +6,7 @@ mod scratch;
 mod select;
 #[cfg(test)]
 mod tests;
+pub mod tree;
 
 use std::io;
 use std::path::{Path, PathBuf};

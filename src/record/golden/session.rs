@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::record::{
     Checkpoint, Close, Counters, Ending, Entry, Event, FORMAT, Header, Host, IdleKind, IdleWindow, Initialized, Memory,
-    Nanos, Outcome, PeakMark, PhaseRef, Process, ProcessEnd, Readiness, ReadyOutcome, ReadyRule, Request, Rollup,
-    Sample, ScenarioFacts, ServerFacts, Settings, Shutdown, ShutdownStage, StepEnd, StepStart, Survivor, Warning,
-    WarningKind, WorkspaceFacts,
+    Nanos, Outcome, PeakMark, PhaseRef, Process, ProcessEnd, Readiness, ReadyOutcome, ReadyRule, Request, Revision,
+    Rollup, Sample, ScenarioFacts, ServerFacts, Settings, Shutdown, ShutdownStage, StepEnd, StepStart, Survivor,
+    TreeFacts, Warning, WarningKind, WorkspaceFacts,
 };
 
 const MIB: u64 = 1 << 20;
@@ -376,19 +376,33 @@ fn header(label: &str) -> Header {
                 .map(str::to_owned)
                 .to_vec(),
         },
-        workspace: WorkspaceFacts {
-            path: "fixtures/workspaces/shop".to_owned(),
-            isolation: "copy".to_owned(),
-            language: "python".to_owned(),
-            files: 42,
-            bytes: 180_224,
-            sha256: "fd61a03af4f77d870fc21e05e7e80678095c92d808cfb3b5c279ee04c74aca13".to_owned(),
-        },
+        workspace: workspace(),
         settings: Settings {
             interval: TICK,
             peak_reset: true,
             capabilities: "default".to_owned(),
             ..Settings::default()
         },
+    }
+}
+
+fn workspace() -> WorkspaceFacts {
+    WorkspaceFacts {
+        path: "fixtures/workspaces/shop".to_owned(),
+        isolation: "copy".to_owned(),
+        language: "python".to_owned(),
+        files: 42,
+        bytes: 180_224,
+        sha256: "fd61a03af4f77d870fc21e05e7e80678095c92d808cfb3b5c279ee04c74aca13".to_owned(),
+        tree: Some(TreeFacts {
+            files: 61,
+            bytes: 412_007,
+            sha256: "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae".to_owned(),
+            unread: 0,
+        }),
+        revision: Some(Revision {
+            commit: "5f2b1a7c0d9e4b3f8a6c7d8e9f0a1b2c3d4e5f60".to_owned(),
+            dirty: Some(false),
+        }),
     }
 }

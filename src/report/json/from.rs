@@ -45,6 +45,7 @@ pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
         methods: summary.methods.iter().map(method).collect(),
         server_requests: summary.server_requests.iter().map(requests).collect(),
         traffic: summary.close.as_ref().map(traffic),
+        pressure: summary.pressure,
         sampling: sampling(&summary.sampling),
         findings: analyse::findings(summary).into_iter().map(finding).collect(),
     }

@@ -15,11 +15,11 @@ const EXACT_STABLE: (u64, u64, u64) = (6, 12, 38);
 /// An error that is not worth a warning.
 const NEGLIGIBLE: u64 = 1 << 20;
 
-/// Pressure, in percent of the time, from which the kernel was taking memory away from somebody.
-const PRESSURE: f64 = 1.0;
+/// Share of the time waited for memory from which the kernel was taking memory away from somebody.
+const PRESSURE: f64 = 0.01;
 
-/// Everything worth a warning.
-pub fn advice(host: &Host) -> Vec<String> {
+/// Everything worth a warning; `waited` is the share of the run in which something waited for memory.
+pub fn advice(host: &Host, waited: Option<f64>) -> Vec<String> {
     let mut advice = Vec::new();
     if let Some(error) = resident_error(host).filter(|error| *error >= NEGLIGIBLE) {
         advice.push(format!(
@@ -28,11 +28,17 @@ pub fn advice(host: &Host) -> Vec<String> {
             units::bytes(error)
         ));
     }
-    if let Some(pressure) = host.memory_pressure.filter(|pressure| *pressure >= PRESSURE) {
-        advice.push(format!(
-            "memory is short: in the last ten seconds something waited for it {} of the time, so resident figures may be too low: close other programs",
-            units::percent(pressure / 100.0)
-        ));
+    let before = host.memory_pressure.map(|percent| percent / 100.0);
+    for (when, waited) in [
+        ("in the ten seconds before the run", before),
+        ("during the run", waited),
+    ] {
+        if let Some(waited) = waited.filter(|waited| *waited >= PRESSURE) {
+            advice.push(format!(
+                "memory was short: {when} something waited for it {} of the time, so resident figures may be too low: close other programs",
+                units::percent(waited)
+            ));
+        }
     }
     if let (Some(load), Some(cpus)) = (host.load, host.cpus)
         && load > cpus as f64
@@ -96,14 +102,14 @@ mod tests {
             ("6.18", false),
             ("7.0-rc1", false),
         ] {
-            assert_eq!(!advice(&host(kernel, 64)).is_empty(), inexact, "{kernel}");
+            assert_eq!(!advice(&host(kernel, 64), None).is_empty(), inexact, "{kernel}");
         }
     }
 
     #[test]
     fn the_error_grows_with_the_processors_and_is_silent_when_small() {
         assert_eq!(resident_error(&host("6.8.0", 64)), Some(64 * 128 * 4096));
-        assert!(advice(&host("6.8.0", 2)).is_empty());
+        assert!(advice(&host("6.8.0", 2), None).is_empty());
     }
 
     #[test]
@@ -113,10 +119,16 @@ mod tests {
             load: Some(9.0),
             ..host("6.18.0", 4)
         };
-        let told = advice(&busy);
+        let told = advice(&busy, Some(0.031));
         assert!(
-            told[0].contains("memory is short") && told[1].contains("load 9.0 on 4 processors"),
+            told[0].contains("before the run something waited for it 12 %"),
             "{told:?}"
         );
+        assert!(
+            told[1].contains("during the run something waited for it 3 %"),
+            "{told:?}"
+        );
+        assert!(told[2].contains("load 9.0 on 4 processors"), "{told:?}");
+        assert_eq!(advice(&host("6.18.0", 4), Some(0.009)), Vec::<String>::new());
     }
 }

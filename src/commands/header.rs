@@ -1,0 +1,150 @@
+//! The first line of a record: what is known of a run before its server is started.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsString;
+
+use crate::drive::Job;
+use crate::drive::workspace::tree;
+use crate::host;
+use crate::lsp::process::Launch;
+use crate::record::{self, Header, ScenarioFacts, ServerFacts, Settings, WorkspaceFacts};
+
+use super::single::Run;
+use super::{prepare, servers};
+
+/// Variables that decide which programs, libraries and settings a server finds.
+const DECIDING: [&str; 20] = [
+    "CARGO_HOME", "CONDA_PREFIX", "GOFLAGS", "GOPATH", "GOROOT", "HOME", "JAVA_HOME", "LANG", "LC_ALL",
+    "LD_LIBRARY_PATH", "NODE_OPTIONS", "NODE_PATH", "PATH", "PYTHONHOME", "PYTHONPATH", "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN", "VIRTUAL_ENV", "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
+];
+
+/// Everything that must be known to trust and to compare the record. What takes long is left out when it is to `stop`.
+pub fn header(run: &Run, job: &Job, scrubbed: Vec<String>, stop: &dyn Fn() -> bool) -> Header {
+    let Run { loaded, choice, .. } = run;
+    let project = &loaded.project;
+    let text = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
+    Header {
+        format: record::FORMAT,
+        tool: env!("CARGO_PKG_VERSION").to_owned(),
+        // Not known before the server is started.
+        started: String::new(),
+        run: run.number,
+        host: host::fingerprint(),
+        server: server(run, &job.launch, scrubbed, stop),
+        scenario: ScenarioFacts {
+            name: loaded.scenario.name.clone(),
+            path: loaded.path.display().to_string(),
+            sha256: loaded.sha256.clone(),
+            text: loaded.text.clone(),
+            seed: job.seed,
+            phases: loaded.scenario.phases.iter().map(|phase| phase.name.clone()).collect(),
+        },
+        workspace: WorkspaceFacts {
+            path: project.root.display().to_string(),
+            isolation: project.isolation.name().to_owned(),
+            language: project.language.clone(),
+            files: job.selection.files.len() as u64,
+            bytes: job.selection.bytes,
+            sha256: job.selection.sha256.clone(),
+            tree: tree::facts(&job.root, stop),
+            revision: host::revision(&project.root, stop),
+        },
+        settings: Settings {
+            interval: record::nanos(run.measuring.interval.0),
+            peak_reset: !run.measuring.no_peak_reset,
+            capabilities: job.capabilities.clone(),
+            init_options: text(&choice.profile.init_options),
+            settings: text(&choice.profile.settings),
+            command_line: env::args_os().map(lossy).collect(),
+        },
+    }
+}
+
+fn server(run: &Run, launch: &Launch, scrubbed: Vec<String>, stop: &dyn Fn() -> bool) -> ServerFacts {
+    let choice = &run.choice;
+    let which = prepare::which(seen(launch, "PATH"));
+    ServerFacts {
+        label: choice.label.clone(),
+        profile: choice.profile_name.clone(),
+        program: launch.program.display().to_string(),
+        sha256: host::file_sha256(&launch.program).ok(),
+        interpreter: host::interpreter(&launch.program, |name| which.program(name), stop),
+        version: servers::version(choice, launch, stop),
+        args: choice.args.clone(),
+        env: set(launch),
+        inherited: inherited(launch),
+        scrubbed,
+        allocator: None,
+    }
+}
+
+/// The variables that were set for the server. Of those that are set twice the last holds.
+fn set(launch: &Launch) -> BTreeMap<String, String> {
+    let set = launch.env.iter();
+    let set = set.filter_map(|(name, value)| Some((lossy(name.clone()), lossy(value.clone()?))));
+    set.collect()
+}
+
+/// The variables that it has from us and that decide what it finds.
+fn inherited(launch: &Launch) -> BTreeMap<String, String> {
+    let ours = DECIDING.into_iter().filter(|name| change(launch, name).is_none());
+    ours.filter_map(|name| Some((name.to_owned(), lossy(env::var_os(name)?))))
+        .collect()
+}
+
+/// What a variable holds for the server.
+fn seen(launch: &Launch, name: &str) -> Option<OsString> {
+    change(launch, name).cloned().unwrap_or_else(|| env::var_os(name))
+}
+
+/// What a launch makes of a variable; `None` if it leaves it as it is.
+fn change<'l>(launch: &'l Launch, name: &str) -> Option<&'l Option<OsString>> {
+    let changes = launch.env.iter().rev();
+    changes.into_iter().find(|(one, _)| one == name).map(|(_, value)| value)
+}
+
+fn lossy(text: OsString) -> String {
+    text.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch(env: &[(&str, Option<&str>)]) -> Launch {
+        let env = env.iter().map(|(name, value)| (name.into(), value.map(Into::into)));
+        Launch {
+            env: env.collect(),
+            ..Launch::default()
+        }
+    }
+
+    #[test]
+    fn what_is_set_is_recorded_with_the_value_that_holds_and_what_is_taken_away_is_not() {
+        let launch = launch(&[
+            ("A", None),
+            ("CACHE", Some("/one")),
+            ("B", Some("2")),
+            ("CACHE", Some("/two")),
+        ]);
+        let set = set(&launch);
+        let set: Vec<(&str, &str)> = set
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        assert_eq!(set, [("B", "2"), ("CACHE", "/two")]);
+    }
+
+    #[test]
+    fn what_is_inherited_is_what_the_server_sees() {
+        let path = env::var_os("PATH").expect("cargo runs tests with a PATH");
+        assert_eq!(inherited(&launch(&[])).get("PATH"), Some(&lossy(path.clone())));
+        assert_eq!(inherited(&launch(&[("PATH", None)])).get("PATH"), None);
+        assert_eq!(inherited(&launch(&[("PATH", Some("/x"))])).get("PATH"), None);
+        assert_eq!(seen(&launch(&[]), "PATH"), Some(path));
+        assert_eq!(seen(&launch(&[("PATH", None)]), "PATH"), None);
+        assert_eq!(seen(&launch(&[("PATH", Some("/x"))]), "PATH"), Some("/x".into()));
+    }
+}

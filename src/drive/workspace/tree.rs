@@ -1,0 +1,195 @@
+//! What a server sees of a workspace, as one hash: two runs with the same one had the same files before them.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use ignore::WalkBuilder;
+use sha2::{Digest, Sha256};
+
+use crate::config::files::is_left_out;
+use crate::record::TreeFacts;
+
+/// The longest file that is read whole. Sources are shorter; of what is longer, libraries and data, the ends differ
+/// when anything does.
+const WHOLE: u64 = 1 << 20;
+
+/// All contents that are read: a second or two, however large the project is.
+const MOST: u64 = 1 << 30;
+
+/// Looks at every file under `root` but those that a copy leaves out. Symbolic links count by where they lead; `None`
+/// if anything cannot be read, and when it is to `stop`.
+pub fn facts(root: &Path, stop: &dyn Fn() -> bool) -> Option<TreeFacts> {
+    within(root, MOST, stop)
+}
+
+fn within(root: &Path, most: u64, stop: &dyn Fn() -> bool) -> Option<TreeFacts> {
+    let mut facts = TreeFacts::default();
+    let mut hasher = Sha256::new();
+    let (mut left, mut buffer) = (most, Vec::new());
+    for (name, path) in entries(root)? {
+        if stop() {
+            return None;
+        }
+        let meta = fs::symlink_metadata(&path).ok()?;
+        // Lengths first, so that no two different trees feed the same bytes.
+        hasher.update((name.len() as u64).to_le_bytes());
+        hasher.update(&name);
+        if meta.is_symlink() {
+            let goal = fs::read_link(&path).ok()?;
+            let goal = goal.strip_prefix(root).unwrap_or(&goal).as_os_str().as_encoded_bytes();
+            hasher.update((goal.len() as u64).to_le_bytes());
+            hasher.update(b"link");
+            hasher.update(goal);
+            continue;
+        }
+        facts.files += 1;
+        facts.bytes += meta.len();
+        hasher.update(meta.len().to_le_bytes());
+        match left.checked_sub(meta.len().min(WHOLE)) {
+            Some(rest) => {
+                left = rest;
+                contents(&path, meta.len(), &mut buffer).ok()?;
+                hasher.update(&buffer);
+            }
+            None => facts.unread += 1,
+        }
+    }
+    facts.sha256 = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Some(facts)
+}
+
+/// Files and links, each with its path below the root in bytes that are the same on every system, in their order.
+fn entries(root: &Path) -> Option<Vec<(Vec<u8>, PathBuf)>> {
+    let top = root.to_owned();
+    let walk = WalkBuilder::new(root)
+        .standard_filters(false)
+        .filter_entry(move |entry| {
+            let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+            entry.path() == top || !is_left_out(entry.path(), is_dir)
+        })
+        .build();
+    let mut found = Vec::new();
+    for entry in walk {
+        let entry = entry.ok()?;
+        if entry
+            .file_type()
+            .is_some_and(|kind| kind.is_file() || kind.is_symlink())
+        {
+            let below = entry.path().strip_prefix(root).ok()?;
+            let parts: Vec<&[u8]> = below.iter().map(|part| part.as_encoded_bytes()).collect();
+            found.push((parts.join(&b'/'), entry.into_path()));
+        }
+    }
+    found.sort_unstable();
+    Some(found)
+}
+
+/// Reads a short file whole, of a long one both ends.
+fn contents(path: &Path, length: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
+    buffer.clear();
+    let mut file = File::open(path)?;
+    if length <= WHOLE {
+        file.take(WHOLE).read_to_end(buffer)?;
+        return Ok(());
+    }
+    file.by_ref().take(WHOLE / 2).read_to_end(buffer)?;
+    file.seek(SeekFrom::Start(length - WHOLE / 2))?;
+    file.take(WHOLE / 2).read_to_end(buffer)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hash(root: &Path) -> String {
+        facts(root, &|| false).unwrap().sha256
+    }
+
+    fn project() -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("src")).unwrap();
+        fs::write(root.path().join("src/a.py"), "a = 1\n").unwrap();
+        fs::write(root.path().join("pyproject.toml"), "[project]\n").unwrap();
+        root
+    }
+
+    #[test]
+    fn every_file_that_a_server_sees_counts_and_nothing_else() {
+        let (one, other) = (project(), project());
+        assert_eq!(hash(one.path()), hash(other.path()), "the place does not count");
+        let base = hash(one.path());
+        for left_out in [".git/HEAD", ".ruff_cache/x", "src/__pycache__/a.pyc"] {
+            let path = other.path().join(left_out);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "x").unwrap();
+            assert_eq!(hash(other.path()), base, "{left_out}");
+        }
+        let mut seen = vec![base];
+        for (name, text) in [
+            ("pyproject.toml", "[project] "),
+            ("node_modules/x/index.js", ""),
+            (".venv/lib/y.py", "y"),
+            ("src/b.py", "a = 1\n"),
+        ] {
+            let path = other.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+            seen.push(hash(other.path()));
+        }
+        let all = seen.len();
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen.len(), all);
+    }
+
+    #[test]
+    fn of_a_long_file_its_length_and_both_ends_count() {
+        let root = project();
+        let mut text = vec![b'x'; 3 << 20];
+        let mut with = |at: usize, byte: u8| {
+            text[at] = byte;
+            fs::write(root.path().join("data.bin"), &text).unwrap();
+            hash(root.path())
+        };
+        let base = with(0, b'x');
+        assert_eq!(with(3 << 19, b'y'), base, "the middle is not read");
+        assert_ne!(with(0, b'y'), base);
+        assert_ne!(with((3 << 20) - 1, b'y'), with((3 << 20) - 1, b'x'));
+    }
+
+    #[test]
+    fn what_is_not_read_any_more_counts_by_its_length() {
+        let root = project();
+        // `pyproject.toml` comes first and is read; for the other there is nothing left.
+        let few = || within(root.path(), 10, &|| false).unwrap();
+        let base = few();
+        assert_eq!((base.files, base.bytes, base.unread), (2, 16, 1));
+        fs::write(root.path().join("src/a.py"), "b = 1\n").unwrap();
+        assert_eq!(few(), base);
+        fs::write(root.path().join("src/a.py"), "b = 10\n").unwrap();
+        assert_ne!(few(), base);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_into_the_tree_counts_by_where_it_leads() {
+        let (one, other) = (project(), project());
+        for root in [&one, &other] {
+            std::os::unix::fs::symlink(root.path().join("src/a.py"), root.path().join("link")).unwrap();
+        }
+        assert_eq!(hash(one.path()), hash(other.path()));
+        fs::remove_file(other.path().join("link")).unwrap();
+        std::os::unix::fs::symlink("src", other.path().join("link")).unwrap();
+        assert_ne!(hash(one.path()), hash(other.path()));
+    }
+
+    #[test]
+    fn what_cannot_be_read_has_no_hash() {
+        let root = project();
+        assert_eq!(facts(&root.path().join("nothing"), &|| false), None);
+        assert_eq!(facts(root.path(), &|| true), None);
+        assert!(contents(root.path(), 1, &mut Vec::new()).is_err());
+    }
+}

@@ -1,0 +1,142 @@
+//! What control groups allow, of both versions: pure functions of the text that the kernel gives.
+
+use std::path::{Path, PathBuf};
+
+/// A control group without a limit says a number near the end of the range, rounded to pages.
+const NO_LIMIT: u64 = 1 << 60;
+
+/// The strictest limits of a group and of those around it. Unlimited and unknown are `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// Bytes of memory.
+    pub memory: Option<u64>,
+    /// Bytes of memory from which on it has to give back.
+    pub high: Option<u64>,
+    /// Bytes of swap.
+    pub swap: Option<u64>,
+    /// Processors' worth of time.
+    pub processors: Option<f64>,
+}
+
+/// The limits of the groups that `/proc/self/cgroup` names; `read` gives the text of a file.
+pub fn limits(groups: &str, read: &dyn Fn(&Path) -> Option<String>) -> Limits {
+    let least = |file, old: Option<(&str, &str)>| {
+        let found = around(groups, old).into_iter().filter_map(|(group, version)| {
+            let file = if version == 2 { file } else { old?.1 };
+            bytes(&read(&group.join(file))?)
+        });
+        found.min()
+    };
+    let quotas = around(groups, Some(("cpu", "")))
+        .into_iter()
+        .filter_map(|(group, version)| {
+            if version == 2 {
+                return quota(&read(&group.join("cpu.max"))?);
+            }
+            let [quota_of, period] = ["cpu.cfs_quota_us", "cpu.cfs_period_us"].map(|file| read(&group.join(file)));
+            quota(&format!("{} {}", quota_of?, period?))
+        });
+    Limits {
+        memory: least("memory.max", Some(("memory", "memory.limit_in_bytes"))),
+        high: least("memory.high", None),
+        swap: least("memory.swap.max", None),
+        processors: quotas.reduce(f64::min),
+    }
+}
+
+/// The directories of these groups and of those around them, each with its version. Of version 1 those of one controller.
+///
+/// Inside a container the path is often one of the host, and only the topmost directory is there: all are tried.
+fn around(groups: &str, old: Option<(&str, &str)>) -> Vec<(PathBuf, u8)> {
+    let mut found = Vec::new();
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let of_controller = |name: &&str| controllers.split(',').any(|one| one == *name);
+        let roots = match old.map(|(name, _)| name).filter(of_controller) {
+            _ if controllers.is_empty() => {
+                vec![
+                    (PathBuf::from("/sys/fs/cgroup"), 2),
+                    (PathBuf::from("/sys/fs/cgroup/unified"), 2),
+                ]
+            }
+            Some(name) => vec![(Path::new("/sys/fs/cgroup").join(name), 1)],
+            None => continue,
+        };
+        let path = Path::new(path.trim_start_matches('/'));
+        for (root, version) in roots {
+            found.extend(path.ancestors().map(|group| (root.join(group), version)));
+        }
+    }
+    found
+}
+
+fn bytes(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|limit| *limit < NO_LIMIT)
+}
+
+/// `150000 100000` → 1.5.
+fn quota(text: &str) -> Option<f64> {
+    let (quota, period) = text.split_once(' ')?;
+    let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
+    (quota > 0.0 && period > 0.0).then_some(quota / period)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The limits of groups in a system that has these files below `/sys/fs/cgroup`.
+    fn of(groups: &str, files: &[(&str, &str)]) -> Limits {
+        let read = |path: &Path| {
+            let below = path.strip_prefix("/sys/fs/cgroup").ok()?.to_str()?;
+            let found = files.iter().find(|(name, _)| *name == below)?;
+            Some(found.1.to_owned())
+        };
+        limits(groups, &read)
+    }
+
+    #[test]
+    fn the_strictest_group_up_to_the_root_decides() {
+        let files = [
+            ("a/memory.max", "max"),
+            ("a/memory.high", "3000"),
+            ("a/memory.swap.max", "0"),
+            ("a/b/memory.max", "2147483648"),
+            ("a/b/memory.high", "4000"),
+            ("a/b/cpu.max", "max 100000"),
+            ("a/cpu.max", "150000 100000"),
+            ("memory.max", "8589934592"),
+        ];
+        let found = Limits {
+            memory: Some(2 << 30),
+            high: Some(3_000),
+            swap: Some(0),
+            processors: Some(1.5),
+        };
+        assert_eq!(of("0::/a/b\n", &files), found);
+    }
+
+    #[test]
+    fn the_first_version_names_its_controllers() {
+        let files = [
+            ("memory/a/memory.limit_in_bytes", "9223372036854771712"),
+            ("memory/memory.limit_in_bytes", "1073741824"),
+            ("cpu/a/cpu.cfs_quota_us", "50000"),
+            ("cpu/a/cpu.cfs_period_us", "100000"),
+            ("cpu/cpu.cfs_quota_us", "-1"),
+            ("cpu/cpu.cfs_period_us", "100000"),
+        ];
+        let found = of("8:pids:/a\n4:cpu,cpuacct:/a\n3:memory:/a\n", &files);
+        assert_eq!((found.memory, found.processors), (Some(1 << 30), Some(0.5)));
+        assert_eq!((found.high, found.swap), (None, None));
+    }
+
+    #[test]
+    fn no_limit_is_not_a_limit() {
+        assert_eq!(
+            of("0::/\n", &[("memory.max", "max"), ("cpu.max", "max 100000")]),
+            Limits::default()
+        );
+    }
+}

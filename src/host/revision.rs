@@ -1,0 +1,69 @@
+//! Which revision of a project is measured, when git knows it.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use super::ask::{Said, ask};
+use crate::record::Revision;
+
+/// A status of a very large project on a cold disk takes seconds.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Variables that point git at another repository, such as those that its hooks set.
+const ELSEWHERE: [&str; 5] = [
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
+];
+
+/// The commit that the directory is checked out from; `None` outside of a git checkout, or without git.
+pub fn revision(directory: &Path, stop: &dyn Fn() -> bool) -> Option<Revision> {
+    let commit = git(directory, &["rev-parse", "--verify", "HEAD"], stop)?;
+    // What lies elsewhere in the repository is not served. A file that git does not know is served as well.
+    let changed = git(directory, &["status", "--porcelain", "--", "."], stop);
+    Some(Revision {
+        commit: commit.stdout.trim().to_owned(),
+        dirty: changed.map(|said| !said.stdout.trim().is_empty()),
+    })
+}
+
+/// Nothing of the project is written to: neither its index, nor by a monitor that its configuration names.
+fn git(directory: &Path, args: &[&str], stop: &dyn Fn() -> bool) -> Option<Said> {
+    let mut command = Command::new("git");
+    command.args(["--no-optional-locks", "-c", "core.fsmonitor=false"]);
+    command.arg("-C").arg(directory).args(args);
+    for name in ELSEWHERE {
+        command.env_remove(name);
+    }
+    ask(&mut command, PATIENCE, stop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(directory: &Path, args: &[&str]) {
+        let mut command = Command::new("git");
+        command.args(["-c", "user.name=a", "-c", "user.email=a@b", "-C"]);
+        let status = command.arg(directory).args(args).output().unwrap().status;
+        assert!(status.success(), "git {args:?}");
+    }
+
+    #[test]
+    fn a_checkout_has_a_revision_and_is_dirty_when_what_is_served_differs() {
+        let root = tempfile::tempdir().unwrap();
+        let served = root.path().join("served");
+        std::fs::create_dir(&served).unwrap();
+        assert_eq!(revision(&served, &|| false), None);
+        run(root.path(), &["init", "--quiet"]);
+        assert_eq!(revision(&served, &|| false), None, "nothing is committed");
+        std::fs::write(served.join("a.py"), "a = 1\n").unwrap();
+        run(root.path(), &["add", "."]);
+        run(root.path(), &["commit", "--quiet", "--message", "one"]);
+        std::fs::write(root.path().join("beside.py"), "b = 1\n").unwrap();
+        let clean = revision(&served, &|| false).unwrap();
+        assert!(clean.commit.len() >= 40 && clean.dirty == Some(false), "{clean:?}");
+        std::fs::write(served.join("new.py"), "c = 1\n").unwrap();
+        let dirty = revision(&served, &|| false).unwrap();
+        assert_eq!((dirty.commit, dirty.dirty), (clean.commit, Some(true)));
+    }
+}

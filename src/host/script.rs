@@ -1,0 +1,88 @@
+//! The interpreter of a program that is a script, as most servers from npm and PyPI are.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use super::program::{file_sha256, version_of};
+use crate::record::Interpreter;
+
+/// The most of a first line that a kernel reads.
+const LONGEST: u64 = 256;
+
+/// What runs the script `program`; `None` when it is no script, or names what is not there. `find` looks a name up on
+/// the search path that the script will see.
+pub fn interpreter(
+    program: &Path,
+    find: impl Fn(&str) -> Option<PathBuf>,
+    stop: &dyn Fn() -> bool,
+) -> Option<Interpreter> {
+    let mut line = Vec::new();
+    let mut start = BufReader::new(File::open(program).ok()?).take(LONGEST);
+    start.read_until(b'\n', &mut line).ok()?;
+    let named = named(std::str::from_utf8(&line).ok()?)?;
+    let path = if named.contains('/') {
+        PathBuf::from(named)
+    } else {
+        find(named)?
+    };
+    Some(Interpreter {
+        sha256: file_sha256(&path).ok(),
+        version: version_of(&path, &["--version"], [], stop),
+        program: path.display().to_string(),
+    })
+}
+
+/// The interpreter that a first line names: a path, or after `env` a name to be looked up.
+fn named(line: &str) -> Option<&str> {
+    let mut words = line.strip_prefix("#!")?.split_ascii_whitespace();
+    let first = words.next()?;
+    if !first.ends_with("/env") {
+        return Some(first);
+    }
+    words.find(|word| !word.starts_with('-') && !word.contains('='))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_names_a_path_or_a_name_to_look_up() {
+        for (line, name) in [
+            ("#!/opt/venv/bin/python\n", Some("/opt/venv/bin/python")),
+            ("#! /usr/bin/node --no-warnings\n", Some("/usr/bin/node")),
+            ("#!/usr/bin/env node\r\n", Some("node")),
+            ("#!/usr/bin/env -S A=1 node --stack-size=9\n", Some("node")),
+            ("#!/usr/bin/env\n", None),
+            ("#!\n", None),
+            ("\u{7f}ELF", None),
+            ("", None),
+        ] {
+            assert_eq!(named(line), name, "{line:?}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_interpreter_is_found_on_the_path_that_the_script_sees() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let (script, node) = (directory.path().join("server"), directory.path().join("node"));
+        std::fs::write(&script, "#!/usr/bin/env node\n").unwrap();
+        std::fs::write(&node, "#!/bin/sh\necho v99.1.0\n").unwrap();
+        std::fs::set_permissions(&node, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let find = |name: &str| Some(directory.path().join(name));
+        let found = interpreter(&script, find, &|| false).unwrap();
+        assert_eq!(found.program, node.display().to_string());
+        assert_eq!(found.version.as_deref(), Some("v99.1.0"));
+        assert_eq!(found.sha256, file_sha256(&node).ok());
+        assert_eq!(interpreter(&script, |_| None, &|| false), None);
+    }
+
+    #[test]
+    fn a_program_that_is_no_script_has_none() {
+        let this = std::env::current_exe().unwrap();
+        assert_eq!(interpreter(&this, |_| None, &|| false), None);
+    }
+}
