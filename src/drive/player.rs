@@ -87,7 +87,7 @@ impl<'a, S: Stage> Player<'a, S> {
             cycle,
             name: phase.name.clone(),
         };
-        self.stage.quiet(false);
+        self.stage.quiet(false).await;
         self.stage.tell(Event::PhaseStarted(place.clone()));
         for (number, step) in phase.steps.iter().enumerate() {
             self.step(&place, number as u32, step).await?;
@@ -255,7 +255,7 @@ impl<'a, S: Stage> Player<'a, S> {
     async fn settle(&self, phase: &Phase, place: PhaseRef) -> Result<Frame, Stop> {
         let limits = self.job.scenario.settle(phase);
         let session = self.session.as_ref().ok_or(Stop::Gone)?;
-        self.stage.quiet(true);
+        self.stage.quiet(true).await;
         let rules = Rules {
             period: limits.quiet.0,
             cpu: limits.cpu.0,

@@ -17,8 +17,8 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn cpu(&self) -> impl Future<Output = Option<Cpu>> + Send;
     /// Private memory of the tree as the cheap counters know it, read now likewise.
     fn private(&self) -> impl Future<Output = Option<u64>> + Send;
-    /// Whether costly reads are welcome: nothing is in flight.
-    fn quiet(&self, yes: bool);
+    /// Whether costly reads are welcome: nothing is in flight. When it returns, none that is not welcome is under way.
+    fn quiet(&self, yes: bool) -> impl Future<Output = ()>;
     /// Kills what is left of the tree after its server and some patience, and says what it was.
     fn survivors(&self, patience: Duration) -> impl Future<Output = Vec<Survivor>>;
     /// Takes the settled values of a phase and writes them with `frame`.

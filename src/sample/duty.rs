@@ -26,11 +26,13 @@ impl Duty {
         self.next
     }
 
-    /// Work begun at `now` took `cost`; the pause after it is at most `most`.
+    /// Work begun at `now` took `cost`; the pause after it is at most `most`. Work that did not wait for its time only
+    /// makes the pause longer.
     pub fn spent(&mut self, now: Nanos, cost: Nanos, most: Nanos) {
         // A float is exact enough for a pause, and a share of 0 gives the largest number: never again.
         let pause = (cost as f64 / self.share) as Nanos;
-        self.next = now.saturating_add(pause.max(self.least).min(most));
+        let next = now.saturating_add(pause.max(self.least).min(most));
+        self.next = self.next.max(next);
     }
 }
 
@@ -47,6 +49,16 @@ mod tests {
         duty.spent(5_000, 50, Nanos::MAX);
         assert_eq!(duty.next(), 10_000);
         assert!(!duty.ready(9_999) && duty.ready(10_000));
+    }
+
+    #[test]
+    fn work_out_of_turn_does_not_shorten_the_pause() {
+        let mut duty = Duty::new(0.01, 0);
+        duty.spent(0, 50, Nanos::MAX);
+        duty.spent(1_000, 1, Nanos::MAX);
+        assert_eq!(duty.next(), 5_000);
+        duty.spent(2_000, 40, Nanos::MAX);
+        assert_eq!(duty.next(), 6_000);
     }
 
     #[test]

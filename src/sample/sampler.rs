@@ -27,7 +27,7 @@ pub struct Sampler {
 
 /// Comes true when the sampler has done what it was asked to; false if it stopped first.
 #[derive(Debug)]
-#[must_use = "the event is written when this is done"]
+#[must_use = "what was asked for has happened when this is done"]
 pub struct Done(oneshot::Receiver<()>);
 
 impl Sampler {
@@ -57,9 +57,12 @@ impl Sampler {
         self.tell(Command::Follow(root_pid));
     }
 
-    /// A quiet window begins or ends: only in one are exact reads allowed between checkpoints.
-    pub fn quiet(&self, yes: bool) {
-        self.tell(Command::Quiet(yes));
+    /// A quiet window begins or ends: only in one are exact reads allowed between checkpoints. Done when no read is under
+    /// way any more that is not allowed.
+    pub fn quiet(&self, yes: bool) -> Done {
+        let (done, waited) = oneshot::channel();
+        self.tell(Command::Quiet(yes, done));
+        Done(waited)
     }
 
     /// Reads five rounds of samples, at most 50 ms apart, then the exact counters, and writes what `checkpoint` makes.

@@ -28,7 +28,7 @@ pub enum Command {
     /// Watch one more root.
     Follow(u32),
     /// A quiet window begins or ends.
-    Quiet(bool),
+    Quiet(bool, oneshot::Sender<()>),
     /// Read a checkpoint and write it.
     Checkpoint(MakeCheckpoint, oneshot::Sender<()>),
     /// Write the high-water marks and set them back.
@@ -138,7 +138,11 @@ impl Schedule {
         let now = || time.now();
         match command {
             Command::Follow(root) => watch.follow(root, &now),
-            Command::Quiet(on) => self.quiet.on = on,
+            // Whoever waits for an answer may have gone away: then nobody needs it.
+            Command::Quiet(on, done) => {
+                self.quiet.on = on;
+                let _ = done.send(());
+            }
             Command::Checkpoint(make, done) => {
                 watch.look(Effort::CatchUp, &now);
                 let rounds = Vec::with_capacity(ROUNDS);
@@ -149,7 +153,6 @@ impl Schedule {
                     done,
                 });
             }
-            // Whoever waits for an answer may have gone away: then nobody needs it.
             Command::Peak(phase, done) => {
                 watch.peak(phase, &now);
                 let _ = done.send(());
@@ -206,7 +209,10 @@ impl Schedule {
             return;
         }
         if let Some(Pending { rounds, make, done, .. }) = self.checkpoints.pop_front() {
+            let started = time.now();
             let rollups = watch.rollups(&|| time.now());
+            // Not rationed itself, but it is a while until there may be another.
+            self.quiet.duty.spent(started, time.now() - started, Nanos::MAX);
             watch.put(time.now(), make(rounds, rollups));
             let _ = done.send(());
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::drive::{Cpu, Frame, Stage};
 use crate::progress::Progress;
 use crate::record::{Clock, Event, Journal, Nanos, PhaseRef, Survivor};
-use crate::sample::{self, Glance, Living, Sampler, Sink};
+use crate::sample::{self, Done, Glance, Living, Sampler, Sink};
 
 use super::survivors;
 
@@ -72,6 +72,14 @@ impl Live {
     fn sampler(&self) -> MutexGuard<'_, Option<Sampler>> {
         self.0.sampler.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
+
+    /// Has the sampler do something and waits until it is done.
+    async fn ask(&self, what: impl FnOnce(&Sampler) -> Done) {
+        let asked = self.sampler().as_ref().map(what);
+        if let Some(done) = asked {
+            done.await;
+        }
+    }
 }
 
 impl Stage for Live {
@@ -104,10 +112,8 @@ impl Stage for Live {
         self.glance().await?.private
     }
 
-    fn quiet(&self, yes: bool) {
-        if let Some(sampler) = self.sampler().as_ref() {
-            sampler.quiet(yes);
-        }
+    async fn quiet(&self, yes: bool) {
+        self.ask(|sampler| sampler.quiet(yes)).await;
     }
 
     async fn survivors(&self, patience: Duration) -> Vec<Survivor> {
@@ -115,20 +121,12 @@ impl Stage for Live {
     }
 
     async fn checkpoint(&self, frame: Frame) {
-        let taken = self
-            .sampler()
-            .as_ref()
-            .map(|sampler| sampler.checkpoint(move |rounds, rollups| Event::Checkpoint(frame.with(rounds, rollups))));
-        if let Some(taken) = taken {
-            taken.await;
-        }
+        let make = move |rounds, rollups| Event::Checkpoint(frame.with(rounds, rollups));
+        self.ask(|sampler| sampler.checkpoint(make)).await;
     }
 
     async fn peak(&self, phase: PhaseRef) {
-        let read = self.sampler().as_ref().map(|sampler| sampler.peak(phase));
-        if let Some(read) = read {
-            read.await;
-        }
+        self.ask(|sampler| sampler.peak(phase)).await;
     }
 }
 

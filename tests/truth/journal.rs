@@ -11,6 +11,8 @@ use lsp_soak::sample::source::{Effort, Failure, Found, Kin, Opened, Reading, Sou
 use lsp_soak::sample::tree::Own;
 use lsp_soak::sample::{self, Command, Options, Pulse, Sink, Time, Wake, Watch};
 
+use tokio::sync::oneshot;
+
 use crate::soak::{START, Soak};
 
 const SECOND: Nanos = 1_000_000_000;
@@ -126,7 +128,7 @@ impl Time for Fast<'_> {
 
     fn wait(&mut self, until: Nanos) -> Wake {
         if !std::mem::replace(&mut self.begun, true) {
-            return Wake::Command(Command::Quiet(true));
+            return Wake::Command(Command::Quiet(true, oneshot::channel().0));
         }
         if until >= DAY {
             return Wake::Stop;

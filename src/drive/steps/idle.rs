@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -> Result<IdleWindow, Stop> {
     let begun = Instant::now();
     let mut simmer = Simmer::new(scene, desk, options.traffic().map(|every| every.0));
-    scene.stage.quiet(options.mode == IdleMode::Silent);
+    scene.stage.quiet(options.mode == IdleMode::Silent).await;
     let settled = match options.end() {
         IdleEnd::After(time) => {
             while begun.elapsed() < time.0 {
@@ -38,7 +38,7 @@ pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -
         }
         IdleEnd::Settled { at_most } => Some(steady(scene, &mut simmer, begun, at_most.0).await?),
     };
-    scene.stage.quiet(false);
+    scene.stage.quiet(false).await;
     let kind = match options.mode {
         IdleMode::Silent => IdleKind::Silent,
         IdleMode::Simmer => IdleKind::Simmer,

@@ -29,6 +29,10 @@ fn checkpoint(taken: &Taken) -> Command {
     Command::Checkpoint(Box::new(make), oneshot::channel().0)
 }
 
+fn quiet(on: bool) -> Command {
+    Command::Quiet(on, oneshot::channel().0)
+}
+
 fn late(events: &[(Nanos, Event)]) -> Vec<(Nanos, u64, Nanos)> {
     let late = |(at, event): &(Nanos, Event)| match event {
         Event::Late(ticks) => Some((*at, ticks.missed, ticks.late)),
@@ -118,8 +122,8 @@ fn exact_reads_are_made_in_quiet_windows_only() {
     for tick in 0..600 {
         scene.at(tick * 100 * MILLISECOND, changing(tick << 20));
     }
-    scene.command(20 * SECOND, || Command::Quiet(true));
-    scene.command(40 * SECOND, || Command::Quiet(false));
+    scene.command(20 * SECOND, || quiet(true));
+    scene.command(40 * SECOND, || quiet(false));
     let events = scene.play();
     let at: Vec<_> = events
         .iter()
@@ -148,7 +152,7 @@ fn exact_reads_take_no_more_than_their_share_of_the_time() {
             world.set(100, counters(tick << 20))
         });
     }
-    scene.command(0, || Command::Quiet(true));
+    scene.command(0, || quiet(true));
     let events = scene.play();
     let cost: Nanos = events
         .iter()
@@ -162,10 +166,44 @@ fn exact_reads_take_no_more_than_their_share_of_the_time() {
 }
 
 #[test]
+fn the_exact_reads_of_a_checkpoint_put_the_next_one_off() {
+    let taken = Taken::default();
+    let scene = Scene::new().until(10 * SECOND);
+    scene.world.borrow_mut().rollup_cost = 40 * MILLISECOND;
+    scene.at(SECOND, |world| world.set(100, counters(3 << 20)));
+    let command = checkpoint(&taken);
+    scene.command(SECOND, move || command);
+    scene.command(2 * SECOND, || quiet(true));
+    let events = scene.play();
+    let first = events.iter().find(|(_, event)| matches!(event, Event::Rollup(_)));
+    // The checkpoint's began at 1.2 s and took 40 ms: 1 % of 4 s.
+    let first = first.map(|(at, _)| *at / (100 * MILLISECOND));
+    assert_eq!((taken.lock().unwrap().len(), first), (1, Some(52)));
+}
+
+#[test]
+fn when_quiet_is_over_no_exact_read_is_under_way() {
+    let scene = Scene::new().until(4 * SECOND);
+    scene.world.borrow_mut().rollup_cost = 300 * MILLISECOND;
+    let (done, mut over) = oneshot::channel();
+    scene.command(0, || quiet(true));
+    // In the middle of the first one.
+    scene.command(100 * MILLISECOND, move || Command::Quiet(false, done));
+    let world = scene.world.clone();
+    let reads = std::rc::Rc::new(std::cell::Cell::new(None));
+    let seen = std::rc::Rc::clone(&reads);
+    scene.at(301 * MILLISECOND, move |world| {
+        seen.set(over.try_recv().ok().map(|()| world.rollups));
+    });
+    scene.play();
+    assert_eq!((reads.get(), world.borrow().rollups), (Some(1), 1));
+}
+
+#[test]
 fn an_exact_read_that_says_the_same_is_not_written_and_becomes_rarer() {
     let scene = Scene::new().until(600 * SECOND);
     let world = scene.world.clone();
-    scene.command(0, || Command::Quiet(true));
+    scene.command(0, || quiet(true));
     scene.at(500 * SECOND, |world| world.set(100, counters(2 << 20)));
     let events = scene.play();
     let at: Vec<_> = events
@@ -214,7 +252,7 @@ fn a_day_of_idling_fits_in_five_mebibytes() {
             world.work(100, tick * 10 * MILLISECOND)
         });
     }
-    scene.command(0, || Command::Quiet(true));
+    scene.command(0, || quiet(true));
     let pulse = scene.play_into(Box::new(ToJournal(journal)));
     end.finish().unwrap();
 

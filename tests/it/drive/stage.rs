@@ -76,7 +76,7 @@ impl Stage for Fake {
         None
     }
 
-    fn quiet(&self, _yes: bool) {}
+    async fn quiet(&self, _yes: bool) {}
 
     async fn survivors(&self, _patience: Duration) -> Vec<Survivor> {
         Vec::new()
