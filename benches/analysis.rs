@@ -195,8 +195,16 @@ fn generate(path: &Path, hours: u64) -> io::Result<u64> {
             put(at, Event::StepEnded(step_end(&phase)))?;
             put(at, Event::PhaseDriven(phase.clone()))?;
             put(at, Event::Checkpoint(checkpoint(&phase, last)))?;
-            let (marks, reset) = (vec![last], true);
-            put(at, Event::Peak(PeakMark { phase, marks, reset }))?;
+            let (marks, reset, kept) = (vec![last], true, Vec::new());
+            put(
+                at,
+                Event::Peak(PeakMark {
+                    phase,
+                    marks,
+                    reset,
+                    kept,
+                }),
+            )?;
         }
     }
     file.flush()?;

@@ -230,7 +230,8 @@ impl Pass {
             self.epoch.peaks(&self.tree, Some(mark)),
             self.tree.totals(),
         );
-        self.new_epoch(|process| mark.reset && mark.marks.iter().any(|sample| sample.process == process));
+        let read = |process| mark.marks.iter().any(|sample| sample.process == process);
+        self.new_epoch(|process| mark.reset && read(process) && !mark.kept.contains(&process));
     }
 
     fn new_epoch(&mut self, was_reset: impl Fn(u32) -> bool) {

@@ -193,6 +193,9 @@ pub struct PeakMark {
     pub marks: Vec<Sample>,
     /// Whether the marks were reset, so that the next ones belong to the next phase alone.
     pub reset: bool,
+    /// Processes among `marks` whose mark was not reset all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<u32>,
 }
 
 /// A step begins.

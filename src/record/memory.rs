@@ -133,7 +133,7 @@ impl Rollup {
     /// `Pss_Anon + SwapPss − LazyFree`, at least 0: what only this tree pays for and cannot be had back for nothing.
     /// `None` where the kernel does not split `Pss`.
     pub fn private(&self) -> Option<u64> {
-        let held = self.proportional_anonymous? + self.swap_proportional;
+        let held = self.proportional_anonymous?.saturating_add(self.swap_proportional);
         Some(held.saturating_sub(self.lazy_free))
     }
 }

@@ -274,7 +274,7 @@ impl Source for System {
         }
     }
 
-    fn reset_peak(&mut self, process: &Process) -> Result<(), Failure> {
+    fn reset_peak(&mut self, process: &Process) -> Result<bool, Failure> {
         let opened = openat(
             &process.directory,
             "clear_refs",
@@ -285,7 +285,10 @@ impl Source for System {
         let written = opened
             .map_err(io::Error::from)
             .and_then(|file| File::from(file).write_all(b"5"));
-        written.or_else(|error| self.failed(process, "clear_refs", error))
+        match written {
+            Ok(()) => Ok(true),
+            Err(error) => self.failed(process, "clear_refs", error),
+        }
     }
 }
 

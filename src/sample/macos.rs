@@ -207,14 +207,14 @@ impl Source for System {
         Ok(None)
     }
 
-    fn reset_peak(&mut self, process: &Process) -> Result<(), Failure> {
+    fn reset_peak(&mut self, process: &Process) -> Result<bool, Failure> {
         // SAFETY: takes a number; a process that is not ours is refused by the kernel.
         if unsafe { proc_reset_footprint_interval(process.pid) } == 0 {
-            return Ok(());
+            return Ok(true);
         }
         let error = io::Error::last_os_error();
         if is_gone(&error) {
-            Ok(())
+            Ok(false)
         } else {
             Err(Failure {
                 what: "footprint interval",

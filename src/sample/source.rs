@@ -94,6 +94,7 @@ pub trait Source {
     /// Reads the exact counters; `None` where there are none, or when the process is over.
     fn rollup(&mut self, process: &Self::Process, number: u32) -> Result<Option<Rollup>, Failure>;
 
-    /// Sets the high-water mark back to what is resident now.
-    fn reset_peak(&mut self, process: &Self::Process) -> Result<(), Failure>;
+    /// Sets the high-water mark back to what is resident now; false where a system has no such thing, and when the
+    /// process is over.
+    fn reset_peak(&mut self, process: &Self::Process) -> Result<bool, Failure>;
 }

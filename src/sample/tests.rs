@@ -222,19 +222,30 @@ fn without_leave_nothing_is_reset() {
 }
 
 #[test]
-fn a_reset_that_is_refused_is_said() {
+fn a_reset_that_is_refused_is_said_once_and_is_of_that_process_alone() {
     let scene = Scene::new().until(SECOND);
-    scene.at(0, |world| world.process(100).refuses_reset = true);
+    scene.at(0, |world| {
+        world.spawn(200, 100);
+        world.process(200).refuses_reset = true;
+    });
     for at in [120, 220] {
         scene.command(at * MILLISECOND, || {
             Command::Peak(phase(), tokio::sync::oneshot::channel().0)
         });
     }
     let events = scene.play();
-    assert_eq!(kinds(&events), ["process", "sample", "read-failed", "peak", "peak"]);
-    assert!(
-        events
-            .iter()
-            .all(|(_, event)| !matches!(event, Event::Peak(peak) if peak.reset))
+    let told = kinds(&events);
+    assert_eq!(
+        told.iter().filter(|kind| **kind == "read-failed").count(),
+        1,
+        "{told:?}"
     );
+    let marks: Vec<_> = events
+        .iter()
+        .filter_map(|(_, event)| match event {
+            Event::Peak(peak) => Some((peak.marks.len(), peak.reset, peak.kept.clone())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(marks, [(2, true, vec![1]), (2, true, vec![1])]);
 }

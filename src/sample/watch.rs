@@ -150,7 +150,7 @@ impl<S: Source> Watch<S> {
     pub fn peak(&mut self, phase: PhaseRef, now: Now) {
         self.look(Effort::CatchUp, now);
         let mut marks = Vec::with_capacity(self.members.len());
-        let mut reset = self.peak_reset;
+        let (mut reset, mut kept) = (false, Vec::new());
         for index in 0..self.members.len() {
             if self.observe(index, now).is_none() {
                 continue;
@@ -158,14 +158,28 @@ impl<S: Source> Watch<S> {
             // Right after its mark is read, so that hardly anything can happen between the two.
             let member = &mut self.members[index];
             marks.push(member.sample());
-            if self.peak_reset
-                && let Err(failure) = self.source.reset_peak(&member.process)
-            {
-                reset = false;
-                member.report(failure, &mut *self.sink, now());
+            let done = match self.peak_reset {
+                true => self.source.reset_peak(&member.process),
+                false => Ok(false),
+            };
+            match done {
+                Ok(true) => reset = true,
+                Ok(false) => kept.push(member.number),
+                Err(failure) => {
+                    kept.push(member.number);
+                    member.report(failure, &mut *self.sink, now());
+                }
             }
         }
-        self.sink.put(now(), Event::Peak(PeakMark { phase, marks, reset }));
+        // Without any reset that is said once, not of each.
+        kept.retain(|_| reset);
+        let mark = PeakMark {
+            phase,
+            marks,
+            reset,
+            kept,
+        };
+        self.sink.put(now(), Event::Peak(mark));
         self.bury(now);
     }
 

@@ -183,11 +183,8 @@ impl Source for System {
         Ok(None)
     }
 
-    fn reset_peak(&mut self, _: &Process) -> Result<(), Failure> {
-        Err(Failure {
-            what: "peak reset",
-            error: io::ErrorKind::Unsupported.into(),
-        })
+    fn reset_peak(&mut self, _: &Process) -> Result<bool, Failure> {
+        Ok(false)
     }
 }
 

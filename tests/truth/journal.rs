@@ -100,8 +100,8 @@ impl Source for Idle<'_> {
         }))
     }
 
-    fn reset_peak(&mut self, _process: &u32) -> Result<(), Failure> {
-        Ok(())
+    fn reset_peak(&mut self, _process: &u32) -> Result<bool, Failure> {
+        Ok(true)
     }
 }
 

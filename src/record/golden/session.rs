@@ -283,6 +283,7 @@ impl Session {
             phase: self.phase.clone(),
             marks,
             reset: true,
+            kept: Vec::new(),
         }));
         self.held
             .values_mut()

@@ -319,7 +319,7 @@ impl Source for Fake {
         }))
     }
 
-    fn reset_peak(&mut self, process: &(u32, u64)) -> Result<(), Failure> {
+    fn reset_peak(&mut self, process: &(u32, u64)) -> Result<bool, Failure> {
         let mut world = self.world.borrow_mut();
         world.resets += 1;
         let made = world.process(process.0);
@@ -330,7 +330,7 @@ impl Source for Fake {
             });
         }
         made.counters.high_water = made.counters.resident;
-        Ok(())
+        Ok(true)
     }
 }
 
