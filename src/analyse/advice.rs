@@ -62,7 +62,8 @@ fn resident_error(host: &Host) -> Option<u64> {
         return None;
     }
     let cpus = host.cpus?;
-    Some(cpus * (2 * cpus).max(32) * host.page_size.unwrap_or(4096))
+    let pages = cpus.saturating_mul(cpus.saturating_mul(2).max(32));
+    Some(pages.saturating_mul(host.page_size.unwrap_or(4096)))
 }
 
 /// `6.12.38-generic` → (6, 12, 38).

@@ -26,6 +26,7 @@ pub(super) fn summarise(at: Nanos, checkpoint: &Checkpoint) -> CheckpointSummary
         swap: exact(rollups, |rollup| Some(rollup.swap_proportional)).or(sampled_swap),
         threads: sum(last, |counters| counters.threads),
         processes: last.len() as u64,
+        forked: last.iter().filter(|one| one.counters.forked == Some(true)).count() as u64,
     }
 }
 
@@ -48,12 +49,17 @@ fn sum(round: &[Sample], value: fn(&Counters) -> Option<u64>) -> Option<u64> {
     if round.is_empty() {
         return None;
     }
-    round.iter().map(|sample| value(&sample.counters)).sum()
+    let values = round.iter().map(|sample| value(&sample.counters));
+    add(values)
 }
 
 fn exact(rollups: &[Rollup], value: fn(&Rollup) -> Option<u64>) -> Option<u64> {
     if rollups.is_empty() {
         return None;
     }
-    rollups.iter().map(value).sum()
+    add(rollups.iter().map(value))
+}
+
+fn add(mut values: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    values.try_fold(0u64, |sum, value| Some(sum.saturating_add(value?)))
 }

@@ -5,20 +5,16 @@ use std::io::BufRead;
 
 use crate::record::{
     Checkpoint, Entry, Event, Header, Nanos, PeakMark, PhaseRef, Pressure, ReadError, Reader, Rollup, Sample, StepEnd,
-    StepStart, Warning, WarningKind,
+    StepStart,
 };
 
 use super::epoch::Epoch;
 use super::phases::{Phases, share};
-use super::summary::{
-    IdleSummary, Peak, PrivateMetric, ProgramSummary, SamplingSummary, ServerMessage, Summary, WarningSummary,
-};
+use super::said::Said;
+use super::summary::{IdleSummary, Peak, PrivateMetric, ProgramSummary, SamplingSummary, Summary};
 use super::timeline::Timeline;
 use super::traffic::Method;
 use super::tree::Tree;
-
-/// Different warnings and messages that are told apart; a server that counts in its log must not fill memory.
-const TEXTS: usize = 200;
 
 /// Reads a whole record.
 pub fn read<R: BufRead>(mut reader: Reader<R>) -> Result<Summary, ReadError> {
@@ -55,11 +51,12 @@ struct Pass {
     epoch: Epoch,
     phases: Phases,
     methods: HashMap<String, Method>,
+    said: Said,
     /// The tick whose samples are coming in.
     tick: Option<Tick>,
     /// The last process and the sum of exact counters that were taken together, in a quiet moment.
     together: Option<(u32, u64)>,
-    /// The private curve when the step began.
+    /// Private memory when the step began, where no page can be in it twice.
     before_step: Option<u64>,
     /// Pressure when the run began.
     pressure: Option<Pressure>,
@@ -101,6 +98,7 @@ impl Pass {
             epoch: Epoch::default(),
             phases: Phases::default(),
             methods: HashMap::new(),
+            said: Said::default(),
             tick: None,
             together: None,
             before_step: None,
@@ -137,26 +135,28 @@ impl Pass {
                 *count += 1;
                 *refusals += u64::from(refused);
             }
-            Event::ServerMessage { level, text } => self.message(level, text),
+            Event::ServerMessage { level, text } => self.said.message(level, text),
             Event::Process(process) => self.tree.appear(at, &process),
             Event::ProcessEnded(end) => {
                 if let Some(live) = self.tree.vanish(end.process) {
                     self.epoch.ended(at, &live);
+                    self.draw(at);
                 }
                 self.phases.process_ended(at, end.process);
             }
             Event::Sample(sample) => self.sample(at, &sample),
             Event::Rollup(rollup) => self.rollup(&rollup),
             Event::Late(late) => {
-                self.summary.sampling.missed += late.missed;
-                self.summary.sampling.latest = self.summary.sampling.latest.max(late.late);
+                let sampling = &mut self.summary.sampling;
+                sampling.missed = sampling.missed.saturating_add(late.missed);
+                sampling.latest = sampling.latest.max(late.late);
             }
             Event::ReadFailed(failure) => *self.summary.sampling.failures.entry(failure.what).or_default() += 1,
             Event::Pressure(pressure) => match &self.pressure {
                 None => self.pressure = Some(pressure),
                 Some(first) => self.summary.pressure = Some(pressure.since(first)),
             },
-            Event::Warning(warning) => self.warn(warning),
+            Event::Warning(warning) => self.said.warn(warning),
             Event::Shutdown(shutdown) => self.summary.shutdown = Some(shutdown),
             Event::Closed(close) => self.summary.close = Some(close),
             Event::Ended(ending) => self.summary.ending = Some(ending),
@@ -186,11 +186,14 @@ impl Pass {
         // The look that found the processes of this tick was a little earlier than its first sample.
         let interval = self.summary.header.settings.interval;
         self.tree.looked(tick.began.saturating_sub(interval));
+        self.epoch.tick(self.tree.sums());
+        self.draw(tick.last);
+    }
+
+    /// Adds what the tree has now to the curve.
+    fn draw(&mut self, at: Nanos) {
         let sums = self.tree.sums();
-        self.epoch.tick(sums);
-        if let Some((private, resident)) = sums.private.zip(sums.resident) {
-            self.summary.timeline.add(tick.last, private, resident);
-        }
+        self.summary.timeline.add(at, sums.private.zip(sums.resident));
     }
 
     fn phase_started(&mut self, at: Nanos, phase: &PhaseRef) {
@@ -200,23 +203,25 @@ impl Pass {
                 .cut(at, self.epoch.peaks(&self.tree, None), self.tree.totals());
             self.new_epoch(|_| false);
         }
-        self.phases.start(at, phase, self.tree.totals());
+        self.phases.start(at, phase, self.tree.totals_before());
     }
 
     fn checkpoint(&mut self, at: Nanos, checkpoint: &Checkpoint) {
         for round in &checkpoint.rounds {
             round.iter().for_each(|sample| self.tree.update(sample));
             self.epoch.tick(self.tree.sums());
+            self.draw(at);
         }
-        self.epoch
-            .proportional(checkpoint.rollups.iter().map(|rollup| rollup.proportional).sum());
+        let proportional = checkpoint.rollups.iter().map(|rollup| rollup.proportional);
+        self.epoch.proportional(proportional.fold(0, u64::saturating_add));
         self.by_program.clear();
         for (process, live) in self.tree.live() {
             let rollup = checkpoint.rollups.iter().find(|rollup| rollup.process == process);
             let exact = rollup.and_then(Rollup::private);
             let (exact_sum, sampled_sum) = self.by_program.entry(live.name.clone()).or_insert((Some(0), Some(0)));
-            *exact_sum = exact_sum.zip(exact).map(|(a, b)| a + b);
-            *sampled_sum = sampled_sum.zip(live.counters.private).map(|(a, b)| a + b);
+            let add = |(a, b): (u64, u64)| a.saturating_add(b);
+            *exact_sum = exact_sum.zip(exact).map(add);
+            *sampled_sum = sampled_sum.zip(live.counters.private).map(add);
         }
         self.phases.checkpoint(at, checkpoint, self.tree.totals());
     }
@@ -224,6 +229,7 @@ impl Pass {
     fn peak(&mut self, at: Nanos, mark: &PeakMark) {
         mark.marks.iter().for_each(|sample| self.tree.update(sample));
         self.epoch.tick(self.tree.sums());
+        self.draw(at);
         self.phases.peaks(
             at,
             &mark.phase,
@@ -245,25 +251,23 @@ impl Pass {
             .together
             .filter(|(process, _)| rollup.process > *process)
             .map_or(0, |(_, sum)| sum);
-        let sum = before + rollup.proportional;
+        let sum = before.saturating_add(rollup.proportional);
         self.together = Some((rollup.process, sum));
         self.epoch.proportional(sum);
     }
 
     fn step_started(&mut self, at: Nanos, start: &StepStart) {
         self.phases.step_started(at, start);
-        self.before_step = self.tree.sums().private;
+        self.before_step = self.tree.sums().private_once;
     }
 
     fn step_ended(&mut self, at: Nanos, end: &StepEnd) {
         self.phases.step_ended(at, end);
         let Some(window) = end.idle else { return };
-        let Some((before, after)) = self.before_step.zip(self.tree.sums().private) else {
-            return;
-        };
+        let (before, after) = (self.before_step, self.tree.sums().private_once);
         let (peak, first) = self.phases.taken();
-        let peak = peak.max(Some(before));
-        let part = |value| share(peak, Some(value), first);
+        let peak = peak.max(self.epoch.private()).max(before);
+        let part = |value| share(peak, value, first);
         self.summary.idles.push(IdleSummary {
             phase: end.phase.clone(),
             kind: window.kind,
@@ -273,38 +277,6 @@ impl Pass {
             after,
             share: part(after).zip(part(before)).map(|(after, before)| after - before),
         });
-    }
-
-    /// Each warning of processes that were not seen counts those since the one before it: they make one of all.
-    fn warn(&mut self, Warning { kind, text }: Warning) {
-        let warnings = &mut self.summary.warnings;
-        for known in warnings.iter_mut().filter(|known| known.kind == kind) {
-            if kind == WarningKind::UnseenProcesses
-                && let Some(sum) = with_sum(&known.text, &text)
-            {
-                known.text = sum;
-                return;
-            }
-            if known.text == text {
-                known.count += 1;
-                return;
-            }
-        }
-        if warnings.len() < TEXTS {
-            warnings.push(WarningSummary { kind, text, count: 1 });
-        }
-    }
-
-    fn message(&mut self, level: u8, text: String) {
-        let messages = &mut self.summary.messages;
-        if let Some(known) = messages
-            .iter_mut()
-            .find(|known| known.level == level && known.text == text)
-        {
-            known.count += 1;
-        } else if messages.len() < TEXTS {
-            messages.push(ServerMessage { level, text, count: 1 });
-        }
     }
 
     fn finish(mut self) -> Summary {
@@ -326,20 +298,10 @@ impl Pass {
             .collect();
         methods.sort_by(|a, b| a.method.cmp(&b.method));
         summary.methods = methods;
+        summary.warnings = self.said.warnings;
+        summary.messages = self.said.messages;
         summary
     }
-}
-
-/// One sentence of two that differ only in the first number of each, with the sum of those.
-fn with_sum(one: &str, other: &str) -> Option<String> {
-    let parts = |text: &str| {
-        let (before, rest) = text.split_at(text.find(|c: char| c.is_ascii_digit())?);
-        let (number, after) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()));
-        Some((before.to_owned(), number.parse::<u64>().ok()?, after.to_owned()))
-    };
-    let ((before, one, after), (other_before, other, other_after)) = parts(one).zip(parts(other))?;
-    let alike = before == other_before && after == other_after;
-    alike.then(|| format!("{before}{}{after}", one.saturating_add(other)))
 }
 
 fn fill_private(
@@ -353,35 +315,5 @@ fn fill_private(
             PrivateMetric::Exact => exact,
             PrivateMetric::Sampled => sampled,
         });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::analyse::tests::of;
-    use crate::record::golden::Session;
-
-    #[test]
-    fn processes_that_were_not_seen_are_summed_into_one_warning() {
-        let mut session = Session::new("server");
-        for count in [1, 2, 2] {
-            let text = format!("processes that came and went: at least {count}; look more often than 100 ms");
-            session.warn(WarningKind::UnseenProcesses, &text);
-            session.warn(WarningKind::Protocol, &format!("{count} bytes were skipped"));
-        }
-        let warnings = of(&session).warnings;
-        let told: Vec<(&str, u64)> = warnings.iter().map(|one| (one.text.as_str(), one.count)).collect();
-        assert_eq!(
-            told,
-            [
-                (
-                    "processes that came and went: at least 5; look more often than 100 ms",
-                    1
-                ),
-                ("1 bytes were skipped", 1),
-                ("2 bytes were skipped", 2),
-            ]
-        );
     }
 }

@@ -17,8 +17,6 @@ pub(super) struct Epoch {
     ended: Vec<Span>,
     /// Highest private memory of processes that share none with a parent.
     private: Option<u64>,
-    /// Highest point of the private curve.
-    curve: Option<u64>,
 }
 
 /// A process: when it may have been there, and what it had at most.
@@ -36,8 +34,6 @@ pub(super) struct Peaks {
     pub resident: Option<Peak>,
     /// Of private memory, at the least.
     pub private: Option<u64>,
-    /// Of the private curve.
-    pub curve: Option<u64>,
 }
 
 impl Epoch {
@@ -45,7 +41,11 @@ impl Epoch {
     pub fn tick(&mut self, sums: Sums) {
         self.lower = self.lower.max(sums.resident_lower.unwrap_or(0));
         self.private = self.private.max(sums.private_lower);
-        self.curve = self.curve.max(sums.private);
+    }
+
+    /// Highest private memory until now.
+    pub fn private(&self) -> Option<u64> {
+        self.private
     }
 
     /// Exact counters of several processes were taken together; their proportional sizes add up to no more than
@@ -95,7 +95,6 @@ impl Epoch {
         Peaks {
             resident,
             private: self.private,
-            curve: self.curve,
         }
     }
 
@@ -125,12 +124,14 @@ fn together(spans: Vec<Span>) -> u64 {
     let ends = spans.iter().map(|span| (span.until, true, span.most));
     let mut moments: Vec<(Nanos, bool, u64)> = starts.chain(ends).collect();
     moments.sort_unstable();
-    let (mut sum, mut largest) = (0, 0);
+    // As wide as any number of sizes needs: what was added is taken away again.
+    let (mut sum, mut largest) = (0u128, 0u128);
     for (_, ends, most) in moments {
+        let most = u128::from(most);
         sum = if ends { sum - most } else { sum + most };
         largest = largest.max(sum);
     }
-    largest
+    u64::try_from(largest).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub fn quantile(sorted: &[Nanos], q: f64) -> Option<Nanos> {
     let below = sorted[place.floor() as usize];
     let above = sorted[place.ceil() as usize];
     let between = (above - below) as f64 * place.fract();
-    Some(below + between.round() as Nanos)
+    Some(below.saturating_add(between.round() as Nanos))
 }
 
 /// The median of values in any order, the lower one of a middle pair's mean rounded down.

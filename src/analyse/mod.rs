@@ -12,6 +12,7 @@ mod exit;
 mod findings;
 mod latency;
 mod phases;
+mod said;
 mod summary;
 mod timeline;
 mod traffic;

@@ -41,7 +41,6 @@ impl Phases {
             increment: None,
             peak: None,
             private_peak: None,
-            curve_peak: None,
             returned: Returned::default(),
             minor_faults: None,
             major_faults: None,
@@ -114,12 +113,9 @@ impl Phases {
     pub fn process_ended(&mut self, at: Nanos, process: u32) {
         /// Well over one tick and one reading of a large process.
         const MOMENT: Nanos = 1_000_000_000;
+        let just = |taken: &CheckpointSummary| at <= taken.at.saturating_add(MOMENT);
         if let Some(open) = self.open.last_mut()
-            && open
-                .summary
-                .checkpoint
-                .as_ref()
-                .is_some_and(|taken| at <= taken.at + MOMENT)
+            && open.summary.checkpoint.as_ref().is_some_and(just)
         {
             open.missing.retain(|missing| *missing != process);
         }
@@ -150,11 +146,11 @@ impl Phases {
         self.open.last().is_some_and(|open| !open.has_peak)
     }
 
-    /// The highest point of the private curve in all phases so far, and the first checkpoint's private memory.
+    /// The highest private memory in all phases that have ended, and the first checkpoint's.
     pub fn taken(&self) -> (Option<u64>, Option<u64>) {
-        let peak = self.open.iter().filter_map(|open| open.summary.curve_peak).max();
+        let peak = self.open.iter().filter_map(|open| open.summary.private_peak).max();
         let first = self.open.iter().find_map(|open| open.summary.checkpoint.as_ref());
-        (peak, first.and_then(|taken| taken.private_sampled))
+        (peak, first.and_then(CheckpointSummary::private_once))
     }
 
     /// The phases with everything that follows from all of them, and the metric that they share.
@@ -188,7 +184,6 @@ impl Open {
         self.has_peak = true;
         self.summary.peak = peaks.resident;
         self.summary.private_peak = peaks.private;
-        self.summary.curve_peak = peaks.curve;
     }
 }
 
@@ -215,14 +210,14 @@ fn increments(phases: &mut [PhaseSummary], metric: PrivateMetric) {
 /// Fills in [`Returned`]: the peak grows from phase to phase, the start stays.
 fn returns(phases: &mut [PhaseSummary], single: bool) {
     let mut peak: Option<Peak> = None;
-    let mut curve = None;
+    let mut highest = None;
     let mut start: Option<CheckpointSummary> = None;
     for phase in phases {
         peak = match (peak, phase.peak) {
             (Some(before), Some(now)) => Some(before.or(now)),
             (before, now) => before.or(now),
         };
-        curve = curve.max(phase.curve_peak);
+        highest = highest.max(phase.private_peak);
         let Some(taken) = &phase.checkpoint else { continue };
         let Some(start) = &start else {
             start = Some(taken.clone());
@@ -231,7 +226,7 @@ fn returns(phases: &mut [PhaseSummary], single: bool) {
         let resident = peak.filter(|_| single).map(|peak| peak.lower);
         phase.returned = Returned {
             resident: share(resident, taken.resident, start.resident),
-            private: share(curve, taken.private_sampled, start.private_sampled),
+            private: share(highest, taken.private_once(), start.private_once()),
         };
     }
 }

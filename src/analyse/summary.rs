@@ -91,8 +91,6 @@ pub struct PhaseSummary {
     pub peak: Option<Peak>,
     /// Highest sampled private memory within the phase, a lower bound of its peak.
     pub private_peak: Option<u64>,
-    /// Highest point of the private curve within the phase.
-    pub curve_peak: Option<u64>,
     /// What had come back by its end.
     pub returned: Returned,
     /// Minor page faults of the tree.
@@ -137,6 +135,15 @@ pub struct CheckpointSummary {
     pub threads: Option<u64>,
     /// Processes.
     pub processes: u64,
+    /// Of them, those that were forked and run no program of their own: the sampled sums may count pages of theirs twice.
+    pub forked: u64,
+}
+
+impl CheckpointSummary {
+    /// Private memory from cheap counters, where no page can be in it twice.
+    pub fn private_once(&self) -> Option<u64> {
+        self.private_sampled.filter(|_| self.forked == 0)
+    }
 }
 
 /// The highest resident memory of a tree within some time, as far as it can be known.
@@ -170,7 +177,7 @@ impl Peak {
 /// `peak` the highest until here, `retained` the checkpoint here.
 ///
 /// `None` where one of the three is not known, at the first checkpoint, and where less than 1 MiB was ever taken:
-/// a share of next to nothing says nothing.
+/// a share of next to nothing says nothing. Sampled sums in which pages may count twice are not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Returned {
     /// Of resident memory, by `VmHWM` and `VmRSS`. Only for a tree that never had more than one process, since a
@@ -270,10 +277,10 @@ pub struct IdleSummary {
     pub settled: Option<bool>,
     /// How long it lasted.
     pub took: Nanos,
-    /// Private memory of the tree when it began.
-    pub before: u64,
+    /// Private memory of the tree when it began; `None` where it is not known, or its pages may count twice.
+    pub before: Option<u64>,
     /// And when it ended.
-    pub after: u64,
+    pub after: Option<u64>,
     /// `(before − after) / (peak − start)`: its part of what the run had taken.
     pub share: Option<f64>,
 }

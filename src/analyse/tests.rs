@@ -154,6 +154,33 @@ fn a_mark_that_was_not_reset_counts_only_where_it_rose() {
 }
 
 #[test]
+fn a_mark_that_could_not_be_reset_leaves_the_others_as_sure_as_they_were() {
+    let mut session = Session::new("server");
+    session.spawn(0, "a", None, 100, 0);
+    session.spawn(1, "b", Some(0), 30, 0);
+    for name in ["one", "two"] {
+        session.phase(name);
+        session.go(0, 120, 1, 10);
+        session.settle(true);
+    }
+    // The one was reset from 200 MiB and rose to 180; the other keeps its mark of 90 from the first phase.
+    for entry in &mut session.entries {
+        if let Event::Peak(mark) = &mut entry.event {
+            let first = mark.phase.phase == 0;
+            mark.kept = vec![1];
+            mark.marks[0].counters.high_water = Some(if first { 200 * MIB } else { 180 * MIB });
+            mark.marks[1].counters.high_water = Some(90 * MIB);
+        }
+    }
+    let peak = of(&session).phases[1].peak;
+    // What is older than the phase is a bound from above all the same.
+    assert_eq!(
+        peak.map(|peak| (peak.lower, peak.upper)),
+        Some((180 * MIB, Some(270 * MIB)))
+    );
+}
+
+#[test]
 fn the_peak_of_a_tree_is_bracketed_by_samples_and_marks() {
     let summary = of(&golden::tree());
     let goto = summary.phases[1].peak.unwrap();
@@ -223,26 +250,113 @@ fn a_process_that_begins_another_program_is_one_process() {
         (programs, summary.most_processes),
         (vec![("helper", 1), ("server", 1)], 2)
     );
-    assert_eq!(summary.phases[0].curve_peak, Some(50 * MIB));
+    assert_eq!(summary.phases[0].private_peak, Some(50 * MIB));
 }
 
 #[test]
-fn pages_of_a_forked_child_are_in_the_curve_but_not_in_a_lower_bound() {
+fn pages_of_a_forked_child_are_in_the_curve_but_not_in_what_is_told_of_it() {
     let mut session = Session::new("server");
     session.spawn(0, "a", None, 100, 0);
     session.spawn(1, "a", Some(0), 100, 0);
-    session.phase("one");
+    for (name, private) in [("one", 110), ("two", 160), ("three", 120)] {
+        session.phase(name);
+        session.go(0, private, 1, 10);
+        session.settle(true);
+    }
+    session.phase("rest");
+    session.idle(IdleKind::Silent, 0, 110, 1);
+    session.vanish(1);
+    session.settle(true);
+    let all = of(&session);
+    assert!(all.phases[2].returned.private.is_some() && all.idles[0].share.is_some());
     for entry in &mut session.entries {
-        if let Event::Sample(sample) = &mut entry.event {
-            sample.counters.forked = Some(sample.process == 1);
+        let fork = |sample: &mut Sample| sample.counters.forked = Some(sample.process == 1);
+        match &mut entry.event {
+            Event::Sample(sample) => fork(sample),
+            Event::Checkpoint(taken) => {
+                taken.rounds.iter_mut().flatten().for_each(fork);
+                taken.rollups.clear();
+            }
+            Event::Peak(mark) => mark.marks.iter_mut().for_each(fork),
+            _ => {}
         }
     }
-    let phase = of(&session).phases.remove(0);
+    let summary = of(&session);
+    let one = &summary.phases[0];
     assert_eq!(
-        (phase.private_peak, phase.peak.unwrap().lower),
-        (Some(100 * MIB), 100 * MIB)
+        (one.private_peak, one.peak.unwrap().lower),
+        (Some(110 * MIB), 110 * MIB)
     );
-    assert_eq!(phase.curve_peak, Some(200 * MIB));
+    let curve = summary.timeline.between(0, summary.duration).unwrap();
+    assert_eq!(curve.private_max, 260 * MIB);
+    // Where it has gone, the sums say something again; but the start is one of sums that do not.
+    assert!(summary.phases.iter().all(|phase| phase.returned.private.is_none()));
+    let idle = &summary.idles[0];
+    assert_eq!((idle.before, idle.after, idle.share), (None, None, None));
+}
+
+#[test]
+fn what_ended_is_out_of_the_curve_at_once() {
+    let session = golden::tree();
+    let gone = session
+        .entries
+        .iter()
+        .find(|entry| matches!(entry.event, Event::ProcessEnded(_)))
+        .unwrap()
+        .at;
+    let summary = of(&session);
+    let width = summary.timeline.width;
+    let after = summary.timeline.between(gone + width, gone + 2 * width).unwrap();
+    assert_eq!(after.private_max, (48 + 120 + 25) * MIB);
+    assert_eq!(after.resident_max, (48 + 120 + 25 + 3 * 42) * MIB);
+}
+
+#[test]
+fn when_the_last_process_has_ended_the_curve_ends() {
+    let summary = of(&golden::crashed());
+    let end = summary.duration;
+    assert_eq!(summary.timeline.between(end, end + 1), None);
+    assert!(summary.timeline.between(0, end).is_some());
+}
+
+#[test]
+fn with_a_process_that_cannot_be_read_sums_are_not_known_and_bounds_are() {
+    let mut session = Session::new("server");
+    session.spawn(0, "a", None, 100, 0);
+    session.spawn(1, "b", Some(0), 30, 0);
+    session.phase("one");
+    session.step("wait");
+    session.go(0, 110, 1, 10);
+    let at = session.at;
+    let unknown = |entry: &mut Entry| {
+        if let Event::Sample(sample) = &mut entry.event
+            && sample.process == 1
+        {
+            sample.counters = Counters::default();
+        }
+    };
+    session.entries.iter_mut().for_each(unknown);
+    let summary = of(&session);
+    assert_eq!(summary.timeline.between(at / 2, at), None);
+    let phase = &summary.phases[0];
+    assert_eq!((phase.private_peak, phase.cpu), (Some(110 * MIB), None));
+    assert_eq!(phase.peak.map(|peak| (peak.lower, peak.upper)), Some((110 * MIB, None)));
+    assert_eq!(summary.programs[1].cpu, None);
+}
+
+#[test]
+fn with_no_process_known_nothing_is_said_of_its_processor_time() {
+    let mut session = Session::new("server");
+    session.phase("one");
+    session.settle(true);
+    assert_eq!(
+        (of(&session).phases[0].cpu, of(&session).phases[0].minor_faults),
+        (None, None)
+    );
+    session.spawn(0, "a", None, 100, 0);
+    session.entries.retain(|entry| !matches!(entry.event, Event::Sample(_)));
+    let summary = of(&session);
+    assert_eq!((summary.phases[0].cpu, summary.programs[0].cpu), (None, None));
 }
 
 #[test]
@@ -273,7 +387,10 @@ fn silent_and_simmering_idle_are_told_apart() {
     let given: Vec<(IdleKind, i64)> = summary
         .idles
         .iter()
-        .map(|idle| (idle.kind, (idle.before as i64 - idle.after as i64) / MIB as i64))
+        .map(|idle| {
+            let change = idle.before.unwrap() as i64 - idle.after.unwrap() as i64;
+            (idle.kind, change / MIB as i64)
+        })
         .collect();
     assert_eq!(given, [(IdleKind::Silent, 0), (IdleKind::Simmer, 43)]);
     assert!((summary.idles[1].share.unwrap() - 43.0 / 172.0).abs() < 1e-9);

@@ -46,7 +46,7 @@ impl Bucket {
 pub struct Timeline {
     /// Width of a bucket.
     pub width: Nanos,
-    /// From time 0; `None` before the first sample.
+    /// From time 0; `None` before the first sample, after the last process, and where a process could not be read.
     pub buckets: Vec<Option<Bucket>>,
     last: Option<Bucket>,
 }
@@ -62,15 +62,14 @@ impl Default for Timeline {
 }
 
 impl Timeline {
-    /// Adds the sums of one tick. What holds until the next one fills the buckets between, since a sample is
-    /// written only when something changed.
-    pub(super) fn add(&mut self, at: Nanos, private: u64, resident: u64) {
+    /// Adds the sums of one moment, private and resident, or that they are not known from then on. What holds until
+    /// the next one fills the buckets between, since a sample is written only when something changed.
+    pub(super) fn add(&mut self, at: Nanos, sums: Option<(u64, u64)>) {
         self.extend(at);
-        let value = Bucket::of(private, resident);
-        if let Some(bucket) = self.buckets.last_mut() {
+        self.last = sums.map(|(private, resident)| Bucket::of(private, resident));
+        if let (Some(bucket), Some(value)) = (self.buckets.last_mut(), self.last) {
             *bucket = Some(bucket.map_or(value, |bucket| bucket.join(value)));
         }
-        self.last = Some(value);
     }
 
     /// Makes the curve reach until `at`.
@@ -117,9 +116,9 @@ mod tests {
     #[test]
     fn a_spike_of_one_tick_outlives_a_day() {
         let mut timeline = Timeline::default();
-        timeline.add(0, 10, 20);
-        timeline.add(60_000_000_000, 500, 900);
-        timeline.add(60_050_000_000, 10, 20);
+        timeline.add(0, Some((10, 20)));
+        timeline.add(60_000_000_000, Some((500, 900)));
+        timeline.add(60_050_000_000, Some((10, 20)));
         timeline.extend(86_400_000_000_000);
         assert!(timeline.buckets.len() <= BUCKETS);
         let all = timeline.between(0, u64::MAX / 2).unwrap();
@@ -131,7 +130,7 @@ mod tests {
     #[test]
     fn before_the_first_sample_there_is_nothing() {
         let mut timeline = Timeline::default();
-        timeline.add(1_000_000_000, 10, 20);
+        timeline.add(1_000_000_000, Some((10, 20)));
         assert_eq!(timeline.between(0, 900_000_000), None);
         assert_eq!(timeline.between(1_000_000_000, 1_000_000_001), Some(Bucket::of(10, 20)));
     }

@@ -27,8 +27,8 @@ impl Method {
         let figures = &mut self.figures;
         figures.count += 1;
         figures.retries += u64::from(request.retries);
-        figures.bytes += request.bytes;
-        figures.items += request.items.unwrap_or(0);
+        figures.bytes = figures.bytes.saturating_add(request.bytes);
+        figures.items = figures.items.saturating_add(request.items.unwrap_or(0));
         match &request.outcome {
             Outcome::Hit => figures.hits += 1,
             Outcome::Empty => figures.empty += 1,

@@ -13,6 +13,8 @@ pub(super) struct Live {
     pub name: String,
     /// The last counters.
     pub counters: Counters,
+    /// Whether it was read at all: one that came and went between two looks never was, and is in no sum.
+    pub read: bool,
     /// Most resident memory sampled in this epoch.
     pub resident_max: u64,
     /// From when on it may have been there: the last look before it was seen.
@@ -44,8 +46,16 @@ pub(super) struct Totals {
 }
 
 impl Totals {
+    /// Of nobody.
+    const ZERO: Totals = Totals {
+        cpu: Some(0),
+        minor: Some(0),
+        major: Some(0),
+    };
+
     fn of(counters: &Counters) -> Totals {
-        let cpu = counters.user.zip(counters.system).map(|(user, system)| user + system);
+        let both = counters.user.zip(counters.system);
+        let cpu = both.map(|(user, system)| user.saturating_add(system));
         Totals {
             cpu,
             minor: counters.minor_faults,
@@ -62,17 +72,24 @@ impl Totals {
         }
     }
 
+    /// On top of what others have used.
+    fn after(self, others: Option<Totals>) -> Totals {
+        others.map_or(self, |others| others.zip(self, u64::saturating_add))
+    }
+
     /// What was added since then.
     pub fn since(self, before: Totals) -> Totals {
         self.zip(before, u64::saturating_sub)
     }
 }
 
-/// Sums over the tree at one moment.
+/// Sums over the tree at one moment. A lower bound leaves out what is not known; the others are not known then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sums {
     /// Private memory of all processes: the curve, an upper bound.
     pub private: Option<u64>,
+    /// The same, where no process shares pages with the one that it was forked from: those would count twice.
+    pub private_once: Option<u64>,
     /// Private memory of those that share no pages with a parent: a lower bound.
     pub private_lower: Option<u64>,
     /// Resident memory of all processes: an upper bound.
@@ -82,13 +99,21 @@ pub(super) struct Sums {
     pub resident_lower: Option<u64>,
 }
 
+/// A program of the tree.
+#[derive(Debug, Default)]
+struct Program {
+    summary: ProgramSummary,
+    /// What those of its processes that are gone have used.
+    used: Option<Totals>,
+}
+
 /// The tree as it changes.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     live: BTreeMap<u32, Live>,
     /// Sum over processes that are gone.
     gone: Option<Totals>,
-    programs: BTreeMap<String, ProgramSummary>,
+    programs: BTreeMap<String, Program>,
     most: u64,
     /// When the processes were last looked at.
     looked: Nanos,
@@ -108,6 +133,7 @@ impl Tree {
                 Live {
                     name,
                     counters,
+                    read: false,
                     resident_max: 0,
                     since: self.looked,
                     borrows: false,
@@ -116,25 +142,24 @@ impl Tree {
             );
             self.most = self.most.max(self.live.len() as u64);
         }
-        let program = self
-            .programs
-            .entry(process.name.clone())
-            .or_insert_with(|| ProgramSummary {
+        let program = self.programs.entry(process.name.clone()).or_insert_with(|| Program {
+            summary: ProgramSummary {
                 name: process.name.clone(),
                 command: process.command.clone(),
                 first_seen: at,
-                cpu: Some(0),
                 ..ProgramSummary::default()
-            });
-        program.count += 1;
+            },
+            used: None,
+        });
+        program.summary.count += 1;
     }
 
     /// One process fewer runs this program, and if it was the only one it was never meant to be listed: that is how
     /// a forked process looks before it begins its own program.
     fn leave(&mut self, program: &str) {
         if let Some(known) = self.programs.get_mut(program) {
-            known.count -= 1;
-            if known.count == 0 {
+            known.summary.count -= 1;
+            if known.summary.count == 0 {
                 self.programs.remove(program);
             }
         }
@@ -145,21 +170,21 @@ impl Tree {
         let live = self.live.remove(&process)?;
         self.retire(&live);
         if let Some(program) = self.programs.get_mut(&live.name) {
-            program.ended += 1;
+            program.summary.ended += 1;
         }
         Some(live)
     }
 
     /// Moves what a process has used to the sums that outlive it.
     fn retire(&mut self, live: &Live) {
-        if live.counters == Counters::default() {
-            return; // It came and went between two looks, and nothing is known of it.
+        if !live.read {
+            return;
         }
         let totals = Totals::of(&live.counters);
-        self.gone = Some(self.gone.map_or(totals, |gone| gone.zip(totals, |a, b| a + b)));
-        if let Some(program) = self.programs.get_mut(&live.name) {
-            program.peak = program.peak.max(live.counters.high_water).max(known(live.resident_max));
-            program.cpu = program.cpu.zip(totals.cpu).map(|(a, b)| a + b);
+        self.gone = Some(totals.after(self.gone));
+        if let Some(Program { summary, used }) = self.programs.get_mut(&live.name) {
+            summary.peak = summary.peak.max(live.counters.high_water).max(known(live.resident_max));
+            *used = Some(totals.after(*used));
         }
     }
 
@@ -175,16 +200,17 @@ impl Tree {
             return;
         };
         live.counters = sample.counters;
+        live.read = true;
         live.borrows = borrows;
         if borrows {
             return;
         }
         live.resident_max = live.resident_max.max(sample.counters.resident.unwrap_or(0));
-        if let Some(program) = self.programs.get_mut(&live.name) {
-            program.peak = program
-                .peak
-                .max(sample.counters.high_water)
-                .max(sample.counters.resident);
+        if let Some(Program { summary, .. }) = self.programs.get_mut(&live.name) {
+            let Counters {
+                high_water, resident, ..
+            } = sample.counters;
+            summary.peak = summary.peak.max(high_water).max(resident);
         }
     }
 
@@ -220,36 +246,40 @@ impl Tree {
         self.most
     }
 
-    /// What all processes have used so far.
+    /// What all processes have used so far; nothing is known where none was read.
     pub fn totals(&self) -> Totals {
-        let zero = Totals {
-            cpu: Some(0),
-            minor: Some(0),
-            major: Some(0),
-        };
-        let read = self.live.values().filter(|live| live.counters != Counters::default());
-        let living = read.map(|live| Totals::of(&live.counters));
-        living.fold(self.gone.unwrap_or(zero), |sum, totals| sum.zip(totals, |a, b| a + b))
+        let living = self.live.values().filter(|live| live.read);
+        let living = living.map(|live| Totals::of(&live.counters));
+        let all = living.fold(self.gone, |sum, totals| Some(totals.after(sum)));
+        all.unwrap_or_default()
+    }
+
+    /// The same as something to count from: before the first process came, nothing had been used.
+    pub fn totals_before(&self) -> Totals {
+        match self.most {
+            0 => Totals::ZERO,
+            _ => self.totals(),
+        }
     }
 
     /// Sums over the processes in view.
     pub fn sums(&self) -> Sums {
         let read = || {
-            self.live
-                .values()
-                .filter(|live| !live.borrows)
-                .map(|live| &live.counters)
-                .filter(|counters| counters.resident.is_some())
+            let read = self.live.values().filter(|live| live.read && !live.borrows);
+            read.map(|live| &live.counters)
         };
         let own = || read().filter(|counters| counters.forked != Some(true));
-        let anonymous = own()
-            .filter_map(|one| one.private.map(|held| held.saturating_sub(one.swap.unwrap_or(0))))
-            .sum();
+        let held = |one: &Counters| Some(one.private?.saturating_sub(one.swap.unwrap_or(0)));
+        let anonymous = own().filter_map(held).fold(0, u64::saturating_add);
+        let private = add(read().map(|one| one.private));
+        let forked = read().any(|counters| counters.forked == Some(true));
         let most = |part: fn(&Counters) -> Option<u64>| read().filter_map(part).max().unwrap_or(0);
-        let resident_lower: u64 = most(|one| one.file) + most(|one| one.shared) + most_anonymous(anonymous, read());
+        let files = most(|one| one.file).saturating_add(most(|one| one.shared));
+        let resident_lower = files.saturating_add(most_anonymous(anonymous, read()));
         Sums {
-            private: add(read().map(|one| one.private)),
-            private_lower: add(own().map(|one| one.private)),
+            private,
+            private_once: private.filter(|_| !forked),
+            private_lower: add(own().map(|one| one.private).filter(Option::is_some)),
             resident: add(read().map(|one| one.resident)),
             resident_lower: known(resident_lower.max(most(|one| one.resident))),
         }
@@ -260,7 +290,11 @@ impl Tree {
         for live in std::mem::take(&mut self.live).into_values() {
             self.retire(&live);
         }
-        let mut programs: Vec<ProgramSummary> = self.programs.into_values().collect();
+        let finish = |Program { summary, used }| ProgramSummary {
+            cpu: used.and_then(|used: Totals| used.cpu),
+            ..summary
+        };
+        let mut programs: Vec<ProgramSummary> = self.programs.into_values().map(finish).collect();
         programs.sort_by_key(|program| program.first_seen);
         programs
     }
@@ -281,7 +315,7 @@ fn same_memory(forked: &Counters, owner: &Counters) -> bool {
 
 /// Where the system does not split resident memory, the private figure is no part of it and says nothing here.
 fn most_anonymous<'c>(anonymous: u64, mut counters: impl Iterator<Item = &'c Counters>) -> u64 {
-    if counters.all(|one| one.file.is_some()) {
+    if counters.all(|one| one.file.is_some() || one.resident.is_none()) {
         anonymous
     } else {
         0
@@ -289,8 +323,10 @@ fn most_anonymous<'c>(anonymous: u64, mut counters: impl Iterator<Item = &'c Cou
 }
 
 /// The sum of values that are all known; nothing of nobody.
-fn add(values: impl Iterator<Item = Option<u64>>) -> Option<u64> {
-    values.sum::<Option<u64>>().and_then(known)
+fn add(mut values: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    values
+        .try_fold(0u64, |sum, value| Some(sum.saturating_add(value?)))
+        .and_then(known)
 }
 
 /// Zero stands for nothing seen.

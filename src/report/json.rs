@@ -160,6 +160,8 @@ pub struct Checkpoint {
     pub threads: Option<u64>,
     /// Processes.
     pub processes: u64,
+    /// Of them, forked ones without a program of their own: sampled sums may count pages of theirs twice.
+    pub forked: u64,
 }
 
 /// One step.
@@ -192,10 +194,10 @@ pub struct Idle {
     pub settled: Option<bool>,
     /// How long it was.
     pub took: Nanos,
-    /// Private memory when it began.
-    pub before: u64,
+    /// Private memory when it began; `null` where it is not known, or its pages may count twice.
+    pub before: Option<u64>,
     /// And when it ended.
-    pub after: u64,
+    pub after: Option<u64>,
     /// Its part of what the run had taken.
     pub share: Option<f64>,
 }

@@ -98,6 +98,7 @@ fn checkpoint(taken: &CheckpointSummary) -> Checkpoint {
         swap,
         threads,
         processes,
+        forked,
     } = taken.clone();
     Checkpoint {
         at,
@@ -114,6 +115,7 @@ fn checkpoint(taken: &CheckpointSummary) -> Checkpoint {
         swap,
         threads,
         processes,
+        forked,
     }
 }
 

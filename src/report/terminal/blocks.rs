@@ -165,9 +165,9 @@ fn step_rows(summary: &Summary) -> Vec<StepRow> {
             }
             let place = (phase.phase.phase, step.step);
             if let Some(row) = rows.iter_mut().find(|row| row.place == place) {
-                row.hits += hits;
-                row.requests += requests;
-                row.took = row.took.zip(step.took).map(|(a, b)| a + b);
+                row.hits = row.hits.saturating_add(hits);
+                row.requests = row.requests.saturating_add(requests);
+                row.took = row.took.zip(step.took).map(|(a, b)| a.saturating_add(b));
                 row.skipped &= step.skipped;
                 continue;
             }
@@ -260,7 +260,14 @@ fn idle(idle: &IdleSummary) -> String {
         IdleKind::Silent => "in silence",
         IdleKind::Simmer => "simmering",
     };
-    let change = i128::from(idle.before) - i128::from(idle.after);
+    let Some((before, after)) = idle.before.zip(idle.after) else {
+        return format!(
+            "{kind} for {}: what came back is not known, for a process could not be read or shares pages with the one that \
+             it was forked from",
+            time(idle.took)
+        );
+    };
+    let change = i128::from(before) - i128::from(after);
     let size = units::mib(u64::try_from(change.unsigned_abs()).unwrap_or(u64::MAX));
     let what = match change {
         _ if size == "0.0" => "nothing came back".to_owned(),

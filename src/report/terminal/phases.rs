@@ -170,7 +170,7 @@ fn returned(phase: &PhaseSummary, tree: bool) -> Cell {
 
 /// Hits of requests, over the steps that expect any.
 fn hits(steps: &[StepSummary]) -> Cell {
-    let sum = |value: fn(&StepSummary) -> Option<u64>| steps.iter().filter_map(value).sum::<u64>();
+    let sum = |value: fn(&StepSummary) -> Option<u64>| steps.iter().filter_map(value).fold(0, u64::saturating_add);
     let (hits, requests) = (sum(|step| step.hits), sum(|step| step.requests));
     match requests {
         0 => Cell::toned(Tone::Quiet, "–"),
@@ -210,10 +210,11 @@ fn legend(summary: &Summary) -> Vec<String> {
     if peaks().any(|peak| peak.unseen) {
         marks.push("?: a process ended in between and may have had more");
     }
-    if phases
-        .iter()
-        .any(|phase| phase.checkpoint.as_ref().is_some_and(|taken| !taken.settled))
-    {
+    let taken = || phases.iter().filter_map(|phase| phase.checkpoint.as_ref());
+    if tree && taken().any(|taken| taken.forked > 0) {
+        marks.push("returned n/a: samples count the pages twice that a forked process shares with its parent");
+    }
+    if taken().any(|taken| !taken.settled) {
         marks.push("~ not settled");
     }
     if phases.iter().any(|phase| phase.checkpoint.is_none()) {
