@@ -158,7 +158,7 @@ fn exact_counters_are_written_in_quiet_windows() {
     next_round(&sampler);
     let written = |event: &Event| matches!(event, Event::Rollup(_));
     assert!(!kept.events().iter().any(written));
-    sampler.quiet(true);
+    assert!(sampler.quiet(true).wait());
     super::wait_until("a rollup", || kept.events().iter().any(written));
     child.tell("touch 64");
     super::wait_until("one more", || {
