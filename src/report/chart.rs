@@ -32,7 +32,7 @@ pub fn draw(timeline: &Timeline, phases: &[PhaseSummary], until: Nanos, columns:
     let columns = columns.checked_sub(AXIS).filter(|columns| *columns >= 16)? as u64;
     let column = until.div_ceil(columns).max(1);
     let values: Vec<Option<Bucket>> = (0..columns)
-        .map(|place| timeline.between(place * column, (place + 1) * column))
+        .map(|place| timeline.between(place.saturating_mul(column), (place + 1).saturating_mul(column)))
         .collect();
     let most = values
         .iter()

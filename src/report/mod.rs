@@ -10,3 +10,6 @@ pub mod json;
 mod table;
 pub mod terminal;
 mod text;
+
+#[cfg(test)]
+mod tests;

@@ -128,7 +128,7 @@ fn name(phase: &PhaseSummary, repeats: bool, marks: bool) -> Cell {
     };
     let mark = if marks { format!("{mark} ") } else { String::new() };
     let round = if repeats {
-        format!(" #{}", phase.phase.cycle + 1)
+        format!(" #{}", u64::from(phase.phase.cycle) + 1)
     } else {
         String::new()
     };

@@ -1,0 +1,136 @@
+//! Damaged records: whatever numbers stand in them, the analysis and every renderer come to an end.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::analyse;
+use crate::record::golden::{self, Session};
+use crate::record::{Entry, Event, Header, LateTicks, Reader};
+
+use super::terminal::Look;
+use super::{csv, json, terminal};
+
+/// The largest numbers of every width that a field may have.
+const LARGEST: [u64; 5] = [
+    u64::MAX,
+    i64::MAX.cast_unsigned(),
+    u32::MAX as u64,
+    i32::MAX.cast_unsigned() as u64,
+    u8::MAX as u64,
+];
+
+/// A tree with something of everything, few samples, and each line as a value.
+fn lines() -> Vec<Value> {
+    let mut session: Session = golden::tree();
+    let mut samples = 0;
+    session.entries.retain(|entry| {
+        samples += u64::from(matches!(entry.event, Event::Sample(_)));
+        !matches!(entry.event, Event::Sample(_)) || samples % 6 == 0
+    });
+    let requests = |entry: &Entry| matches!(entry.event, Event::Request(_));
+    let first = session.entries.iter().position(requests).unwrap();
+    let mut index = 0;
+    session.entries.retain(|entry| {
+        index += 1;
+        !requests(entry) || index < first + 40
+    });
+    session.entries.insert(
+        first,
+        Entry {
+            at: 1,
+            event: Event::Late(LateTicks { missed: 1, late: 1 }),
+        },
+    );
+    let text = String::from_utf8(session.bytes()).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The names of all fields that hold whole numbers.
+fn names(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if value.is_u64() {
+                    found.insert(name.clone());
+                }
+                names(value, found);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| names(value, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Puts a number into each field that is to change.
+fn change(value: &mut Value, which: &mut impl FnMut(&str) -> Option<u64>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match which(name).filter(|_| value.is_u64()) {
+                    Some(number) => *value = Value::from(number),
+                    None => change(value, which),
+                }
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| change(value, which)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The record with each line changed as far as its types allow, read and rendered in every way.
+fn survives(lines: &[Value], mut which: impl FnMut(&str, u64) -> Option<u64>) {
+    let mut bytes = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let fits = |line: &Value| match number {
+            0 => serde_json::from_value::<Header>(line.clone()).is_ok(),
+            _ => serde_json::from_value::<Entry>(line.clone()).is_ok(),
+        };
+        let mut changed = LARGEST.into_iter().map(|largest| {
+            let mut line = line.clone();
+            change(&mut line, &mut |name| which(name, largest));
+            line
+        });
+        let line = changed.find(fits).unwrap_or_else(|| line.clone());
+        bytes.extend(line.to_string().into_bytes());
+        bytes.push(b'\n');
+    }
+    let summary = analyse::read(Reader::new(&bytes[..]).unwrap()).unwrap();
+    let look = Look {
+        columns: 100,
+        color: false,
+    };
+    assert!(!terminal::render(&summary, look).is_empty());
+    assert!(!json::render(&summary).unwrap().is_empty());
+    let mut out = Vec::new();
+    csv::samples(Reader::new(&bytes[..]).unwrap(), &mut out).unwrap();
+    assert!(!out.is_empty());
+}
+
+#[test]
+fn the_largest_numbers_in_any_field_break_nothing() {
+    let lines = lines();
+    let mut all = BTreeSet::new();
+    lines.iter().for_each(|line| names(line, &mut all));
+    let version = ["major", "minor"];
+    all.retain(|name| !version.contains(&name.as_str()));
+    assert!(all.len() > 50, "{all:?}");
+    for name in &all {
+        survives(&lines, |field, largest| (field == name).then_some(largest));
+    }
+}
+
+#[test]
+fn the_largest_numbers_in_all_fields_and_nothing_beside_them_break_nothing() {
+    let lines = lines();
+    let own = ["major", "minor", "process"];
+    survives(&lines, |field, largest| (!own.contains(&field)).then_some(largest));
+    for period in [2, 3, 5, 7] {
+        let mut turn = 0;
+        survives(&lines, |field, largest| {
+            turn += 1;
+            let number = if turn % period == 0 { 0 } else { largest };
+            (!own.contains(&field)).then_some(number)
+        });
+    }
+}
