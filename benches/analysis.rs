@@ -272,6 +272,7 @@ fn step(phase: &PhaseRef) -> StepStart {
         phase: phase.clone(),
         step: 0,
         name: "completion".to_owned(),
+        method: None,
     }
 }
 

@@ -78,6 +78,7 @@ impl Phases {
             open.summary.steps.push(StepSummary {
                 step: start.step,
                 name: start.name.clone(),
+                method: start.method.clone(),
                 took: None,
                 requests: None,
                 hits: None,

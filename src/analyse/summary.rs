@@ -194,6 +194,8 @@ pub struct StepSummary {
     pub step: u32,
     /// Its name as in the scenario.
     pub name: String,
+    /// The method that the scenario names, of a `request` or `notification`.
+    pub method: Option<String>,
     /// How long it took; `None` when it did not end.
     pub took: Option<Nanos>,
     /// Requests that expect a result; `None` when it did not end.

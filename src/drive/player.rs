@@ -133,6 +133,7 @@ impl<'a, S: Stage> Player<'a, S> {
             phase: phase.clone(),
             step: number,
             name: name.to_owned(),
+            method: step.raw().map(str::to_owned),
         }));
         let mut end = StepEnd {
             phase: phase.clone(),

@@ -207,6 +207,9 @@ pub struct StepStart {
     pub step: u32,
     /// The step's name as in the scenario.
     pub name: String,
+    /// The method that a `request` or `notification` step sends; the other steps' names say what they send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
 }
 
 /// A step ended.
@@ -218,7 +221,8 @@ pub struct StepEnd {
     pub step: u32,
     /// The step's name as in the scenario.
     pub name: String,
-    /// Requests that expect a result.
+    /// Requests that expect a result. Not in it: those that belong to another, such as a resolve, the
+    /// light traffic of a simmering idle, and long polls that were still open. Each has a [`Request`] of its own.
     pub requests: u64,
     /// Requests whose result was neither null nor empty.
     pub hits: u64,

@@ -169,6 +169,8 @@ pub struct Checkpoint {
 pub struct Step {
     /// Its name.
     pub name: String,
+    /// The method that the scenario names, of a `request` or `notification`; `null` for other steps.
+    pub method: Option<String>,
     /// How long it took; `null` when it did not end.
     pub took: Option<Nanos>,
     /// Requests that expect a result.

@@ -163,6 +163,15 @@ impl Step {
         })
     }
 
+    /// The method that the scenario itself names, of a `request` or `notification`.
+    pub fn raw(&self) -> Option<&str> {
+        match self {
+            Step::Request(options) => Some(&options.method),
+            Step::Notification(options) => Some(&options.method),
+            _ => None,
+        }
+    }
+
     /// What is said about the step's requests; `None` when it sends none.
     pub fn ask(&self) -> Option<Ask> {
         Some(match self {

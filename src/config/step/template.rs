@@ -1,4 +1,4 @@
-//! Placeholders in raw parameters: `${uri}`, `${file}`, `${position}` and `${workspace}`.
+//! Placeholders in raw parameters: `${uri}`, `${file}`, `${position}`, `${workspace}` and `${workspace-uri}`.
 
 use serde_json::Value;
 

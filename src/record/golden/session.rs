@@ -205,6 +205,7 @@ impl Session {
             phase,
             step,
             name: name.to_owned(),
+            method: None,
         }));
     }
 

@@ -123,6 +123,7 @@ fn step(step: &StepSummary) -> Step {
     let StepSummary {
         step: _,
         name,
+        method,
         took,
         requests,
         hits,
@@ -131,6 +132,7 @@ fn step(step: &StepSummary) -> Step {
     } = step.clone();
     Step {
         name,
+        method,
         took,
         requests,
         hits,

@@ -171,14 +171,17 @@ fn step_rows(summary: &Summary) -> Vec<StepRow> {
                 row.skipped &= step.skipped;
                 continue;
             }
-            let before = phase.steps[..index].iter().filter(|other| other.name == step.name);
+            let name = step.method.as_ref().unwrap_or(&step.name);
+            let before = phase.steps[..index]
+                .iter()
+                .filter(|other| other.method.as_ref().unwrap_or(&other.name) == name);
             let number = match before.count() {
                 0 => String::new(),
                 before => format!(" #{}", before + 1),
             };
             rows.push(StepRow {
                 place,
-                name: format!("{} / {}{number}", phase.phase.name, step.name),
+                name: format!("{} / {name}{number}", phase.phase.name),
                 hits,
                 requests,
                 took: step.took,
@@ -319,6 +322,9 @@ mod tests {
             session.phase("raw");
             for (name, requests, hits) in [("request", 20, 20), ("request", 8, 0), ("hover", 5, 4)] {
                 session.step(name);
+                if let Some(Event::StepStarted(start)) = session.entries.last_mut().map(|entry| &mut entry.event) {
+                    start.method = (name == "request").then(|| "x/y".to_owned());
+                }
                 session.step_end(name, requests, hits);
             }
             for entry in &mut session.entries[began..] {
@@ -340,11 +346,7 @@ mod tests {
             .collect();
         assert_eq!(
             rows,
-            [
-                ("raw / request", 40, 40),
-                ("raw / request #2", 0, 16),
-                ("raw / hover", 8, 10)
-            ]
+            [("raw / x/y", 40, 40), ("raw / x/y #2", 0, 16), ("raw / hover", 8, 10)]
         );
     }
 }
