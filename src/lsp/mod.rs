@@ -20,4 +20,4 @@ pub use progress::{Ended, Progress, Work};
 pub use retry::{CONTENT_MODIFIED, REQUEST_CANCELLED, RETRIED, SERVER_CANCELLED};
 pub use scan::{Facts, Fault, Scanner, Shape};
 pub use shutdown::{Deadlines, Stopped, kill_now, shut_down};
-pub use support::{DiagnosticModel, Save, ServerCapabilities, Sync, offers};
+pub use support::{Save, ServerCapabilities, Sync, offers};

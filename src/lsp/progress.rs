@@ -1,6 +1,6 @@
 //! The work that the server says it is doing, by progress token.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Instant;
 
 use serde_json::Value;
@@ -11,8 +11,6 @@ use super::message::Id;
 const MOST_OPEN: usize = 1024;
 /// Ended pieces of work that are remembered with their words.
 const MOST_ENDED: usize = 64;
-/// Titles that are counted apart.
-const MOST_TITLES: usize = 256;
 /// Longest title or message that is kept, in bytes.
 const LONGEST: usize = 512;
 
@@ -27,8 +25,6 @@ pub struct Progress {
     pub finished: u64,
     /// The last pieces of work that ended, oldest first.
     pub ended: VecDeque<Ended>,
-    /// How often work of each title ended.
-    pub finished_by_title: BTreeMap<String, u64>,
     /// When any token last changed.
     pub changed: Option<Instant>,
 }
@@ -60,11 +56,6 @@ pub struct Ended {
 }
 
 impl Progress {
-    /// Whether no work is open.
-    pub fn is_idle(&self) -> bool {
-        self.open.is_empty()
-    }
-
     /// The server announced a token.
     pub(super) fn create(&mut self, token: Id, now: Instant) {
         self.changed = Some(now);
@@ -127,9 +118,6 @@ impl Progress {
             .position(|work| work.token == token)
             .map(|at| self.open.remove(at));
         let (title, last) = open.map(|work| (work.title, work.message)).unwrap_or_default();
-        if self.finished_by_title.len() < MOST_TITLES || self.finished_by_title.contains_key(&title) {
-            *self.finished_by_title.entry(title.clone()).or_default() += 1;
-        }
         if self.ended.len() == MOST_ENDED {
             self.ended.pop_front();
         }
@@ -176,7 +164,7 @@ mod tests {
         let mut progress = Progress::default();
         let now = Instant::now();
         progress.create(Id::Text("setup".to_owned()), now);
-        assert!(!progress.is_idle() && !progress.open[0].begun);
+        assert!(!progress.open.is_empty() && !progress.open[0].begun);
         progress.report(
             &json!({"token": "setup", "value": {"kind": "begin", "title": "Setting up workspace", "message": "a"}}),
             now,
@@ -193,11 +181,10 @@ mod tests {
             &json!({"token": "setup", "value": {"kind": "end", "message": "Finished loading packages."}}),
             now,
         );
-        assert!(progress.is_idle());
+        assert!(progress.open.is_empty());
         assert_eq!((progress.created, progress.finished), (1, 1));
         assert_eq!(progress.ended[0].title, "Setting up workspace");
         assert_eq!(progress.ended[0].message, "Finished loading packages.");
-        assert_eq!(progress.finished_by_title["Setting up workspace"], 1);
     }
 
     #[test]
@@ -215,7 +202,7 @@ mod tests {
         );
         assert_eq!(titles(&progress), ["indexing"]);
         progress.report(&json!({"token": 7, "value": {"kind": "end"}}), now);
-        assert!(progress.is_idle());
+        assert!(progress.open.is_empty());
     }
 
     #[test]
@@ -229,7 +216,7 @@ mod tests {
                 progress.report(&json!({"token": "backgroundIndexProgress", "value": value}), now);
             }
         }
-        assert_eq!((progress.is_idle(), progress.finished_by_title["indexing"]), (true, 3));
+        assert_eq!((progress.open.is_empty(), progress.finished), (true, 3));
     }
 
     #[test]
@@ -246,7 +233,7 @@ mod tests {
     fn partial_results_are_not_work() {
         let mut progress = Progress::default();
         progress.report(&json!({"token": 1, "value": [{"uri": "file:///a"}]}), Instant::now());
-        assert!(progress.is_idle() && progress.changed.is_none());
+        assert!(progress.open.is_empty() && progress.changed.is_none());
     }
 
     #[test]

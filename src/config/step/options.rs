@@ -230,7 +230,8 @@ requests! {
     }
 
     /// Sends any request. Strings in `params` may hold `${uri}`, `${file}` and `${position}` of an open document, and
-    /// `${workspace}` and `${workspace-uri}`; with `${position}` it is sent `per-file` times, with `${uri}` or `${file}` once for each document.
+    /// `${workspace}` and `${workspace-uri}`; with `${position}` it is sent `per-file` times, with `${uri}` or `${file}`
+    /// once for each document.
     pub struct Request {
         /// The method.
         pub method: String = String::new(),

@@ -85,11 +85,6 @@ impl Document {
         self.version
     }
 
-    /// Whether it was edited since it was opened, undone edits aside.
-    pub fn is_edited(&self) -> bool {
-        !self.undo.is_empty()
-    }
-
     /// What `textDocument/didOpen` carries.
     pub fn item(&self) -> TextDocumentItem {
         TextDocumentItem::new(self.uri.clone(), self.language.clone(), self.version, self.text.clone())
@@ -159,11 +154,6 @@ impl Document {
         } else {
             self.changed(changes)
         }
-    }
-
-    /// Undoes every edit since the document was opened.
-    pub fn undo_all(&mut self) -> Option<DidChangeTextDocumentParams> {
-        self.undo_to(Mark(0))
     }
 
     /// Changes the text and tells how, for incremental synchronisation.

@@ -101,10 +101,9 @@ pub async fn execute_command<S: Stage>(
     options: &ExecuteCommand,
 ) -> Result<(), Stop> {
     let arguments = Value::Array(options.arguments.clone());
-    let values = values(scene, desk, Some(1), 1, template::scope(&arguments));
+    let all = filled(scene, desk, &arguments, Some(1), 1);
     for _ in 0..options.times.get() {
-        for values in &values {
-            let arguments = template::fill(&arguments, values);
+        for arguments in &all {
             let params = json!({ "command": options.command, "arguments": arguments });
             scene.asker.ask("workspace/executeCommand", &params).await?;
         }
@@ -115,17 +114,16 @@ pub async fn execute_command<S: Stage>(
 /// `request`: any method, once per document or place when its parameters name one.
 pub async fn request<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Request) -> Result<(), Stop> {
     let params = options.params.clone().unwrap_or_default();
-    let scope = template::scope(&params);
-    let values = values(
+    let all = filled(
         scene,
         desk,
+        &params,
         files(options.files),
         options.per_file.get() as usize,
-        scope,
     );
     for _ in 0..options.times.get() {
-        each(&values, lanes(options.ask()), async |values| {
-            raw(scene, &options.method, &template::fill(&params, values)).await
+        each(&all, lanes(options.ask()), async |params| {
+            raw(scene, &options.method, params).await
         })
         .await?;
     }
@@ -135,26 +133,37 @@ pub async fn request<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Requ
 /// `notification`: any method, likewise.
 pub async fn notification<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Notification) -> Result<(), Stop> {
     let params = options.params.clone().unwrap_or_default();
-    let scope = template::scope(&params);
-    let values = values(
+    let all = filled(
         scene,
         desk,
+        &params,
         files(options.files),
         options.per_file.get() as usize,
-        scope,
     );
     let mut cadence = Cadence::new(options.cadence.0);
     for _ in 0..options.times.get() {
-        for values in &values {
+        for params in &all {
             cadence.tick().await;
-            scene.asker.notify(&options.method, &template::fill(&params, values));
+            scene.asker.notify(&options.method, params);
         }
     }
     scene.session.client.flushed().await;
     Ok(())
 }
 
-/// What the placeholders stand for, once for each time the parameters are sent.
+/// A template with its placeholders filled, once for each time that it is sent.
+fn filled<S: Stage>(
+    scene: &Scene<'_, S>,
+    desk: &Desk,
+    template: &Value,
+    files: Option<usize>,
+    per_file: usize,
+) -> Vec<Value> {
+    let values = values(scene, desk, files, per_file, template::scope(template));
+    values.iter().map(|values| template::fill(template, values)).collect()
+}
+
+/// What the placeholders stand for, each time.
 fn values<S: Stage>(
     scene: &Scene<'_, S>,
     desk: &Desk,

@@ -1,10 +1,8 @@
 //! Typing: one change per key at a cadence, completions where an editor asks for them, all undone at the end.
 
-use std::time::Duration;
-
 use serde_json::json;
 
-use crate::config::step::{CompleteOn, Count, EditMode, Type, TypeAndComplete};
+use crate::config::step::{CompleteOn, EditMode, Type, TypeAndComplete};
 use crate::drive::desk::Desk;
 use crate::drive::snippet::{self, Ask, Key, Snippet};
 use crate::drive::{Stage, Stop};
@@ -15,14 +13,22 @@ use super::{Cadence, Scene, files};
 
 /// `type`: keys only.
 pub async fn plain<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Type) -> Result<(), Stop> {
-    let typed = Typed {
-        files: options.files,
-        per_file: options.per_file,
-        text: options.text.as_deref(),
-        keystrokes: options.keystrokes,
-        cadence: options.cadence.0,
+    let Type {
+        files,
+        per_file,
+        text,
+        keystrokes,
+        cadence,
+    } = options.clone();
+    let typed = TypeAndComplete {
+        files,
+        per_file,
+        text,
+        keystrokes,
+        cadence,
+        ..TypeAndComplete::default()
     };
-    run(scene, desk, &typed, None).await
+    run(scene, desk, &typed, false).await
 }
 
 /// `type-and-complete`: keys, and completions.
@@ -31,33 +37,18 @@ pub async fn completing<S: Stage>(
     desk: &mut Desk,
     options: &TypeAndComplete,
 ) -> Result<(), Stop> {
-    let typed = Typed {
-        files: options.files,
-        per_file: options.per_file,
-        text: options.text.as_deref(),
-        keystrokes: options.keystrokes,
-        cadence: options.cadence.0,
-    };
-    run(scene, desk, &typed, Some((options.complete_on, options.resolve))).await
-}
-
-struct Typed<'a> {
-    files: Option<Count>,
-    per_file: Count,
-    text: Option<&'a str>,
-    keystrokes: Option<Count>,
-    cadence: Duration,
+    run(scene, desk, options, true).await
 }
 
 async fn run<S: Stage>(
     scene: &Scene<'_, S>,
     desk: &mut Desk,
-    typed: &Typed<'_>,
-    completing: Option<(CompleteOn, u32)>,
+    typed: &TypeAndComplete,
+    completes: bool,
 ) -> Result<(), Stop> {
     let triggers = scene.session.client.completion_triggers();
     let count = typed.per_file.get() as usize;
-    let mut cadence = Cadence::new(typed.cadence);
+    let mut cadence = Cadence::new(typed.cadence.0);
     for index in 0..desk.reach(files(typed.files)) {
         let (seed, serial) = (desk.seed(), desk.serials(count));
         let document = desk.document(index);
@@ -73,13 +64,11 @@ async fn run<S: Stage>(
                 let change = document.insert(offset, &key.text);
                 send(scene, document, change, EditMode::Auto);
                 offset += key.text.len();
-                if let Some((on, resolve)) = completing
-                    && let Some(context) = context(key, in_word, on)
-                {
+                if completes && let Some(context) = context(key, in_word, typed.complete_on) {
                     let position = document.position(offset);
                     let params =
                         json!({ "textDocument": document.identifier(), "position": position, "context": context });
-                    complete(scene.asker, &params, resolve).await?;
+                    complete(scene.asker, &params, typed.resolve).await?;
                 }
                 in_word = ends_word(key);
             }
@@ -94,8 +83,8 @@ async fn run<S: Stage>(
 }
 
 /// The keys to press: the composed ones, or the scenario's own text made unique by its number; cut to length.
-fn keys(mut snippet: Snippet, typed: &Typed<'_>, triggers: &[String], serial: u64) -> Snippet {
-    if let Some(text) = typed.text {
+fn keys(mut snippet: Snippet, typed: &TypeAndComplete, triggers: &[String], serial: u64) -> Snippet {
+    if let Some(text) = &typed.text {
         snippet.keys = own(text, triggers, serial);
     }
     if let Some(most) = typed.keystrokes {

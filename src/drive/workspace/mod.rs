@@ -77,11 +77,6 @@ impl Workspace {
         self.isolation
     }
 
-    /// Whether writing to it leaves the original alone.
-    pub fn is_writable(&self) -> bool {
-        self.isolation != Isolation::InPlace
-    }
-
     /// Removes what was made.
     pub fn close(mut self) -> Result<(), WorkspaceError> {
         self.scratch.take().map_or(Ok(()), |mut scratch| scratch.clear())

@@ -111,7 +111,6 @@ fn the_original_never_changes_whatever_is_done_to_the_copy() {
     let place = Place::new();
     let before = fingerprint(&place.source());
     let workspace = place.open(Isolation::Copy).unwrap();
-    assert!(workspace.is_writable());
     fs::write(workspace.root().join("a.py"), "changed").unwrap();
     fs::remove_dir_all(workspace.root().join("pkg")).unwrap();
     let scratch = workspace.root().parent().unwrap().to_owned();
@@ -236,7 +235,6 @@ fn no_link_of_a_copy_leads_back_into_the_original() {
 fn in_place_is_the_original_and_leaves_it_there() {
     let place = Place::new();
     let workspace = place.open(Isolation::InPlace).unwrap();
-    assert!(!workspace.is_writable());
     assert!(
         place
             .source()

@@ -8,7 +8,7 @@ mod traffic;
 mod writer;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -255,11 +255,6 @@ impl Client {
         self.shared.state().responder.watchers()
     }
 
-    /// Replaces the settings that later `workspace/configuration` requests are answered from.
-    pub fn set_settings(&self, settings: Value) {
-        self.shared.state().responder.answers.settings = settings;
-    }
-
     /// Notes what the server said in its answer to `initialize`.
     pub fn agree(&self, capabilities: ServerCapabilities) {
         self.shared.state().agreed = Some(Arc::new(capabilities));
@@ -332,10 +327,5 @@ impl Client {
     /// Why nothing more can come, once that is so.
     pub fn closed(&self) -> Option<CloseReason> {
         self.shared.state().closed.clone()
-    }
-
-    /// When a message that is no idle chatter last came from the server on its own account.
-    pub fn last_unprompted(&self) -> Option<Instant> {
-        self.shared.state().last_unprompted
     }
 }

@@ -72,17 +72,6 @@ impl Save {
     }
 }
 
-/// What a server offers for diagnostics on request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DiagnosticModel {
-    /// Nothing: it pushes them.
-    Push,
-    /// One document at a time.
-    Documents,
-    /// Documents, and the workspace as a whole.
-    Workspace,
-}
-
 impl ServerCapabilities {
     /// Takes the result of `initialize`.
     pub fn from_result(result: &Value) -> ServerCapabilities {
@@ -92,11 +81,6 @@ impl ServerCapabilities {
             name: said("name"),
             version: said("version"),
         }
-    }
-
-    /// The capabilities as the server wrote them.
-    pub fn tree(&self) -> &Value {
-        &self.tree
     }
 
     /// The position encoding that the server chose. Servers older than the choice say nothing and mean UTF-16.
@@ -139,28 +123,6 @@ impl ServerCapabilities {
     /// Characters that start a completion.
     pub fn completion_triggers(&self) -> Vec<String> {
         texts(&self.tree["completionProvider"]["triggerCharacters"])
-    }
-
-    /// Characters that start signature help.
-    pub fn signature_triggers(&self) -> Vec<String> {
-        texts(&self.tree["signatureHelpProvider"]["triggerCharacters"])
-    }
-
-    /// Commands that the server runs.
-    pub fn commands(&self) -> Vec<String> {
-        texts(&self.tree["executeCommandProvider"]["commands"])
-    }
-
-    /// Diagnostics on request.
-    pub fn diagnostics(&self) -> DiagnosticModel {
-        let provider = &self.tree["diagnosticProvider"];
-        if !present(provider) {
-            DiagnosticModel::Push
-        } else if present(&provider["workspaceDiagnostics"]) {
-            DiagnosticModel::Workspace
-        } else {
-            DiagnosticModel::Documents
-        }
     }
 }
 

@@ -39,7 +39,6 @@ fn what_is_announced_as_true_or_with_options_is_offered() {
         assert!(!offered(method), "{method}");
     }
     assert_eq!(server.completion_triggers(), [".", ":"]);
-    assert!(server.signature_triggers().is_empty());
     assert_eq!(
         (server.name.as_deref(), server.version.as_deref()),
         (Some("fake"), Some("1"))
@@ -112,19 +111,5 @@ fn the_encoding_is_utf16_unless_the_server_chose() {
         (json!({"positionEncoding": "ebcdic"}), Encoding::Utf16),
     ] {
         assert_eq!(server(capabilities).encoding(), encoding);
-    }
-}
-
-#[test]
-fn the_diagnostic_model_tells_pushing_from_pulling() {
-    for (provider, model) in [
-        (json!(null), DiagnosticModel::Push),
-        (
-            json!({"interFileDependencies": true, "workspaceDiagnostics": false}),
-            DiagnosticModel::Documents,
-        ),
-        (json!({"workspaceDiagnostics": true}), DiagnosticModel::Workspace),
-    ] {
-        assert_eq!(server(json!({"diagnosticProvider": provider})).diagnostics(), model);
     }
 }

@@ -183,17 +183,3 @@ async fn work_in_progress_is_known_from_its_creation_with_its_words() {
     assert_eq!(seen.ended[0].message, "Error loading packages: x");
     assert_eq!(seen.open[0].token, Id::Number(5));
 }
-
-#[tokio::test]
-async fn new_settings_are_what_the_next_question_gets() {
-    let (client, _incoming, mut peer) = usual();
-    client.set_settings(json!({"gopls": {"x": 1}}));
-    let answer = peer
-        .ask(
-            json!(1),
-            "workspace/configuration",
-            json!({"items": [{"section": "gopls"}]}),
-        )
-        .await;
-    assert_eq!(answer["result"], json!([{"x": 1}]));
-}

@@ -191,9 +191,9 @@ async fn idle_chatter_is_no_sign_of_work() {
     peer.send(json!({"jsonrpc": "2.0", "method": "window/logMessage", "params": {"type": 4, "message": "tick"}}))
         .await;
     next(&mut incoming).await;
-    assert_eq!(client.last_unprompted(), None);
+    assert_eq!(client.traffic().last_unprompted, None);
     peer.send(json!({"jsonrpc": "2.0", "method": "textDocument/publishDiagnostics", "params": {}}))
         .await;
     next(&mut incoming).await;
-    assert!(client.last_unprompted().is_some() && client.traffic().last_received.is_some());
+    assert!(client.traffic().last_unprompted.is_some() && client.traffic().last_received.is_some());
 }
