@@ -19,28 +19,14 @@ pub fn scenarios(paths: &[PathBuf], options: &ScenarioOptions) -> anyhow::Result
         workspace: options.workspace.clone(),
         language: options.language.clone(),
         files: options.files.clone(),
+        isolation: options.isolation.as_deref().map(isolation).transpose()?,
         seed: options.seed,
     };
-    let isolation = options.isolation.as_deref().map(isolation).transpose()?;
     let mut mistakes = Report::default();
     let mut loaded = Vec::new();
     for path in paths {
         match config::load_scenario(path, &overrides) {
-            Ok(mut scenario) => {
-                if let Some(isolation) = isolation {
-                    scenario.project.isolation = isolation;
-                }
-                if let Some(what) = written_in_place(&scenario) {
-                    mistakes.add_loose(
-                        format!(
-                            "`{what}` writes to the workspace, and `{}` is served in place",
-                            path.display()
-                        ),
-                        "use --isolation copy, reflink or overlay",
-                    );
-                }
-                loaded.push(scenario);
-            }
+            Ok(scenario) => loaded.push(scenario),
             Err(report) => mistakes.merge(report),
         }
     }
@@ -61,13 +47,6 @@ fn isolation(text: &str) -> anyhow::Result<Isolation> {
         Some(isolation) => Ok(isolation),
         None => bail!("`--isolation {text}` is unknown: write copy, reflink, overlay or in-place"),
     }
-}
-
-/// The first step that must not be played on the original.
-fn written_in_place(loaded: &Loaded) -> Option<&'static str> {
-    let mut steps = loaded.scenario.phases.iter().flat_map(|phase| &phase.steps);
-    let in_place = loaded.project.isolation == Isolation::InPlace;
-    steps.find(|step| in_place && step.writes()).map(config::Step::name)
 }
 
 /// The profiles: built in, and over them the first of the given file, the one beside the scenario, the one here.

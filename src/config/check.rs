@@ -202,7 +202,8 @@ impl Check<'_, '_> {
             let path = ["phase".into(), index.into(), "steps".into(), step_index.into()];
             if isolation == Isolation::InPlace && step.writes() {
                 let title = format!("`{}` writes files, and the workspace is used in place", step.name());
-                self.add(&path, title, "use `isolation = \"copy\"`, or leave the step out");
+                let cure = "use `isolation = \"copy\"` or `--isolation copy`, or leave the step out";
+                self.add(&path, title, cure);
             }
             self.step(&path, step);
         }

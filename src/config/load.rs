@@ -21,6 +21,8 @@ pub struct Overrides {
     pub language: Option<String>,
     /// Pattern of the files to open.
     pub files: Option<String>,
+    /// How the original is kept safe.
+    pub isolation: Option<Isolation>,
     /// Seed of everything that is picked at random.
     pub seed: Option<u64>,
 }
@@ -51,16 +53,28 @@ pub fn load_scenario(path: &Path, overrides: &Overrides) -> Result<Loaded, Repor
             return Err(report);
         }
     };
+    let (loaded, found) = load(path, &text, overrides, Isolation::default());
+    match loaded {
+        // Whether steps may write is known only once it is known where: an included file may say so.
+        Some(Loaded { project, .. }) if project.isolation == Isolation::InPlace => {
+            let (loaded, found) = load(path, &text, overrides, Isolation::InPlace);
+            found.unless_empty(loaded)
+        }
+        loaded => found.unless_empty(loaded),
+    }
+}
+
+/// Reads the text of a scenario; `isolation` is what its steps are checked against.
+fn load(path: &Path, text: &str, overrides: &Overrides, isolation: Isolation) -> (Option<Loaded>, Report) {
     let mut loader = Loader {
         overrides,
+        isolation,
         texts: String::new(),
         stack: fs::canonicalize(path).into_iter().collect(),
         project: None,
     };
-    let isolation = Isolation::of_text(&text);
     let settled = overrides.workspace.is_some();
-    let (scenario, found) = loader.file(path, &text, isolation, settled);
-    report.merge(found);
+    let (scenario, mut report) = loader.file(path, text, settled);
     if let (Some(scenario), true) = (&scenario, loader.project.is_none() && report.is_empty()) {
         loader.overridden_project(scenario, &mut report);
     }
@@ -77,11 +91,13 @@ pub fn load_scenario(path: &Path, overrides: &Overrides) -> Result<Loaded, Repor
             project,
         }
     });
-    report.unless_empty(loaded)
+    (loaded, report)
 }
 
 struct Loader<'o> {
     overrides: &'o Overrides,
+    /// How the workspace is kept safe, as far as that is known.
+    isolation: Isolation,
     texts: String,
     /// Files being read, outermost first, to find cycles.
     stack: Vec<PathBuf>,
@@ -90,7 +106,7 @@ struct Loader<'o> {
 
 impl Loader<'_> {
     /// Reads one file and what it includes. `settled` says that an outer file or the command line names the workspace.
-    fn file(&mut self, path: &Path, text: &str, isolation: Isolation, settled: bool) -> (Option<Scenario>, Report) {
+    fn file(&mut self, path: &Path, text: &str, settled: bool) -> (Option<Scenario>, Report) {
         let shown = path.display().to_string();
         let mut report = Report::default();
         self.texts.push_str(&format!("# file: {}\n{text}\n", file_name(path)));
@@ -114,7 +130,7 @@ impl Loader<'_> {
             report.add(&shown, text, faults);
             return (None, report);
         };
-        let mut later = check::scenario(&scenario, &document, isolation);
+        let mut later = check::scenario(&scenario, &document, self.isolation);
         let directory = path.parent().unwrap_or(Path::new(""));
         let has_workspace = scenario.workspace.is_some();
         if let Some(workspace) = scenario.workspace.as_mut().filter(|_| !settled) {
@@ -123,13 +139,7 @@ impl Loader<'_> {
             let cure = "add `[workspace]` with `path` and `language`, or use --workspace";
             later.push(Fault::new(0..0, "the scenario has no workspace", cure));
         }
-        let (included, inner) = self.includes(
-            directory,
-            &scenario,
-            &document,
-            &mut later,
-            (isolation, settled || has_workspace),
-        );
+        let (included, inner) = self.includes(directory, &scenario, &document, &mut later, settled || has_workspace);
         faults.extend(independent(later, &faults));
         report.add(&shown, text, faults);
         report.merge(inner);
@@ -142,7 +152,7 @@ impl Loader<'_> {
         scenario: &Scenario,
         document: &Document<'_>,
         faults: &mut Vec<Fault>,
-        (isolation, settled): (Isolation, bool),
+        settled: bool,
     ) -> (Vec<Scenario>, Report) {
         let mut parts = Vec::new();
         let mut report = Report::default();
@@ -168,7 +178,7 @@ impl Loader<'_> {
             }
             self.stack.push(whole);
             let settled = settled || self.project.is_some();
-            let (part, inner) = self.file(&path, &text, isolation, settled);
+            let (part, inner) = self.file(&path, &text, settled);
             self.stack.pop();
             report.merge(inner);
             if part.as_ref().is_some_and(|part| part.repeat.is_some()) {
@@ -218,18 +228,6 @@ impl Loader<'_> {
                 report.add_loose(title, cure);
             }
         }
-    }
-}
-
-impl Isolation {
-    /// The isolation that a text asks for, before it is known to be right.
-    fn of_text(text: &str) -> Isolation {
-        let Ok(document) = Document::parse(text) else {
-            return Isolation::default();
-        };
-        let (scenario, _) = document.read::<Scenario>();
-        let workspace = scenario.and_then(|scenario| scenario.workspace);
-        workspace.map_or(Isolation::default(), |workspace| workspace.isolation)
     }
 }
 

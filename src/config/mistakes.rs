@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{MAIN_SEPARATOR, Path};
 
-use super::{Overrides, load_scenario};
+use super::{Isolation, Overrides, load_scenario};
 
 /// Compares with the checked-in text; the expression would only repeat it.
 macro_rules! shown {
@@ -325,9 +325,27 @@ fn the_command_line() {
             files: Some("*.txt".to_owned()),
             ..Overrides::default()
         },
+        Overrides {
+            isolation: Some(Isolation::InPlace),
+            ..Overrides::default()
+        },
     ];
+    let good = format!("{good}[[phase]]\nname = \"a\"\nsteps = [{{ save = {{}} }}]\n");
     let reports = cases.map(|overrides| mistakes(&[("bad.toml", &good)], &overrides));
     shown!(reports.join("\n\n"));
+}
+
+#[test]
+fn steps_that_write_are_refused_wherever_it_is_said_that_the_workspace_is_used_in_place() {
+    let part = "format = 1\nname = \"part\"\n[workspace]\npath = \"shop\"\nlanguage = \"python\"\nisolation = \"in-place\"\n\
+                [[phase]]\nname = \"b\"\nsteps = [{ start = {} }, { touch = {} }]\n";
+    let writes = "format = 1\nname = \"writes\"\n[[phase]]\nname = \"a\"\nsteps = [{ open = {} }, { save = {} }]\n";
+    let outer = "format = 1\nname = \"outer\"\ninclude = [\"part.toml\", \"writes.toml\"]\n";
+    let files = [("outer.toml", outer), ("writes.toml", writes), ("part.toml", part)];
+    let told = mistakes(&files, &Overrides::default());
+    for place in ["writes.toml:5:25", "part.toml:9:26"] {
+        assert!(told.contains(place), "{told}");
+    }
 }
 
 #[test]

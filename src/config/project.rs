@@ -65,7 +65,7 @@ pub fn resolve(root: &Path, workspace: &Workspace, overrides: &Overrides) -> Res
         language,
         pattern: pattern.as_str().to_owned(),
         files,
-        isolation: workspace.isolation,
+        isolation: overrides.isolation.unwrap_or(workspace.isolation),
     })
 }
 
