@@ -5,8 +5,7 @@ use crate::record::Nanos;
 /// The quantile `q` (0 to 1) of sorted values by Hyndman and Fan's type 7, as in R, NumPy and spreadsheets:
 /// the value at place `(n − 1) × q`, straight between neighbours. `None` of nothing.
 ///
-/// The nearest-rank rule would make the 95th percentile of up to 19 values their maximum; this one lets the
-/// rest of a small sample have its say. Reports mark a 95th percentile of fewer than 20 values all the same.
+/// The nearest-rank rule would make the 95th percentile of few values their maximum; this one lets the rest of a small sample have its say.
 pub fn quantile(sorted: &[Nanos], q: f64) -> Option<Nanos> {
     let last = sorted.len().checked_sub(1)?;
     let place = last as f64 * q.clamp(0.0, 1.0);

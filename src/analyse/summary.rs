@@ -262,7 +262,7 @@ pub struct MethodSummary {
     pub answered: u64,
     /// Median latency.
     pub p50: Option<Nanos>,
-    /// The 95th percentile by the estimator of [`super::quantile`].
+    /// The 95th percentile by the estimator of [`super::quantile`]; `None` of fewer than 20 answers.
     pub p95: Option<Nanos>,
     /// The longest.
     pub max: Option<Nanos>,

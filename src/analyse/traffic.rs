@@ -10,6 +10,9 @@ use super::summary::MethodSummary;
 /// Different error messages that are told apart for one method; beyond them, errors are only counted.
 const ERRORS: usize = 64;
 
+/// Fewest answers that have a 95th percentile: of fewer, it would be a point between the two longest.
+pub const FEWEST: usize = 20;
+
 /// The requests of one method as they come in.
 ///
 /// Every latency is kept, 8 bytes each, since no sketch of a distribution gives an exact 95th percentile: ten
@@ -55,9 +58,28 @@ impl Method {
             error: self.errors.into_iter().max_by_key(|(_, count)| *count),
             answered: self.latencies.len() as u64,
             p50: quantile(&self.latencies, 0.5),
-            p95: quantile(&self.latencies, 0.95),
+            p95: quantile(&self.latencies, 0.95).filter(|_| self.latencies.len() >= FEWEST),
             max: self.latencies.last().copied(),
             ..self.figures
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse::tests::of;
+    use crate::record::golden::Session;
+
+    #[test]
+    fn a_95th_percentile_needs_twenty_answers_and_the_others_one() {
+        for (count, known) in [(19, false), (20, true)] {
+            let mut session = Session::new("server");
+            session.requests("textDocument/hover", count, 1_000, &Outcome::Null, 0);
+            let method = &of(&session).methods[0];
+            assert_eq!(method.answered, count);
+            assert_eq!(method.p95.is_some(), known, "{count}");
+            assert!(method.p50.is_some() && method.max.is_some());
         }
     }
 }

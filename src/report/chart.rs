@@ -8,6 +8,9 @@ use super::text::{cut, width};
 /// Eighths of a character's height.
 const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
+/// Most lines of names.
+const LINES: usize = 3;
+
 /// Columns of the axis: a value, a blank and the line.
 const AXIS: usize = 8;
 
@@ -18,8 +21,10 @@ pub struct Chart {
     pub rows: Vec<String>,
     /// Ticks where phases begin.
     pub ticks: String,
-    /// Names of the phases.
-    pub names: String,
+    /// Names of the phases, each beneath its tick, in as many lines as they need.
+    pub names: Vec<String>,
+    /// Whether memory is not known somewhere.
+    pub gaps: bool,
     /// How much time a column covers.
     pub column: Nanos,
 }
@@ -58,7 +63,8 @@ pub fn draw(timeline: &Timeline, phases: &[PhaseSummary], until: Nanos, columns:
     Some(Chart {
         rows: rows.collect(),
         ticks: format!("{:>6} ┼{ticks}", 0),
-        names: format!("{:8}{names}", ""),
+        names: names.into_iter().map(|names| format!("{:8}{names}", "")).collect(),
+        gaps: values.contains(&None),
         column,
     })
 }
@@ -96,34 +102,42 @@ fn cell(value: Option<Bucket>, row: u64, height: u64) -> char {
     }
 }
 
-/// Where phases begin, and their names where there is room. A phase that begins in a column already taken is not
-/// marked; a name that does not fit is cut, and left out below three characters.
-fn below(phases: &[PhaseSummary], column: Nanos, columns: u64) -> (String, String) {
-    let mut places: Vec<(usize, &str)> = Vec::new();
+/// Where phases begin, and their names in the first line that has room. A phase that begins in a column already taken
+/// is not marked. A name at the end is cut, and left out below three characters.
+fn below(phases: &[PhaseSummary], column: Nanos, columns: u64) -> (String, Vec<String>) {
+    let columns = columns as usize;
+    let mut ticks = vec!['─'; columns];
+    let mut lines: Vec<String> = Vec::new();
     for phase in phases {
-        let place = (phase.started / column).min(columns - 1) as usize;
-        if places.last().is_none_or(|(last, _)| *last < place) {
-            places.push((place, &phase.phase.name));
+        let place = usize::try_from(phase.started / column).map_or(columns - 1, |place| place.min(columns - 1));
+        if ticks[place] == '┬' {
+            continue;
+        }
+        ticks[place] = '┬';
+        let name = cut(&phase.phase.name, columns - place);
+        if width(&name) < 3 && name != phase.phase.name {
+            continue;
+        }
+        let free = lines.iter().position(|line| width(line) < place);
+        let free = free.unwrap_or(lines.len());
+        if free == lines.len() && free < LINES {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.get_mut(free) {
+            let fill = " ".repeat(place - width(line));
+            line.push_str(&fill);
+            line.push_str(&name);
         }
     }
-    let mut ticks = vec!['─'; columns as usize];
-    let mut names = String::new();
-    for (number, (place, name)) in places.iter().enumerate() {
-        ticks[*place] = '┬';
-        let end = places.get(number + 1).map_or(columns as usize, |(next, _)| next - 1);
-        let room = end.saturating_sub(*place);
-        let name = cut(name, room);
-        if width(&name) >= 3 {
-            names.push_str(&" ".repeat(place.saturating_sub(width(&names))));
-            names.push_str(&name);
-        }
-    }
-    (ticks.into_iter().collect(), names)
+    (ticks.into_iter().collect(), lines)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyse::{self, Summary};
+    use crate::record::Reader;
+    use crate::record::golden::Session;
 
     const MIB: u64 = 1 << 20;
 
@@ -157,5 +171,36 @@ mod tests {
         assert_eq!(cell(bucket(80, 200), 1, 80), ' ');
         assert_eq!(cell(bucket(80, 200), 2, 80), '·');
         assert_eq!(cell(None, 0, 80), ' ');
+    }
+
+    fn summary(session: &Session) -> Summary {
+        let bytes = session.bytes();
+        analyse::read(Reader::new(&bytes[..]).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn every_name_stands_beneath_its_tick_in_the_first_line_with_room() {
+        let mut session = Session::new("server");
+        for name in ["start", "検索", "goto", "completions", "decay"] {
+            session.phase(name);
+            session.at += 1_000_000_000;
+        }
+        let (ticks, lines) = below(&summary(&session).phases, 250_000_000, 24);
+        assert_eq!(ticks, "┬───┬───┬───┬───┬───────");
+        assert_eq!(lines, ["start   goto    decay", "    検索    completions"]);
+    }
+
+    #[test]
+    fn what_is_not_known_is_a_gap_and_not_nothing() {
+        let mut session = Session::new("server");
+        session.at = 1_000_000_000;
+        session.spawn(0, "server", None, 20, 20);
+        session.go(0, 20, 1, 0);
+        session.vanish(0);
+        session.at += 1_000_000_000;
+        session.phase("after the server");
+        let chart = draw(&summary(&session).timeline, &[], 3_600_000_000, 26).unwrap();
+        assert_eq!(chart.rows.last().unwrap(), "       │     ██████");
+        assert!(chart.gaps);
     }
 }

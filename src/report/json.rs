@@ -258,7 +258,7 @@ pub struct Method {
     pub answered: u64,
     /// Median latency, by Hyndman and Fan's type 7 as the next.
     pub p50: Option<Nanos>,
-    /// 95th percentile; of fewer than 20 answers it says little.
+    /// 95th percentile; `null` of fewer than 20 answers.
     pub p95: Option<Nanos>,
     /// The longest.
     pub max: Option<Nanos>,

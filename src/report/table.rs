@@ -37,6 +37,8 @@ impl Cell {
 /// A column with its cells.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
+    /// A first line of the head: what the column is of.
+    of: &'static str,
     head: &'static str,
     /// Which columns leave first: the highest. The first column never leaves, it is cut; nor does any of rank 0.
     rank: u8,
@@ -47,6 +49,7 @@ pub(super) struct Column {
 impl Column {
     pub fn text(head: &'static str, rank: u8, cells: Vec<Cell>) -> Column {
         Column {
+            of: "",
             head,
             rank,
             left: true,
@@ -56,11 +59,17 @@ impl Column {
 
     pub fn number(head: &'static str, rank: u8, cells: Vec<Cell>) -> Column {
         Column {
+            of: "",
             head,
             rank,
             left: false,
             cells,
         }
+    }
+
+    /// The column with what it is of above its head.
+    pub fn of(self, of: &'static str) -> Column {
+        Column { of, ..self }
     }
 
     /// Whether there is anything in it but `nothing`.
@@ -74,16 +83,21 @@ impl Column {
         self.cells
             .iter()
             .map(|cell| width(&cell.text))
-            .fold(width(self.head), usize::max)
+            .fold(width(self.head).max(width(self.of)), usize::max)
     }
 }
 
-/// Appends a table in at most `columns`.
-pub(super) fn draw(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) {
+/// Appends a table in at most `columns`. Returns the heads of columns that matter and had no room.
+pub(super) fn draw(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -> Vec<&'static str> {
     let taken = |table: &[Column]| -> usize { table.iter().map(|column| GAP + column.width()).sum() };
     let spare = |table: &[Column]| table.first().map_or(0, |first| first.width().saturating_sub(LEAST));
-    while taken(&table) > columns && drop_last(&mut table, SPARE) {}
-    while taken(&table) - spare(&table) > columns && drop_last(&mut table, 1) {}
+    while taken(&table) > columns && drop_last(&mut table, SPARE).is_some() {}
+    let mut missed = Vec::new();
+    while taken(&table) - spare(&table) > columns
+        && let Some(column) = drop_last(&mut table, 1)
+    {
+        missed.insert(0, column.head);
+    }
     let excess = taken(&table).saturating_sub(columns);
     let widths: Vec<usize> = table
         .iter()
@@ -104,18 +118,22 @@ pub(super) fn draw(out: &mut String, paint: Paint, mut table: Vec<Column>, colum
         });
         parts.collect::<String>()
     };
+    if table.iter().any(|column| !column.of.is_empty()) {
+        line_of(out, line(&|column| Cell::toned(Tone::Quiet, column.of)));
+    }
     line_of(out, line(&|column| Cell::toned(Tone::Quiet, column.head)));
     for row in 0..table.first().map_or(0, |first| first.cells.len()) {
         line_of(out, line(&|column| column.cells[row].clone()));
     }
+    missed
 }
 
 /// Drops the column of the highest rank, if that is `from` or more.
-fn drop_last(table: &mut Vec<Column>, from: u8) -> bool {
+fn drop_last(table: &mut Vec<Column>, from: u8) -> Option<Column> {
     let last = (1..table.len())
         .max_by_key(|place| table[*place].rank)
         .filter(|place| table[*place].rank >= from);
-    last.map(|place| table.remove(place)).is_some()
+    last.map(|place| table.remove(place))
 }
 
 #[cfg(test)]
@@ -129,6 +147,28 @@ mod tests {
             Column::number("first", 1, cells(["1", "200"])),
             Column::number("second", 2, cells(["3", "4"])),
         ]
+    }
+
+    #[test]
+    fn what_a_column_is_of_stands_above_its_head() {
+        let cells = || vec![Cell::plain("日本"), Cell::plain("b")];
+        let table = vec![
+            Column::text("name", 0, cells()),
+            Column::number("peak", 1, cells()).of("resident"),
+        ];
+        let mut out = String::new();
+        draw(&mut out, Paint(false), table, 80);
+        assert_eq!(
+            out,
+            "        resident\n  name      peak\n  日本      日本\n  b            b\n"
+        );
+    }
+
+    #[test]
+    fn a_column_that_matters_does_not_leave_in_silence() {
+        let mut out = String::new();
+        assert_eq!(draw(&mut out, Paint(false), table(), 20), ["second"]);
+        assert!(draw(&mut out, Paint(false), table(), 30).is_empty());
     }
 
     fn drawn(columns: usize) -> String {

@@ -9,13 +9,10 @@ use crate::units;
 
 use super::head::time;
 
-/// Below this many latencies a 95th percentile is marked.
-const FEW: u64 = 20;
-
 /// Programs and methods that are listed.
 const LISTED: usize = 20;
 
-fn heading(out: &mut String, paint: Paint, title: &str, note: &str, columns: usize) {
+pub(super) fn heading(out: &mut String, paint: Paint, title: &str, note: &str, columns: usize) {
     let note = cut(note, columns.saturating_sub(title.len() + 2));
     line_of(
         out,
@@ -33,18 +30,27 @@ pub(super) fn timeline(out: &mut String, summary: &Summary, paint: Paint, column
     let Some(chart) = chart::draw(&summary.timeline, &summary.phases, summary.duration, columns) else {
         return;
     };
-    let note = format!(
-        "MiB over {}; █ private at most, · resident; the highest of each {}",
-        time(summary.duration),
-        time(chart.column)
-    );
+    let note = format!("MiB over {}", time(summary.duration));
     heading(out, paint, "timeline", &note, columns);
     chart
         .rows
         .iter()
         .chain([&chart.ticks])
         .for_each(|row| line_of(out, row));
-    line_of(out, paint.paint(Tone::Quiet, &chart.names));
+    for names in &chart.names {
+        line_of(out, paint.paint(Tone::Quiet, names));
+    }
+    out.push('\n');
+    let mut legend = vec![
+        "█ private (an upper bound)".to_owned(),
+        "· resident".to_owned(),
+        "┬ a phase begins, right after the checkpoint of the one before".to_owned(),
+        format!("each column is the highest of {}", time(chart.column)),
+    ];
+    if chart.gaps {
+        legend.push("blank: not known".to_owned());
+    }
+    paragraph(out, paint, Tone::Quiet, "  ", &legend.join("; "), columns);
 }
 
 /// The programs of a tree.
@@ -67,15 +73,17 @@ pub(super) fn programs(out: &mut String, summary: &Summary, paint: Paint, column
         Column::number("count", 1, cells(&|program| units::count(program.count))),
         Column::number("gone", 4, cells(&|program| units::count(program.ended))),
         Column::number(
-            "private at the end",
+            "at the end",
             2,
             cells(&|program| units::or_unknown(program.private, units::mib)),
-        ),
+        )
+        .of("private"),
         Column::number(
-            "highest of one",
+            "most of one",
             3,
             cells(&|program| units::or_unknown(program.peak, units::mib)),
-        ),
+        )
+        .of("resident"),
         Column::number("CPU", 5, cells(&|program| units::or_unknown(program.cpu, time))),
     ];
     table::draw(out, paint, table, columns);
@@ -106,14 +114,6 @@ pub(super) fn methods(out: &mut String, summary: &Summary, paint: Paint, columns
     };
     let latency =
         |value: fn(&MethodSummary) -> Option<u64>| cells(&|method| Cell::plain(units::or_unknown(value(method), time)));
-    let p95 = cells(&|method| {
-        let mark = if method.answered < FEW && method.p95.is_some() {
-            "~ "
-        } else {
-            ""
-        };
-        Cell::plain(format!("{mark}{}", units::or_unknown(method.p95, time)))
-    });
     let table = vec![
         Column::text("method", 0, cells(&|method| Cell::plain(method.method.clone()))),
         Column::number("count", 1, count(|method| method.count)),
@@ -126,19 +126,16 @@ pub(super) fn methods(out: &mut String, summary: &Summary, paint: Paint, columns
         Column::number("parked", 9, count(|method| method.parked)),
         Column::number("retries", 8, count(|method| method.retries)),
         Column::number("p50", 2, latency(|method| method.p50)),
-        Column::number("p95", 2, p95),
-        Column::number("max", 3, latency(|method| method.max)),
+        Column::number("p95", 3, latency(|method| method.p95)),
+        Column::number("max", 2, latency(|method| method.max)),
     ];
     let table = table.into_iter().filter(|column| column.is_filled("0")).collect();
     table::draw(out, paint, table, columns);
-    if methods
-        .iter()
-        .any(|method| method.answered < FEW && method.p95.is_some())
-    {
-        paragraph(out, paint, Tone::Quiet, "  ", "~ of fewer than 20 answers", columns);
+    if methods.iter().any(|method| method.answered > 0 && method.p95.is_none()) {
+        paragraph(out, paint, Tone::Quiet, "  ", "p95 n/a: fewer than 20 answers", columns);
     }
     if left_out > 0 {
-        let text = format!("{left_out} methods with fewer requests are left out; `--format json` has them all");
+        let text = format!("{left_out} more with fewer requests; `--format json` has them all");
         paragraph(out, paint, Tone::Quiet, "  ", &text, columns);
     }
 }
@@ -158,7 +155,7 @@ struct StepRow {
 fn step_rows(summary: &Summary) -> Vec<StepRow> {
     let mut rows: Vec<StepRow> = Vec::new();
     for phase in &summary.phases {
-        for (index, step) in phase.steps.iter().enumerate() {
+        for step in &phase.steps {
             let (requests, hits) = (step.requests.unwrap_or(0), step.hits.unwrap_or(0));
             if requests == 0 && !step.skipped && step.took.is_some() {
                 continue;
@@ -172,12 +169,13 @@ fn step_rows(summary: &Summary) -> Vec<StepRow> {
                 continue;
             }
             let name = step.method.as_ref().unwrap_or(&step.name);
-            let before = phase.steps[..index]
+            let alike = phase
+                .steps
                 .iter()
                 .filter(|other| other.method.as_ref().unwrap_or(&other.name) == name);
-            let number = match before.count() {
-                0 => String::new(),
-                before => format!(" #{}", before + 1),
+            let number = match alike.count() {
+                0 | 1 => String::new(),
+                _ => format!(" (step {})", u64::from(step.step) + 1),
             };
             rows.push(StepRow {
                 place,
@@ -346,7 +344,11 @@ mod tests {
             .collect();
         assert_eq!(
             rows,
-            [("raw / x/y", 40, 40), ("raw / x/y #2", 0, 16), ("raw / hover", 8, 10)]
+            [
+                ("raw / x/y (step 1)", 40, 40),
+                ("raw / x/y (step 2)", 0, 16),
+                ("raw / hover", 8, 10)
+            ]
         );
     }
 }

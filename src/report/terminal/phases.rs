@@ -2,9 +2,10 @@
 
 use crate::analyse::{PhaseSummary, PrivateMetric, StepSummary, Summary};
 use crate::report::table::{self, Cell, Column};
-use crate::report::text::{Paint, Tone, line_of, paragraph};
+use crate::report::text::{Paint, Tone, paragraph};
 use crate::units;
 
+use super::blocks::heading;
 use super::head::{peak, time};
 
 /// Rows from which the middle of a long soak is left out.
@@ -19,16 +20,15 @@ pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: u
         return;
     }
     let (shown, left_out) = shown(&summary.phases);
-    line_of(
-        out,
-        format!(
-            "{}  {}",
-            paint.paint(Tone::Strong, "phases"),
-            paint.paint(Tone::Quiet, "sizes in MiB")
-        ),
-    );
-    out.push('\n');
-    table::draw(out, paint, table(summary, &shown), columns);
+    heading(out, paint, "phases", "sizes in MiB", columns);
+    let missed = table::draw(out, paint, table(summary, &shown), columns);
+    if !missed.is_empty() {
+        let text = format!(
+            "no room for {}: use a wider terminal or `--format json`",
+            missed.join(", ")
+        );
+        paragraph(out, paint, Tone::Quiet, "  ", &text, columns);
+    }
     if left_out > 0 {
         let text = format!(
             "{} rounds between the first and the last {KEPT} rows are left out; `--format json` has them all",
@@ -52,80 +52,69 @@ fn shown(phases: &[PhaseSummary]) -> (Vec<&PhaseSummary>, usize) {
 }
 
 fn table(summary: &Summary, phases: &[&PhaseSummary]) -> Vec<Column> {
-    let cells = |cell: &dyn Fn(&PhaseSummary) -> Cell| phases.iter().map(|phase| cell(phase)).collect::<Vec<Cell>>();
-    let repeats = phases.iter().any(|phase| phase.phase.cycle > 0);
-    let marks = phases
-        .iter()
-        .any(|phase| phase.checkpoint.as_ref().is_none_or(|taken| !taken.settled));
+    let column = |head: &'static str, rank: u8, cell: &dyn Fn(&PhaseSummary) -> Cell| {
+        Column::number(head, rank, phases.iter().map(|phase| cell(phase)).collect())
+    };
+    let names = phases.iter().map(|phase| name(phase, summary)).collect();
     let first = summary.phases.first().map(|phase| phase.phase.clone());
     let is_first = |phase: &PhaseSummary| first.as_ref() == Some(&phase.phase);
     let tree = summary.most_processes > 1;
+    let settled = if tree { "proportional" } else { "resident" };
+    let gone = if tree { "private" } else { "resident" };
+    let private = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.private, units::mib));
+    let highest = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.peak, peak));
+    let cpu = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.cpu, time));
+    let faults = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.minor_faults, units::count));
+    let threads = |phase: &PhaseSummary| phase.checkpoint.as_ref().and_then(|taken| taken.threads);
     let mut table = vec![
-        Column::text("phase", 0, cells(&|phase| name(phase, repeats, marks))),
-        Column::number(
-            "private",
-            0,
-            cells(&|phase| Cell::plain(units::or_unknown(phase.private, units::mib))),
-        ),
-        Column::number("increment", 1, cells(&|phase| increment(phase, is_first(phase)))),
-        Column::number(
-            "peak",
-            2,
-            cells(&|phase| Cell::plain(units::or_unknown(phase.peak, peak))),
-        ),
-        Column::number(
-            resident_head(tree),
-            5,
-            cells(&|phase| Cell::plain(resident(phase, tree))),
-        ),
-        Column::number("returned", 4, cells(&|phase| returned(phase, tree))),
-        Column::number(
-            "CPU",
-            7,
-            cells(&|phase| Cell::plain(units::or_unknown(phase.cpu, time))),
-        ),
-        Column::number(
-            "time",
-            6,
-            cells(&|phase| Cell::plain(time(phase.ended.saturating_sub(phase.started)))),
-        ),
-        Column::number("hits", 3, cells(&|phase| hits(&phase.steps))),
+        Column::text("phase", 0, names),
+        column("checkpoint", 0, &private).of("private"),
+        column("increment", 1, &|phase| increment(phase, is_first(phase))).of("private"),
+        column("peak", 2, &highest).of("resident"),
+        column("checkpoint", 5, &|phase| Cell::plain(resident(phase, tree))).of(settled),
+        column("returned", 3, &|phase| returned(phase, tree)).of(gone),
+        column("CPU", 7, &cpu),
+        column("time", 6, &|phase| {
+            Cell::plain(time(phase.ended.saturating_sub(phase.started)))
+        }),
+        column("hits", 4, &|phase| hits(&phase.steps)),
     ];
     table.extend(rare(phases));
-    let faults = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.minor_faults, units::count));
-    table.push(Column::number("faults", 10, cells(&faults)));
-    let threads = |phase: &PhaseSummary| phase.checkpoint.as_ref().and_then(|taken| taken.threads);
-    table.push(Column::number(
-        "threads",
-        11,
-        cells(&|phase| Cell::plain(units::or_unknown(threads(phase), units::count))),
-    ));
+    table.push(column("faults", 10, &faults).of("minor"));
+    table.push(column("threads", 11, &|phase| {
+        Cell::plain(units::or_unknown(threads(phase), units::count))
+    }));
     table
 }
 
 /// Columns that are shown only where there is something in them.
 fn rare(phases: &[&PhaseSummary]) -> Vec<Column> {
     type Figure = fn(&PhaseSummary) -> Option<u64>;
-    let figures: [(&'static str, Figure); 3] = [
-        ("huge pages", |phase| phase.checkpoint.as_ref()?.huge_pages),
-        ("lazy free", |phase| phase.checkpoint.as_ref()?.lazy_free),
-        ("swap", |phase| phase.checkpoint.as_ref()?.swap),
+    let figures: [(&'static str, &'static str, Figure); 3] = [
+        ("huge", "pages", |phase| phase.checkpoint.as_ref()?.huge_pages),
+        ("lazily", "freed", |phase| phase.checkpoint.as_ref()?.lazy_free),
+        ("swapped", "out", |phase| phase.checkpoint.as_ref()?.swap),
     ];
     let cell = |phase: &&PhaseSummary, value: Figure| Cell::plain(units::or_unknown(value(phase), units::mib));
     figures
         .into_iter()
-        .filter(|(_, value)| phases.iter().any(|phase| value(phase).unwrap_or(0) > 0))
-        .map(|(head, value)| Column::number(head, 9, phases.iter().map(|phase| cell(phase, value)).collect()))
+        .filter(|(.., value)| phases.iter().any(|phase| value(phase).unwrap_or(0) > 0))
+        .map(|(of, head, value)| {
+            Column::number(head, 9, phases.iter().map(|phase| cell(phase, value)).collect()).of(of)
+        })
         .collect()
 }
 
-/// The name after a mark, which must not be cut off with the end of a long name.
-fn name(phase: &PhaseSummary, repeats: bool, marks: bool) -> Cell {
+/// The name after a mark, which must not be cut off with the end of a long name; the round of a phase that repeats.
+fn name(phase: &PhaseSummary, summary: &Summary) -> Cell {
     let (tone, mark) = match &phase.checkpoint {
         Some(taken) if taken.settled => (Tone::Plain, " "),
         Some(_) => (Tone::Warning, "~"),
         None => (Tone::Bad, "✗"),
     };
+    let any = |is: &dyn Fn(&PhaseSummary) -> bool| summary.phases.iter().any(is);
+    let marks = any(&|phase| phase.checkpoint.as_ref().is_none_or(|taken| !taken.settled));
+    let repeats = any(&|other| other.phase.phase == phase.phase.phase && other.phase.cycle > 0);
     let mark = if marks { format!("{mark} ") } else { String::new() };
     let round = if repeats {
         format!(" #{}", u64::from(phase.phase.cycle) + 1)
@@ -137,13 +126,9 @@ fn name(phase: &PhaseSummary, repeats: bool, marks: bool) -> Cell {
 
 fn increment(phase: &PhaseSummary, first: bool) -> Cell {
     if first && phase.private.is_some() {
-        return Cell::toned(Tone::Quiet, "start");
+        return Cell::toned(Tone::Quiet, "start value");
     }
     Cell::plain(units::or_unknown(phase.increment, units::signed_mib))
-}
-
-fn resident_head(tree: bool) -> &'static str {
-    if tree { "proportional" } else { "resident" }
 }
 
 /// One process: what it has resident. A tree: its proportional size; where the system has none, the sum as a bound.
@@ -159,47 +144,64 @@ fn resident(phase: &PhaseSummary, tree: bool) -> String {
     }
 }
 
-fn returned(phase: &PhaseSummary, tree: bool) -> Cell {
-    let share = if tree {
+/// The share that came back, in the one metric that can tell it.
+fn share(phase: &PhaseSummary, tree: bool) -> Option<f64> {
+    if tree {
         phase.returned.private
     } else {
         phase.returned.resident
-    };
-    Cell::plain(units::or_unknown(share, units::percent))
+    }
 }
 
-/// Hits of requests, over the steps that expect any.
+fn returned(phase: &PhaseSummary, tree: bool) -> Cell {
+    Cell::plain(units::or_unknown(share(phase, tree), units::percent))
+}
+
+/// Hits of requests, over the steps that expect any. Those of a step that did not end are not known.
 fn hits(steps: &[StepSummary]) -> Cell {
-    let sum = |value: fn(&StepSummary) -> Option<u64>| steps.iter().filter_map(value).fold(0, u64::saturating_add);
-    let (hits, requests) = (sum(|step| step.hits), sum(|step| step.requests));
-    match requests {
-        0 => Cell::toned(Tone::Quiet, "–"),
-        requests if hits == 0 => Cell::toned(Tone::Bad, format!("0/{}", units::count(requests))),
-        requests => Cell::plain(format!("{}/{}", units::count(hits), units::count(requests))),
+    let sum = |value: fn(&StepSummary) -> Option<u64>| {
+        let mut values = steps.iter().map(value);
+        values.try_fold(0, |sum: u64, value| Some(sum.saturating_add(value?)))
+    };
+    match sum(|step| step.hits).zip(sum(|step| step.requests)) {
+        None => Cell::plain(units::UNKNOWN),
+        Some((_, 0)) => Cell::toned(Tone::Quiet, "–"),
+        Some((0, requests)) => Cell::toned(Tone::Bad, format!("0/{}", units::count(requests))),
+        Some((hits, requests)) => Cell::plain(format!("{}/{}", units::count(hits), units::count(requests))),
     }
 }
 
 /// What the words of the table mean, and only those that it uses.
 fn legend(summary: &Summary) -> Vec<String> {
-    let phases = &summary.phases;
     let tree = summary.most_processes > 1;
     let private = match summary.private_metric {
-        PrivateMetric::Exact => {
-            "private: what only this server pays for, without what is lazily freed, at the settled end of a phase"
-        }
-        PrivateMetric::Sampled => {
-            "private: the median of cheap counters at the end of a phase; an upper bound where pages are shared"
-        }
+        PrivateMetric::Exact => "private: what this server alone pays for, without what is lazily freed",
+        PrivateMetric::Sampled => "private: by cheap counters, an upper bound where pages are shared",
     };
-    let returned = if tree {
-        "private memory, by samples"
+    let resident = if tree {
+        "resident: all that it has in memory, its peak by high-water marks · proportional: resident with each shared page divided among its users"
     } else {
-        "resident memory, by marks"
+        "resident: all that it has in memory, its peak by high-water mark"
     };
     let mut legend = vec![format!(
-        "{private} · increment: against the checkpoint before · returned: of what had been taken since start ({returned})"
+        "{private} · {resident} · checkpoint: the settled end of a phase · increment: against the checkpoint before · returned: of what the highest point so far had above the start value"
     )];
+    let marks = marks(&summary.phases);
+    if !marks.is_empty() {
+        legend.push(marks.join(" · "));
+    }
+    legend.extend(unreturned(summary, tree));
+    legend
+}
+
+/// The signs that the table uses.
+fn marks(phases: &[PhaseSummary]) -> Vec<&'static str> {
     let peaks = || phases.iter().filter_map(|phase| phase.peak);
+    let settled = |wanted: Option<bool>| {
+        phases
+            .iter()
+            .any(|phase| phase.checkpoint.as_ref().map(|taken| taken.settled) == wanted)
+    };
     let mut marks = Vec::new();
     if peaks().any(|peak| peak.upper.is_none()) {
         marks.push("≥ at least: the high-water mark of that phase is not known");
@@ -210,18 +212,38 @@ fn legend(summary: &Summary) -> Vec<String> {
     if peaks().any(|peak| peak.unseen) {
         marks.push("?: a process ended in between and may have had more");
     }
-    let taken = || phases.iter().filter_map(|phase| phase.checkpoint.as_ref());
-    if tree && taken().any(|taken| taken.forked > 0) {
-        marks.push("returned n/a: samples count the pages twice that a forked process shares with its parent");
+    if settled(Some(false)) {
+        marks.push("~ not settled: still moving when its checkpoint was taken");
     }
-    if taken().any(|taken| !taken.settled) {
-        marks.push("~ not settled");
+    if settled(None) {
+        marks.push("✗ not finished, so without a checkpoint");
     }
-    if phases.iter().any(|phase| phase.checkpoint.is_none()) {
-        marks.push("✗ not finished");
+    marks
+}
+
+/// Why a share is not known.
+fn unreturned(summary: &Summary, tree: bool) -> Option<String> {
+    let shares = |phase: &PhaseSummary| tree && phase.checkpoint.as_ref().is_some_and(|taken| taken.forked > 0);
+    let mut before: Option<&PhaseSummary> = None;
+    let mut reasons: Vec<&str> = Vec::new();
+    for phase in &summary.phases {
+        let known = phase.checkpoint.as_ref().and_then(|taken| {
+            let private = taken.private_sampled.zip(phase.private_peak).map(|_| ());
+            let resident = taken.resident.zip(phase.peak).map(|_| ());
+            if tree { private } else { resident }
+        });
+        let reason = match (share(phase, tree), known, before) {
+            (Some(_), ..) => None,
+            (None, None, _) if phase.checkpoint.is_none() => Some("the phase was not finished"),
+            (None, None, _) => Some("the peak or the checkpoint is not known"),
+            (None, Some(()), None) => Some("at the start value nothing has been taken yet"),
+            (None, Some(()), Some(_)) if shares(phase) => {
+                Some("samples count pages twice that a forked process shares with its parent")
+            }
+            (None, Some(()), Some(_)) => Some("less than 1 MiB has been taken"),
+        };
+        reasons.extend(reason.filter(|reason| !reasons.contains(reason)));
+        before = before.or(phase.checkpoint.as_ref().map(|_| phase));
     }
-    if !marks.is_empty() {
-        legend.push(marks.join(" · "));
-    }
-    legend
+    (!reasons.is_empty()).then(|| format!("returned n/a: {}", reasons.join("; ")))
 }
