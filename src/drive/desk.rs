@@ -169,6 +169,7 @@ impl Desk {
         }
         for paper in &self.open {
             let item = paper.document.item();
+            client.opened_document(item.uri.as_str());
             client.notify("textDocument/didOpen", serde_json::json!({ "textDocument": item }));
         }
     }

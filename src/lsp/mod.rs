@@ -3,6 +3,7 @@
 mod answers;
 pub mod capabilities;
 mod client;
+mod diagnostics;
 mod frame;
 mod message;
 pub mod position;

@@ -34,6 +34,7 @@ pub async fn open<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Ope
             match desk.open(file, scene.session.sync(), scene.session.encoding())? {
                 Some(document) => {
                     let params = json!({ "textDocument": document.item() });
+                    scene.session.client.opened_document(document.uri().as_str());
                     scene.asker.notify("textDocument/didOpen", &params);
                     left -= 1;
                 }
@@ -60,6 +61,7 @@ pub async fn close<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Cl
     let mut cadence = Cadence::new(options.cadence.0);
     for document in desk.close(files(options.files)) {
         cadence.tick().await;
+        scene.session.client.closed_document(document.uri().as_str());
         scene.asker.notify(
             "textDocument/didClose",
             &json!({ "textDocument": document.identifier() }),

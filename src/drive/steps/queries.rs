@@ -63,8 +63,13 @@ pub async fn diagnostics<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &
         }
         let documents: Vec<usize> = (0..desk.reach(files(options.files))).collect();
         each(&documents, lanes(options.ask()), async |index| {
-            let params = json!({ "textDocument": desk.document(*index).identifier() });
-            scene.asker.ask("textDocument/diagnostic", &params).await
+            let document = desk.document(*index).identifier();
+            let params = json!({ "textDocument": document });
+            let report = scene.asker.fetch("textDocument/diagnostic", &params).await?;
+            if let Some(report) = report {
+                scene.session.client.pulled(document.uri.as_str(), &report);
+            }
+            Ok(())
         })
         .await?;
     }

@@ -15,6 +15,7 @@ use crate::lsp::progress::Progress;
 
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
+const REQUEST_FAILED: i64 = -32803;
 /// Registrations that are remembered; no server of good sense comes near.
 const MOST_REGISTRATIONS: usize = 4096;
 
@@ -79,6 +80,26 @@ pub(super) struct Responder {
     pub(super) answers: Answers,
     pub(super) progress: Progress,
     registrations: Vec<Registration>,
+}
+
+/// Whether the answer depends on the parameters.
+pub(super) fn reads_params(method: &str) -> bool {
+    matches!(
+        method,
+        "workspace/configuration"
+            | "window/workDoneProgress/create"
+            | "client/registerCapability"
+            | "client/unregisterCapability"
+            | "window/showMessageRequest"
+    )
+}
+
+/// The answer to a request whose parameters could not be read: an error is right where any result would be a guess.
+pub(super) fn unread(method: &str) -> Refusal {
+    Refusal {
+        code: REQUEST_FAILED,
+        message: format!("the parameters of `{method}` are too long to be read here"),
+    }
 }
 
 impl Responder {

@@ -10,6 +10,7 @@ mod writer;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lsp_types::Range;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -212,6 +213,26 @@ impl Client {
     pub fn notify(&self, method: &str, params: impl Serialize) {
         let params = message::params(&params);
         self.shared.send(None, method, params.as_deref());
+    }
+
+    /// A document is open now: the newest diagnostics of it are kept.
+    pub fn opened_document(&self, uri: &str) {
+        self.shared.state().diagnostics.opened(uri);
+    }
+
+    /// A document is closed.
+    pub fn closed_document(&self, uri: &str) {
+        self.shared.state().diagnostics.closed(uri);
+    }
+
+    /// The server answered `textDocument/diagnostic` for a document.
+    pub fn pulled(&self, uri: &str, report: &RawValue) {
+        self.shared.state().diagnostics.pulled(uri, report);
+    }
+
+    /// The newest diagnostics of an open document that overlap or touch the range, as the server wrote them.
+    pub fn diagnostics_at(&self, uri: &str, range: Range) -> Vec<Box<RawValue>> {
+        self.shared.state().diagnostics.at(uri, range)
     }
 
     /// Waits until everything queued so far has been written. The caller bounds the wait: a server that does

@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 
 use super::state::{Settled, Shared, count};
 use super::{CloseReason, Incoming};
+use crate::lsp::answers;
 use crate::lsp::frame::{Framer, Head};
 use crate::lsp::scan::{Facts, Scanner};
 
@@ -218,14 +219,17 @@ fn handle(shared: &Shared, events: &mpsc::Sender<Incoming>, stamp: Instant, fact
 
 /// Answers a request of the server; returns whether the answer was an error.
 fn answer(sink: &Sink<'_>, id: &crate::lsp::message::Id, facts: &Facts, body: &[u8]) -> bool {
-    let params = raw(facts.params.as_ref(), body);
-    let params: Value = params
-        .and_then(|text| serde_json::from_str(text.get()).ok())
-        .unwrap_or_default();
+    let params = part(facts.params.as_ref(), body).map(serde_json::from_slice::<Value>);
+    let lost = facts.params.is_some() && !matches!(params, Some(Ok(_)));
+    let params = params.and_then(Result::ok).unwrap_or_default();
     let mut registered = Vec::new();
     let refused = {
         let mut state = sink.shared.state();
-        let answer = state.responder.answer(&facts.method, &params, &mut registered);
+        state.totals.dropped_params += u64::from(lost);
+        let answer = match lost && answers::reads_params(&facts.method) {
+            true => Err(answers::unread(&facts.method)),
+            false => state.responder.answer(&facts.method, &params, &mut registered),
+        };
         sink.shared.answer(&mut state, id, &answer);
         state.last_unprompted = Some(Instant::now());
         count(&mut state.totals.asked, &facts.method);
@@ -255,6 +259,9 @@ fn notified(sink: &Sink<'_>, stamp: Instant, facts: &Facts, body: &[u8]) {
         if !sink.shared.limits.chatter.contains(&facts.method) {
             state.last_unprompted = Some(stamp);
         }
+        if facts.method == "textDocument/publishDiagnostics" {
+            state.diagnostics.published(part(facts.params.as_ref(), body));
+        }
         if is_progress {
             let value = params.as_ref().and_then(|text| serde_json::from_str(text.get()).ok());
             state.responder.progress.report(&value.unwrap_or(Value::Null), stamp);
@@ -268,9 +275,13 @@ fn notified(sink: &Sink<'_>, stamp: Instant, facts: &Facts, body: &[u8]) {
 
 /// A part of the body as JSON text; `None` when it was not kept or is not JSON.
 fn raw(range: Option<&std::ops::Range<u64>>, body: &[u8]) -> Option<Box<RawValue>> {
+    serde_json::from_slice(part(range, body)?).ok()
+}
+
+/// A part of the body; `None` when it was not kept.
+fn part<'b>(range: Option<&std::ops::Range<u64>>, body: &'b [u8]) -> Option<&'b [u8]> {
     let range = range?;
-    let part = body.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)?;
-    serde_json::from_slice(part).ok()
+    body.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
 }
 
 struct Sink<'a> {

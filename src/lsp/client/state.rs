@@ -11,6 +11,7 @@ use tokio::sync::{Notify, oneshot};
 use super::outbox::Outbox;
 use super::{CloseReason, Limits, OpenRequest, Totals, Traffic};
 use crate::lsp::answers::{Answers, Responder};
+use crate::lsp::diagnostics::Diagnostics;
 use crate::lsp::message::{self, Id, Refusal};
 use crate::lsp::scan::{Facts, Fault, Shape};
 use crate::lsp::support::ServerCapabilities;
@@ -38,6 +39,7 @@ pub(super) struct Shared {
 pub(super) struct State {
     pub(super) outbox: Outbox,
     pub(super) responder: Responder,
+    pub(super) diagnostics: Diagnostics,
     pub(super) agreed: Option<Arc<ServerCapabilities>>,
     pub(super) closed: Option<CloseReason>,
     pub(super) shutting_down: bool,
@@ -101,6 +103,7 @@ impl Shared {
         let state = State {
             outbox: Outbox::default(),
             responder: Responder::new(answers),
+            diagnostics: Diagnostics::default(),
             agreed: None,
             closed: None,
             shutting_down: false,

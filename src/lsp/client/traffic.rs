@@ -56,7 +56,7 @@ pub struct Totals {
     pub asked: BTreeMap<String, u64>,
     /// Messages that were too long to be read whole.
     pub scanned: u64,
-    /// Parameters of notifications that were too long to be passed on.
+    /// Parameters of the server's messages that were too long to be read or to be passed on.
     pub dropped_params: u64,
     /// Events that were dropped because the driver did not read them.
     pub dropped_events: u64,

@@ -186,6 +186,37 @@ async fn long_parameters_of_notifications_are_dropped_and_counted() {
 }
 
 #[tokio::test]
+async fn a_request_too_long_to_be_read_is_answered_rightly_or_refused_and_counted() {
+    let (client, _incoming, mut peer) = usual();
+    let long = "x".repeat(2 << 20);
+    let items: Vec<Value> = (0..40_000)
+        .map(|_| json!({ "section": "python", "scopeUri": "file:///a" }))
+        .collect();
+    let registration = json!({ "registrations": [{ "id": long, "method": "textDocument/hover" }] });
+    for (id, (method, params)) in [
+        ("workspace/configuration", json!({ "items": items })),
+        ("client/registerCapability", registration),
+        ("window/workDoneProgress/create", json!({ "token": long })),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let answer = peer.ask(json!(id), method, params).await;
+        assert_eq!(answer["error"]["code"], json!(-32803), "{method}: {answer}");
+        let said = answer["error"]["message"].as_str().unwrap();
+        assert!(said.contains(method), "{said}");
+    }
+    let edit = json!({ "edit": { "changes": { "file:///a": [{ "newText": long }] } } });
+    let answer = peer.ask(json!("e"), "workspace/applyEdit", edit).await;
+    assert_eq!(answer["result"]["applied"], json!(false));
+    let answer = peer.ask(json!("u"), "x/unknown", json!({ "text": long })).await;
+    assert_eq!(answer["error"]["code"], json!(-32601));
+    assert!(client.registrations().is_empty());
+    assert_eq!(client.totals().dropped_params, 5);
+    assert_eq!(client.totals().asked["workspace/configuration"], 1);
+}
+
+#[tokio::test]
 async fn idle_chatter_is_no_sign_of_work() {
     let (client, mut incoming, mut peer) = usual();
     peer.send(json!({"jsonrpc": "2.0", "method": "window/logMessage", "params": {"type": 4, "message": "tick"}}))
