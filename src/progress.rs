@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::locale;
 use crate::record::{Event, ReadyOutcome, StepEnd};
 use crate::units;
 
@@ -12,6 +13,8 @@ use crate::units;
 pub struct Progress {
     bar: ProgressBar,
     terminal: bool,
+    /// Between a phase and its step.
+    arrow: char,
     state: Mutex<State>,
 }
 
@@ -33,8 +36,12 @@ impl Progress {
             ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(None, target);
-        let style = ProgressStyle::with_template("{spinner} {prefix:.bold} {elapsed:>4}  {wide_msg}")
+        let utf8 = locale::is_utf8();
+        let mut style = ProgressStyle::with_template("{spinner} {prefix:.bold} {elapsed:>4}  {wide_msg}")
             .expect("the template is a constant and well formed");
+        if !utf8 {
+            style = style.tick_chars("-\\|/ ");
+        }
         bar.set_style(style);
         bar.set_prefix(label.to_owned());
         if terminal {
@@ -43,6 +50,7 @@ impl Progress {
         Progress {
             bar,
             terminal: terminal || quiet,
+            arrow: if utf8 { '›' } else { '>' },
             state: Mutex::new(State::default()),
         }
     }
@@ -59,21 +67,21 @@ impl Progress {
             Event::StepStarted(step) => state.step.clone_from(&step.name),
             Event::PhaseDriven(_) => "settling".clone_into(&mut state.step),
             Event::Request(_) => state.requests += 1,
-            Event::StepEnded(step) => self.line(&step_line(step)),
+            Event::StepEnded(step) => self.line(&step_line(step, self.arrow)),
             Event::Ready(ready) if matches!(ready.outcome, ReadyOutcome::Timeout | ReadyOutcome::Failed) => {
                 self.line(&format!("readiness: {}", ready.missing));
             }
             Event::Warning(warning) => self.line(&format!("warning: {}", warning.text)),
             _ => {}
         }
-        self.bar.set_message(state.text());
+        self.bar.set_message(state.text(self.arrow));
     }
 
     /// Shows the tree's private memory as it is now.
     pub fn private(&self, bytes: Option<u64>) {
         let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         state.private = bytes;
-        self.bar.set_message(state.text());
+        self.bar.set_message(state.text(self.arrow));
     }
 
     /// Takes the line away.
@@ -90,22 +98,22 @@ impl Progress {
 }
 
 impl State {
-    fn text(&self) -> String {
+    fn text(&self, arrow: char) -> String {
         let mut text = self.phase.clone();
         if !self.step.is_empty() {
-            text = format!("{text} › {}", self.step);
+            text = format!("{text} {arrow} {}", self.step);
         }
         if self.requests > 0 {
-            text = format!("{text}  {} requests", units::count(self.requests));
+            text = format!("{text}  {}", units::counted(self.requests, "request"));
         }
         match self.private {
-            Some(bytes) => format!("{text}  {}", units::bytes(bytes)),
+            Some(bytes) => format!("{text}  {} private", units::bytes(bytes)),
             None => text,
         }
     }
 }
 
-fn step_line(step: &StepEnd) -> String {
+fn step_line(step: &StepEnd, arrow: char) -> String {
     let StepEnd {
         phase,
         name,
@@ -115,20 +123,13 @@ fn step_line(step: &StepEnd) -> String {
         skipped,
         ..
     } = step;
-    match (skipped, requests) {
-        (true, _) => format!("{} › {name}: skipped, the server does not offer it", phase.name),
-        (_, 0) => format!(
-            "{} › {name}: {} notifications",
-            phase.name,
-            units::count(*notifications)
-        ),
-        _ => format!(
-            "{} › {name}: {}/{} hits",
-            phase.name,
-            units::count(*hits),
-            units::count(*requests)
-        ),
-    }
+    let what = match (skipped, *requests, *notifications) {
+        (true, ..) => "skipped, the server does not offer it".to_owned(),
+        (false, 0, 0) => "done".to_owned(),
+        (false, 0, notifications) => units::counted(notifications, "notification"),
+        (false, requests, _) => format!("hits {}/{}", units::count(*hits), units::count(requests)),
+    };
+    format!("{} {arrow} {name}: {what}", phase.name)
 }
 
 fn console_is_terminal() -> bool {

@@ -238,6 +238,16 @@ pub fn count(value: u64) -> String {
     text
 }
 
+/// A number of things: `counted(1, "file")` → `1 file`, `counted(1200, "file")` → `1,200 files`.
+pub fn counted(value: u64, thing: &str) -> String {
+    let plural = match (value, thing) {
+        (1, _) => "",
+        (_, thing) if thing.ends_with("ss") => "es",
+        _ => "s",
+    };
+    format!("{} {thing}{plural}", count(value))
+}
+
 /// The text of a value that may be unknown.
 pub fn or_unknown<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), text)
@@ -310,5 +320,12 @@ mod tests {
         assert_eq!(count(0), "0");
         assert_eq!(count(999), "999");
         assert_eq!(count(1_234_567), "1,234,567");
+    }
+
+    #[test]
+    fn one_thing_is_singular() {
+        assert_eq!(counted(1, "file"), "1 file");
+        assert_eq!(counted(0, "process"), "0 processes");
+        assert_eq!(counted(1_200, "file"), "1,200 files");
     }
 }

@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 
 use crate::analyse::{self, Summary};
 use crate::cli::Format;
+use crate::locale;
 use crate::record;
 use crate::report::{self, terminal::Look};
 
@@ -67,5 +68,9 @@ pub fn print(path: &Path, summary: &Summary, format: Format) -> anyhow::Result<(
 fn look() -> Look {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let columns = columns.unwrap_or_else(|| comfy_table::Table::new().width().map_or(WIDTH, usize::from));
-    Look { columns, color: true }
+    Look {
+        columns,
+        color: true,
+        ascii: !locale::is_utf8(),
+    }
 }

@@ -3,7 +3,7 @@
 use crate::analyse::{Bucket, PhaseSummary, Timeline};
 use crate::record::Nanos;
 
-use super::text::{cut, width};
+use super::text::{clean, cut, width};
 
 /// Eighths of a character's height.
 const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -114,7 +114,7 @@ fn below(phases: &[PhaseSummary], column: Nanos, columns: u64) -> (String, Vec<S
             continue;
         }
         ticks[place] = '┬';
-        let name = cut(&phase.phase.name, columns - place);
+        let name = cut(&clean(&phase.phase.name), columns - place);
         if width(&name) < 3 && name != phase.phase.name {
             continue;
         }

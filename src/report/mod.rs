@@ -4,6 +4,7 @@
 
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod ascii;
 pub mod chart;
 pub mod csv;
 pub mod json;

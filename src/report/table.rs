@@ -1,6 +1,6 @@
 //! Tables of columns that line up, and that leave when the terminal is too narrow for all of them.
 
-use super::text::{Paint, Tone, cut, line_of, width};
+use super::text::{Paint, Tone, clean, cut, line_of, width};
 
 /// Blanks between columns.
 const GAP: usize = 2;
@@ -20,15 +20,12 @@ pub(super) struct Cell {
 
 impl Cell {
     pub fn plain(text: impl Into<String>) -> Cell {
-        Cell {
-            text: text.into(),
-            tone: Tone::Plain,
-        }
+        Cell::toned(Tone::Plain, text)
     }
 
     pub fn toned(tone: Tone, text: impl Into<String>) -> Cell {
         Cell {
-            text: text.into(),
+            text: clean(&text.into()),
             tone,
         }
     }

@@ -6,21 +6,24 @@ mod phases;
 
 use crate::analyse::Summary;
 
+use super::ascii::ascii;
 use super::text::Paint;
 
 /// Widest a report gets: longer lines are hard to follow.
 const WIDEST: usize = 160;
 
 /// Narrowest it is made for.
-const NARROWEST: usize = 60;
+const NARROWEST: usize = 40;
 
 /// How the report is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Columns of the terminal; kept within 60 and 160.
+    /// Columns of the terminal; kept within 40 and 160.
     pub columns: usize,
     /// Whether to write colour codes. Printing through `anstream` takes them away where they are not wanted.
     pub color: bool,
+    /// Whether to keep to ASCII.
+    pub ascii: bool,
 }
 
 /// The whole report. What matters most stands at the end, where a terminal leaves the eye.
@@ -45,23 +48,29 @@ pub fn render(summary: &Summary, look: Look) -> String {
         }
         out.push_str(&text);
     }
-    out
+    if look.ascii { ascii(&out) } else { out }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analyse;
-    use crate::record::golden;
+    use crate::record::golden::{self, Session};
+    use crate::record::{Ending, Reader, ShutdownStage};
 
     fn of(name: &str, columns: usize) -> String {
         let summary = analyse::read(golden::open(name)).unwrap();
-        render(&summary, Look { columns, color: false })
+        let look = Look {
+            columns,
+            color: false,
+            ascii: false,
+        };
+        render(&summary, look)
     }
 
     #[test]
     fn completed_runs() {
-        for columns in [60, 100, 160] {
+        for columns in [40, 60, 100, 160] {
             insta::assert_snapshot!(format!("completed-{columns}"), of("completed", columns));
         }
     }
@@ -76,8 +85,14 @@ mod tests {
     #[test]
     fn no_line_is_wider_than_the_terminal() {
         for name in ["completed", "crashed", "tree", "interrupted", "truncated"] {
-            for columns in [60, 72, 80, 100, 120, 160] {
-                for line in of(name, columns).lines() {
+            for columns in [40, 50, 60, 72, 80, 100, 120, 160, 200] {
+                // A word that is wider than its column stays whole, since it is most often to be copied.
+                let long = |line: &&str| {
+                    line.split(' ')
+                        .any(|word| super::super::text::width(word) + 13 > columns)
+                };
+                let text = of(name, columns);
+                for line in text.lines().filter(|line| columns >= 60 || !long(line)) {
                     assert!(
                         super::super::text::width(line) <= columns,
                         "{name} at {columns}: {line}"
@@ -95,6 +110,7 @@ mod tests {
             Look {
                 columns: 100,
                 color: true,
+                ascii: false,
             },
         );
         assert!(colored.contains('\u{1b}'));
@@ -102,5 +118,43 @@ mod tests {
             anstream::adapter::strip_str(&colored).to_string().replace(" \n", "\n"),
             of("crashed", 100)
         );
+    }
+
+    #[test]
+    fn without_utf8_every_sign_has_one_of_ascii_in_its_place() {
+        for name in ["completed", "crashed", "tree", "interrupted", "truncated"] {
+            let summary = analyse::read(golden::open(name)).unwrap();
+            let look = |ascii| Look {
+                columns: 60,
+                color: false,
+                ascii,
+            };
+            let (text, full) = (render(&summary, look(true)), render(&summary, look(false)));
+            let beyond: String = text.lines().filter(|line| !line.is_ascii()).collect();
+            assert_eq!(beyond, "", "{name}");
+            assert_eq!(text.chars().count(), full.chars().count());
+        }
+    }
+
+    #[test]
+    fn what_a_server_writes_cannot_steer_the_terminal() {
+        let mut session = Session::new("server");
+        session.spawn(0, "evil\u{1b}[2Jname", None, 1, 1);
+        session.spawn(1, "other", Some(0), 1, 1);
+        let tail = "\u{1b}[31mred\u{1b}[0m\tand\u{7} loud";
+        let ending = Ending::Disconnected {
+            reason: "a\rb".to_owned(),
+        };
+        session.shut_down(ShutdownStage::Exit, Vec::new(), ending, tail);
+        let bytes = session.bytes();
+        let summary = analyse::read(Reader::new(&bytes[..]).unwrap()).unwrap();
+        let look = Look {
+            columns: 80,
+            color: false,
+            ascii: false,
+        };
+        let text = render(&summary, look);
+        assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+        assert!(text.contains("red and"), "{text}");
     }
 }

@@ -99,6 +99,7 @@ fn survives(lines: &[Value], mut which: impl FnMut(&str, u64) -> Option<u64>) {
     let look = Look {
         columns: 100,
         color: false,
+        ascii: false,
     };
     assert!(!terminal::render(&summary, look).is_empty());
     assert!(!json::render(&summary).unwrap().is_empty());

@@ -51,6 +51,12 @@ pub(super) fn width(text: &str) -> usize {
     text.width()
 }
 
+/// The text without what would steer a terminal: escape codes go, other control characters become blanks.
+pub(super) fn clean(text: &str) -> String {
+    let text = anstream::adapter::strip_str(text).to_string();
+    text.replace(|c: char| c.is_control(), " ")
+}
+
 /// The text in at most `columns`, cut with an ellipsis.
 pub(super) fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
@@ -76,7 +82,12 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
 /// path or a command to be copied.
 pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
+    let words = text.split(' ').flat_map(|word| {
+        // What is too long to be kept together is not.
+        let apart = if width(word) > columns { NO_BREAK } else { " " };
+        word.split(apart).filter(|word| !word.is_empty())
+    });
+    for word in words {
         match lines.last_mut() {
             Some(line) if width(line) + 1 + width(word) <= columns => {
                 line.push(' ');
@@ -100,7 +111,10 @@ pub(super) fn together(text: &str) -> String {
 /// Appends a paragraph whose first line begins with `first` and whose others are indented as far.
 pub(super) fn paragraph(out: &mut String, paint: Paint, tone: Tone, first: &str, text: &str, columns: usize) {
     let indent = width(first);
-    for (number, line) in wrap(text, columns.saturating_sub(indent)).into_iter().enumerate() {
+    for (number, line) in wrap(&clean(text), columns.saturating_sub(indent))
+        .into_iter()
+        .enumerate()
+    {
         let start = if number == 0 { first } else { &" ".repeat(indent) };
         line_of(
             out,

@@ -4,7 +4,7 @@ use crate::analyse::{self, IdleSummary, MethodSummary, ProgramSummary, Severity,
 use crate::record::{IdleKind, Nanos};
 use crate::report::chart;
 use crate::report::table::{self, Cell, Column};
-use crate::report::text::{Paint, Tone, cut, line_of, paragraph};
+use crate::report::text::{Paint, Tone, clean, cut, line_of, paragraph};
 use crate::units;
 
 use super::head::time;
@@ -299,7 +299,7 @@ pub(super) fn findings(out: &mut String, summary: &Summary, paint: Paint, column
         for detail in &finding.details {
             line_of(
                 out,
-                paint.paint(Tone::Quiet, &format!("    {}", cut(detail, columns - 4))),
+                paint.paint(Tone::Quiet, &format!("    {}", cut(&clean(detail), columns - 4))),
             );
         }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::analyse::{Exit, Peak, Summary, exit, ready_rule};
 use crate::record::{Ending, Nanos, ReadyOutcome};
-use crate::report::text::{Paint, Tone, line_of, paragraph, together, width};
+use crate::report::text::{Paint, Tone, clean, line_of, paragraph, together, width};
 use crate::units;
 
 /// Columns of the names on the left.
@@ -17,11 +17,11 @@ const VERSION: usize = 80;
 pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
     let header = &summary.header;
     let (tone, ending) = ending(summary);
-    let title = format!("{} on {}", header.scenario.name, header.server.label);
+    let title = clean(&format!("{} on {}", header.scenario.name, header.server.label));
     let gap = columns.saturating_sub(width(&title) + width(&ending)).max(2);
     let fill = " ".repeat(gap);
     if width(&title) + width(&ending) + 2 > columns {
-        line_of(out, paint.paint(Tone::Strong, &title));
+        paragraph(out, paint, Tone::Strong, "", &title, columns);
         paragraph(out, paint, tone, "", &ending, columns);
     } else {
         line_of(
@@ -132,13 +132,16 @@ fn server(summary: &Summary) -> String {
         .iter()
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
-    let restarts = (summary.restarts > 0).then(|| format!("restarted {} times", summary.restarts));
+    let restarts = (summary.restarts > 0).then(|| match summary.restarts {
+        1 => "restarted once".to_owned(),
+        times => format!("restarted {times} times"),
+    });
     joined([version, Some(program), allocator, Some(env.join(" ")), restarts])
 }
 
 fn workspace(summary: &Summary) -> String {
     let facts = &summary.header.workspace;
-    let files = format!("{} files, {}", units::count(facts.files), units::bytes(facts.bytes));
+    let files = format!("{}, {}", units::counted(facts.files, "file"), units::bytes(facts.bytes));
     joined([
         Some(facts.path.clone()),
         Some(facts.language.clone()),
@@ -149,7 +152,7 @@ fn workspace(summary: &Summary) -> String {
 
 fn machine(summary: &Summary) -> String {
     let host = &summary.header.host;
-    let processors = host.cpus.map(|cpus| format!("{cpus} processors"));
+    let processors = host.cpus.map(|cpus| units::counted(cpus, "processor"));
     let memory = host.memory.total.map(units::bytes);
     let huge = host.memory.huge_pages.as_ref().map(|mode| format!("huge pages {mode}"));
     let kernel = host.kernel.as_ref().map(|kernel| format!("{} {kernel}", host.os));
@@ -170,10 +173,7 @@ fn ready(summary: &Summary) -> String {
     let after = time(first.after);
     match first.outcome {
         ReadyOutcome::Ready => {
-            let tokens = match first.progress {
-                1 => "1 progress token".to_owned(),
-                tokens => format!("{} progress tokens", units::count(tokens)),
-            };
+            let tokens = units::counted(first.progress, "progress token");
             format!("after {after}, decided by {}; {tokens}", ready_rule(first.rule))
         }
         ReadyOutcome::NoWork => format!("after {after}: no start-up work was seen"),

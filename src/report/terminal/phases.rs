@@ -31,8 +31,8 @@ pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: u
     }
     if left_out > 0 {
         let text = format!(
-            "{} rounds between the first and the last {KEPT} rows are left out; `--format json` has them all",
-            units::count(left_out as u64)
+            "{} between the first and the last {KEPT} are left out; `--format json` has them all",
+            units::counted(left_out as u64, "row")
         );
         paragraph(out, paint, Tone::Quiet, "  ", &text, columns);
     }
