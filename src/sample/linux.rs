@@ -19,9 +19,9 @@ use super::tree::Own;
 /// The share of one processor that looking for new processes may take.
 const LOOK_SHARE: f64 = 0.005;
 
-/// The longest pause after a look at new ids, whatever it cost: two of the usual intervals. After going over all of
-/// `/proc` it is five times as long.
-const LOOK_PAUSE: Nanos = 100_000_000;
+/// The longest pause after a look, whatever it cost: just under two of the usual intervals, so that at least every second
+/// deadline has one. Where all of `/proc` is gone over for want of anything cheaper, it is five times as long.
+const LOOK_PAUSE: Nanos = 90_000_000;
 /// What looking at one id costs, to choose between that and going over all of `/proc`: measured 3 to 6 µs.
 const PROBE_COST: Duration = Duration::from_micros(5);
 /// How often all of `/proc` is gone over even though the last id given says that nothing is missing.
@@ -161,6 +161,7 @@ impl Source for System {
             (Some(_) | None, Some(_) | None) => None,
         };
         let probes = new.clone().map_or(0, Iterator::count) + self.missing.len();
+        let timed = last.is_some() && now >= self.next_sweep;
         let sweep = self.must_sweep(now, effort, last.is_some(), new.is_some(), probes);
         if sweep {
             self.sweep(found)?;
@@ -183,8 +184,9 @@ impl Source for System {
             // Servers start helpers at the very moment when machines are busy, and a busy machine makes a look seem
             // dear: the pause must not grow with that.
             Effort::Cheap | Effort::CatchUp => {
-                self.duty
-                    .spent(now, cost, if sweep { 5 * LOOK_PAUSE } else { LOOK_PAUSE });
+                // One that is due by the clock is seldom enough: it does not put off what is cheap.
+                let most = if sweep && !timed { 5 * LOOK_PAUSE } else { LOOK_PAUSE };
+                self.duty.spent(now, cost, most);
             }
         }
         Ok(())

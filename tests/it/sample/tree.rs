@@ -1,11 +1,12 @@
 //! Which processes belong to the server.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use lsp_soak::record::{Event, Process, WarningKind};
 
 use super::child::Child;
-use super::{Kept, next_round, often, rarely, wait_until, watch};
+use super::{Kept, next_round, often, options, rarely, wait_until, watch};
 
 /// The latest that was written of each process.
 fn processes(kept: &Kept) -> BTreeMap<u32, Process> {
@@ -58,6 +59,16 @@ fn a_child_that_comes_later_is_found_and_its_end_is_seen() {
     wait_until("its end", || kept.events().iter().any(ended));
     next_round(&sampler);
     assert_eq!(sampler.pulse().processes(), 1);
+}
+
+#[test]
+fn a_child_that_is_born_between_two_deadlines_is_found_within_two_intervals() {
+    let mut child = Child::shell("read line; sleep 322 & echo born; read line");
+    let (sampler, kept) = watch(child.pid(), options(Duration::from_secs(1)));
+    child.say("");
+    child.hear("born");
+    next_round(&sampler);
+    assert!(running(&kept, "322").is_some(), "{:?}", processes(&kept));
 }
 
 #[test]
