@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 
 use crate::record::{
-    Checkpoint, Entry, Event, Header, Nanos, PeakMark, PhaseRef, Pressure, ReadError, Reader, Rollup, Sample, StepEnd,
-    StepStart,
+    Checkpoint, Delays, Entry, Event, Header, LateTicks, Nanos, PeakMark, PhaseRef, Pressure, ReadError, ReadFailure,
+    Reader, Rollup, Sample, StepEnd, StepStart,
 };
 
 use super::epoch::Epoch;
@@ -72,6 +72,7 @@ impl Pass {
             readiness: Vec::new(),
             ending: None,
             shutdown: None,
+            shutdown_peak: None,
             close: None,
             duration: 0,
             restarts: 0,
@@ -146,12 +147,12 @@ impl Pass {
             }
             Event::Sample(sample) => self.sample(at, &sample),
             Event::Rollup(rollup) => self.rollup(&rollup),
-            Event::Late(late) => {
-                let sampling = &mut self.summary.sampling;
-                sampling.missed = sampling.missed.saturating_add(late.missed);
-                sampling.latest = sampling.latest.max(late.late);
+            Event::Late(late) => self.late(late),
+            Event::Delays(delays) => self.delays(delays),
+            Event::ReadFailed(ReadFailure { what, error, .. }) => {
+                let (processes, _) = self.summary.sampling.failures.entry(what).or_insert((0, error));
+                *processes += 1;
             }
-            Event::ReadFailed(failure) => *self.summary.sampling.failures.entry(failure.what).or_default() += 1,
             Event::Pressure(pressure) => match &self.pressure {
                 None => self.pressure = Some(pressure),
                 Some(first) => self.summary.pressure = Some(pressure.since(first)),
@@ -161,6 +162,19 @@ impl Pass {
             Event::Closed(close) => self.summary.close = Some(close),
             Event::Ended(ending) => self.summary.ending = Some(ending),
         }
+    }
+
+    fn late(&mut self, late: LateTicks) {
+        let sampling = &mut self.summary.sampling;
+        sampling.missed = sampling.missed.saturating_add(late.missed);
+        sampling.latest = sampling.latest.max(late.late);
+    }
+
+    fn delays(&mut self, delays: Delays) {
+        let sampling = &mut self.summary.sampling;
+        sampling.ticks = sampling.ticks.saturating_add(delays.samples);
+        sampling.delay = sampling.delay.saturating_add(delays.sum);
+        sampling.latest = sampling.latest.max(delays.most);
     }
 
     /// The sums of a tick are taken when its last sample is in: before that, memory that moved from one process to
@@ -243,6 +257,8 @@ impl Pass {
     fn new_epoch(&mut self, was_reset: impl Fn(u32) -> bool) {
         self.tree.start_over(was_reset);
         self.epoch = Epoch::default();
+        // What was there when the marks were read is there when the next epoch begins.
+        self.epoch.tick(self.tree.sums());
     }
 
     fn rollup(&mut self, rollup: &Rollup) {
@@ -283,8 +299,11 @@ impl Pass {
         self.complete_tick();
         let mut summary = self.summary;
         summary.timeline.extend(summary.duration);
-        self.phases
-            .cut(summary.duration, self.epoch.peaks(&self.tree, None), self.tree.totals());
+        let last = self.epoch.peaks(&self.tree, None);
+        if summary.shutdown.is_some() && !self.phases.lacks_peak() {
+            summary.shutdown_peak = last.resident.map(|peak| peak.lower);
+        }
+        self.phases.cut(summary.duration, last, self.tree.totals());
         summary.most_processes = self.tree.most();
         (summary.phases, summary.private_metric) = self.phases.finish(summary.most_processes <= 1);
         summary.peak = summary.phases.iter().filter_map(|phase| phase.peak).reduce(Peak::or);

@@ -1,5 +1,7 @@
 //! What a person should know about a run, each as a sentence that says what to do next.
 
+mod sampling;
+
 use std::time::Duration;
 
 use crate::record::{EmptyStep, Ending, ReadyOutcome, ReadyRule, WarningKind};
@@ -36,14 +38,11 @@ const STDERR_LINES: usize = 8;
 /// Different messages of the server that are shown.
 const MESSAGES: usize = 3;
 
-/// A share of missed deadlines from which the curve is called thin.
-const THIN: f64 = 0.01;
-
 /// Everything worth saying, least important first: the reason of a failure is the last thing on the screen.
 pub fn findings(summary: &Summary) -> Vec<Finding> {
     let mut found = Vec::new();
     recorded(summary, &mut found);
-    sampling(summary, &mut found);
+    sampling::doubts(summary, &mut found);
     readiness(summary, &mut found);
     shutdown(summary, &mut found);
     found.extend(ending(summary));
@@ -65,17 +64,9 @@ fn recorded(summary: &Summary, found: &mut Vec<Finding>) {
     for text in advice(&summary.header.host, waited(summary)) {
         found.push(finding(Severity::Warning, text));
     }
-    // Those two are told from the events themselves, all of a kind together; of a count that grows, the last is told.
+    // Those two are told from the events themselves, all of a kind together.
     let told = [WarningKind::Unsettled, WarningKind::Readiness];
-    let grown = summary
-        .warnings
-        .iter()
-        .rfind(|warning| warning.kind == WarningKind::UnseenProcesses);
-    let others = summary
-        .warnings
-        .iter()
-        .filter(|warning| warning.kind != WarningKind::UnseenProcesses);
-    for warning in others.chain(grown).filter(|warning| !told.contains(&warning.kind)) {
+    for warning in summary.warnings.iter().filter(|warning| !told.contains(&warning.kind)) {
         found.push(finding(
             Severity::Warning,
             format!("{}{}", warning.text, times(warning.count)),
@@ -136,62 +127,6 @@ fn messages(summary: &Summary, found: &mut Vec<Finding>) {
     }
 }
 
-fn sampling(summary: &Summary, found: &mut Vec<Finding>) {
-    let sampling = &summary.sampling;
-    let ticks = summary.duration / summary.header.settings.interval.max(1);
-    if ticks > 0 && sampling.missed as f64 > THIN * ticks as f64 {
-        let text = format!(
-            "the sampler missed {} of about {} ticks (the latest by {}), so the curve is thin there; checkpoints and marks are not touched by it: run fewer programs beside it or give a longer `--interval`",
-            units::count(sampling.missed),
-            units::count(ticks),
-            units::duration(Duration::from_nanos(sampling.latest)),
-        );
-        found.push(finding(Severity::Warning, text));
-    }
-    for (what, count) in &sampling.failures {
-        let text = format!(
-            "`{what}` could not be read {} times: run as the user that owns the server",
-            units::count(*count)
-        );
-        found.push(finding(Severity::Warning, text));
-    }
-    let swapped = summary
-        .phases
-        .iter()
-        .filter_map(|phase| phase.checkpoint.as_ref()?.swap)
-        .max()
-        .unwrap_or(0);
-    if swapped > 0 {
-        let text = format!(
-            "up to {} of the server were swapped out, so resident figures are too low: free memory, or compare private ones only",
-            units::bytes(swapped)
-        );
-        found.push(finding(Severity::Warning, text));
-    }
-    let unsettled: Vec<String> = summary
-        .phases
-        .iter()
-        .filter_map(|phase| {
-            let taken = phase.checkpoint.as_ref().filter(|taken| !taken.settled)?;
-            Some(format!("`{}` ({})", phase.phase.name, taken.unsettled))
-        })
-        .collect();
-    if !unsettled.is_empty() {
-        let names = shorten(&unsettled);
-        let text = format!("the server had not come to rest at the checkpoint of {names}: give its `settle` more time");
-        found.push(finding(Severity::Warning, text));
-    }
-}
-
-/// The first few of many.
-fn shorten(names: &[String]) -> String {
-    const SHOWN: usize = 5;
-    match names.len().checked_sub(SHOWN) {
-        None | Some(0) => names.join(", "),
-        Some(more) => format!("{} and {more} more", names[..SHOWN].join(", ")),
-    }
-}
-
 fn readiness(summary: &Summary, found: &mut Vec<Finding>) {
     for readiness in &summary.readiness {
         let after = units::duration(Duration::from_nanos(readiness.after));
@@ -222,6 +157,15 @@ pub fn ready_rule(rule: ReadyRule) -> &'static str {
 /// What was left behind. How the server left is among the recorded warnings already.
 fn shutdown(summary: &Summary, found: &mut Vec<Finding>) {
     let Some(shutdown) = &summary.shutdown else { return };
+    let most = summary.peak.map(|peak| peak.upper.unwrap_or(peak.lower));
+    if let Some((last, most)) = summary.shutdown_peak.zip(most).filter(|(last, most)| last > most) {
+        let text = format!(
+            "while it was shut down the server held at least {}, more than the {} of any phase",
+            units::bytes(last),
+            units::bytes(most)
+        );
+        found.push(finding(Severity::Note, text));
+    }
     if !shutdown.survivors.is_empty() {
         let count = shutdown.survivors.len();
         let one = if count == 1 {
@@ -374,13 +318,6 @@ mod tests {
         assert!(status(None, Some(9)).contains("out-of-memory killer"));
         assert_eq!(status(Some(101), None), "exit code 101");
         assert_eq!(status(None, None), "it is gone, and how is not known");
-    }
-
-    #[test]
-    fn a_long_list_of_names_is_shortened() {
-        let names: Vec<String> = (1..=8).map(|number| number.to_string()).collect();
-        assert_eq!(shorten(&names), "1, 2, 3, 4, 5 and 3 more");
-        assert_eq!(shorten(&names[..5]), "1, 2, 3, 4, 5");
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub struct Summary {
     pub ending: Option<Ending>,
     /// How the server was brought down.
     pub shutdown: Option<Shutdown>,
+    /// The most resident memory seen since the last phase's marks, in which the server was shut down: a lower bound.
+    pub shutdown_peak: Option<u64>,
     /// Totals of the connection.
     pub close: Option<Close>,
     /// From the first spawn to the last entry.
@@ -316,10 +318,21 @@ pub struct SamplingSummary {
     pub samples: u64,
     /// Exact readings in the record, those of checkpoints aside.
     pub rollups: u64,
+    /// Deadlines that a sample was taken for, each of the whole tree.
+    pub ticks: u64,
+    /// By how much those samples were late, all together.
+    pub delay: Nanos,
     /// Deadlines that passed before the sampler woke up.
     pub missed: u64,
     /// The latest that a sample was.
     pub latest: Nanos,
-    /// Reads that failed, by what was read.
-    pub failures: BTreeMap<String, u64>,
+    /// What could not be read or reset: of how many processes, and the system's words for the first.
+    pub failures: BTreeMap<String, (u64, String)>,
+}
+
+impl SamplingSummary {
+    /// By how much samples were late on average.
+    pub fn mean_delay(&self) -> Option<Nanos> {
+        self.delay.checked_div(self.ticks)
+    }
 }

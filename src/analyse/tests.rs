@@ -502,3 +502,34 @@ fn a_mark_for_a_process_never_seen_is_passed_over() {
     }
     assert_eq!(of(&session).peak, of(&golden::completed()).peak);
 }
+
+#[test]
+fn a_peak_while_the_server_is_shut_down_is_of_no_phase() {
+    let mut session = Session::new("server");
+    session.spawn(0, "server", None, 60, 0);
+    session.phase("one");
+    session.spike(0, 50);
+    session.go(0, 60, 1, 10);
+    session.settle(true);
+    let without = session.entries.clone();
+    session.go(0, 90, 1, 10);
+    session.spike(0, 40);
+    session.go(0, 20, 1, 10);
+    session.vanish(0);
+    session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, "");
+    let summary = of(&session);
+    assert_eq!(summary.peak.map(|peak| peak.lower), Some(110 * MIB));
+    assert_eq!(summary.shutdown_peak, Some(130 * MIB));
+    let told = findings(&summary);
+    assert!(
+        told.iter().any(|one| one
+            .text
+            .contains("at least 130.0 MiB, more than the 110.0 MiB of any phase")),
+        "{told:?}"
+    );
+    // Gone before another look at it: then only what it had when its mark was reset is known.
+    session.entries = without;
+    session.vanish(0);
+    session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, "");
+    assert_eq!(of(&session).shutdown_peak, Some(60 * MIB));
+}

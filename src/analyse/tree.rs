@@ -223,11 +223,12 @@ impl Tree {
     pub fn start_over(&mut self, was_reset: impl Fn(u32) -> bool) {
         for (process, live) in &mut self.live {
             live.resident_max = 0;
-            live.mark_floor = if was_reset(*process) {
-                None
-            } else {
-                live.counters.high_water
-            };
+            live.mark_floor = live.counters.high_water;
+            if was_reset(*process) {
+                // What it is set back to; the next sample says so, but the process may end before it.
+                live.counters.high_water = live.counters.resident;
+                live.mark_floor = None;
+            }
         }
     }
 

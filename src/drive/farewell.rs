@@ -16,7 +16,7 @@ const FOLLOW: Duration = Duration::from_secs(2);
 pub async fn close(session: &Session, stage: &impl Stage, at_once: impl Future<Output = ()>) {
     let (mut shutdown, patience) = tokio::select! {
         biased;
-        shutdown = session.shut_down() => (shutdown, FOLLOW),
+        shutdown = session.shut_down(stage.sample()) => (shutdown, FOLLOW),
         () = at_once => (session.kill().await, Duration::ZERO),
     };
     shutdown.survivors = stage.survivors(patience).await;

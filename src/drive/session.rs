@@ -1,5 +1,6 @@
 //! One running server and the connection to it, from spawn to shutdown.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -186,8 +187,8 @@ impl Session {
         self.hopeless = true;
     }
 
-    /// Brings the server down by the ladder.
-    pub async fn shut_down(&self) -> Shutdown {
+    /// Brings the server down by the ladder; awaits `before_exit` while it is still whole.
+    pub async fn shut_down(&self, before_exit: impl Future<Output = ()>) -> Shutdown {
         let second = Duration::from_secs(1);
         let deadlines = match self.hopeless {
             true => Deadlines {
@@ -198,7 +199,7 @@ impl Session {
             },
             false => Deadlines::default(),
         };
-        written(lsp::shut_down(&self.client, &self.server, &deadlines).await)
+        written(lsp::shut_down(&self.client, &self.server, &deadlines, before_exit).await)
     }
 
     /// Kills the server and everything in its group at once.

@@ -19,6 +19,8 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn private(&self) -> impl Future<Output = Option<u64>> + Send;
     /// Whether costly reads are welcome: nothing is in flight. When it returns, none that is not welcome is under way.
     fn quiet(&self, yes: bool) -> impl Future<Output = ()>;
+    /// Writes what the tree has now, whatever the sampling interval.
+    fn sample(&self) -> impl Future<Output = ()>;
     /// Kills what is left of the tree after its server and some patience, and says what it was.
     fn survivors(&self, patience: Duration) -> impl Future<Output = Vec<Survivor>>;
     /// Takes the settled values of a phase and writes them with `frame`.

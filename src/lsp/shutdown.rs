@@ -1,5 +1,6 @@
 //! Brings a server down: politely, then less so, each measure with its own deadline.
 
+use std::future::Future;
 use std::time::{Duration, Instant};
 
 use tokio::time;
@@ -49,8 +50,14 @@ pub struct Stopped {
 /// `shutdown`, `exit`, end of stdin, SIGTERM, SIGKILL: each only if the one before did not do.
 ///
 /// Requests of the server are answered all the while: some abort when a registration fails at this point.
-/// Children that outlive the server are left to the caller, who knows the process tree.
-pub async fn shut_down(client: &Client, server: &Server, deadlines: &Deadlines) -> Stopped {
+/// Children that outlive the server are left to the caller, who knows the process tree. `before_exit` is awaited when
+/// `shutdown` was answered or was not in time: the last moment at which the server is whole.
+pub async fn shut_down(
+    client: &Client,
+    server: &Server,
+    deadlines: &Deadlines,
+    before_exit: impl Future<Output = ()>,
+) -> Stopped {
     let started = Instant::now();
     let stopped = |stage, exit| Stopped {
         stage,
@@ -65,6 +72,7 @@ pub async fn shut_down(client: &Client, server: &Server, deadlines: &Deadlines) 
         exit = server.exited() => return stopped(ShutdownStage::Exit, Some(exit)),
         _reply = client.request("shutdown", (), Ask::within(deadlines.answer)) => {}
     }
+    before_exit.await;
     client.notify("exit", ());
     let measures: [(ShutdownStage, Duration, &dyn Fn()); 4] = [
         (ShutdownStage::Exit, deadlines.exit, &|| {}),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Nanos;
 use super::ending::{Close, Ending, Shutdown};
-use super::memory::{LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample};
+use super::memory::{Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample};
 
 /// One line of the journal after the header.
 ///
@@ -74,9 +74,11 @@ pub enum Event {
     Sample(Sample),
     /// Exact counters of a process.
     Rollup(Rollup),
-    /// Samples that came late.
+    /// Deadlines that were slept through.
     Late(LateTicks),
-    /// A read that failed.
+    /// How late samples were: about once a minute, and before each mark.
+    Delays(Delays),
+    /// A read that failed, or a reset.
     ReadFailed(ReadFailure),
     /// Pressure on the machine so far.
     Pressure(Pressure),

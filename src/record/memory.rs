@@ -177,12 +177,23 @@ pub struct LateTicks {
     pub late: Nanos,
 }
 
-/// A read that failed though the process was still there.
+/// How late the samples were since the last such entry: from each one's deadline until the sampler woke up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Delays {
+    /// How many samples of the whole tree.
+    pub samples: u64,
+    /// All their delays, in nanoseconds.
+    pub sum: Nanos,
+    /// The longest, in nanoseconds.
+    pub most: Nanos,
+}
+
+/// The first time that something of a process could not be read, or its mark not be reset, though it was still there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadFailure {
     /// Our number for the process.
     pub process: u32,
-    /// What was read: `status`, `stat`, `smaps_rollup`, `clear_refs`.
+    /// What was read: `status`, `stat`, `smaps_rollup`; or written: `clear_refs`.
     pub what: String,
     /// The operating system's words.
     pub error: String,

@@ -31,7 +31,7 @@ pub use header::{
     Header, Host, Interpreter, Memory, Revision, ScenarioFacts, ServerFacts, Settings, TreeFacts, Version,
     WorkspaceFacts,
 };
-pub use memory::{Counters, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample};
+pub use memory::{Counters, Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample};
 pub use read::{FORMAT, ReadError, Reader, open};
 pub use write::{Journal, JournalEnd, Storage, WriteError};
 

@@ -39,6 +39,8 @@ pub struct Report {
     pub readiness: Vec<Readiness>,
     /// How the server was brought down.
     pub shutdown: Option<Shutdown>,
+    /// Most resident memory seen since the last phase's marks, in which the server was shut down: a lower bound.
+    pub shutdown_peak: Option<u64>,
     /// Which quantity `private` is in all phases.
     pub private_metric: PrivateMetric,
     /// Resident peak of the run.
@@ -295,11 +297,15 @@ pub struct Sampling {
     pub samples: u64,
     /// Exact readings besides those of checkpoints.
     pub rollups: u64,
+    /// Deadlines that a sample was taken for.
+    pub ticks: u64,
+    /// By how much those samples were late on average.
+    pub mean_delay: Option<Nanos>,
     /// Deadlines missed.
     pub missed: u64,
     /// The latest that a sample was.
     pub latest: Nanos,
-    /// Failed reads, by what was read.
+    /// Processes of which something could not be read or reset, by what.
     pub failures: BTreeMap<String, u64>,
 }
 

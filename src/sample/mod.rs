@@ -14,6 +14,7 @@ mod sampler;
 mod schedule;
 pub mod source;
 pub mod tree;
+mod unseen;
 mod watch;
 
 #[cfg(test)]

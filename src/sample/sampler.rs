@@ -79,6 +79,13 @@ impl Sampler {
         Done(waited)
     }
 
+    /// Writes what changed since the last sample, between deadlines too.
+    pub fn sample(&self) -> Done {
+        let (done, waited) = oneshot::channel();
+        self.tell(Command::Sample(done));
+        Done(waited)
+    }
+
     /// The latest figures of the tree; the same ones for every call.
     pub fn pulse(&self) -> Pulse {
         self.pulse.clone()

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 
 use tokio::sync::oneshot;
 
-use crate::record::{Event, LateTicks, Nanos, PhaseRef, Rollup, Sample, nanos};
+use crate::record::{Delays, Event, LateTicks, Nanos, PhaseRef, Rollup, Sample, nanos};
 
 use super::source::{Effort, Source};
 use super::watch::{Living, Watch};
@@ -33,6 +33,8 @@ pub enum Command {
     Checkpoint(MakeCheckpoint, oneshot::Sender<()>),
     /// Write the high-water marks and set them back.
     Peak(PhaseRef, oneshot::Sender<()>),
+    /// Write what changed now, whatever the interval.
+    Sample(oneshot::Sender<()>),
     /// Read the cheap counters now, whatever the interval.
     Glance(oneshot::Sender<Glance>),
     /// Say what is there.
@@ -68,6 +70,7 @@ pub fn run<S: Source>(watch: &mut Watch<S>, time: &mut impl Time, options: &Opti
         }
         schedule.work(watch, time);
     }
+    schedule.tell_delays(watch, time.now());
     watch.finish(&|| time.now());
 }
 
@@ -76,6 +79,10 @@ struct Schedule {
     deadline: Nanos,
     checkpoints: VecDeque<Pending>,
     quiet: Quiet,
+    /// How late samples were since that was last written, and how often it is.
+    delays: Delays,
+    delays_told: Nanos,
+    heartbeat: Nanos,
 }
 
 /// A checkpoint in the making.
@@ -125,6 +132,9 @@ impl Schedule {
                 still: 0,
                 moved: true,
             },
+            delays: Delays::default(),
+            delays_told: now,
+            heartbeat: nanos(options.heartbeat),
         }
     }
 
@@ -154,7 +164,12 @@ impl Schedule {
                 });
             }
             Command::Peak(phase, done) => {
+                self.tell_delays(watch, now());
                 watch.peak(phase, &now);
+                let _ = done.send(());
+            }
+            Command::Sample(done) => {
+                watch.sample(&now);
                 let _ = done.send(());
             }
             Command::Glance(answer) => {
@@ -188,7 +203,8 @@ impl Schedule {
         }
     }
 
-    /// Moves the deadline past now; deadlines that were slept through are written, never made up for.
+    /// Moves the deadline past now; deadlines that were slept through are written, never made up for. How late it is
+    /// goes into a sum: a line for each would be most of an idle record.
     fn advance<S: Source>(&mut self, at: Nanos, watch: &mut Watch<S>) {
         let late = at - self.deadline;
         let missed = late / self.interval;
@@ -196,6 +212,20 @@ impl Schedule {
             watch.put(at, Event::Late(LateTicks { missed, late }));
         }
         self.deadline += (missed + 1) * self.interval;
+        self.delays.samples += 1;
+        self.delays.sum += late;
+        self.delays.most = self.delays.most.max(late);
+        if at.saturating_sub(self.delays_told) >= self.heartbeat {
+            self.tell_delays(watch, at);
+        }
+    }
+
+    fn tell_delays<S: Source>(&mut self, watch: &mut Watch<S>, at: Nanos) {
+        self.delays_told = at;
+        let delays = std::mem::take(&mut self.delays);
+        if delays.samples > 0 {
+            watch.put(at, Event::Delays(delays));
+        }
     }
 
     /// Adds the round just read to the first checkpoint in the making, and writes it when that was the last.

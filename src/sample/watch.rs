@@ -1,15 +1,16 @@
 //! The server's processes under watch: numbers them, reads them, and turns what changed into events.
 
+mod seldom;
+
 use std::io;
 
-use crate::record::{
-    Counters, Event, Nanos, PeakMark, PhaseRef, ProcessEnd, Rollup, Sample, Warning, WarningKind, nanos,
-};
+use crate::record::{Counters, Event, Nanos, ProcessEnd, Sample, Warning, WarningKind, nanos};
 
-use super::member::{Member, News};
+use super::member::Member;
 use super::pulse::{Glance, Sums};
 use super::source::{Effort, Failure, Found, Kin, Opened, Source};
 use super::tree::{Own, Tree};
+use super::unseen::{self, Unseen};
 use super::{Options, Pulse, Sink};
 
 /// A process of the tree that is there: its id, its start time in the system's unit, its name.
@@ -17,9 +18,6 @@ pub type Living = (u32, u64, String);
 
 /// A clock to stamp events with.
 pub(super) type Now<'a> = &'a dyn Fn() -> Nanos;
-
-/// Least time between two warnings about processes that were never seen.
-const UNSEEN_PAUSE: Nanos = 60_000_000_000;
 
 /// How often an empty command line is asked for again: in the middle of an exec there is none.
 const COMMAND_TRIES: u8 = 4;
@@ -40,16 +38,6 @@ pub struct Watch<S: Source> {
     // Kept between rounds so that a round allocates nothing.
     found: Vec<Found>,
     failures: Vec<Failure>,
-}
-
-/// Processes that came and went between two looks.
-#[derive(Default)]
-struct Unseen {
-    /// In all.
-    total: u64,
-    /// Of them, since it was last told.
-    untold: u64,
-    told: Option<Nanos>,
 }
 
 impl<S: Source> Watch<S> {
@@ -118,7 +106,7 @@ impl<S: Source> Watch<S> {
         if ended {
             self.bury(now);
         }
-        self.count_unseen(now, UNSEEN_PAUSE);
+        self.count_unseen(now, unseen::PAUSE);
         self.pulse.show(self.sums());
         changed || ended
     }
@@ -146,73 +134,6 @@ impl<S: Source> Watch<S> {
         self.members.iter().map(Member::sample).collect()
     }
 
-    /// Reads the high-water marks, writes them and sets them back, one process after the other.
-    pub fn peak(&mut self, phase: PhaseRef, now: Now) {
-        self.look(Effort::CatchUp, now);
-        let mut marks = Vec::with_capacity(self.members.len());
-        let (mut reset, mut kept) = (false, Vec::new());
-        for index in 0..self.members.len() {
-            if self.observe(index, now).is_none() {
-                continue;
-            }
-            // Right after its mark is read, so that hardly anything can happen between the two.
-            let member = &mut self.members[index];
-            marks.push(member.sample());
-            let done = match self.peak_reset {
-                true => self.source.reset_peak(&member.process),
-                false => Ok(false),
-            };
-            match done {
-                Ok(true) => reset = true,
-                Ok(false) => kept.push(member.number),
-                Err(failure) => {
-                    kept.push(member.number);
-                    member.report(failure, &mut *self.sink, now());
-                }
-            }
-        }
-        // Without any reset that is said once, not of each.
-        kept.retain(|_| reset);
-        let mark = PeakMark {
-            phase,
-            marks,
-            reset,
-            kept,
-        };
-        self.sink.put(now(), Event::Peak(mark));
-        self.bury(now);
-    }
-
-    /// Reads the exact counters of every process that has any.
-    pub fn rollups(&mut self, now: Now) -> Vec<Rollup> {
-        let mut rollups = Vec::with_capacity(self.members.len());
-        for member in &mut self.members {
-            match self.source.rollup(&member.process, member.number) {
-                Ok(rollup) => rollups.extend(rollup),
-                Err(failure) => member.report(failure, &mut *self.sink, now()),
-            }
-        }
-        rollups
-    }
-
-    /// Reads the exact counters and writes those that changed: what the process did itself at once, what its
-    /// neighbours did at most once per heartbeat. Tells whether any process did anything.
-    pub fn write_rollups(&mut self, now: Now) -> bool {
-        let mut changed = false;
-        for rollup in self.rollups(now) {
-            let Some(member) = self.members.iter_mut().find(|member| member.number == rollup.process) else {
-                continue;
-            };
-            let at = now();
-            let news = member.take_rollup(at, rollup, self.heartbeat);
-            changed |= news == News::Own;
-            if news != News::None {
-                self.sink.put(at, Event::Rollup(rollup));
-            }
-        }
-        changed
-    }
-
     /// A fresh look at what is there.
     pub fn alive(&mut self, now: Now) -> Vec<Living> {
         self.look(Effort::Thorough, now);
@@ -226,10 +147,15 @@ impl<S: Source> Watch<S> {
         self.sink.put(at, event);
     }
 
-    /// The last round; what was to be told later is told now.
-    pub fn finish(&mut self, now: Now) {
+    /// One round out of turn, for a last look at what is about to end.
+    pub fn sample(&mut self, now: Now) {
         self.look(Effort::CatchUp, now);
         self.round(now);
+    }
+
+    /// The last round; what was to be told later is told now.
+    pub fn finish(&mut self, now: Now) {
+        self.sample(now);
         self.count_unseen(now, 0);
     }
 
@@ -361,31 +287,13 @@ impl<S: Source> Watch<S> {
     fn count_unseen(&mut self, now: Now, pause: Nanos) {
         for member in &mut self.members {
             if std::mem::take(&mut member.reaped) {
-                let unseen = u64::from(member.owed == 0);
-                self.unseen.untold += unseen;
-                self.unseen.total += unseen;
+                self.unseen.add(u64::from(member.owed == 0));
                 member.owed = 0;
             }
         }
-        if self.unseen.untold == 0 {
-            return;
-        }
         let at = now();
-        if self.unseen.told.is_none_or(|told| at.saturating_sub(told) >= pause) {
-            let text = format!(
-                "processes that came and went between two looks: at least {}; they are in no sum and no peak, a \
-                 shorter `--interval` sees more of them",
-                self.unseen.total
-            );
-            self.unseen.untold = 0;
-            self.unseen.told = Some(at);
-            self.sink.put(
-                at,
-                Event::Warning(Warning {
-                    kind: WarningKind::UnseenProcesses,
-                    text,
-                }),
-            );
+        if let Some(event) = self.unseen.tell(at, pause) {
+            self.sink.put(at, event);
         }
     }
 

@@ -116,6 +116,10 @@ impl Stage for Live {
         self.ask(|sampler| sampler.quiet(yes)).await;
     }
 
+    async fn sample(&self) {
+        self.ask(Sampler::sample).await;
+    }
+
     async fn survivors(&self, patience: Duration) -> Vec<Survivor> {
         survivors::clear(|| self.alive(), patience).await
     }

@@ -44,7 +44,7 @@ async fn two_thousand_edits_between_requests_leave_the_same_text_on_both_sides()
         assert_eq!(document.version(), document.item().version);
         let told = answer(&client, "fixture/text", json!({ "uri": document.uri() })).await;
         assert_eq!(told, document.text());
-        lsp_soak::lsp::shut_down(&client, &server, &Deadlines::default()).await;
+        lsp_soak::lsp::shut_down(&client, &server, &Deadlines::default(), async {}).await;
     }
 }
 

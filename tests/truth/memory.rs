@@ -180,6 +180,26 @@ fn a_spike_is_seen_exactly_at_the_default_interval() {
 }
 
 #[test]
+fn a_spike_is_seen_exactly_at_the_longest_interval() {
+    spike("10s", 24 * MIB, "24MiB-in=textDocument/references");
+}
+
+#[test]
+fn a_spike_while_the_server_is_shut_down_is_told_and_is_of_no_phase() {
+    let outcome = Soak::new(AROUND)
+        .server(&["--spike", "24MiB-in=shutdown"])
+        .options(&["--interval", "10s"])
+        .run();
+    let summary = outcome.passed();
+    let last = summary.phases.last().and_then(|phase| phase.checkpoint.as_ref());
+    let resident = last.and_then(|taken| taken.resident).expect("Linux tells it");
+    let most = summary.shutdown_peak.expect("the last look was taken");
+    same(most - resident, 24 * MIB);
+    assert!(summary.peak.is_some_and(|peak| peak.lower + 20 * MIB < most));
+    outcome.says(&["while it was shut down the server held at least"]);
+}
+
+#[test]
 fn what_decays_is_returned_in_the_silent_window() {
     let phases = r#"
 [[phase]]

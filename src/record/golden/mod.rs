@@ -6,7 +6,7 @@ mod session;
 
 use std::path::{Path, PathBuf};
 
-use super::{Ending, Entry, Event, IdleKind, LateTicks, Outcome, Reader, ShutdownStage, Survivor, WarningKind};
+use super::{Delays, Ending, Entry, Event, IdleKind, LateTicks, Outcome, Reader, ShutdownStage, Survivor, WarningKind};
 
 pub(crate) use session::Session;
 
@@ -22,6 +22,11 @@ pub(crate) fn completed() -> Session {
         WarningKind::Noise,
         "120 bytes on stdout were not LSP (`Loading…`): they were skipped",
     );
+    session.put(Event::Delays(Delays {
+        samples: 165,
+        sum: 178_000_000,
+        most: 41_000_000,
+    }));
     session.put(Event::Late(LateTicks {
         missed: 3,
         late: 160_000_000,

@@ -32,6 +32,7 @@ pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
         initialized: summary.initialized.clone(),
         readiness: summary.readiness.clone(),
         shutdown: summary.shutdown.clone(),
+        shutdown_peak: summary.shutdown_peak,
         private_metric: match summary.private_metric {
             analyse::PrivateMetric::Exact => PrivateMetric::Exact,
             analyse::PrivateMetric::Sampled => PrivateMetric::Sampled,
@@ -239,19 +240,25 @@ fn traffic(close: &Close) -> Traffic {
 }
 
 fn sampling(sampling: &SamplingSummary) -> Sampling {
+    let mean_delay = sampling.mean_delay();
     let SamplingSummary {
         samples,
         rollups,
+        ticks,
+        delay: _,
         missed,
         latest,
         failures,
     } = sampling.clone();
+    let failures = failures.into_iter().map(|(what, (processes, _))| (what, processes));
     Sampling {
         samples,
         rollups,
+        ticks,
+        mean_delay,
         missed,
         latest,
-        failures,
+        failures: failures.collect(),
     }
 }
 

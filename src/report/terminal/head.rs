@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::analyse::{Exit, Peak, Summary, exit, ready_rule};
-use crate::record::{Ending, Nanos, ReadyOutcome};
+use crate::record::{Ending, Nanos, ReadyOutcome, ShutdownStage};
 use crate::report::text::{Paint, Tone, clean, line_of, paragraph, together, width};
 use crate::units;
 
@@ -40,6 +40,8 @@ pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: u
         ("machine", machine(summary)),
         ("ready", ready(summary)),
         ("peak", peaks(summary)),
+        ("samples", samples(summary)),
+        ("shutdown", shutdown(summary)),
     ] {
         let first = format!("  {name:<width$}", width = NAMES - 2);
         paragraph(out, paint, Tone::Plain, &first, &text, columns);
@@ -188,4 +190,33 @@ fn peaks(summary: &Summary) -> String {
         .private_peak
         .map(|value| format!("≥ {} MiB private", units::mib(value)));
     joined([resident, private])
+}
+
+fn samples(summary: &Summary) -> String {
+    let sampling = &summary.sampling;
+    let late = sampling.mean_delay().map(|mean| {
+        let latest = time(sampling.latest);
+        format!("late by {} on average, {latest} at most", time(mean))
+    });
+    let missed = (sampling.missed > 0).then(|| format!("{} missed", units::count(sampling.missed)));
+    let every = format!("every {}", time(summary.header.settings.interval));
+    joined([Some(every), late, missed])
+}
+
+fn shutdown(summary: &Summary) -> String {
+    let Some(shutdown) = &summary.shutdown else {
+        return units::UNKNOWN.to_owned();
+    };
+    let took = time(shutdown.took);
+    let stage = match shutdown.stage {
+        ShutdownStage::AlreadyGone => "gone before it was asked".to_owned(),
+        ShutdownStage::Exit => format!("on `exit` after {took}"),
+        ShutdownStage::StdinClosed => format!("when its input was closed, after {took}"),
+        ShutdownStage::Terminated => format!("on SIGTERM after {took}"),
+        ShutdownStage::Killed => format!("killed after {took}"),
+    };
+    let peak = summary
+        .shutdown_peak
+        .map(|most| format!("≥ {} MiB resident until then", units::mib(most)));
+    joined([Some(stage), peak])
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::record::{
-    self, Clock, Event, FORMAT, Header, Host, Journal, Nanos, Rollup, Sample, ScenarioFacts, ServerFacts, Settings,
-    Warning, WarningKind, WorkspaceFacts,
+    self, Clock, Delays, Event, FORMAT, Header, Host, Journal, Nanos, Rollup, Sample, ScenarioFacts, ServerFacts,
+    Settings, Warning, WarningKind, WorkspaceFacts,
 };
 use crate::sample::Sink;
 use crate::sample::schedule::Command;
@@ -51,13 +51,32 @@ fn deadlines_are_absolute_and_missed_ones_are_counted_not_made_up_for() {
     assert_eq!(pulse.ticks(), 5 + 14 + 1);
 }
 
+fn delays(events: &[(Nanos, Event)]) -> Vec<(Nanos, Delays)> {
+    let delays = |(at, event): &(Nanos, Event)| match event {
+        Event::Delays(delays) => Some((*at, *delays)),
+        _ => None,
+    };
+    events.iter().filter_map(delays).collect()
+}
+
 #[test]
-fn a_wake_up_that_is_late_by_less_than_an_interval_is_nothing_to_tell() {
-    let scene = Scene::new().until(SECOND);
+fn how_late_samples_are_is_told_in_sum_once_a_minute_and_at_the_end() {
+    let scene = Scene::new().until(61 * SECOND);
     scene.oversleep(200 * MILLISECOND, 49 * MILLISECOND);
     let (events, pulse) = scene.play_with_pulse();
     assert_eq!(late(&events), []);
-    assert_eq!(pulse.ticks(), 21 + 1);
+    let most = 49 * MILLISECOND;
+    let first = Delays {
+        samples: 1201,
+        sum: most,
+        most,
+    };
+    let rest = Delays {
+        samples: 20,
+        ..Delays::default()
+    };
+    assert_eq!(delays(&events), [(60 * SECOND, first), (61 * SECOND, rest)]);
+    assert_eq!(pulse.ticks(), 1221 + 1);
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn start(script: &str) -> (Server, Client) {
 
 async fn stopped(script: &str, stage: ShutdownStage) -> Stopped {
     let (server, client) = start(script);
-    let stopped = shut_down(&client, &server, &deadlines(stage)).await;
+    let stopped = shut_down(&client, &server, &deadlines(stage), async {}).await;
     assert_eq!(stopped.stage, stage, "{stopped:?}");
     stopped
 }
@@ -68,6 +68,20 @@ async fn a_good_server_leaves_on_exit() {
     let script = format!("{}; {answer}; {}; exit 0", read(SHUTDOWN), read(EXIT));
     let exit = stopped(&script, ShutdownStage::Exit).await.exit.unwrap();
     assert_eq!((exit.code, exit.signal), (Some(0), None));
+}
+
+#[tokio::test]
+async fn what_is_to_be_done_before_exit_is_done_between_the_answer_and_exit() {
+    let answer = write(r#"{"jsonrpc":"2.0","id":1,"result":null}"#);
+    let (server, client) = start(&format!("{}; {answer}; {}; exit 3", read(SHUTDOWN), read(EXIT)));
+    let mut whole = false;
+    let look = async {
+        // Long enough for the server to end if it had been told to.
+        whole = timeout(Duration::from_millis(300), server.exited()).await.is_err();
+    };
+    let stopped = shut_down(&client, &server, &deadlines(ShutdownStage::Exit), look).await;
+    assert_eq!(stopped.exit.unwrap().code, Some(3));
+    assert!(whole);
 }
 
 #[tokio::test]
@@ -117,7 +131,7 @@ async fn a_server_that_ignores_signals_is_killed() {
 async fn a_server_that_is_gone_is_not_asked() {
     let (server, client) = start("exit 5");
     timeout(PATIENCE, server.exited()).await.unwrap();
-    let stopped = shut_down(&client, &server, &Deadlines::default()).await;
+    let stopped = shut_down(&client, &server, &Deadlines::default(), async {}).await;
     assert_eq!(
         (stopped.stage, stopped.exit.unwrap().code),
         (ShutdownStage::AlreadyGone, Some(5))
@@ -130,7 +144,7 @@ async fn nothing_more_is_asked_once_the_shutdown_began_and_long_polls_are_called
     let asking = client.clone();
     let poll = tokio::spawn(async move { asking.request("workspace/diagnostic", json!({}), ask().parking()).await });
     tokio::task::yield_now().await;
-    let ended = shut_down(&client, &server, &deadlines(ShutdownStage::StdinClosed)).await;
+    let ended = shut_down(&client, &server, &deadlines(ShutdownStage::StdinClosed), async {}).await;
     assert_eq!(ended.stage, ShutdownStage::StdinClosed);
     assert!(matches!(poll.await.unwrap(), Reply::Parked));
     assert!(matches!(

@@ -1,0 +1,104 @@
+//! What makes figures less sure: samples that are missing, late or failed, memory swapped out, no rest.
+
+use std::time::Duration;
+
+use crate::units;
+
+use super::super::summary::Summary;
+use super::{Finding, Severity, finding};
+
+/// A share of missed deadlines from which the curve is called thin.
+const THIN: f64 = 0.01;
+
+/// What makes the samples of a run, or some of them, less sure.
+pub(super) fn doubts(summary: &Summary, found: &mut Vec<Finding>) {
+    let sampling = &summary.sampling;
+    let ticks = summary.duration / summary.header.settings.interval.max(1);
+    if ticks > 0 && sampling.missed as f64 > THIN * ticks as f64 {
+        let text = format!(
+            "the sampler missed {} of about {} ticks (the latest by {}), so the curve is thin there; checkpoints and marks are not touched by it: run fewer programs beside it or give a longer `--interval`",
+            units::count(sampling.missed),
+            units::count(ticks),
+            units::duration(Duration::from_nanos(sampling.latest)),
+        );
+        found.push(finding(Severity::Warning, text));
+    }
+    for (what, (processes, error)) in &sampling.failures {
+        found.push(finding(Severity::Warning, failed(what, *processes, error)));
+    }
+    let swapped = summary
+        .phases
+        .iter()
+        .filter_map(|phase| phase.checkpoint.as_ref()?.swap)
+        .max()
+        .unwrap_or(0);
+    if swapped > 0 {
+        let text = format!(
+            "up to {} of the server were swapped out, so resident figures are too low: free memory, or compare private ones only",
+            units::bytes(swapped)
+        );
+        found.push(finding(Severity::Warning, text));
+    }
+    let unsettled: Vec<String> = summary
+        .phases
+        .iter()
+        .filter_map(|phase| {
+            let taken = phase.checkpoint.as_ref().filter(|taken| !taken.settled)?;
+            Some(format!("`{}` ({})", phase.phase.name, taken.unsettled))
+        })
+        .collect();
+    if !unsettled.is_empty() {
+        let names = shorten(&unsettled);
+        let text = format!("the server had not come to rest at the checkpoint of {names}: give its `settle` more time");
+        found.push(finding(Severity::Warning, text));
+    }
+}
+
+/// The sentence for something that could not be read, or reset, of some processes.
+fn failed(what: &str, processes: u64, error: &str) -> String {
+    let of = match processes {
+        1 => "1 process".to_owned(),
+        processes => format!("{} processes", units::count(processes)),
+    };
+    let cure = "run as the user that owns the server";
+    match what {
+        "clear_refs" | "footprint interval" => format!(
+            "the high-water mark of {of} could not be reset (`{what}`: {error}), so peaks may be of an earlier phase: {cure}, or give `--no-peak-reset`"
+        ),
+        _ => format!(
+            "`{what}` of {of} could not be read at some time ({error}), and sums are n/a where that is missing: {cure}"
+        ),
+    }
+}
+
+/// The first few of many.
+fn shorten(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    match names.len().checked_sub(SHOWN) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{} and {more} more", names[..SHOWN].join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_list_of_names_is_shortened() {
+        let names: Vec<String> = (1..=8).map(|number| number.to_string()).collect();
+        assert_eq!(shorten(&names), "1, 2, 3, 4, 5 and 3 more");
+        assert_eq!(shorten(&names[..5]), "1, 2, 3, 4, 5");
+    }
+
+    #[test]
+    fn what_failed_is_told_by_processes_and_a_reset_is_no_read() {
+        let read = failed("status", 1, "Permission denied");
+        assert!(read.starts_with("`status` of 1 process could not be read"), "{read}");
+        let reset = failed("clear_refs", 3, "Permission denied");
+        assert!(
+            reset.starts_with("the high-water mark of 3 processes could not be reset") && !reset.contains("read"),
+            "{reset}"
+        );
+    }
+}

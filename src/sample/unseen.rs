@@ -1,0 +1,40 @@
+//! Processes that came and went between two looks: counted, and told of now and then.
+
+use crate::record::{Event, Nanos, Warning, WarningKind};
+
+/// Least time between two warnings.
+pub(super) const PAUSE: Nanos = 60_000_000_000;
+
+/// How many there were.
+#[derive(Default)]
+pub(super) struct Unseen {
+    total: u64,
+    /// Whether some are in it that were not told of.
+    news: bool,
+    told: Option<Nanos>,
+}
+
+impl Unseen {
+    /// There were that many more.
+    pub fn add(&mut self, more: u64) {
+        self.total += more;
+        self.news |= more > 0;
+    }
+
+    /// What there is to tell when the last time was at least `pause` ago: how many there were in all.
+    pub fn tell(&mut self, at: Nanos, pause: Nanos) -> Option<Event> {
+        let due = self.told.is_none_or(|told| at.saturating_sub(told) >= pause);
+        if !self.news || !due {
+            return None;
+        }
+        self.news = false;
+        self.told = Some(at);
+        let text = format!(
+            "processes that came and went between two looks: at least {}; they are in no sum and no peak, a shorter \
+             `--interval` sees more of them",
+            self.total
+        );
+        let kind = WarningKind::UnseenProcesses;
+        Some(Event::Warning(Warning { kind, text }))
+    }
+}

@@ -1,0 +1,76 @@
+//! What is read seldom: high-water marks at the ends of phases, and the exact counters.
+
+use crate::record::{Event, PeakMark, PhaseRef, Rollup};
+
+use super::super::member::News;
+use super::super::source::{Effort, Source};
+use super::{Now, Watch};
+
+impl<S: Source> Watch<S> {
+    /// Reads the high-water marks, writes them and sets them back, one process after the other.
+    pub fn peak(&mut self, phase: PhaseRef, now: Now) {
+        self.look(Effort::CatchUp, now);
+        let mut marks = Vec::with_capacity(self.members.len());
+        let (mut reset, mut kept) = (false, Vec::new());
+        for index in 0..self.members.len() {
+            if self.observe(index, now).is_none() {
+                continue;
+            }
+            // Right after its mark is read, so that hardly anything can happen between the two.
+            let member = &mut self.members[index];
+            marks.push(member.sample());
+            let done = match self.peak_reset {
+                true => self.source.reset_peak(&member.process),
+                false => Ok(false),
+            };
+            match done {
+                Ok(true) => reset = true,
+                Ok(false) => kept.push(member.number),
+                Err(failure) => {
+                    kept.push(member.number);
+                    member.report(failure, &mut *self.sink, now());
+                }
+            }
+        }
+        // Without any reset that is said once, not of each.
+        kept.retain(|_| reset);
+        let mark = PeakMark {
+            phase,
+            marks,
+            reset,
+            kept,
+        };
+        self.sink.put(now(), Event::Peak(mark));
+        self.bury(now);
+    }
+
+    /// Reads the exact counters of every process that has any.
+    pub fn rollups(&mut self, now: Now) -> Vec<Rollup> {
+        let mut rollups = Vec::with_capacity(self.members.len());
+        for member in &mut self.members {
+            match self.source.rollup(&member.process, member.number) {
+                Ok(rollup) => rollups.extend(rollup),
+                Err(failure) => member.report(failure, &mut *self.sink, now()),
+            }
+        }
+        rollups
+    }
+
+    /// Reads the exact counters and writes those that changed: what the process did itself at once, what its
+    /// neighbours did at most once per heartbeat. Tells whether any process did anything.
+    pub fn write_rollups(&mut self, now: Now) -> bool {
+        let mut changed = false;
+        for rollup in self.rollups(now) {
+            let Some(member) = self.members.iter_mut().find(|member| member.number == rollup.process) else {
+                continue;
+            };
+            let at = now();
+            let news = member.take_rollup(at, rollup, self.heartbeat);
+            changed |= news == News::Own;
+            if news != News::None {
+                self.sink.put(at, Event::Rollup(rollup));
+            }
+        }
+        changed
+    }
+}
