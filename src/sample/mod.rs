@@ -40,7 +40,7 @@ compile_error!("lsp-soak can read the memory of processes on Linux, macOS and Wi
 pub use duty::Duty;
 pub use platform::System;
 pub use pulse::{Glance, Pulse};
-pub use sampler::{Done, Sampler};
+pub use sampler::{Done, Sampler, started};
 pub use schedule::{Command, Time, Wake, run};
 pub use watch::{Living, Watch};
 

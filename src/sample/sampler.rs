@@ -14,6 +14,7 @@ use crate::record::{Clock, Event, Nanos, PhaseRef, Rollup, Sample};
 
 use super::platform::System;
 use super::schedule::{self, Command, Time, Wake};
+use super::source::Source;
 use super::watch::{Living, Watch};
 use super::{Glance, Options, Pulse, Sink};
 
@@ -147,6 +148,12 @@ impl Future for Done {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<bool> {
         Pin::new(&mut self.0).poll(context).map(|done| done.is_ok())
     }
+}
+
+/// When the process of that id started, in the unit of [`Living`]; `None` when there is none, or it is over.
+pub fn started(pid: u32) -> Option<u64> {
+    let (_held, opened) = System::new().ok()?.open(pid).ok()?;
+    Some(opened.started)
 }
 
 /// The real clock and the driver's channel.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::lsp;
 use crate::record::Survivor;
-use crate::sample::Living;
+use crate::sample::{self, Living};
 
 /// Kills what is still there after the server and some patience, and says what it was.
 pub async fn clear(alive: impl Fn() -> Vec<Living>, patience: Duration) -> Vec<Survivor> {
@@ -30,7 +30,7 @@ pub async fn clear(alive: impl Fn() -> Vec<Living>, patience: Duration) -> Vec<S
 fn kill(processes: &[Living]) {
     for (pid, started, _) in processes {
         // One that is gone meanwhile is what was wanted; one that may not be killed is looked for again.
-        let _ = lsp::process::kill_pid(*pid, *started);
+        let _ = lsp::process::kill_pid(*pid, || sample::started(*pid) == Some(*started));
     }
     lsp::process::reap_orphans();
 }

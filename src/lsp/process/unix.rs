@@ -1,7 +1,10 @@
 //! Processes on Linux and macOS: groups, signals, and not outliving lsp-soak.
-#![expect(
-    unsafe_code,
-    reason = "a hook between fork and exec is the only way to tie the server's life to ours"
+#![cfg_attr(
+    target_os = "linux",
+    expect(
+        unsafe_code,
+        reason = "a hook between fork and exec is the only way to tie the server's life to ours"
+    )
 )]
 
 use std::collections::BTreeSet;
@@ -108,20 +111,19 @@ pub(super) fn signal(status: ExitStatus) -> Option<i32> {
     status.signal()
 }
 
-/// Kills one process, if it is still the one that started at `started`, in the unit of `/proc/PID/stat`.
+/// Kills one process, if it is still the one that is meant, which is asked when its id cannot change hands any more.
 /// Returns whether it was.
 #[cfg(target_os = "linux")]
-pub fn kill_pid(pid: u32, started: u64) -> io::Result<bool> {
+pub fn kill_pid(pid: u32, is_meant: impl FnOnce() -> bool) -> io::Result<bool> {
     let Some(target) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return Ok(false);
     };
-    // The handle is taken first: if the start time then agrees, it means this very process.
     let handle = match rustix::process::pidfd_open(target, rustix::process::PidfdFlags::empty()) {
         Ok(handle) => handle,
         Err(rustix::io::Errno::SRCH) => return Ok(false),
         Err(error) => return Err(error.into()),
     };
-    if start_time(pid) != Some(started) {
+    if !is_meant() {
         return Ok(false);
     }
     match rustix::process::pidfd_send_signal(&handle, Signal::KILL) {
@@ -131,21 +133,13 @@ pub fn kill_pid(pid: u32, started: u64) -> io::Result<bool> {
     }
 }
 
-/// Field 22 of `/proc/PID/stat`; the name before it may hold anything, parentheses too.
-#[cfg(target_os = "linux")]
-fn start_time(pid: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat[stat.rfind(')')? + 2..].split(' ').nth(19)?.parse().ok()
-}
-
-/// Kills one process, if it is still the one that started at `started`, in microseconds since 1970.
-/// Returns whether it was.
+/// Kills one process, if it is still the one that is meant, which is asked right before. Returns whether it was.
 #[cfg(target_os = "macos")]
-pub fn kill_pid(pid: u32, started: u64) -> io::Result<bool> {
+pub fn kill_pid(pid: u32, is_meant: impl FnOnce() -> bool) -> io::Result<bool> {
     let Some(target) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return Ok(false);
     };
-    if start_time(pid) != Some(started) {
+    if !is_meant() {
         return Ok(false);
     }
     match rustix::process::kill_process(target, Signal::KILL) {
@@ -153,21 +147,6 @@ pub fn kill_pid(pid: u32, started: u64) -> io::Result<bool> {
         Err(rustix::io::Errno::SRCH) => Ok(false),
         Err(error) => Err(error.into()),
     }
-}
-
-#[cfg(target_os = "macos")]
-fn start_time(pid: u32) -> Option<u64> {
-    let mut info = std::mem::MaybeUninit::<libc::proc_bsdinfo>::zeroed();
-    let size = i32::try_from(size_of::<libc::proc_bsdinfo>()).ok()?;
-    let pid = i32::try_from(pid).ok()?;
-    // SAFETY: the buffer is as large as the size that is passed, and the call writes at most that much.
-    let written = unsafe { libc::proc_pidinfo(pid, libc::PROC_PIDTBSDINFO, 0, info.as_mut_ptr().cast(), size) };
-    if written != size {
-        return None;
-    }
-    // SAFETY: the call wrote the whole structure, and all of its bit patterns are valid.
-    let info = unsafe { info.assume_init() };
-    Some(info.pbi_start_tvsec * 1_000_000 + info.pbi_start_tvusec)
 }
 
 /// Reaps children that are none of `own` and not in our own process group: orphans of the server that were

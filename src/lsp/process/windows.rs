@@ -11,7 +11,7 @@ use std::process::ExitStatus;
 use std::ptr::null;
 
 use tokio::process::{Child, Command};
-use windows_sys::Win32::Foundation::{FILETIME, HANDLE, INVALID_HANDLE_VALUE};
+use windows_sys::Win32::Foundation::{HANDLE, INVALID_HANDLE_VALUE};
 use windows_sys::Win32::System::Diagnostics::ToolHelp::{
     CreateToolhelp32Snapshot, TH32CS_SNAPTHREAD, THREADENTRY32, Thread32First, Thread32Next,
 };
@@ -21,8 +21,8 @@ use windows_sys::Win32::System::JobObjects::{
     TerminateJobObject,
 };
 use windows_sys::Win32::System::Threading::{
-    CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW, CREATE_SUSPENDED, GetProcessTimes, OpenProcess, OpenThread,
-    PROCESS_QUERY_LIMITED_INFORMATION, PROCESS_TERMINATE, ResumeThread, THREAD_SUSPEND_RESUME, TerminateProcess,
+    CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW, CREATE_SUSPENDED, OpenProcess, OpenThread, PROCESS_TERMINATE,
+    ResumeThread, THREAD_SUSPEND_RESUME, TerminateProcess,
 };
 
 /// Exit code of a process that was killed.
@@ -116,25 +116,13 @@ pub(super) fn signal(_status: ExitStatus) -> Option<i32> {
     None
 }
 
-/// Kills one process, if it is still the one that was created at `started`, in units of 100 ns since 1601.
+/// Kills one process, if it is still the one that is meant, which is asked when its id cannot change hands any more.
 /// Returns whether it was.
-pub fn kill_pid(pid: u32, started: u64) -> io::Result<bool> {
+pub fn kill_pid(pid: u32, is_meant: impl FnOnce() -> bool) -> io::Result<bool> {
     // SAFETY: takes no pointers.
-    let opened = owned(unsafe { OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION | PROCESS_TERMINATE, 0, pid) });
+    let opened = owned(unsafe { OpenProcess(PROCESS_TERMINATE, 0, pid) });
     let Ok(process) = opened else { return Ok(false) };
-    let mut times = [FILETIME::default(); 4];
-    let [created, exited, kernel, user] = &mut times;
-    // SAFETY: the handle is open, and all four places are valid for a write.
-    checked(unsafe {
-        GetProcessTimes(
-            process.as_raw_handle(),
-            &raw mut *created,
-            &raw mut *exited,
-            &raw mut *kernel,
-            &raw mut *user,
-        )
-    })?;
-    if u64::from(created.dwHighDateTime) << 32 | u64::from(created.dwLowDateTime) != started {
+    if !is_meant() {
         return Ok(false);
     }
     // SAFETY: the handle is open and has the right that the call needs.

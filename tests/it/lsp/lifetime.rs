@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use lsp_soak::lsp::process::{Server, kill_pid};
+use lsp_soak::sample;
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
@@ -63,22 +64,15 @@ async fn dropping_a_server_ends_it() {
 #[tokio::test]
 async fn one_process_is_killed_only_if_it_is_still_the_one_that_was_meant() {
     let server = Server::spawn(&shell("exec sleep 1000")).unwrap();
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", server.pid)).unwrap();
-    let started: u64 = stat
-        .rsplit(") ")
-        .next()
-        .unwrap()
-        .split(' ')
-        .nth(19)
-        .unwrap()
-        .parse()
-        .unwrap();
-    assert!(!kill_pid(server.pid, started + 1).unwrap());
-    assert!(is_running(&server.pid.to_string()));
-    assert!(kill_pid(server.pid, started).unwrap());
+    let pid = server.pid;
+    let started = sample::started(pid).unwrap();
+    let is = |started: u64| move || sample::started(pid) == Some(started);
+    assert!(!kill_pid(pid, is(started + 1)).unwrap());
+    assert!(is_running(&pid.to_string()));
+    assert!(kill_pid(pid, is(started)).unwrap());
     let exit = timeout(PATIENCE, server.exited()).await.unwrap();
     assert_eq!(exit.signal, Some(9));
-    assert!(!kill_pid(server.pid, started).unwrap());
+    assert!(!kill_pid(pid, is(started)).unwrap());
 }
 
 #[tokio::test]
