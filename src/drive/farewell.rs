@@ -34,7 +34,25 @@ pub async fn close(session: &Session, stage: &impl Stage, at_once: impl Future<O
             text: noise(&totals),
         }));
     }
+    if totals.dropped > 0 {
+        stage.tell(Event::Warning(Warning {
+            kind: WarningKind::Protocol,
+            text: dropped(totals.dropped),
+        }));
+    }
     stage.tell(Event::Closed(totals));
+}
+
+/// The sentence for a server that says more than can be written down.
+fn dropped(count: u64) -> String {
+    let messages = match count {
+        1 => "1 message of the server".to_owned(),
+        count => format!("{} messages of the server", units::count(count)),
+    };
+    format!(
+        "{messages} came faster than they could be written down and are not in the record, what it said for people among them; \
+         see `notifications` in `--format json` for what it sends so often"
+    )
 }
 
 /// The sentence for a server that writes to its stdout what belongs elsewhere.
@@ -58,5 +76,16 @@ fn advice(shutdown: &Shutdown) -> Option<String> {
         StdinClosed => Some("the server ignored `exit` and left only when its input was closed".to_owned()),
         Terminated => Some("the server ignored `exit` and a closed input; it left on SIGTERM".to_owned()),
         Killed => Some("the server ignored `exit`, a closed input and SIGTERM; it was killed".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_that_were_not_written_down_are_counted_for_people() {
+        assert!(dropped(1).starts_with("1 message of the server came faster"));
+        assert!(dropped(12_000).starts_with("12,000 messages of the server came faster"));
     }
 }

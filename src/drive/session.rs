@@ -220,6 +220,8 @@ impl Session {
             stderr: self.server.stderr_bytes(),
             stderr_tail: self.server.stderr_tail(),
             notifications: totals.notifications,
+            dropped: totals.dropped_events,
+            unread: totals.dropped_params,
         }
     }
 }

@@ -67,6 +67,16 @@ pub struct Close {
     pub stderr_tail: String,
     /// Notifications received, by method.
     pub notifications: std::collections::BTreeMap<String, u64>,
+    /// Messages of the server that came faster than they could be written down, and are not in the record.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dropped: u64,
+    /// Requests and notifications of the server whose parameters were too long to be looked at.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unread: u64,
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 /// How the run ended. Everything but `Completed` is something the server did, or a person.

@@ -288,6 +288,10 @@ pub struct Traffic {
     pub stderr: u64,
     /// Notifications received, by method.
     pub notifications: BTreeMap<String, u64>,
+    /// Messages of the server that came faster than they could be written down.
+    pub dropped: u64,
+    /// Requests and notifications of the server whose parameters were too long to be looked at.
+    pub unread: u64,
 }
 
 /// How well the sampler did.

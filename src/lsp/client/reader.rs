@@ -138,7 +138,6 @@ impl<R: AsyncRead + Unpin> Reader<R> {
                 }));
             }
         }
-        self.shared.state().totals.scanned += 1;
         handle(&self.shared, &self.events, self.stamp, self.scanner.facts(), &[]);
         Ok(None)
     }
@@ -232,7 +231,6 @@ fn answer(sink: &Sink<'_>, id: &crate::lsp::message::Id, facts: &Facts, body: &[
         };
         sink.shared.answer(&mut state, id, &answer);
         state.last_unprompted = Some(Instant::now());
-        count(&mut state.totals.asked, &facts.method);
         answer.is_err()
     };
     for method in registered {

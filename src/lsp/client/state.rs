@@ -300,7 +300,6 @@ impl State {
         let Id::Number(id) = *id else { return Settled::Unknown };
         let Some(open) = self.open.remove(&id) else {
             return if self.cancelled.take(id) {
-                self.totals.late += 1;
                 Settled::Late
             } else if (1..self.next_id).contains(&id) {
                 Settled::Twice

@@ -48,14 +48,8 @@ pub struct Totals {
     pub requests: u64,
     /// Requests that were sent again because their answer was stale.
     pub retries: u64,
-    /// Answers to requests that had been cancelled.
-    pub late: u64,
     /// Notifications received, by method.
     pub notifications: BTreeMap<String, u64>,
-    /// Requests received, by method.
-    pub asked: BTreeMap<String, u64>,
-    /// Messages that were too long to be read whole.
-    pub scanned: u64,
     /// Parameters of the server's messages that were too long to be read or to be passed on.
     pub dropped_params: u64,
     /// Events that were dropped because the driver did not read them.

@@ -236,6 +236,8 @@ fn traffic(close: &Close) -> Traffic {
         noise: close.noise,
         stderr: close.stderr,
         notifications: close.notifications.clone(),
+        dropped: close.dropped,
+        unread: close.unread,
     }
 }
 

@@ -113,7 +113,6 @@ async fn answers_come_even_when_nobody_reads_the_events() {
         let answer = peer.ask(json!(id), "workspace/inlayHint/refresh", Value::Null).await;
         assert_eq!(answer["result"], Value::Null);
     }
-    assert_eq!(client.totals().asked["workspace/inlayHint/refresh"], 10_000);
     assert!(incoming.len() <= 4096 && client.totals().dropped_events > 0);
 }
 

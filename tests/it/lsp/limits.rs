@@ -145,7 +145,6 @@ async fn a_huge_result_is_counted_and_not_kept_even_when_its_id_comes_last() {
     };
     assert_eq!((bytes, items), (result.len() as u64, Some(count as u64)));
     assert!(matches!(next, Reply::Answer { items: Some(1), .. }), "{next:?}");
-    assert_eq!(client.totals().scanned, 1);
 }
 
 #[tokio::test]
@@ -213,7 +212,6 @@ async fn a_request_too_long_to_be_read_is_answered_rightly_or_refused_and_counte
     assert_eq!(answer["error"]["code"], json!(-32601));
     assert!(client.registrations().is_empty());
     assert_eq!(client.totals().dropped_params, 5);
-    assert_eq!(client.totals().asked["workspace/configuration"], 1);
 }
 
 #[tokio::test]

@@ -218,7 +218,6 @@ async fn on_the_deadline_a_request_is_cancelled_and_its_late_answer_is_no_surpri
         matches!(event, lsp_soak::lsp::Incoming::Notification { .. }),
         "{event:?}"
     );
-    assert_eq!(client.totals().late, 1);
 }
 
 #[tokio::test]
