@@ -151,7 +151,7 @@ pub enum Format {
     /// Tables and a timeline for people
     #[default]
     Terminal,
-    /// The summary for programs
+    /// The summary for programs; a list unless one record is named by itself
     Json,
     /// Every sample
     Csv,
@@ -160,7 +160,7 @@ pub enum Format {
 /// `lsp-soak report`.
 #[derive(Debug, Args)]
 pub struct Report {
-    /// Records, or directories that hold them
+    /// Records, `-` for one on standard input, or directories that hold them
     #[arg(required = true, value_name = "RECORD|DIR")]
     pub records: Vec<PathBuf>,
     /// What to print

@@ -1,5 +1,7 @@
 //! Scenario and servers to an ordered, seeded list of runs, and what one run will do. Pure: nothing is read or spawned.
 
+#![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
 mod estimate;
 mod text;
 

@@ -2,6 +2,8 @@
 //!
 //! Every number that a person reads is formatted here, so that units and precision agree everywhere.
 
+#![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
 use std::fmt;
 use std::time::Duration;
 

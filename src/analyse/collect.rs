@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 
 use crate::record::{
-    Checkpoint, Delays, Entry, Event, Header, LateTicks, Nanos, PeakMark, PhaseRef, Pressure, ReadError, ReadFailure,
-    Reader, Rollup, Sample, StepEnd, StepStart,
+    Checkpoint, Delays, Entry, Event, Header, LateTicks, LeftOut, Nanos, PeakMark, PhaseRef, Pressure, ReadError,
+    ReadFailure, Reader, Rollup, Sample, StepEnd, StepStart, Unseen,
 };
 
 use super::epoch::Epoch;
@@ -17,11 +17,25 @@ use super::traffic::Method;
 use super::tree::Tree;
 
 /// Reads a whole record.
-pub fn read<R: BufRead>(mut reader: Reader<R>) -> Result<Summary, ReadError> {
+pub fn read<R: BufRead>(reader: Reader<R>) -> Result<Summary, ReadError> {
+    read_with(reader, |_| Ok(()))
+}
+
+/// Reads a whole record and shows each entry to `see`, for a report that is more than the summary.
+pub fn read_with<R: BufRead, E: From<ReadError>>(
+    mut reader: Reader<R>,
+    mut see: impl FnMut(&Entry) -> Result<(), E>,
+) -> Result<Summary, E> {
     let header = reader.header().clone();
-    let mut summary = summarise(header, reader.by_ref())?;
+    let entries = reader.by_ref().map(|entry| {
+        let entry = entry?;
+        see(&entry)?;
+        Ok::<Entry, E>(entry)
+    });
+    let mut summary = summarise(header, entries)?;
     summary.truncated = reader.truncated();
-    summary.skipped = reader.skipped();
+    summary.unknown = reader.unknown().clone();
+    summary.damaged = reader.damaged().clone();
     Ok(summary)
 }
 
@@ -91,7 +105,8 @@ impl Pass {
             pressure: None,
             timeline: Timeline::default(),
             truncated: false,
-            skipped: 0,
+            unknown: LeftOut::default(),
+            damaged: LeftOut::default(),
         };
         Pass {
             summary,
@@ -152,6 +167,9 @@ impl Pass {
             Event::ReadFailed(ReadFailure { what, error, .. }) => {
                 let (processes, _) = self.summary.sampling.failures.entry(what).or_insert((0, error));
                 *processes += 1;
+            }
+            Event::Unseen(Unseen { total }) => {
+                self.summary.sampling.unseen = self.summary.sampling.unseen.max(total);
             }
             Event::Pressure(pressure) => match &self.pressure {
                 None => self.pressure = Some(pressure),

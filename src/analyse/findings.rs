@@ -8,6 +8,7 @@ use crate::record::{EmptyStep, Ending, ReadyOutcome, ReadyRule, WarningKind};
 use crate::units;
 
 use super::advice::advice;
+use super::left_out;
 use super::summary::Summary;
 
 /// How much a finding matters.
@@ -83,14 +84,7 @@ fn recorded(summary: &Summary, found: &mut Vec<Finding>) {
             found.push(finding(Severity::Warning, text));
         }
     }
-    if summary.skipped > 0 {
-        let text = format!(
-            "{} entries of a newer format were left out: read this record with lsp-soak {} or later",
-            units::count(summary.skipped),
-            summary.header.tool
-        );
-        found.push(finding(Severity::Warning, text));
-    }
+    found.extend(left_out::findings(summary));
 }
 
 /// The share of the run in which something on the machine waited for memory.

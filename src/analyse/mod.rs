@@ -11,6 +11,7 @@ mod epoch;
 mod exit;
 mod findings;
 mod latency;
+mod left_out;
 mod phases;
 mod said;
 mod summary;
@@ -21,7 +22,7 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-pub use collect::{read, summarise};
+pub use collect::{read, read_with, summarise};
 pub use exit::{Exit, exit};
 pub use findings::{Finding, Severity, findings, ready_rule};
 pub use latency::quantile;

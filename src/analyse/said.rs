@@ -1,6 +1,6 @@
 //! Warnings of the run and messages of the server, each different one once.
 
-use crate::record::{Warning, WarningKind};
+use crate::record::Warning;
 
 use super::summary::{ServerMessage, WarningSummary};
 
@@ -15,13 +15,11 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// A warning of processes that were not seen tells how many there were in all: it replaces the one before it.
+    /// Something to know was written down.
     pub fn warn(&mut self, Warning { kind, text }: Warning) {
-        let grows = kind == WarningKind::UnseenProcesses;
-        let mut known = self.warnings.iter_mut().filter(|known| known.kind == kind);
-        if let Some(known) = known.find(|known| grows || known.text == text) {
-            known.count += u64::from(!grows);
-            known.text = text;
+        let mut known = self.warnings.iter_mut();
+        if let Some(known) = known.find(|known| known.kind == kind && known.text == text) {
+            known.count += 1;
         } else if self.warnings.len() < TEXTS {
             self.warnings.push(WarningSummary { kind, text, count: 1 });
         }
@@ -35,36 +33,5 @@ impl Said {
         } else if self.messages.len() < TEXTS {
             self.messages.push(ServerMessage { level, text, count: 1 });
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::analyse::tests::of;
-    use crate::record::golden::Session;
-
-    #[test]
-    fn of_the_counts_of_processes_that_were_not_seen_the_last_is_told() {
-        let mut session = Session::new("server");
-        for count in [1, 2, 5] {
-            let text = format!("processes that came and went: at least {count}; look more often than 100 ms");
-            session.warn(WarningKind::UnseenProcesses, &text);
-            session.warn(WarningKind::Protocol, &format!("{count} bytes were skipped"));
-        }
-        let warnings = of(&session).warnings;
-        let told: Vec<(&str, u64)> = warnings.iter().map(|one| (one.text.as_str(), one.count)).collect();
-        assert_eq!(
-            told,
-            [
-                (
-                    "processes that came and went: at least 5; look more often than 100 ms",
-                    1
-                ),
-                ("1 bytes were skipped", 1),
-                ("2 bytes were skipped", 1),
-                ("5 bytes were skipped", 1),
-            ]
-        );
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::record::{
-    Close, Ending, Header, IdleKind, Initialized, Nanos, PhaseRef, Pressure, Readiness, Shutdown, WarningKind,
+    Close, Ending, Header, IdleKind, Initialized, LeftOut, Nanos, PhaseRef, Pressure, Readiness, Shutdown, WarningKind,
 };
 
 use super::timeline::Timeline;
@@ -59,8 +59,10 @@ pub struct Summary {
     pub timeline: Timeline,
     /// Whether the record was cut in the middle of a line.
     pub truncated: bool,
-    /// Entries of a newer format that were left out.
-    pub skipped: u64,
+    /// Entries of kinds that this program does not know.
+    pub unknown: LeftOut,
+    /// Lines that are no entries.
+    pub damaged: LeftOut,
 }
 
 /// The two quantities called private. One run uses one of them throughout, since they must never be mixed.
@@ -326,6 +328,8 @@ pub struct SamplingSummary {
     pub missed: u64,
     /// The latest that a sample was.
     pub latest: Nanos,
+    /// Processes that came and went between two looks, at least.
+    pub unseen: u64,
     /// What could not be read or reset: of how many processes, and the system's words for the first.
     pub failures: BTreeMap<String, (u64, String)>,
 }

@@ -83,7 +83,9 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
             }
             print("mark these steps `optional = true`, or run with --allow-unsupported\n")?;
         }
-        _ => show::print(path, &summary, cli::Format::Terminal)?,
+        _ => {
+            show::Printer::new(cli::Format::Terminal, false).record(path)?;
+        }
     }
     Ok(analyse::exit(&summary))
 }

@@ -21,6 +21,9 @@ use crate::cli::{Cli, Command};
 /// Exit code for bad input and for a failure of lsp-soak itself.
 pub const FAILURE: u8 = 2;
 
+/// What is said when stdout takes no more. A reader that left is no error, see [`is_broken_pipe`].
+const UNPRINTED: &str = "cannot print the report; print it again with `lsp-soak report` where there is room";
+
 /// Runs one command; the number is the exit code.
 pub fn run(cli: Cli) -> anyhow::Result<u8> {
     match cli.command {
@@ -65,9 +68,9 @@ fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<
 }
 
 /// Prints to stdout as it is; colour goes away where it is not wanted.
-fn print(text: &str) -> io::Result<()> {
+fn print(text: &str) -> anyhow::Result<()> {
     use io::Write;
     let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
+    let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    printed.context(UNPRINTED)
 }

@@ -3,15 +3,29 @@
 use crate::analyse::{self, Exit};
 use crate::cli;
 
-use super::show;
+use super::is_broken_pipe;
+use super::show::{self, Printer};
 
-/// Runs the command. The exit code is that of the runs which were recorded.
+/// Runs the command. The exit code is that of the runs which were recorded; a record that cannot be read is told after
+/// the others.
 pub fn run(options: &cli::Report) -> anyhow::Result<u8> {
-    let mut worst = Exit::Passed;
-    for path in show::records(&options.records)? {
-        let summary = show::summary(&path)?;
-        worst = worst.worse(analyse::exit(&summary));
-        show::print(&path, &summary, options.format)?;
+    let records = show::records(&options.records)?;
+    let one_file = records == options.records && records.len() == 1;
+    let mut printer = Printer::new(options.format, !one_file);
+    let (mut worst, mut failed) = (Exit::Passed, Vec::new());
+    for path in &records {
+        match printer.record(path) {
+            Ok(summary) => worst = worst.worse(analyse::exit(&summary)),
+            Err(error) if is_broken_pipe(&error) => return Err(error),
+            Err(error) => failed.push(error),
+        }
     }
-    Ok(worst.code())
+    printer.finish()?;
+    let Some(last) = failed.pop() else {
+        return Ok(worst.code());
+    };
+    for error in failed {
+        anstream::eprintln!("error: {error:#}");
+    }
+    Err(last)
 }

@@ -1,16 +1,18 @@
 //! `lsp-soak run`: drives each server through each scenario, then reports what was recorded.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 
 use crate::analyse::{self, Exit};
 use crate::cli;
+use crate::config::{Loaded, ServerChoice};
 use crate::plan;
 use crate::soak::Interrupt;
 
+use super::show::Printer;
 use super::single::{self, Outcome};
-use super::{output, prepare, show};
+use super::{output, prepare};
 
 /// Runs the command.
 pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
@@ -21,40 +23,48 @@ pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
     let directories = output::directories(options, &scenarios)?;
     super::block_on(async {
         let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
-        let mut worst = Exit::Passed;
-        for (scenario, out) in scenarios.iter().zip(&directories) {
-            for planned in plan::runs(choices.len(), 1, scenario.scenario.seed()) {
-                let choice = &choices[planned.server];
-                let path = out.join(format!("run-{:03}-{}.jsonl", planned.number, choice.label));
-                let run = single::Run {
-                    loaded: scenario.clone(),
-                    choice: choice.clone(),
-                    number: planned.number,
-                    measuring: options.measuring,
-                    probe: false,
-                    quiet: options.output.quiet,
-                };
-                match run.record(&path, &interrupt).await? {
-                    Outcome::Played => worst = worst.worse(report(&path, options)?),
-                    Outcome::Failed(error) => {
-                        // Where there is not even a record, the error says all there is to say.
-                        let _ = report(&path, options);
-                        return Err(error);
-                    }
-                    Outcome::CalledOff => return Ok(Exit::Interrupted.code()),
-                }
-            }
-            if !options.output.quiet {
-                anstream::eprintln!("records: {}", out.display());
-            }
-        }
-        Ok(worst.code())
+        let mut printer = Printer::new(options.output.format, scenarios.len() * choices.len() > 1);
+        let played = play(options, &scenarios, &choices, &directories, &interrupt, &mut printer).await;
+        printer.finish()?;
+        played
     })
 }
 
-/// Prints what was recorded.
-fn report(path: &Path, options: &cli::Run) -> anyhow::Result<Exit> {
-    let summary = show::summary(path)?;
-    show::print(path, &summary, options.output.format)?;
-    Ok(analyse::exit(&summary))
+/// Plays every run of the plan, one after the other.
+async fn play(
+    options: &cli::Run,
+    scenarios: &[Loaded],
+    choices: &[ServerChoice],
+    directories: &[PathBuf],
+    interrupt: &Interrupt,
+    printer: &mut Printer,
+) -> anyhow::Result<u8> {
+    let mut worst = Exit::Passed;
+    for (scenario, out) in scenarios.iter().zip(directories) {
+        for planned in plan::runs(choices.len(), 1, scenario.scenario.seed()) {
+            let choice = &choices[planned.server];
+            let path = out.join(format!("run-{:03}-{}.jsonl", planned.number, choice.label));
+            let run = single::Run {
+                loaded: scenario.clone(),
+                choice: choice.clone(),
+                number: planned.number,
+                measuring: options.measuring,
+                probe: false,
+                quiet: options.output.quiet,
+            };
+            match run.record(&path, interrupt).await? {
+                Outcome::Played => worst = worst.worse(analyse::exit(&printer.record(&path)?)),
+                Outcome::Failed(error) => {
+                    // Where there is not even a record, the error says all there is to say.
+                    let _ = printer.record(&path);
+                    return Err(error);
+                }
+                Outcome::CalledOff => return Ok(Exit::Interrupted.code()),
+            }
+        }
+        if !options.output.quiet {
+            anstream::eprintln!("records: {}", out.display());
+        }
+    }
+    Ok(worst.code())
 }

@@ -1,28 +1,32 @@
 //! From a record on disk to text: the one way to every report.
 
-use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::analyse::{self, Summary};
+use crate::analyse::{self, Severity, Summary};
 use crate::cli::Format;
 use crate::locale;
-use crate::record;
+use crate::record::{ReadError, Reader};
 use crate::report::{self, terminal::Look};
+
+use super::UNPRINTED;
 
 /// Width of a report that is not printed to a terminal.
 const WIDTH: usize = 100;
 
+/// The name of standard input.
+const STDIN: &str = "-";
+
 /// Reads and summarises one record.
 pub fn summary(path: &Path) -> anyhow::Result<Summary> {
     let about = || format!("cannot read the record `{}`", path.display());
-    let reader = record::open(path).with_context(about)?;
-    analyse::read(reader).with_context(about)
+    analyse::read(open(path).with_context(about)?).with_context(about)
 }
 
-/// The records that were named, those in a directory in the order of their names.
+/// The records that were named, those in a directory and below it in the order of their names.
 pub fn records(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for path in named {
@@ -30,38 +34,122 @@ pub fn records(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
             found.push(path.clone());
             continue;
         }
-        let about = || format!("cannot read the directory `{}`", path.display());
-        let mut inside = Vec::new();
-        for entry in fs::read_dir(path).with_context(about)? {
-            let file = entry.with_context(about)?.path();
-            if file.extension().is_some_and(|extension| extension == "jsonl") {
-                inside.push(file);
-            }
-        }
-        if inside.is_empty() {
+        let before = found.len();
+        below(path, &mut found)?;
+        if found.len() == before {
             bail!(
                 "`{}` holds no record: name a directory that `lsp-soak run` wrote",
                 path.display()
             );
         }
-        inside.sort();
-        found.append(&mut inside);
+        found[before..].sort();
     }
     Ok(found)
 }
 
-/// Prints one record in a format.
-pub fn print(path: &Path, summary: &Summary, format: Format) -> anyhow::Result<()> {
-    match format {
-        Format::Terminal => super::print(&report::terminal::render(summary, look()))?,
-        Format::Json => super::print(&report::json::render(summary)?)?,
-        Format::Csv => {
-            let mut out = BufWriter::new(io::stdout().lock());
-            report::csv::samples(record::open(path)?, &mut out)?;
-            out.flush()?;
+fn below(directory: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    let about = || format!("cannot read the directory `{}`", directory.display());
+    for entry in fs::read_dir(directory).with_context(about)? {
+        let entry = entry.with_context(about)?;
+        let path = entry.path();
+        if entry.file_type().with_context(about)?.is_dir() {
+            below(&path, found)?;
+        } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+            found.push(path);
         }
     }
     Ok(())
+}
+
+/// Prints records one after the other in one format, each read once.
+pub struct Printer {
+    format: Format,
+    /// Whether JSON is a list.
+    list: bool,
+    printed: u64,
+}
+
+impl Printer {
+    /// Nothing is printed yet. A `list` stays one however many records there are.
+    pub fn new(format: Format, list: bool) -> Printer {
+        Printer {
+            format,
+            list,
+            printed: 0,
+        }
+    }
+
+    /// Prints the record at `path`, `-` for standard input.
+    pub fn record(&mut self, path: &Path) -> anyhow::Result<Summary> {
+        if self.format == Format::Csv {
+            return self.samples(path);
+        }
+        let summary = summary(path)?;
+        let text = match self.format {
+            Format::Json if self.list => {
+                let text = report::json::render(&summary)?;
+                format!("{}{}", self.between("[\n", ",\n"), text.trim_end())
+            }
+            Format::Json => report::json::render(&summary)?,
+            Format::Terminal | Format::Csv => {
+                format!(
+                    "{}{}",
+                    self.between("", "\n"),
+                    report::terminal::render(&summary, look())
+                )
+            }
+        };
+        self.printed += 1;
+        super::print(&text)?;
+        Ok(summary)
+    }
+
+    /// Ends what was begun.
+    pub fn finish(self) -> anyhow::Result<()> {
+        match self.format {
+            Format::Json if self.list && self.printed == 0 => super::print("[]\n"),
+            Format::Json if self.list => super::print("\n]\n"),
+            Format::Terminal | Format::Json | Format::Csv => Ok(()),
+        }
+    }
+
+    fn between(&self, first: &'static str, later: &'static str) -> &'static str {
+        if self.printed == 0 { first } else { later }
+    }
+
+    /// Prints every sample while the summary is made. What a person should know of the record goes to stderr, since
+    /// samples have no place for it.
+    fn samples(&mut self, path: &Path) -> anyhow::Result<Summary> {
+        let name = path.display();
+        let about = || format!("cannot read the record `{name}`");
+        let reader = open(path).with_context(about)?;
+        let mut out = BufWriter::new(io::stdout().lock());
+        if self.printed == 0 {
+            report::csv::head(&mut out).context(UNPRINTED)?;
+        }
+        self.printed += 1;
+        let mut samples = report::csv::Samples::of(name.to_string());
+        let summary = analyse::read_with(reader, |entry| samples.write(entry, &mut out).context(UNPRINTED))?;
+        out.flush().context(UNPRINTED)?;
+        for finding in analyse::findings(&summary) {
+            match finding.severity {
+                Severity::Note => {}
+                Severity::Warning => anstream::eprintln!("warning: `{name}`: {}", finding.text),
+                Severity::Failure => anstream::eprintln!("failure: `{name}`: {}", finding.text),
+            }
+        }
+        Ok(summary)
+    }
+}
+
+/// Opens a record, once: what comes through a pipe can be read no second time.
+fn open(path: &Path) -> Result<Reader<Box<dyn BufRead>>, ReadError> {
+    let source: Box<dyn BufRead> = if path == Path::new(STDIN) {
+        Box::new(BufReader::new(io::stdin()))
+    } else {
+        Box::new(BufReader::with_capacity(1 << 16, File::open(path)?))
+    };
+    Reader::new(source)
 }
 
 /// As wide as the terminal; `anstream` takes the colours away where they are not wanted.

@@ -171,7 +171,7 @@ fn find<'c>(target: &str, catalogue: &'c Catalogue, which: &Which) -> Result<(Op
     }
     let is_path = target.contains(['/', '\\']);
     if let (true, None) = (is_path, which.path(Path::new(target))) {
-        return Err(match Path::new(target).is_dir() {
+        return Err(match which.is_directory(Path::new(target)) {
             true => ChoiceError::Directory(target.to_owned()),
             false => ChoiceError::NotRunnable(target.to_owned()),
         });

@@ -1,21 +1,30 @@
 //! What the user wrote — scenarios, servers, overrides — as values that cannot be invalid, or every mistake at once.
+//!
+//! Everything here is a function of texts, but for the few modules that find and read what a scenario names.
+
+#![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod catalogue;
 mod check;
 mod choice;
 mod decode;
+#[expect(clippy::disallowed_methods, reason = "it finds the files of a project")]
 pub mod files;
 pub mod glob;
 mod include;
+#[expect(clippy::disallowed_methods, reason = "it reads scenarios and what they include")]
 mod load;
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "it writes scenarios to be read")]
 mod mistakes;
 mod problem;
+#[expect(clippy::disallowed_methods, reason = "it looks for the directory of a project")]
 mod project;
 mod scenario;
 mod server;
 mod spec;
 pub mod step;
+#[expect(clippy::disallowed_methods, reason = "it looks for programs")]
 mod which;
 mod wording;
 

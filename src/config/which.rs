@@ -32,6 +32,11 @@ impl Which {
         std::path::absolute(found).ok()
     }
 
+    /// Whether a path that names no program names a directory.
+    pub fn is_directory(&self, path: &Path) -> bool {
+        path.is_dir()
+    }
+
     /// The newest of the programs called `name-VERSION`, as Debian calls clangd.
     pub fn versioned(&self, name: &str) -> Option<PathBuf> {
         let versions = std::env::split_paths(&self.path)

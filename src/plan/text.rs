@@ -130,6 +130,10 @@ fn tail(outline: &Outline) -> String {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the scenarios that lsp-soak brings are looked up"
+)]
 mod tests {
     use std::path::{Path, PathBuf};
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Nanos;
 use super::ending::{Close, Ending, Shutdown};
-use super::memory::{Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample};
+use super::memory::{Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen};
 
 /// One line of the journal after the header.
 ///
@@ -78,6 +78,8 @@ pub enum Event {
     Late(LateTicks),
     /// How late samples were: about once a minute, and before each mark.
     Delays(Delays),
+    /// Processes that no sample knows.
+    Unseen(Unseen),
     /// A read that failed, or a reset.
     ReadFailed(ReadFailure),
     /// Pressure on the machine so far.
@@ -326,8 +328,6 @@ pub enum WarningKind {
     Noise,
     /// The server broke the protocol in a way that could be lived with.
     Protocol,
-    /// Processes came and went faster than the sampler looks.
-    UnseenProcesses,
     /// A counter could not be read or reset.
     Counters,
     /// Readiness was not reached or not sure.

@@ -168,6 +168,13 @@ impl Pressure {
     }
 }
 
+/// Processes of the tree that came and went between two looks, told when there are more than before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unseen {
+    /// At least so many since the run began.
+    pub total: u64,
+}
+
 /// Sampling deadlines that passed before the sampler woke up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LateTicks {

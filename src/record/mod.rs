@@ -4,7 +4,7 @@
 //! function of them. Sizes are bytes, times are nanoseconds since the server was first spawned.
 //!
 //! Everything is tolerated that a later minor version may add: unknown members are passed over, entries of an
-//! unknown kind are counted and left out.
+//! unknown kind, like lines that are damaged, are counted and left out.
 
 mod clock;
 mod ending;
@@ -31,8 +31,8 @@ pub use header::{
     Header, Host, Interpreter, Memory, Revision, ScenarioFacts, ServerFacts, Settings, TreeFacts, Version,
     WorkspaceFacts,
 };
-pub use memory::{Counters, Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample};
-pub use read::{FORMAT, ReadError, Reader, open};
+pub use memory::{Counters, Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen};
+pub use read::{FORMAT, LeftOut, ReadError, Reader, open};
 pub use write::{Journal, JournalEnd, Storage, WriteError};
 
 /// Nanoseconds since the first spawn of the server.

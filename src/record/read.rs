@@ -1,6 +1,7 @@
 //! Reads a journal one entry at a time, in memory that does not grow with the file.
 //!
-//! A record that ends in the middle of a line is a record of a run that was cut short, not a broken file.
+//! A record that ends in the middle of a line is a record of a run that was cut short, not a broken file. A line that
+//! cannot be read is left out and counted: the rest of hours of measuring is worth reading.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -16,6 +17,9 @@ pub const FORMAT: Version = Version { major: 1, minor: 0 };
 
 /// The longest line that is read. A header carries a scenario's text and a server's settings, never this much.
 const LONGEST: u64 = 64 << 20;
+
+/// Lines that are told by their numbers when they are left out.
+const TOLD: usize = 5;
 
 /// A record could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -37,17 +41,15 @@ pub enum ReadError {
         /// The lsp-soak that wrote it.
         tool: String,
     },
-    /// A whole line that is no entry.
-    #[error("line {line} of the record is not an entry: {error}")]
-    Malformed {
-        /// The line, from 1.
-        line: u64,
-        /// What is wrong with it.
-        error: serde_json::Error,
-    },
-    /// A line without an end.
-    #[error("line {0} of the record is longer than 64 MiB: the file is damaged")]
-    TooLong(u64),
+}
+
+/// Lines that were passed over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// How many.
+    pub count: u64,
+    /// The numbers of the first few, the header's being 1.
+    pub first: Vec<u64>,
 }
 
 /// A journal being read: its header, then its entries.
@@ -57,7 +59,8 @@ pub struct Reader<R = BufReader<File>> {
     buffer: Vec<u8>,
     line: u64,
     truncated: bool,
-    skipped: u64,
+    unknown: LeftOut,
+    damaged: LeftOut,
     ended: bool,
 }
 
@@ -70,8 +73,10 @@ impl<R: BufRead> Reader<R> {
     /// Reads a record from anything.
     pub fn new(mut source: R) -> Result<Reader<R>, ReadError> {
         let mut buffer = Vec::new();
-        if !next_line(&mut source, &mut buffer, 1)? {
-            return Err(ReadError::NoHeader("it is cut short".to_owned()));
+        match next_line(&mut source, &mut buffer)? {
+            Line::Whole => {}
+            Line::Cut => return Err(ReadError::NoHeader("it is cut short".to_owned())),
+            Line::TooLong => return Err(ReadError::NoHeader("it is longer than 64 MiB".to_owned())),
         }
         let header = read_header(&buffer)?;
         Ok(Reader {
@@ -80,7 +85,8 @@ impl<R: BufRead> Reader<R> {
             buffer,
             line: 1,
             truncated: false,
-            skipped: 0,
+            unknown: LeftOut::default(),
+            damaged: LeftOut::default(),
             ended: false,
         })
     }
@@ -95,26 +101,46 @@ impl<R: BufRead> Reader<R> {
         self.truncated
     }
 
-    /// Entries of a newer minor version that this program does not know and left out.
-    pub fn skipped(&self) -> u64 {
-        self.skipped
+    /// Entries that are not damaged, but nothing that this program knows: a later one wrote them.
+    pub fn unknown(&self) -> &LeftOut {
+        &self.unknown
+    }
+
+    /// Lines that are no entries at all.
+    pub fn damaged(&self) -> &LeftOut {
+        &self.damaged
     }
 
     /// The next entry; `Ok(None)` at the end.
     fn read(&mut self) -> Result<Option<Entry>, ReadError> {
         loop {
             self.line += 1;
-            let whole = next_line(&mut self.source, &mut self.buffer, self.line)?;
-            if !whole {
-                // A proper prefix of a JSON object is never one itself: what parses lost only its line end.
-                self.truncated = !self.buffer.is_empty();
-                return Ok(serde_json::from_slice(&self.buffer).ok());
+            match next_line(&mut self.source, &mut self.buffer)? {
+                Line::Whole => {}
+                Line::Cut => {
+                    // A proper prefix of a JSON object is never one itself: what parses lost only its line end.
+                    self.truncated = !self.buffer.is_empty();
+                    return Ok(serde_json::from_slice(&self.buffer).ok());
+                }
+                Line::TooLong => {
+                    self.damaged.add(self.line);
+                    continue;
+                }
             }
             match serde_json::from_slice(&self.buffer) {
                 Ok(entry) => return Ok(Some(entry)),
-                Err(_) if self.header.format > FORMAT && is_unknown(&self.buffer) => self.skipped += 1,
-                Err(error) => return Err(ReadError::Malformed { line: self.line, error }),
+                Err(_) if is_unknown(&self.buffer) => self.unknown.add(self.line),
+                Err(_) => self.damaged.add(self.line),
             }
+        }
+    }
+}
+
+impl LeftOut {
+    fn add(&mut self, line: u64) {
+        self.count += 1;
+        if self.first.len() < TOLD {
+            self.first.push(line);
         }
     }
 }
@@ -163,13 +189,27 @@ fn read_header(line: &[u8]) -> Result<Header, ReadError> {
     serde_json::from_slice(line).map_err(no_header)
 }
 
-/// Reads a line without its end into the buffer; `false` if the file ends before the line does.
-fn next_line(source: &mut impl BufRead, buffer: &mut Vec<u8>, line: u64) -> Result<bool, ReadError> {
+/// How a line was found.
+enum Line {
+    /// With its end.
+    Whole,
+    /// The file ends before it does.
+    Cut,
+    /// Longer than any entry; its rest was passed over.
+    TooLong,
+}
+
+/// Reads a line without its end into the buffer.
+fn next_line(source: &mut impl BufRead, buffer: &mut Vec<u8>) -> io::Result<Line> {
     buffer.clear();
     source.by_ref().take(LONGEST).read_until(b'\n', buffer)?;
-    let whole = buffer.pop_if(|last| *last == b'\n').is_some();
-    if !whole && buffer.len() as u64 == LONGEST {
-        return Err(ReadError::TooLong(line));
+    if buffer.pop_if(|last| *last == b'\n').is_some() {
+        return Ok(Line::Whole);
     }
-    Ok(whole)
+    if (buffer.len() as u64) < LONGEST {
+        return Ok(Line::Cut);
+    }
+    buffer.clear();
+    source.skip_until(b'\n')?;
+    Ok(Line::TooLong)
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::read::Reader;
 use super::{
-    Clock, Entry, Event, FORMAT, Header, Host, Journal, ReadError, ScenarioFacts, ServerFacts, Settings, Storage,
-    Version, Warning, WarningKind, WorkspaceFacts, WriteError, open,
+    Clock, Ending, Entry, Event, FORMAT, Header, Host, Journal, ReadError, ScenarioFacts, ServerFacts, Settings,
+    Storage, Version, Warning, WarningKind, WorkspaceFacts, WriteError, open,
 };
 
 pub(super) fn header() -> Header {
@@ -262,18 +262,45 @@ fn a_newer_minor_version_is_read_without_what_is_not_known() {
     let bytes = with_version(version, lines);
     let mut reader = Reader::new(&bytes[..]).unwrap();
     let times: Vec<u64> = reader.by_ref().map(|entry| entry.unwrap().at).collect();
-    assert_eq!((times, reader.skipped()), (vec![2, 3], 1));
+    assert_eq!((times, reader.unknown().count), (vec![2, 3], 1));
 }
 
 #[test]
-fn in_our_own_version_an_unknown_event_is_damage() {
+fn in_our_own_version_too_an_unknown_event_is_left_out() {
     let bytes = with_version(
         FORMAT,
         "{\"at\":1,\"event\":{\"eclipse\":{}}}\n{\"at\":2,\"event\":{\"ended\":\"completed\"}}\n",
     );
     let mut reader = Reader::new(&bytes[..]).unwrap();
-    assert!(matches!(reader.next(), Some(Err(ReadError::Malformed { line: 2, .. }))));
-    assert!(reader.next().is_none());
+    let events: Vec<Event> = reader.by_ref().map(|entry| entry.unwrap().event).collect();
+    assert_eq!(events, [Event::Ended(Ending::Completed)]);
+    assert_eq!(
+        (reader.unknown().first.as_slice(), reader.damaged().count),
+        (&[2][..], 0)
+    );
+}
+
+#[test]
+fn a_bad_line_in_the_middle_is_left_out_and_its_number_is_known() {
+    let good = "{\"at\":7,\"event\":{\"ended\":\"completed\"}}\n";
+    let long = "x".repeat((64 << 20) + 10);
+    for bad in [
+        "",
+        "\0\0\0\0",
+        "{\"at\":1,\"event\":{\"ended\":\"comp",
+        "\u{1f4a5}",
+        "[]",
+        "{\"at\":-1}",
+        &long,
+    ] {
+        let bytes = with_version(FORMAT, &format!("{good}{bad}\n{good}{bad}\n{good}"));
+        let mut reader = Reader::new(&bytes[..]).unwrap();
+        let times: Vec<u64> = reader.by_ref().map(|entry| entry.unwrap().at).collect();
+        let start: String = bad.chars().take(40).collect();
+        assert_eq!(times, [7, 7, 7], "{start}");
+        assert_eq!(reader.damaged().first, [3, 5], "{start}");
+        assert_eq!((reader.unknown().count, reader.truncated()), (0, false), "{start}");
+    }
 }
 
 #[test]

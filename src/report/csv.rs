@@ -1,12 +1,13 @@
 //! The samples of a record as comma-separated values (RFC 4180), one line for each process at each time.
 
 use std::collections::HashMap;
-use std::io::{self, BufRead, Write};
+use std::io::{self, Write};
 
-use crate::record::{Counters, Event, Nanos, PhaseRef, Process, ReadError, Reader, Sample};
+use crate::record::{Counters, Entry, Event, Nanos, PhaseRef, Process, Sample};
 
 /// The columns. An empty cell is a value that is not known.
-pub const COLUMNS: [&str; 21] = [
+pub const COLUMNS: [&str; 22] = [
+    "record",
     "seconds",
     "kind",
     "phase",
@@ -30,46 +31,55 @@ pub const COLUMNS: [&str; 21] = [
     "forked",
 ];
 
-/// The values could not be made or written.
-#[derive(Debug, thiserror::Error)]
-pub enum CsvError {
-    /// The record could not be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// The output took no more.
-    #[error("cannot write the samples: {0}")]
-    Write(#[from] io::Error),
+/// Writes the names of the columns.
+pub fn head(out: &mut impl Write) -> io::Result<()> {
+    end_line(out, &COLUMNS.map(str::to_owned))
 }
 
-/// Writes all samples of a record as they are read: memory does not grow with the record.
-///
-/// `kind` is `sample` for the curve, `checkpoint` for the rounds at the end of a phase, and `mark` for the reading
-/// just before the high-water marks were reset. The curve holds only what changed, and a heartbeat.
-pub fn samples<R: BufRead>(reader: Reader<R>, out: &mut impl Write) -> Result<(), CsvError> {
-    let mut processes: HashMap<u32, Process> = HashMap::new();
-    let mut phase: Option<PhaseRef> = None;
-    end_line(out, &COLUMNS.map(str::to_owned))?;
-    for entry in reader {
-        let entry = entry?;
+/// What must be remembered of a record to write its samples: no more with the length of the record.
+pub struct Samples {
+    record: String,
+    processes: HashMap<u32, Process>,
+    phase: Option<PhaseRef>,
+}
+
+impl Samples {
+    /// Nothing is known of the record but how it is called.
+    pub fn of(record: impl Into<String>) -> Samples {
+        Samples {
+            record: record.into(),
+            processes: HashMap::new(),
+            phase: None,
+        }
+    }
+
+    /// Writes the samples of one entry.
+    ///
+    /// `kind` is `sample` for the curve, `checkpoint` for the rounds at the end of a phase, and `mark` for the reading
+    /// just before the high-water marks were reset. The curve holds only what changed, and a heartbeat.
+    pub fn write(&mut self, entry: &Entry, out: &mut impl Write) -> io::Result<()> {
         let at = entry.at;
         let mut all = |kind, phase: Option<&PhaseRef>, samples: &[Sample]| -> io::Result<()> {
-            samples
-                .iter()
-                .try_for_each(|sample| end_line(out, &cells(at, kind, phase, sample, processes.get(&sample.process))))
+            samples.iter().try_for_each(|sample| {
+                let process = self.processes.get(&sample.process);
+                end_line(out, &cells(&self.record, at, kind, phase, sample, process))
+            })
         };
-        match entry.event {
-            Event::Process(process) => {
-                processes.insert(process.process, process);
-            }
-            Event::PhaseStarted(started) => phase = Some(started),
-            Event::Sample(sample) => all("sample", phase.as_ref(), &[sample])?,
+        match &entry.event {
+            Event::Sample(sample) => all("sample", self.phase.as_ref(), &[*sample]),
             Event::Checkpoint(taken) => {
-                taken
-                    .rounds
-                    .iter()
-                    .try_for_each(|round| all("checkpoint", Some(&taken.phase), round))?;
+                let mut rounds = taken.rounds.iter();
+                rounds.try_for_each(|round| all("checkpoint", Some(&taken.phase), round))
             }
-            Event::Peak(mark) => all("mark", Some(&mark.phase), &mark.marks)?,
+            Event::Peak(mark) => all("mark", Some(&mark.phase), &mark.marks),
+            Event::Process(process) => {
+                self.processes.insert(process.process, process.clone());
+                Ok(())
+            }
+            Event::PhaseStarted(started) => {
+                self.phase = Some(started.clone());
+                Ok(())
+            }
             Event::Spawned { .. }
             | Event::Initialized(_)
             | Event::Ready(_)
@@ -84,18 +94,25 @@ pub fn samples<R: BufRead>(reader: Reader<R>, out: &mut impl Write) -> Result<()
             | Event::Rollup(_)
             | Event::Late(_)
             | Event::Delays(_)
+            | Event::Unseen(_)
             | Event::ReadFailed(_)
             | Event::Pressure(_)
             | Event::Warning(_)
             | Event::Shutdown(_)
             | Event::Closed(_)
-            | Event::Ended(_) => {}
+            | Event::Ended(_) => Ok(()),
         }
     }
-    Ok(())
 }
 
-fn cells(at: Nanos, kind: &str, phase: Option<&PhaseRef>, sample: &Sample, process: Option<&Process>) -> [String; 21] {
+fn cells(
+    record: &str,
+    at: Nanos,
+    kind: &str,
+    phase: Option<&PhaseRef>,
+    sample: &Sample,
+    process: Option<&Process>,
+) -> [String; 22] {
     let number = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
     let Counters {
         resident,
@@ -114,6 +131,7 @@ fn cells(at: Nanos, kind: &str, phase: Option<&PhaseRef>, sample: &Sample, proce
         forked,
     } = sample.counters;
     [
+        record.to_owned(),
         format!("{}.{:09}", at / 1_000_000_000, at % 1_000_000_000),
         kind.to_owned(),
         phase.map_or_else(String::new, |phase| phase.name.clone()),
@@ -138,7 +156,7 @@ fn cells(at: Nanos, kind: &str, phase: Option<&PhaseRef>, sample: &Sample, proce
     ]
 }
 
-fn end_line(out: &mut impl Write, cells: &[String; 21]) -> io::Result<()> {
+fn end_line(out: &mut impl Write, cells: &[String; 22]) -> io::Result<()> {
     for (place, cell) in cells.iter().enumerate() {
         if place > 0 {
             out.write_all(b",")?;
@@ -159,13 +177,18 @@ fn quoted(cell: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::BufRead;
+
     use super::*;
+    use crate::record::Reader;
     use crate::record::golden::{self, Session};
 
     fn of<R: BufRead>(reader: Reader<R>) -> String {
         let mut out = Vec::new();
-        samples(reader, &mut out).unwrap();
-        String::from_utf8(out).unwrap()
+        let mut samples = Samples::of("a/b,c.jsonl");
+        head(&mut out).unwrap();
+        reader.for_each(|entry| samples.write(&entry.unwrap(), &mut out).unwrap());
+        String::from_utf8(out).unwrap().replace("\"a/b,c.jsonl\"", "REC")
     }
 
     #[test]
@@ -200,7 +223,7 @@ mod tests {
         let line = text.lines().nth(1).unwrap();
         assert_eq!(
             line,
-            "0.000000000,sample,,,0,4000,\"the \"\"best\"\", server\",7,,,,,,,,,,,,,"
+            "REC,0.000000000,sample,,,0,4000,\"the \"\"best\"\", server\",7,,,,,,,,,,,,,"
         );
     }
 

@@ -29,6 +29,10 @@ pub struct Report {
     pub exit_code: u8,
     /// Whether the record was cut in the middle of a line.
     pub truncated: bool,
+    /// Lines of the record that are damaged and were left out.
+    pub damaged_lines: u64,
+    /// Entries of kinds that this program does not know and left out.
+    pub unknown_entries: u64,
     /// From the first spawn to the last entry.
     pub duration: Nanos,
     /// Restarts of the server.
@@ -309,6 +313,8 @@ pub struct Sampling {
     pub missed: u64,
     /// The latest that a sample was.
     pub latest: Nanos,
+    /// Processes that came and went between two looks, at least.
+    pub unseen: u64,
     /// Processes of which something could not be read or reset, by what.
     pub failures: BTreeMap<String, u64>,
 }

@@ -1,6 +1,6 @@
 //! Processes that came and went between two looks: counted, and told of now and then.
 
-use crate::record::{Event, Nanos, Warning, WarningKind};
+use crate::record::{self, Event, Nanos};
 
 /// Least time between two warnings.
 pub(super) const PAUSE: Nanos = 60_000_000_000;
@@ -29,12 +29,6 @@ impl Unseen {
         }
         self.news = false;
         self.told = Some(at);
-        let text = format!(
-            "processes that came and went between two looks: at least {}; they are in no sum and no peak, a shorter \
-             `--interval` sees more of them",
-            self.total
-        );
-        let kind = WarningKind::UnseenProcesses;
-        Some(Event::Warning(Warning { kind, text }))
+        Some(Event::Unseen(record::Unseen { total: self.total }))
     }
 }

@@ -2,5 +2,6 @@
 
 mod drive;
 mod lsp;
+mod report;
 #[cfg(target_os = "linux")]
 mod sample;

@@ -27,6 +27,8 @@ pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
         ending: summary.ending.clone(),
         exit_code,
         truncated: summary.truncated,
+        damaged_lines: summary.damaged.count,
+        unknown_entries: summary.unknown.count,
         duration: summary.duration,
         restarts: summary.restarts,
         initialized: summary.initialized.clone(),
@@ -250,6 +252,7 @@ fn sampling(sampling: &SamplingSummary) -> Sampling {
         delay: _,
         missed,
         latest,
+        unseen,
         failures,
     } = sampling.clone();
     let failures = failures.into_iter().map(|(what, (processes, _))| (what, processes));
@@ -260,6 +263,7 @@ fn sampling(sampling: &SamplingSummary) -> Sampling {
         mean_delay,
         missed,
         latest,
+        unseen,
         failures: failures.collect(),
     }
 }

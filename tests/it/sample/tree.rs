@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lsp_soak::record::{Event, Process, WarningKind};
+use lsp_soak::record::{Event, Process};
 
 use super::child::Child;
 use super::{Kept, next_round, often, options, rarely, wait_until, watch};
@@ -177,7 +177,7 @@ fn children_that_came_and_went_are_told_of() {
     let (sampler, kept) = watch(child.pid(), rarely());
     child.tell("short 5");
     sampler.stop();
-    let told = |event: &Event| matches!(event, Event::Warning(warning) if warning.kind == WarningKind::UnseenProcesses);
+    let told = |event: &Event| matches!(event, Event::Unseen(unseen) if (1..=5).contains(&unseen.total));
     assert!(kept.events().iter().any(told), "{:?}", kept.events());
 }
 

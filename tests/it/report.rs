@@ -1,0 +1,154 @@
+//! `lsp-soak report`, run as a person runs it: several records, damaged ones, pipes.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn golden(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("fixtures/records")
+        .join(format!("{name}.jsonl"))
+}
+
+fn report() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
+    command.arg("report");
+    command
+}
+
+#[track_caller]
+fn text(output: &Output, code: i32) -> String {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    String::from_utf8(output.stdout.clone()).expect("a report is text")
+}
+
+#[test]
+fn one_record_is_an_object_and_several_are_one_list() {
+    let run = |paths: &[PathBuf]| {
+        let output = report().args(paths).args(["--format", "json"]).output();
+        let output = text(&output.expect("lsp-soak runs"), 4);
+        serde_json::from_str::<Value>(&output).expect("all of it is JSON")
+    };
+    assert!(run(&[golden("crashed")]).is_object());
+    let both = run(&[golden("crashed"), golden("completed")]);
+    let labels: Vec<&Value> = both.as_array().expect("two are a list").iter().collect();
+    assert_eq!(labels.len(), 2);
+    assert_eq!(labels[0]["run"]["server"]["label"], "clangd");
+}
+
+#[test]
+fn a_directory_is_a_list_however_few_records_are_below_it() {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    let inside = directory.path().join("goto");
+    fs::create_dir(&inside).expect("the directory is ours");
+    fs::copy(golden("completed"), inside.join("run-001-ty.jsonl")).expect("the directory is ours");
+    let output = report().arg(directory.path()).args(["--format", "json"]).output();
+    let list: Value = serde_json::from_str(&text(&output.expect("lsp-soak runs"), 0)).expect("it is JSON");
+    assert_eq!(list.as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn samples_of_several_records_have_one_head_and_say_which_record_they_are_of() {
+    let paths = [golden("crashed"), golden("tree")];
+    let output = report().args(&paths).args(["--format", "csv"]).output();
+    let text = text(&output.expect("lsp-soak runs"), 4);
+    let mut lines = text.lines();
+    assert!(
+        lines
+            .next()
+            .is_some_and(|head| head.starts_with("record,seconds,kind,"))
+    );
+    for path in &paths {
+        let start = format!("{},", path.display());
+        assert!(text.lines().filter(|line| line.starts_with(&start)).count() > 20);
+    }
+    assert_eq!(lines.filter(|line| line.starts_with("record,")).count(), 0);
+}
+
+#[test]
+fn a_record_comes_through_a_pipe_in_every_format() {
+    for format in ["terminal", "json", "csv"] {
+        let input = || Stdio::from(File::open(golden("completed")).expect("it is checked in"));
+        let by_path = report().arg(golden("completed")).args(["--format", format]).output();
+        let by_path = text(&by_path.expect("lsp-soak runs"), 0);
+        let piped = report().arg("-").args(["--format", format]).stdin(input()).output();
+        let piped = text(&piped.expect("lsp-soak runs"), 0);
+        let named = format!("{},", golden("completed").display());
+        assert!(piped == by_path.replace(&named, "-,"), "{format}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_device_that_can_be_read_once_is_read_once() {
+    let cat = Command::new("cat")
+        .arg(golden("completed"))
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut cat = cat.expect("there is a cat");
+    let pipe = cat.stdout.take().expect("it has a pipe");
+    let output = report().args(["/dev/stdin", "--format", "csv"]).stdin(pipe).output();
+    assert!(text(&output.expect("lsp-soak runs"), 0).lines().count() > 50);
+    cat.wait().expect("it is a child of ours");
+}
+
+#[test]
+fn a_record_that_cannot_be_read_keeps_no_other_from_being_shown() {
+    let paths = [PathBuf::from("none.jsonl"), golden("completed"), golden("none")];
+    let output = report().args(paths).args(["--format", "json"]).output();
+    let output = output.expect("lsp-soak runs");
+    let list: Value = serde_json::from_str(&text(&output, 2)).expect("it is JSON");
+    assert_eq!(list.as_array().map(Vec::len), Some(1));
+    assert_eq!(String::from_utf8_lossy(&output.stderr).matches("error: ").count(), 2);
+}
+
+#[test]
+fn a_damaged_record_is_reported_without_its_damage() {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    let record = directory.path().join("damaged.jsonl");
+    let whole = fs::read_to_string(golden("completed")).expect("it is checked in");
+    let mut lines: Vec<&str> = whole.lines().collect();
+    lines[41] = "\u{0}\u{0}";
+    fs::write(&record, format!("{}\n", lines.join("\n"))).expect("the directory is ours");
+    let output = report()
+        .arg(&record)
+        .env("COLUMNS", "160")
+        .output()
+        .expect("lsp-soak runs");
+    assert!(text(&output, 0).contains("(line 42)"));
+    let output = report().arg(&record).args(["--format", "csv"]).output();
+    let output = output.expect("lsp-soak runs");
+    text(&output, 0);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("(line 42)"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_under_stdout_is_an_error_and_a_reader_that_left_is_none() {
+    for format in ["terminal", "json", "csv"] {
+        let full = File::options().write(true).open("/dev/full").expect("Linux has it");
+        let output = report()
+            .arg(golden("completed"))
+            .args(["--format", format])
+            .stdout(full)
+            .output();
+        let output = output.expect("lsp-soak runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{format}: {said}");
+        assert!(
+            said.contains("cannot print") && said.contains("No space left"),
+            "{format}: {said}"
+        );
+        let (reader, writer) = std::io::pipe().expect("there are pipes");
+        drop(reader);
+        let output = report()
+            .arg(golden("completed"))
+            .args(["--format", format])
+            .stdout(writer)
+            .output();
+        text(&output.expect("lsp-soak runs"), 0);
+    }
+}
