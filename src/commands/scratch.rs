@@ -1,79 +1,37 @@
 //! A place for files that a command needs for itself: claimed by a lock, removed at the end.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, bail};
+use crate::drive::workspace::{WorkspaceError, default_scratch, scratch};
 
-use crate::drive::workspace;
-
-/// How many of one kind may be in use at the same time.
-const SLOTS: usize = 16;
-
-/// A claimed place. It lies among those of workspaces, where the next run removes what a killed one left: the lock is
-/// held until this is dropped, and the system lets go of it when we are killed.
+/// A claimed place. It lies among those of workspaces, where the next run removes what a killed one left.
 #[derive(Debug)]
-pub struct Scratch {
-    dir: PathBuf,
-    _lock: File,
-}
+pub struct Scratch(scratch::Scratch);
 
 impl Scratch {
-    /// Claims the first free place for files of this kind. Its path is always equally long, because servers store it.
-    pub fn claim(kind: &str) -> anyhow::Result<Scratch> {
-        let home = workspace::default_scratch().join("lsp-soak");
-        let cure = || format!("cannot use `{}`: set TMPDIR to a directory of your own", home.display());
-        create_private(&home).with_context(cure)?;
-        for slot in 0..SLOTS {
-            let dir = home.join(format!("{kind}-{slot:x}"));
-            let lock = File::options()
-                .create(true)
-                .truncate(false)
-                .write(true)
-                .open(dir.with_extension("lock"))
-                .with_context(cure)?;
-            if lock.try_lock().is_err() {
-                continue;
-            }
-            let scratch = Scratch { dir, _lock: lock };
-            // What a killed run left would make this one warm.
-            scratch.clear();
-            create_private(&scratch.dir).with_context(cure)?;
-            return Ok(scratch);
-        }
-        bail!(
-            "{SLOTS} runs of lsp-soak are using `{}`: wait for one to end, or set TMPDIR",
-            home.display()
-        )
+    /// Claims the first free place for files of this kind.
+    pub fn claim(kind: &str) -> Result<Scratch, WorkspaceError> {
+        let home = scratch::home(&default_scratch())?;
+        scratch::Scratch::claim(&home, kind).map(Scratch)
     }
 
     /// The directory.
     pub fn path(&self) -> &Path {
-        &self.dir
-    }
-
-    /// What cannot be removed is in nobody's way but the disk's, and the next run tries again.
-    fn clear(&self) {
-        let _ = fs::remove_dir_all(&self.dir);
+        self.0.path()
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        self.clear();
+        // What cannot be removed is in nobody's way but the disk's, and the next run tries again.
+        let _ = self.0.clear();
     }
-}
-
-fn create_private(dir: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(dir)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -33,11 +33,10 @@ impl Outcome {
 
     /// Directories that lsp-soak made for the time of the run and that are still there.
     pub fn scratch(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.directory.path().join("lsp-soak"))
-            .into_iter()
-            .flatten();
-        let paths = entries.flatten().map(|entry| entry.path());
-        paths.filter(|path| path.is_dir()).collect()
+        let user = rustix::process::geteuid().as_raw();
+        let home = self.directory.path().join(format!("lsp-soak-{user}"));
+        let entries = fs::read_dir(home).expect("every run makes it").flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
     }
 
     /// The record, which can be read whatever happened.

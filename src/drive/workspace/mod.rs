@@ -2,7 +2,7 @@
 
 mod copy;
 mod overlay;
-mod scratch;
+pub mod scratch;
 mod select;
 #[cfg(test)]
 mod tests;
@@ -44,7 +44,7 @@ impl Workspace {
                 scratch: None,
             });
         }
-        let scratch = Scratch::claim(scratch, &source)?;
+        let scratch = Scratch::of(scratch, &source)?;
         let (root, layers) = (scratch.root(), scratch.overlay());
         // From here on a failure removes what was made, because the workspace is dropped.
         let workspace = Workspace {
@@ -79,13 +79,13 @@ impl Workspace {
 
     /// Removes what was made.
     pub fn close(mut self) -> Result<(), WorkspaceError> {
-        self.scratch.take().map_or(Ok(()), |mut scratch| scratch.clear())
+        self.scratch.take().map_or(Ok(()), |scratch| scratch.clear())
     }
 }
 
 impl Drop for Workspace {
     fn drop(&mut self) {
-        if let Some(mut scratch) = self.scratch.take() {
+        if let Some(scratch) = self.scratch.take() {
             // Nobody is left to tell; the next run cleans up what could not be removed.
             let _ = scratch.clear();
         }
@@ -127,8 +127,11 @@ pub enum WorkspaceError {
         /// The original.
         workspace: PathBuf,
     },
+    /// Where stand-ins go is a link, a file, or somebody else's.
+    #[error("`{}` is not a directory of this user: remove it, or set TMPDIR to a directory of your own", .0.display())]
+    NotOurs(PathBuf),
     /// Every place for a stand-in of this workspace is in use.
-    #[error("{0} runs of lsp-soak are using copies of this workspace under `{dir}`: wait for one to end, or set TMPDIR", dir = .1.display())]
+    #[error("{0} runs of lsp-soak are using the same places under `{dir}`: wait for one to end, or set TMPDIR", dir = .1.display())]
     Busy(usize, PathBuf),
     /// Blocks cannot be shared.
     #[error("cannot share the blocks of `{}` with the scratch directory: {reason}; use isolation = \"copy\"", path.display())]

@@ -13,17 +13,40 @@ const SLOTS: usize = 16;
 
 /// A claimed place; the lock is held until this is dropped, and the system lets go of it when we are killed.
 #[derive(Debug)]
-pub(super) struct Scratch {
+pub struct Scratch {
     dir: PathBuf,
     _lock: File,
 }
 
+/// The directory of this user's places under `base`. Others may not look into it, let alone have made it: what a server
+/// reads is written there.
+pub fn home(base: &Path) -> Result<PathBuf, WorkspaceError> {
+    let home = base.join(name());
+    match create_private(&home) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => own(&home)?,
+        made => made.map_err(|error| WorkspaceError::io("create", &home, error))?,
+    }
+    canonical(&home)
+}
+
 impl Scratch {
+    /// Claims the first free of the places called `name` in this user's `home`, empty. Their paths are equally long,
+    /// because servers store them.
+    pub fn claim(home: &Path, name: &str) -> Result<Scratch, WorkspaceError> {
+        for slot in 0..SLOTS {
+            let dir = home.join(format!("{name}-{slot:x}"));
+            let Some(lock) = lock(&dir)? else { continue };
+            let scratch = Scratch { dir, _lock: lock };
+            scratch.clear()?;
+            create_private(&scratch.dir).map_err(|error| WorkspaceError::io("create", &scratch.dir, error))?;
+            return Ok(scratch);
+        }
+        Err(WorkspaceError::Busy(SLOTS, home.to_owned()))
+    }
+
     /// Claims the first free place for stand-ins of `source`, and removes what killed runs left in any place.
-    pub(super) fn claim(base: &Path, source: &Path) -> Result<Scratch, WorkspaceError> {
-        let home = base.join("lsp-soak");
-        create_private(&home)?;
-        let home = canonical(&home)?;
+    pub(super) fn of(base: &Path, source: &Path) -> Result<Scratch, WorkspaceError> {
+        let home = home(base)?;
         if home.starts_with(source) {
             return Err(WorkspaceError::Nested {
                 scratch: home,
@@ -33,15 +56,12 @@ impl Scratch {
         sweep(&home);
         let digest = Sha256::digest(source.as_os_str().as_encoded_bytes());
         let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        for slot in 0..SLOTS {
-            let dir = home.join(format!("{name}-{slot:x}"));
-            let Some(lock) = lock(&dir)? else { continue };
-            let mut scratch = Scratch { dir, _lock: lock };
-            scratch.clear()?;
-            create_private(&scratch.dir)?;
-            return Ok(scratch);
-        }
-        Err(WorkspaceError::Busy(SLOTS, home))
+        Scratch::claim(&home, &name)
+    }
+
+    /// The place itself.
+    pub fn path(&self) -> &Path {
+        &self.dir
     }
 
     /// Where the stand-in goes. The name is the same for all, because servers print and store it.
@@ -55,7 +75,7 @@ impl Scratch {
     }
 
     /// Removes everything in the place.
-    pub(super) fn clear(&mut self) -> Result<(), WorkspaceError> {
+    pub fn clear(&self) -> Result<(), WorkspaceError> {
         remove(&self.dir)
     }
 }
@@ -83,14 +103,50 @@ fn sweep(home: &Path) {
     }
 }
 
-fn create_private(dir: &Path) -> Result<(), WorkspaceError> {
+/// Each user has a directory of their own, also where all share one for temporary files.
+#[cfg(unix)]
+fn name() -> String {
+    format!("lsp-soak-{}", rustix::process::geteuid().as_raw())
+}
+
+/// The directory for temporary files is the user's own already.
+#[cfg(not(unix))]
+fn name() -> String {
+    "lsp-soak".to_owned()
+}
+
+/// Sees to it that what is there is a directory of ours, and no link to one, and closes it to others.
+#[cfg(unix)]
+fn own(home: &Path) -> Result<(), WorkspaceError> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let failed = |error| WorkspaceError::io("read", home, error);
+    let meta = fs::symlink_metadata(home).map_err(failed)?;
+    if !meta.is_dir() || meta.uid() != rustix::process::geteuid().as_raw() {
+        return Err(WorkspaceError::NotOurs(home.to_owned()));
+    }
+    if meta.mode() & 0o777 != 0o700 {
+        fs::set_permissions(home, fs::Permissions::from_mode(0o700)).map_err(failed)?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn own(home: &Path) -> Result<(), WorkspaceError> {
+    match fs::symlink_metadata(home) {
+        Ok(meta) if meta.is_dir() => Ok(()),
+        Ok(_) => Err(WorkspaceError::NotOurs(home.to_owned())),
+        Err(error) => Err(WorkspaceError::io("read", home, error)),
+    }
+}
+
+fn create_private(dir: &Path) -> io::Result<()> {
+    if let Some(parent) = dir.parent() {
+        fs::create_dir_all(parent)?;
+    }
     let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
-        .create(dir)
-        .map_err(|error| WorkspaceError::io("create", dir, error))
+    builder.create(dir)
 }
 
 /// Removes a place with all it holds. An overlay is unmounted first, so that nothing is deleted through it.

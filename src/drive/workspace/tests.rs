@@ -135,7 +135,7 @@ fn every_run_gets_the_same_path_and_one_at_the_same_time_another_of_the_same_len
 #[test]
 fn what_a_killed_run_left_behind_is_gone_with_the_next_one() {
     let place = Place::new();
-    let home = place.scratch().join("lsp-soak");
+    let home = scratch::home(&place.scratch()).unwrap();
     for left in ["0123456789abcdef-0/workspace/x", "fedcba9876543210-3/overlay/work"] {
         fs::create_dir_all(home.join(left)).unwrap();
     }
@@ -150,6 +150,46 @@ fn what_a_killed_run_left_behind_is_gone_with_the_next_one() {
     let next = place.open(Isolation::Copy).unwrap();
     assert_eq!(next.root(), path);
     assert!(!path.join("stale").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn what_others_can_look_into_or_lay_as_a_trap_is_closed_or_refused() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let place = Place::new();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let home = scratch::home(&place.scratch()).unwrap();
+    assert_eq!(mode(&home), 0o700);
+    fs::set_permissions(&home, fs::Permissions::from_mode(0o777)).unwrap();
+    assert_eq!(scratch::home(&place.scratch()).map(|home| mode(&home)).unwrap(), 0o700);
+
+    let trap = place.source();
+    fs::remove_dir_all(&home).unwrap();
+    symlink(&trap, &home).unwrap();
+    let refused = place.open(Isolation::Copy).unwrap_err().to_string();
+    assert!(
+        refused.contains("is not a directory of this user") && refused.contains("TMPDIR"),
+        "{refused}"
+    );
+    fs::remove_file(&home).unwrap();
+    fs::write(&home, "").unwrap();
+    assert!(place.open(Isolation::Copy).is_err());
+}
+
+#[cfg(unix)]
+#[test]
+fn every_user_has_a_place_of_their_own() {
+    use std::os::unix::fs::MetadataExt;
+    let place = Place::new();
+    let home = scratch::home(&place.scratch()).unwrap();
+    let user = fs::metadata(&home).unwrap().uid().to_string();
+    assert!(
+        home.file_name()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .ends_with(&format!("-{user}"))
+    );
 }
 
 #[test]
@@ -260,7 +300,7 @@ fn where_blocks_cannot_be_shared_or_layers_mounted_the_error_says_what_to_do() {
             Err(error) => assert!(error.to_string().ends_with("use isolation = \"copy\""), "{error}"),
         }
         assert_eq!(fingerprint(&place.source()), before, "{isolation}");
-        assert_eq!(entries(&place.scratch().join("lsp-soak")), 0, "{isolation}");
+        assert_eq!(entries(&scratch::home(&place.scratch()).unwrap()), 0, "{isolation}");
     }
 }
 
