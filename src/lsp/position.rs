@@ -1,5 +1,7 @@
 //! Positions in text as the protocol counts them: lines, and columns in the agreed encoding.
 
+use std::ops::Range;
+
 use memchr::memchr2;
 
 /// What a column counts.
@@ -104,17 +106,27 @@ pub struct LineIndex {
 impl LineIndex {
     /// Finds the lines of `text`.
     pub fn new(text: &str) -> LineIndex {
-        let bytes = text.as_bytes();
         let mut starts = vec![0];
-        let mut at = 0;
-        while let Some(offset) = memchr2(b'\n', b'\r', &bytes[at..]) {
-            at += offset + 1;
-            if bytes[at - 1] == b'\r' && bytes.get(at) == Some(&b'\n') {
-                at += 1;
-            }
-            starts.push(at);
-        }
+        starts_in(text, 0..text.len(), &mut starts);
         LineIndex { starts }
+    }
+
+    /// Follows a change of the text: `range` was replaced by `length` bytes, and `text` is what came of it. Only the
+    /// lines around the change are looked at, so that a key in a long file costs next to nothing.
+    pub fn replace(&mut self, text: &str, range: Range<usize>, length: usize) {
+        // A CR at the end of the line before may gain or lose its LF.
+        let first = self.line_of(range.start.saturating_sub(1));
+        let next = self.line_of(range.end) + 1;
+        let moved = |start: usize| start - range.len() + length;
+        let mut fresh = Vec::new();
+        let end = self.starts.get(next).map_or(text.len(), |start| moved(*start));
+        starts_in(text, self.starts[first]..end, &mut fresh);
+        // Where the next line begins is among what was found.
+        let kept = self.starts.len().min(next + 1);
+        for start in &mut self.starts[kept..] {
+            *start = moved(*start);
+        }
+        self.starts.splice(first + 1..kept, fresh);
     }
 
     /// How many lines there are; the one behind the last line end counts, even when it is empty.
@@ -156,6 +168,19 @@ impl LineIndex {
             return text.len();
         }
         self.start(line) + byte_offset(self.line(text, line), position.column, encoding)
+    }
+}
+
+/// Adds where lines begin whose line end before begins in the range.
+fn starts_in(text: &str, range: Range<usize>, starts: &mut Vec<usize>) {
+    let bytes = text.as_bytes();
+    let mut at = range.start;
+    while let Some(offset) = bytes.get(at..range.end).and_then(|rest| memchr2(b'\n', b'\r', rest)) {
+        at += offset + 1;
+        if bytes[at - 1] == b'\r' && bytes.get(at) == Some(&b'\n') {
+            at += 1;
+        }
+        starts.push(at);
     }
 }
 
@@ -231,6 +256,22 @@ mod tests {
             for encoding in ALL {
                 let position = index.position(&text, byte, encoding);
                 prop_assert_eq!(index.offset(&text, position, encoding), byte);
+            }
+        }
+
+        #[test]
+        fn an_index_that_followed_every_change_is_that_of_the_text(
+            text in "[ab\r\n]{0,40}",
+            edits in prop::collection::vec((any::<prop::sample::Index>(), 0..6_usize, "[a\r\n]{0,5}"), 0..12),
+        ) {
+            let mut text = text;
+            let mut index = LineIndex::new(&text);
+            for (place, length, new) in edits {
+                let start = place.index(text.len() + 1);
+                let range = start..(start + length).min(text.len());
+                text.replace_range(range.clone(), &new);
+                index.replace(&text, range, new.len());
+                prop_assert_eq!(&index, &LineIndex::new(&text));
             }
         }
 

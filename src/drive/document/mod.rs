@@ -170,7 +170,7 @@ impl Document {
         let start = self.position(edit.range.start - usize::from(before));
         let end = self.position(edit.range.end + usize::from(after));
         self.text.replace_range(edit.range.clone(), &edit.text);
-        self.lines = LineIndex::new(&self.text);
+        self.lines.replace(&self.text, edit.range.clone(), edit.text.len());
         TextDocumentContentChangeEvent {
             range: Some(lsp_types::Range::new(start, end)),
             range_length: None,
