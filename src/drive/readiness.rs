@@ -6,6 +6,8 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use crate::config::ReadinessLimits;
 use crate::lsp::{Ask, Client, Reply};
 use crate::record::{Readiness, ReadyOutcome, ReadyRule};
@@ -113,7 +115,8 @@ impl Wait<'_> {
             .0
             .saturating_sub(self.begun.elapsed())
             .max(Duration::from_secs(5));
-        match self.client.request(BARRIER, (), Ask::within(left)).await {
+        // Parameters may be left out, but servers made with pygls cannot read a request without any.
+        match self.client.request(BARRIER, json!({}), Ask::within(left)).await {
             Reply::Answer { .. } | Reply::Error { .. } => {
                 let outcome = if self.active() {
                     ReadyOutcome::Ready

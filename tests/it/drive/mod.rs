@@ -1,5 +1,9 @@
 //! The driver's judgement against a scripted peer and a stage of the test's own.
 
 mod fault;
+#[cfg(unix)]
+mod player;
 mod readiness;
+#[cfg(unix)]
+mod relay;
 mod stage;

@@ -73,6 +73,11 @@ async fn answer_barrier(peer: &mut Peer) {
     loop {
         let message = peer.receive().await;
         if message["method"] == "lspSoak/barrier" {
+            assert_eq!(
+                message["params"],
+                json!({}),
+                "some servers cannot read a request without parameters"
+            );
             return peer.refuse(&message, METHOD_NOT_FOUND, Value::Null).await;
         }
     }

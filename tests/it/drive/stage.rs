@@ -44,6 +44,11 @@ impl Fake {
         self.0.busy.store(busy, Ordering::SeqCst);
     }
 
+    /// Everything that was written down so far.
+    pub fn told(&self) -> Vec<Event> {
+        self.0.told.lock().unwrap().clone()
+    }
+
     fn reading(&self) -> Cpu {
         let at = self.now();
         let mut cpu = self.0.cpu.lock().unwrap();

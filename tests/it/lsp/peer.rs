@@ -48,6 +48,11 @@ pub fn usual() -> (Client, Receiver<Incoming>, Peer) {
 }
 
 impl Peer {
+    /// A peer at the other end of these.
+    pub fn over(input: DuplexStream, output: DuplexStream) -> Peer {
+        Peer { input, output }
+    }
+
     /// The next message of the client.
     pub async fn receive(&mut self) -> Value {
         timeout(PATIENCE, self.read()).await.expect("the client sends nothing")

@@ -1,0 +1,276 @@
+//! Phases, rounds and steps as a server sees them, and what is written down of them.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use lsp_soak::config::{Profile, Program, Scenario, ServerChoice};
+use lsp_soak::drive::desk::Desk;
+use lsp_soak::drive::workspace::select;
+use lsp_soak::drive::{Job, Player, Stop};
+use lsp_soak::record::{Ending, Event, StepEnd};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::relay::Relay;
+use super::stage::Fake;
+use crate::lsp::peer::Peer;
+
+const METHOD_NOT_FOUND: i64 = -32601;
+
+const HEAD: &str = r#"
+format = 1
+name = "scripted"
+[readiness]
+start-grace = "150ms"
+quiet = "150ms"
+[settle]
+quiet = "150ms"
+[[phase]]
+name = "start"
+steps = [{ start = {} }]
+"#;
+
+/// A play over one Python file, and the server that the test is.
+struct Play {
+    job: Job,
+    stage: Fake,
+    peer: Peer,
+    /// What must stay for as long as it is played.
+    place: (Relay, TempDir),
+}
+
+fn play(top: &str, phases: &str) -> Play {
+    let workspace = tempfile::tempdir().unwrap();
+    let root = workspace.path().canonicalize().unwrap();
+    let names = (0..20).map(|number| format!("value_{number} = {number}\n"));
+    fs::write(root.join("a.py"), names.collect::<String>()).unwrap();
+    let (relay, peer) = Relay::new();
+    let scenario: Scenario = toml::from_str(&format!("{top}{HEAD}{phases}")).unwrap();
+    let job = Job {
+        scenario,
+        choice: ServerChoice {
+            label: "relay".to_owned(),
+            profile_name: None,
+            profile: Profile::default(),
+            program: Program::File("/bin/sh".into()),
+            args: Vec::new(),
+            env: BTreeMap::new(),
+        },
+        launch: relay.launch(),
+        selection: select(&root, &"*.py".parse().unwrap(), &[], "python").unwrap(),
+        root,
+        capabilities: "default".to_owned(),
+        seed: 1,
+        allow_unsupported: false,
+        probe: false,
+    };
+    Play {
+        job,
+        stage: Fake::idle(),
+        peer,
+        place: (relay, workspace),
+    }
+}
+
+/// Plays the server until it is ready.
+async fn get_ready(peer: &mut Peer) {
+    let initialize = method(peer, "initialize").await;
+    let capabilities = json!({ "textDocumentSync": 2, "hoverProvider": true, "codeActionProvider": true });
+    peer.answer(&initialize, json!({ "capabilities": capabilities })).await;
+    method(peer, "initialized").await;
+    let barrier = method(peer, "lspSoak/barrier").await;
+    peer.refuse(&barrier, METHOD_NOT_FOUND, Value::Null).await;
+}
+
+/// The next message, which must be of this method.
+async fn method(peer: &mut Peer, method: &str) -> Value {
+    let message = peer.receive().await;
+    assert_eq!(message["method"], method, "{message}");
+    message
+}
+
+fn step_end(stage: &Fake, name: &str) -> StepEnd {
+    let mut ends = stage.told().into_iter().filter_map(|event| match event {
+        Event::StepEnded(end) if end.name == name => Some(end),
+        _ => None,
+    });
+    ends.next_back().unwrap()
+}
+
+#[tokio::test]
+async fn every_round_of_a_repeat_types_what_was_never_typed_before() {
+    let phases = r#"
+        [[phase]]
+        name = "open"
+        steps = [{ open = {} }]
+        [[phase]]
+        name = "rounds"
+        repeat = { times = 3 }
+        steps = [{ type = { per-file = 1, text = "x${n}", cadence = "1ms" } }]
+    "#;
+    let Play {
+        job,
+        stage,
+        mut peer,
+        place: _place,
+    } = play("", phases);
+    let script = async {
+        get_ready(&mut peer).await;
+        method(&mut peer, "textDocument/didOpen").await;
+        let mut rounds = Vec::new();
+        for _ in 0..3 {
+            let mut typed = Vec::new();
+            for _ in 0..3 {
+                let change = method(&mut peer, "textDocument/didChange").await;
+                let text = &change["params"]["contentChanges"][0]["text"];
+                typed.push(text.as_str().unwrap().to_owned());
+            }
+            rounds.push(typed);
+        }
+        rounds
+    };
+    let mut player = Player::new(&job, &stage, Desk::new(&job));
+    let (result, rounds) = tokio::join!(player.play(), script);
+    result.unwrap();
+    // Two keys and the stroke that takes them back.
+    assert_eq!(rounds, [["x", "0", ""], ["x", "1", ""], ["x", "2", ""]]);
+    let cycles = stage.told().into_iter().filter_map(|event| match event {
+        Event::PhaseStarted(phase) if phase.name == "rounds" => Some(phase.cycle),
+        _ => None,
+    });
+    assert_eq!(cycles.collect::<Vec<_>>(), [0, 1, 2]);
+}
+
+#[tokio::test]
+async fn as_many_requests_as_the_step_says_are_in_flight_together_and_no_more() {
+    let phases = r#"
+        [[phase]]
+        name = "hovers"
+        steps = [{ open = {} }, { hover = { per-file = 5, concurrency = 3 } }]
+    "#;
+    let Play {
+        job,
+        stage,
+        mut peer,
+        place: _place,
+    } = play("", phases);
+    let script = async {
+        get_ready(&mut peer).await;
+        method(&mut peer, "textDocument/didOpen").await;
+        let mut open = Vec::new();
+        for _ in 0..3 {
+            open.push(method(&mut peer, "textDocument/hover").await);
+        }
+        // What comes next is the answer to this, not a fourth request.
+        peer.ask(json!("t"), "window/workDoneProgress/create", json!({ "token": "t" }))
+            .await;
+        let end = json!({ "token": "t", "value": { "kind": "end" } });
+        peer.send(json!({ "jsonrpc": "2.0", "method": "$/progress", "params": end }))
+            .await;
+        let found = json!({ "contents": "a value" });
+        for _ in 0..2 {
+            peer.answer(&open.remove(1), found.clone()).await;
+            open.push(method(&mut peer, "textDocument/hover").await);
+        }
+        for request in open {
+            peer.answer(&request, found.clone()).await;
+        }
+    };
+    let mut player = Player::new(&job, &stage, Desk::new(&job));
+    let (result, ()) = tokio::join!(player.play(), script);
+    result.unwrap();
+    let end = step_end(&stage, "hover");
+    assert_eq!((end.requests, end.hits), (5, 5));
+}
+
+#[tokio::test]
+async fn after_a_wedge_no_further_step_is_played_and_where_it_was_is_said() {
+    let phases = r#"
+        [[phase]]
+        name = "hovers"
+        steps = [{ open = {} }, { hover = {} }, { close = {} }]
+        [[phase]]
+        name = "after"
+        steps = [{ open = {} }]
+    "#;
+    let Play {
+        job,
+        stage,
+        mut peer,
+        place: _place,
+    } = play("deadline = \"4s\"", phases);
+    let mut player = Player::new(&job, &stage, Desk::new(&job));
+    let script = async {
+        get_ready(&mut peer).await;
+        method(&mut peer, "textDocument/didOpen").await;
+        method(&mut peer, "textDocument/hover").await;
+    };
+    let (result, ()) = tokio::join!(player.play(), script);
+    match result {
+        Err(Stop::Ended(Ending::Wedged { method, .. })) => assert_eq!(method, "textDocument/hover"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(player.during, "phase `hovers`, step `hover`");
+    let started = stage.told().into_iter().filter_map(|event| match event {
+        Event::StepStarted(start) => Some(start.name),
+        _ => None,
+    });
+    assert_eq!(started.collect::<Vec<_>>(), ["start", "open", "hover"]);
+    assert_eq!(step_end(&stage, "hover").hits, 0);
+    // Giving up on the request is the last that the server hears.
+    method(&mut peer, "$/cancelRequest").await;
+    drop(player);
+    assert!(peer.reads_to_the_end().await);
+}
+
+#[tokio::test]
+async fn a_code_action_carries_what_the_server_said_of_its_place_and_a_raw_step_its_method() {
+    let phases = r#"
+        [[phase]]
+        name = "actions"
+        steps = [
+            { open = {} },
+            { request = { method = "x/check", expect = "anything" } },
+            { code-action = { per-file = 1, expect = "anything" } },
+        ]
+    "#;
+    let Play {
+        job,
+        stage,
+        mut peer,
+        place: _place,
+    } = play("", phases);
+    let at = |line: u32| json!({ "line": line, "character": 0 });
+    let diagnostic = |from, to, message: &str| json!({ "range": { "start": at(from), "end": at(to) }, "message": message, "data": 7 });
+    let (everywhere, nowhere) = (diagnostic(0, 40, "everywhere"), diagnostic(100, 101, "nowhere"));
+    let script = async {
+        get_ready(&mut peer).await;
+        let opened = method(&mut peer, "textDocument/didOpen").await;
+        let uri = &opened["params"]["textDocument"]["uri"];
+        let request = method(&mut peer, "x/check").await;
+        let params = json!({ "uri": uri, "diagnostics": [everywhere, nowhere] });
+        peer.send(json!({ "jsonrpc": "2.0", "method": "textDocument/publishDiagnostics", "params": params }))
+            .await;
+        peer.answer(&request, Value::Null).await;
+        let action = method(&mut peer, "textDocument/codeAction").await;
+        peer.answer(&action, json!([])).await;
+        action
+    };
+    let mut player = Player::new(&job, &stage, Desk::new(&job));
+    let (result, action) = tokio::join!(player.play(), script);
+    result.unwrap();
+    assert_eq!(action["params"]["context"]["diagnostics"], json!([everywhere]));
+    let methods = stage.told().into_iter().filter_map(|event| match event {
+        Event::StepStarted(start) => Some((start.name, start.method)),
+        _ => None,
+    });
+    let raw = ("request".to_owned(), Some("x/check".to_owned()));
+    let methods: Vec<_> = methods.collect();
+    assert_eq!(
+        methods
+            .iter()
+            .filter(|(_, method)| method.is_some())
+            .collect::<Vec<_>>(),
+        [&raw]
+    );
+}

@@ -1,0 +1,95 @@
+//! A server process that only passes bytes on: the driver spawns it as it spawns any, and the test plays the server.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::mpsc;
+use std::thread;
+
+use lsp_soak::lsp::process::Launch;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+use crate::lsp::peer::Peer;
+
+/// As much as a pipe holds.
+const ROOM: usize = 64 * 1024;
+
+/// What the process is, and the named pipes to it.
+pub struct Relay {
+    directory: TempDir,
+}
+
+impl Relay {
+    /// The pipes, and the peer at their other end. Nothing is started.
+    pub fn new() -> (Relay, Peer) {
+        let relay = Relay {
+            directory: tempfile::tempdir().unwrap(),
+        };
+        let made = Command::new("mkfifo").args(relay.pipes()).status().unwrap();
+        assert!(made.success());
+        let [from_peer, to_peer] = relay.pipes();
+
+        let (heard, mut hearing) = tokio::sync::mpsc::channel::<Vec<u8>>(16);
+        thread::spawn(move || {
+            let mut pipe = File::open(to_peer).unwrap();
+            let mut buffer = [0; ROOM];
+            while let Ok(read @ 1..) = pipe.read(&mut buffer) {
+                if heard.blocking_send(buffer[..read].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        let (mut near, input) = duplex(ROOM);
+        tokio::spawn(async move {
+            while let Some(bytes) = hearing.recv().await {
+                if near.write_all(&bytes).await.is_err() {
+                    break;
+                }
+            }
+        });
+
+        let (said, saying) = mpsc::channel::<Vec<u8>>();
+        thread::spawn(move || {
+            let mut pipe = OpenOptions::new().write(true).open(from_peer).unwrap();
+            for bytes in saying {
+                if pipe.write_all(&bytes).is_err() {
+                    break;
+                }
+            }
+        });
+        let (output, mut near) = duplex(ROOM);
+        tokio::spawn(async move {
+            let mut buffer = vec![0; ROOM];
+            while let Ok(read @ 1..) = near.read(&mut buffer).await {
+                if said.send(buffer[..read].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        (relay, Peer::over(input, output))
+    }
+
+    /// How the process is started.
+    pub fn launch(&self) -> Launch {
+        let [from_peer, to_peer] = self.pipes();
+        let script = "cat \"$1\" & exec cat > \"$2\"";
+        Launch {
+            program: "/bin/sh".into(),
+            args: vec![
+                "-c".into(),
+                script.into(),
+                "relay".into(),
+                from_peer.into(),
+                to_peer.into(),
+            ],
+            env: Vec::new(),
+            cwd: self.directory.path().to_owned(),
+        }
+    }
+
+    fn pipes(&self) -> [PathBuf; 2] {
+        ["from-peer", "to-peer"].map(|name| self.directory.path().join(name))
+    }
+}
