@@ -125,7 +125,7 @@ fn step_line(step: &StepEnd, arrow: char) -> String {
     } = step;
     let what = match (skipped, *requests, *notifications) {
         (true, ..) => "skipped, the server does not offer it".to_owned(),
-        (false, 0, 0) => "done".to_owned(),
+        (false, 0, 0) => "ended".to_owned(),
         (false, 0, notifications) => units::counted(notifications, "notification"),
         (false, requests, _) => format!("hits {}/{}", units::count(*hits), units::count(requests)),
     };

@@ -103,7 +103,7 @@ fn cell(value: Option<Bucket>, row: u64, height: u64) -> char {
 }
 
 /// Where phases begin, and their names in the first line that has room. A phase that begins in a column already taken
-/// is not marked. A name at the end is cut, and left out below three characters.
+/// is not marked. A name that would leave the chart on the right ends where that ends.
 fn below(phases: &[PhaseSummary], column: Nanos, columns: u64) -> (String, Vec<String>) {
     let columns = columns as usize;
     let mut ticks = vec!['─'; columns];
@@ -114,17 +114,15 @@ fn below(phases: &[PhaseSummary], column: Nanos, columns: u64) -> (String, Vec<S
             continue;
         }
         ticks[place] = '┬';
-        let name = cut(&clean(&phase.phase.name), columns - place);
-        if width(&name) < 3 && name != phase.phase.name {
-            continue;
-        }
-        let free = lines.iter().position(|line| width(line) < place);
+        let name = cut(&clean(&phase.phase.name), columns);
+        let start = place.min(columns - width(&name));
+        let free = lines.iter().position(|line| line.is_empty() || width(line) < start);
         let free = free.unwrap_or(lines.len());
         if free == lines.len() && free < LINES {
             lines.push(String::new());
         }
         if let Some(line) = lines.get_mut(free) {
-            let fill = " ".repeat(place - width(line));
+            let fill = " ".repeat(start - width(line));
             line.push_str(&fill);
             line.push_str(&name);
         }
@@ -181,13 +179,20 @@ mod tests {
     #[test]
     fn every_name_stands_beneath_its_tick_in_the_first_line_with_room() {
         let mut session = Session::new("server");
-        for name in ["start", "検索", "goto", "completions", "decay"] {
+        for name in ["start", "検索", "goto", "completions", "decay", "the end"] {
             session.phase(name);
             session.at += 1_000_000_000;
         }
-        let (ticks, lines) = below(&summary(&session).phases, 250_000_000, 24);
-        assert_eq!(ticks, "┬───┬───┬───┬───┬───────");
-        assert_eq!(lines, ["start   goto    decay", "    検索    completions"]);
+        let (ticks, lines) = below(&summary(&session).phases, 250_000_000, 22);
+        assert_eq!(ticks, "┬───┬───┬───┬───┬───┬─");
+        assert_eq!(
+            lines,
+            [
+                "start   goto    decay",
+                "    検索   completions",
+                "               the end"
+            ]
+        );
     }
 
     #[test]
