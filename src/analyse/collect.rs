@@ -68,6 +68,8 @@ struct Pass {
     said: Said,
     /// The tick whose samples are coming in.
     tick: Option<Tick>,
+    /// The processes of those samples.
+    ticked: Vec<u32>,
     /// The last process and the sum of exact counters that were taken together, in a quiet moment.
     together: Option<(u32, u64)>,
     /// Private memory when the step began, where no page can be in it twice.
@@ -116,6 +118,7 @@ impl Pass {
             methods: HashMap::new(),
             said: Said::default(),
             tick: None,
+            ticked: Vec::new(),
             together: None,
             before_step: None,
             pressure: None,
@@ -125,7 +128,7 @@ impl Pass {
 
     fn take(&mut self, at: Nanos, event: Event) {
         self.summary.duration = self.summary.duration.max(at);
-        if !matches!(event, Event::Sample(_)) {
+        if !matches!(event, Event::Sample(_) | Event::ProcessEnded(_)) {
             self.complete_tick();
         }
         if !matches!(event, Event::Rollup(_)) {
@@ -153,13 +156,7 @@ impl Pass {
             }
             Event::ServerMessage { level, text } => self.said.message(level, text),
             Event::Process(process) => self.tree.appear(at, &process),
-            Event::ProcessEnded(end) => {
-                if let Some(live) = self.tree.vanish(end.process) {
-                    self.epoch.ended(at, &live);
-                    self.draw(at);
-                }
-                self.phases.process_ended(at, end.process);
-            }
+            Event::ProcessEnded(end) => self.process_ended(at, end.process),
             Event::Sample(sample) => self.sample(at, &sample),
             Event::Rollup(rollup) => self.rollup(&rollup),
             Event::Late(late) => self.late(late),
@@ -210,10 +207,27 @@ impl Pass {
             last: at,
             process: sample.process,
         });
+        self.ticked.push(sample.process);
         self.tree.update(sample);
     }
 
+    /// The round that finds a process gone has no sample of it, and says so right after those of the others: what the
+    /// process had may be in theirs by now. Any other tick that is still open saw it.
+    fn process_ended(&mut self, at: Nanos, process: u32) {
+        let moment = self.summary.header.settings.interval / 10;
+        let found_gone = |tick: &Tick| at.saturating_sub(tick.last) <= moment && !self.ticked.contains(&process);
+        if !self.tick.as_ref().is_some_and(found_gone) {
+            self.complete_tick();
+        }
+        if let Some(live) = self.tree.vanish(process) {
+            self.epoch.ended(at, &live);
+            self.draw(at);
+        }
+        self.phases.process_ended(at, process);
+    }
+
     fn complete_tick(&mut self) {
+        self.ticked.clear();
         let Some(tick) = self.tick.take() else { return };
         // The look that found the processes of this tick was a little earlier than its first sample.
         let interval = self.summary.header.settings.interval;
