@@ -1,0 +1,200 @@
+//! How a run ended and how the server left, where there is something to say about it.
+
+use std::time::Duration;
+
+use crate::record::{EmptyStep, Ending};
+use crate::units;
+
+use super::super::summary::Summary;
+use super::{Finding, Severity, finding};
+
+/// Lines of stderr that are shown with a failure.
+const STDERR_LINES: usize = 8;
+
+/// What was left behind. How the server left is among the recorded warnings already.
+pub(super) fn shutdown(summary: &Summary, found: &mut Vec<Finding>) {
+    let Some(shutdown) = &summary.shutdown else { return };
+    let most = summary.peak.map(|peak| peak.upper.unwrap_or(peak.lower));
+    if let Some((last, most)) = summary.shutdown_peak.zip(most).filter(|(last, most)| last > most) {
+        let text = format!(
+            "while it was shut down the server held at least {}, more than the {} of any phase",
+            units::bytes(last),
+            units::bytes(most)
+        );
+        found.push(finding(Severity::Note, text));
+    }
+    if !shutdown.survivors.is_empty() {
+        let count = shutdown.survivors.len() as u64;
+        let was = if count == 1 { "was" } else { "were" };
+        let processes = units::counted(count, "process");
+        found.push(Finding {
+            severity: Severity::Failure,
+            text: format!(
+                "{processes} outlived the server and {was} killed: after every editor session such memory stays taken"
+            ),
+            details: shutdown
+                .survivors
+                .iter()
+                .map(|one| format!("{} (process {})", one.name, one.pid))
+                .collect(),
+        });
+    }
+}
+
+/// Why the run did not go to its end.
+pub(super) fn ending(summary: &Summary) -> Option<Finding> {
+    let time = |nanos: u64| units::duration(Duration::from_nanos(nanos));
+    let text = match &summary.ending {
+        Some(Ending::Completed) => return None,
+        None => {
+            let text = "the record stops before the run ended: lsp-soak was killed, or its disk was full; what is here was measured, the rest is missing";
+            return Some(finding(Severity::Failure, text));
+        }
+        Some(Ending::Interrupted) => {
+            let text = "interrupted: the server was shut down, and the phases until then are whole";
+            return Some(finding(Severity::Failure, text));
+        }
+        Some(Ending::Crashed {
+            code: Some(0),
+            signal: None,
+            during,
+        }) => format!(
+            "the server ended by itself without being asked (exit code 0) during {during}: is this a language server, and does it need an argument such as `--stdio`?"
+        ),
+        Some(Ending::Crashed { code, signal, during }) => {
+            format!("the server crashed during {during}: {}", status(*code, *signal))
+        }
+        Some(Ending::Disconnected { reason }) => {
+            format!("the connection to the server broke off while it was still running: {reason}")
+        }
+        Some(Ending::TimedOut { method, after }) => format!(
+            "`{method}` was not answered within {}, though the server was busy: give the step a longer `deadline`, or look for an endless loop",
+            time(*after)
+        ),
+        Some(Ending::Wedged { method, after, unsent }) => wedged(method, &time(*after), *unsent),
+        Some(Ending::Refused { reason }) => format!("the server refused to start work: {reason}"),
+        Some(Ending::Unsupported { steps }) => {
+            return Some(Finding {
+                severity: Severity::Failure,
+                text: "the server does not offer what the scenario needs: mark these steps `optional = true`, or give `--allow-unsupported`".to_owned(),
+                details: steps.clone(),
+            });
+        }
+        Some(Ending::Empty { steps }) => return Some(empty(steps)),
+    };
+    Some(Finding {
+        severity: Severity::Failure,
+        text,
+        details: stderr_tail(summary),
+    })
+}
+
+fn empty(steps: &[EmptyStep]) -> Finding {
+    let line = |step: &EmptyStep| {
+        let requests = units::counted(step.requests, "request");
+        format!("`{}` in phase `{}`: {requests}, nothing found", step.step, step.phase)
+    };
+    Finding {
+        severity: Severity::Failure,
+        text: "the server found nothing where there is something, so its memory says nothing: check that the workspace loads, or set `expect = \"anything\"`".to_owned(),
+        details: steps.iter().map(line).collect(),
+    }
+}
+
+fn wedged(method: &str, after: &str, unsent: u64) -> String {
+    if method.is_empty() {
+        return format!(
+            "the server is wedged: it has taken none of {} for {after}, has said nothing and uses no processor; it waits for something: attach a debugger",
+            units::bytes(unsent)
+        );
+    }
+    let untaken = if unsent > 0 {
+        format!(", {} of ours not taken", units::bytes(unsent))
+    } else {
+        String::new()
+    };
+    format!(
+        "the server is wedged: `{method}` has been open for {after}, nothing moved in either direction{untaken}, and its processors are idle; it waits for something: attach a debugger"
+    )
+}
+
+/// How a process ended, in words.
+fn status(code: Option<i32>, signal: Option<i32>) -> String {
+    let known = |signal| match signal {
+        4 => " (SIGILL: illegal instruction)",
+        6 => " (SIGABRT: it aborted itself, as after a panic or a failed allocation)",
+        7 => " (SIGBUS)",
+        8 => " (SIGFPE)",
+        9 => " (SIGKILL: somebody killed it; look for the out-of-memory killer in `dmesg`)",
+        11 => " (SIGSEGV: invalid memory access)",
+        15 => " (SIGTERM: somebody told it to stop)",
+        _ => "",
+    };
+    match (code, signal) {
+        (_, Some(signal)) => format!("signal {signal}{}", known(signal)),
+        (Some(code), None) => format!("exit code {code}"),
+        (None, None) => "it is gone, and how is not known".to_owned(),
+    }
+}
+
+fn stderr_tail(summary: &Summary) -> Vec<String> {
+    let Some(close) = &summary.close else { return Vec::new() };
+    let lines: Vec<&str> = close
+        .stderr_tail
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let first = lines.len().saturating_sub(STDERR_LINES);
+    lines[first..].iter().map(|line| (*line).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse::tests::of;
+    use crate::analyse::{Exit, exit};
+    use crate::record::ShutdownStage;
+    use crate::record::golden::Session;
+
+    #[test]
+    fn a_wedge_names_what_is_stuck_and_in_which_direction() {
+        let reading = wedged("textDocument/hover", "30.0 s", 0);
+        assert!(
+            reading.contains("`textDocument/hover` has been open for 30.0 s"),
+            "{reading}"
+        );
+        let writing = wedged("", "30.0 s", 65_536);
+        assert!(writing.contains("taken none of 64.0 KiB for 30.0 s"), "{writing}");
+    }
+
+    #[test]
+    fn an_end_is_told_by_signal_code_or_not_at_all() {
+        assert!(status(None, Some(9)).contains("out-of-memory killer"));
+        assert_eq!(status(Some(101), None), "exit code 101");
+        assert_eq!(status(None, None), "it is gone, and how is not known");
+    }
+
+    #[test]
+    fn a_server_that_ends_by_itself_has_not_crashed_and_still_shows_its_last_words() {
+        for (code, words) in [
+            (
+                0,
+                "ended by itself without being asked (exit code 0) during the start: is this a language server",
+            ),
+            (2, "crashed during the start: exit code 2"),
+        ] {
+            let mut session = Session::new("server");
+            let ending = Ending::Crashed {
+                code: Some(code),
+                signal: None,
+                during: "the start".to_owned(),
+            };
+            session.shut_down(ShutdownStage::AlreadyGone, Vec::new(), ending, "usage: server --stdio");
+            let summary = of(&session);
+            let last = super::ending(&summary).unwrap();
+            assert!(last.text.contains(words), "{}", last.text);
+            assert_eq!(last.details, ["usage: server --stdio"]);
+            assert_eq!(exit(&summary), Exit::ServerFailed);
+        }
+    }
+}
