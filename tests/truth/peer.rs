@@ -37,7 +37,11 @@ pub struct Peer {
 impl Peer {
     /// Spawns the server, without a word.
     pub fn spawn(arguments: &[&str]) -> Peer {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_fixture-system"))
+        Peer::spawn_on(env!("CARGO_BIN_EXE_fixture-system"), arguments)
+    }
+
+    fn spawn_on(program: &str, arguments: &[&str]) -> Peer {
+        let mut child = Command::new(program)
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -61,7 +65,12 @@ impl Peer {
 
     /// A server that is initialized and has indexed the shop.
     pub fn start(arguments: &[&str]) -> Peer {
-        let mut peer = Peer::spawn(arguments);
+        Peer::start_on(env!("CARGO_BIN_EXE_fixture-system"), arguments)
+    }
+
+    /// The same, on the allocator of that fixture.
+    pub fn start_on(program: &str, arguments: &[&str]) -> Peer {
+        let mut peer = Peer::spawn_on(program, arguments);
         peer.drain_stderr();
         peer.initialize();
         peer.notify("initialized", json!({}));
