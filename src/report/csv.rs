@@ -231,4 +231,14 @@ mod tests {
     fn a_truncated_record_gives_the_samples_until_there() {
         assert!(of(golden::open("truncated")).lines().count() > 50);
     }
+
+    #[test]
+    fn every_column_is_explained() {
+        let method = include_str!("../../METHOD.md");
+        let start = method.find("## Samples as CSV").unwrap();
+        let section = &method[start..start + method[start..].find("## Idle windows").unwrap()];
+        for column in COLUMNS {
+            assert!(section.contains(&format!("`{column}`")), "{column}");
+        }
+    }
 }

@@ -16,7 +16,8 @@ use crate::record::{Ending, Header, Initialized, Nanos, Pressure, Readiness, Shu
 /// misread.
 pub const FORMAT: Version = Version { major: 1, minor: 0 };
 
-/// One run.
+/// One run. Sizes are bytes; times and durations are nanoseconds, times since the server was first spawned; shares are
+/// parts of one. What is not known is `null`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
     /// Version of this format.
