@@ -84,8 +84,8 @@ pub struct ServerExtras {
     #[arg(long = "server-arg", value_name = "ARG", allow_hyphen_values = true)]
     pub server_args: Vec<String>,
     /// An environment variable for every server
-    #[arg(long = "env", value_name = "K=V", value_parser = variable)]
-    pub env: Vec<(String, String)>,
+    #[arg(long = "env", value_name = "K=V")]
+    pub env: Vec<String>,
     /// Initialization options, a JSON or TOML file, instead of the profile's
     #[arg(long, value_name = "FILE")]
     pub init_options: Option<PathBuf>,
@@ -193,13 +193,6 @@ pub struct Servers {
     pub file: Option<PathBuf>,
 }
 
-fn variable(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("write NAME=VALUE".to_owned()),
-    }
-}
-
 fn interval(text: &str) -> Result<Span, String> {
     let span: Span = text
         .parse()
@@ -217,13 +210,6 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         <Cli as clap::CommandFactory>::command().debug_assert();
-    }
-
-    #[test]
-    fn a_variable_is_a_name_and_a_value() {
-        assert_eq!(variable("A=b=c"), Ok(("A".to_owned(), "b=c".to_owned())));
-        assert!(variable("=b").is_err());
-        assert!(variable("A").is_err());
     }
 
     #[test]

@@ -18,10 +18,13 @@ use super::{prepare, print, show};
 
 /// Runs the command.
 pub fn run(options: &cli::Check) -> anyhow::Result<u8> {
-    let scenarios = prepare::scenarios(&options.scenarios, &options.scenario)?;
-    let first = options.scenarios.first().map(std::path::PathBuf::as_path);
-    let catalogue = prepare::catalogue(options.extra.file.as_deref(), first)?;
-    let choices = prepare::servers(&options.servers, &options.extra, &catalogue)?;
+    let (scenarios, choices) = prepare::understood(&prepare::Typed {
+        scenarios: &options.scenarios,
+        options: &options.scenario,
+        servers: &options.servers,
+        extras: &options.extra,
+        out: None,
+    })?;
     let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
     for scenario in &scenarios {
         let runs = plan::runs(choices.len(), 1, scenario.scenario.seed());

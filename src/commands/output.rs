@@ -27,6 +27,24 @@ pub fn directories(options: &cli::Run, scenarios: &[Loaded]) -> anyhow::Result<V
     }
 }
 
+/// Those of the directories that were asked for that hold something already.
+pub fn taken(out: &Path, scenarios: &[Loaded]) -> Vec<PathBuf> {
+    let names = unlike(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
+    let wanted = match names.len() {
+        0 | 1 => vec![out.to_owned()],
+        _ => names.iter().map(|name| out.join(name)).collect(),
+    };
+    wanted.into_iter().filter(|path| is_taken(path)).collect()
+}
+
+/// Whether something is there that is not an empty directory.
+fn is_taken(path: &Path) -> bool {
+    match fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(error) => error.kind() == io::ErrorKind::NotADirectory,
+    }
+}
+
 /// The names, with a number after each that was there before. Case does not tell directories apart everywhere.
 fn unlike<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let mut taken = HashSet::new();
@@ -45,7 +63,7 @@ fn numbered(name: &str) -> impl Iterator<Item = String> {
 
 /// The directory that was asked for, which may be there but must be empty.
 fn chosen(out: PathBuf) -> anyhow::Result<PathBuf> {
-    if fs::read_dir(&out).is_ok_and(|mut entries| entries.next().is_some()) {
+    if is_taken(&out) {
         bail!(
             "`{}` is not empty, and records are never overwritten: name a new directory",
             out.display()

@@ -1,56 +1,120 @@
-//! From what was typed to runs that can begin: scenarios read, servers found and built, every mistake told first.
+//! From what was typed to runs that can begin: scenarios read, servers found, every mistake told first and at once.
 
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde_json::Value;
 
 use crate::cli::{ScenarioOptions, ServerExtras};
-use crate::config::{self, Catalogue, Common, Isolation, Loaded, Overrides, Report, ServerChoice, ServerSpec, Which};
+use crate::config::{
+    self, Catalogue, ChoiceError, Common, Fault, Isolation, Loaded, Overrides, Report, ServerChoice, ServerSpec, Which,
+};
+use crate::drive::workspace::{self, Workspace};
 use crate::lsp::process::Launch;
 
-use super::Mistakes;
+use super::{Mistakes, output};
 
-/// Reads every scenario, or tells every mistake in all of them.
-pub fn scenarios(paths: &[PathBuf], options: &ScenarioOptions) -> anyhow::Result<Vec<Loaded>> {
+/// What was typed.
+pub struct Typed<'c> {
+    /// The scenarios.
+    pub scenarios: &'c [PathBuf],
+    /// What of them is set aside.
+    pub options: &'c ScenarioOptions,
+    /// The servers.
+    pub servers: &'c [String],
+    /// What they are told.
+    pub extras: &'c ServerExtras,
+    /// Where records go, when that was said.
+    pub out: Option<&'c Path>,
+}
+
+/// What it means, or every mistake in all of it. Nothing has been started by then.
+pub fn understood(typed: &Typed<'_>) -> anyhow::Result<(Vec<Loaded>, Vec<ServerChoice>)> {
+    let mut mistakes = Report::default();
+    let scenarios = scenarios(typed, &mut mistakes);
+    let first = typed.scenarios.first().map(PathBuf::as_path);
+    let catalogue = profiles(typed.extras.file.as_deref(), first, &mut mistakes);
+    let choices = servers(typed, &catalogue, &mut mistakes);
+    for taken in typed.out.iter().flat_map(|out| output::taken(out, &scenarios)) {
+        let title = format!("`{}` is not empty, and records are never overwritten", taken.display());
+        mistakes.add_loose(title, "name a new directory with --out");
+    }
+    if !typed.servers.is_empty() {
+        scenarios.iter().for_each(|scenario| stand_in(scenario, &mut mistakes));
+    }
+    told(mistakes).map(|()| (scenarios, choices))
+}
+
+fn told(mistakes: Report) -> anyhow::Result<()> {
+    match mistakes.is_empty() {
+        true => Ok(()),
+        false => Err(Mistakes(mistakes.styled()).into()),
+    }
+}
+
+/// Reads every scenario.
+fn scenarios(typed: &Typed<'_>, mistakes: &mut Report) -> Vec<Loaded> {
+    let options = typed.options;
     let overrides = Overrides {
         workspace: options.workspace.clone(),
         language: options.language.clone(),
         files: options.files.clone(),
-        isolation: options.isolation.as_deref().map(isolation).transpose()?,
+        isolation: options.isolation.as_deref().and_then(|text| isolation(text, mistakes)),
         seed: options.seed,
     };
-    let mut mistakes = Report::default();
     let mut loaded = Vec::new();
-    for path in paths {
+    for path in typed.scenarios {
         match config::load_scenario(path, &overrides) {
             Ok(scenario) => loaded.push(scenario),
             Err(report) => mistakes.merge(report),
         }
     }
-    match mistakes.is_empty() {
-        true => Ok(loaded),
-        false => Err(Mistakes(mistakes.styled()).into()),
-    }
+    loaded
 }
 
-fn isolation(text: &str) -> anyhow::Result<Isolation> {
+fn isolation(text: &str, mistakes: &mut Report) -> Option<Isolation> {
     let all = [
         Isolation::Copy,
         Isolation::Reflink,
         Isolation::Overlay,
         Isolation::InPlace,
     ];
-    match all.into_iter().find(|isolation| isolation.name() == text) {
-        Some(isolation) => Ok(isolation),
-        None => bail!("`--isolation {text}` is unknown: write copy, reflink, overlay or in-place"),
+    let found = all.into_iter().find(|isolation| isolation.name() == text);
+    if found.is_none() {
+        let title = format!("`--isolation {text}` is unknown");
+        mistakes.add_loose(title, "write copy, reflink, overlay or in-place");
+    }
+    found
+}
+
+/// Tries what not every system can do. A copy that fails would fail for reasons that only a copy finds.
+fn stand_in(scenario: &Loaded, mistakes: &mut Report) {
+    let project = &scenario.project;
+    let scratch = workspace::default_scratch();
+    let tried = match project.isolation {
+        Isolation::Overlay => Workspace::open(&project.root, Isolation::Overlay, &scratch).and_then(Workspace::close),
+        Isolation::Reflink => match project.files.first() {
+            Some(file) => workspace::can_share(&project.root.join(file), &scratch),
+            None => Ok(()),
+        },
+        Isolation::Copy | Isolation::InPlace => Ok(()),
+    };
+    if let Err(error) = tried {
+        mistakes.add_loose(error.to_string(), "");
     }
 }
 
 /// The profiles: built in, and over them the first of the given file, the one beside the scenario, the one here.
 pub fn catalogue(file: Option<&Path>, scenario: Option<&Path>) -> anyhow::Result<Catalogue> {
+    let mut mistakes = Report::default();
+    let catalogue = profiles(file, scenario, &mut mistakes);
+    told(mistakes).map(|()| catalogue)
+}
+
+/// What could be read of the profiles.
+fn profiles(file: Option<&Path>, scenario: Option<&Path>, mistakes: &mut Report) -> Catalogue {
     let beside = scenario
         .and_then(Path::parent)
         .map(|parent| parent.join("servers.toml"));
@@ -59,35 +123,66 @@ pub fn catalogue(file: Option<&Path>, scenario: Option<&Path>) -> anyhow::Result
         Some(file) => Some(file.to_owned()),
         None => candidates.into_iter().flatten().find(|path| path.is_file()),
     };
+    let built_in = Catalogue::built_in();
     let Some(path) = found else {
-        return Ok(Catalogue::built_in());
+        return built_in;
     };
-    let text = fs::read_to_string(&path).with_context(|| format!("cannot read the profiles `{}`", path.display()))?;
-    let catalogue = Catalogue::built_in().over(&path.display().to_string(), &text);
-    catalogue.map_err(|report| Mistakes(report.styled()).into())
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) => {
+            let title = format!(
+                "cannot read the profiles `{}`: {}",
+                path.display(),
+                config::reason(&error)
+            );
+            mistakes.add_loose(title, "name a TOML file of `[server.NAME]` tables with --servers");
+            return built_in.unsure();
+        }
+    };
+    let (catalogue, report) = built_in.over(&path.display().to_string(), &text);
+    mistakes.merge(report);
+    catalogue
 }
 
-/// Finds every server, or tells all that cannot be found. Settings and options of the command line replace the profile's.
-pub fn servers(texts: &[String], extras: &ServerExtras, catalogue: &Catalogue) -> anyhow::Result<Vec<ServerChoice>> {
+/// Finds every server. Settings and options of the command line replace the profile's.
+fn servers(typed: &Typed<'_>, catalogue: &Catalogue, mistakes: &mut Report) -> Vec<ServerChoice> {
+    let extras = typed.extras;
     let common = Common {
         args: extras.server_args.clone(),
-        env: extras.env.clone(),
+        env: extras.env.iter().filter_map(|text| variable(text, mistakes)).collect(),
     };
-    let specs: Result<Vec<ServerSpec>, _> = texts.iter().map(|text| text.parse()).collect();
-    let chosen = config::choose(&specs?, &common, catalogue, &which(None)).map_err(|errors| {
-        let lines: Vec<String> = errors.iter().map(|error| format!("error: {error}")).collect();
-        Mistakes(lines.join("\n"))
-    });
-    let mut chosen = chosen?;
-    for choice in &mut chosen {
-        if let Some(path) = &extras.init_options {
-            choice.profile.init_options = Some(value(path)?);
-        }
-        if let Some(path) = &extras.settings {
-            choice.profile.settings = Some(value(path)?);
+    let mut wrong = |error: ChoiceError| mistakes.add_loose(error.to_string(), "");
+    let mut specs: Vec<ServerSpec> = Vec::new();
+    for text in typed.servers {
+        match text.parse() {
+            Ok(spec) => specs.push(spec),
+            Err(error) => wrong(error),
         }
     }
-    Ok(chosen)
+    let mut chosen = match config::choose(&specs, &common, catalogue, &which(None)) {
+        Ok(chosen) => chosen,
+        Err(errors) => {
+            errors.into_iter().for_each(wrong);
+            Vec::new()
+        }
+    };
+    let init_options = extras.init_options.as_deref().and_then(|path| value(path, mistakes));
+    let settings = extras.settings.as_deref().and_then(|path| value(path, mistakes));
+    for choice in &mut chosen {
+        choice.profile.init_options = init_options.clone().or(choice.profile.init_options.take());
+        choice.profile.settings = settings.clone().or(choice.profile.settings.take());
+    }
+    chosen
+}
+
+fn variable(text: &str, mistakes: &mut Report) -> Option<(String, String)> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !text.contains('\0') => Some((name.to_owned(), value.to_owned())),
+        _ => {
+            mistakes.add_loose(format!("`--env {text}` sets no variable"), "write --env NAME=VALUE");
+            None
+        }
+    }
 }
 
 /// Where programs are: on the search path that a server was given, or on ours.
@@ -99,15 +194,53 @@ pub fn which(path: Option<OsString>) -> Which {
 }
 
 /// Reads a JSON file, or a TOML one by its name.
-fn value(path: &Path) -> anyhow::Result<Value> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
-    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
-    let value = if is_toml {
-        toml::from_str(&text).map_err(anyhow::Error::from)
-    } else {
-        serde_json::from_str(&text).map_err(anyhow::Error::from)
+fn value(path: &Path, mistakes: &mut Report) -> Option<Value> {
+    let shown = path.display().to_string();
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => {
+            let title = format!("cannot read `{shown}`: {}", config::reason(&error));
+            mistakes.add_loose(title, "name a JSON file, or a TOML one that ends in `.toml`");
+            return None;
+        }
     };
-    value.with_context(|| format!("`{}` is not {}", path.display(), if is_toml { "TOML" } else { "JSON" }))
+    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+    let (value, fault) = if is_toml { in_toml(&text) } else { in_json(&text) };
+    mistakes.add(&shown, &text, fault.into_iter().collect());
+    value
+}
+
+fn in_toml(text: &str) -> (Option<Value>, Option<Fault>) {
+    match toml::from_str(text) {
+        Ok(value) => (Some(value), None),
+        Err(error) => {
+            let title = format!("this is not TOML: {}", error.message());
+            let cure = "mend it, or call a JSON file `.json`";
+            (None, Some(Fault::new(error.span().unwrap_or(0..0), title, cure)))
+        }
+    }
+}
+
+fn in_json(text: &str) -> (Option<Value>, Option<Fault>) {
+    match serde_json::from_str(text) {
+        Ok(value) => (Some(value), None),
+        Err(error) => {
+            // The words end with the place, which the caret shows.
+            let words = error.to_string();
+            let words = words
+                .rsplit_once(" at line ")
+                .map_or(words.as_str(), |(words, _)| words);
+            let before = text.split_inclusive('\n').take(error.line().saturating_sub(1));
+            let at = before.map(str::len).sum::<usize>() + error.column();
+            // The column counts bytes up to and with the last that was read, which may be a line end or half a letter.
+            let read = &text[..text.ceil_char_boundary(at.min(text.len()))];
+            let last = read.trim_end().char_indices().last();
+            let span = last.map_or(0..0, |(start, letter)| start..start + letter.len_utf8());
+            let title = format!("this is not JSON: {words}");
+            let cure = "mend it, or call a TOML file `.toml`";
+            (None, Some(Fault::new(span, title, cure)))
+        }
+    }
 }
 
 /// How `program` is started in `root`, and which variables of our surroundings it does not get to see.
@@ -137,4 +270,28 @@ pub fn launch(
         },
         scrubbed,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_in_json_is_shown_where_it_is() {
+        for (text, at) in [
+            ("{\n  \"a\": tru\n}", "u"),
+            ("{\n  \"a\": tru,\n}", ","),
+            ("{\"ä\": nope}", "o"),
+            ("{ü}", "ü"),
+            ("{} ü", "ü"),
+            ("[1, 2", "2"),
+            ("", ""),
+        ] {
+            let (value, fault) = in_json(text);
+            let span = fault.expect("it is a mistake").span;
+            assert!(value.is_none());
+            assert_eq!(text.get(span), Some(at), "{text:?}");
+        }
+        assert_eq!(in_json("{\"a\": [1]}").0, Some(serde_json::json!({ "a": [1] })));
+    }
 }

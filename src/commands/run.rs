@@ -16,10 +16,13 @@ use super::{output, prepare};
 
 /// Runs the command.
 pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
-    let scenarios = prepare::scenarios(&options.scenarios, &options.scenario)?;
-    let first = options.scenarios.first().map(PathBuf::as_path);
-    let catalogue = prepare::catalogue(options.servers.extra.file.as_deref(), first)?;
-    let choices = prepare::servers(&options.servers.servers, &options.servers.extra, &catalogue)?;
+    let (scenarios, choices) = prepare::understood(&prepare::Typed {
+        scenarios: &options.scenarios,
+        options: &options.scenario,
+        servers: &options.servers.servers,
+        extras: &options.servers.extra,
+        out: options.out.as_deref(),
+    })?;
     let directories = output::directories(options, &scenarios)?;
     super::block_on(async {
         let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;

@@ -13,6 +13,7 @@ const BUILT_IN: &str = include_str!("profiles.toml");
 pub struct Catalogue {
     profiles: BTreeMap<String, Profile>,
     origins: Vec<String>,
+    unsure: bool,
 }
 
 impl Catalogue {
@@ -22,30 +23,29 @@ impl Catalogue {
         Catalogue {
             profiles: servers.server,
             origins: vec!["the built-in profiles".to_owned()],
+            unsure: false,
         }
     }
 
-    /// Puts the profiles of a `servers.toml` over these. One that inherits, or has the name of a built-in profile, keeps
-    /// what it does not say itself.
-    pub fn over(mut self, path: &str, text: &str) -> Result<Catalogue, Report> {
+    /// Puts the profiles of a `servers.toml` over these, as far as they can be read, and tells every mistake in it. One
+    /// that inherits, or has the name of a built-in profile, keeps what it does not say itself.
+    pub fn over(mut self, path: &str, text: &str) -> (Catalogue, Report) {
         let mut report = Report::default();
         let document = match Document::parse(text) {
             Ok(document) => document,
             Err(faults) => {
                 report.add(path, text, faults);
-                return Err(report);
+                return (self.unsure(), report);
             }
         };
         let (servers, mut faults) = document.read::<Servers>();
+        self.unsure = servers.is_none();
         let servers = servers.unwrap_or_default();
         let base: toml::Table = BUILT_IN.parse().expect("the built-in profiles are read in a test");
         for (name, profile) in &servers.server {
             self.check(name, profile, &document, &mut faults);
         }
         report.add(path, text, faults);
-        if !report.is_empty() {
-            return Err(report);
-        }
         let own: toml::Table = text.parse().unwrap_or_default();
         for (name, profile) in servers.server {
             let base_name = profile.inherits.as_deref().unwrap_or(&name);
@@ -56,7 +56,17 @@ impl Catalogue {
             self.profiles.insert(name, merged);
         }
         self.origins.insert(0, format!("`{path}`"));
-        Ok(self)
+        (self, report)
+    }
+
+    /// The same, when profiles there are could not be read: a name that is not known may be one of theirs.
+    pub fn unsure(self) -> Catalogue {
+        Catalogue { unsure: true, ..self }
+    }
+
+    /// Whether profiles there are could not be read.
+    pub fn is_unsure(&self) -> bool {
+        self.unsure
     }
 
     fn check(&self, name: &str, profile: &Profile, document: &Document<'_>, faults: &mut Vec<Fault>) {
@@ -153,16 +163,15 @@ mod tests {
     use crate::units::Span;
 
     fn over(text: &str) -> Catalogue {
-        Catalogue::built_in()
-            .over("servers.toml", text)
-            .unwrap_or_else(|report| panic!("{report}"))
+        let (catalogue, report) = Catalogue::built_in().over("servers.toml", text);
+        assert!(report.is_empty(), "{report}");
+        catalogue
     }
 
     #[test]
     fn the_built_in_profiles_are_without_mistakes() {
-        if let Err(report) = Catalogue::built_in().over("profiles.toml", BUILT_IN) {
-            panic!("{report}");
-        }
+        let (_, report) = Catalogue::built_in().over("profiles.toml", BUILT_IN);
+        assert!(report.is_empty(), "{report}");
         let names: Vec<String> = Catalogue::built_in().names().map(str::to_owned).collect();
         assert_eq!(names.len(), 17);
         for (name, profile) in Catalogue::built_in().iter() {
@@ -220,7 +229,8 @@ programs = [""]
 ready = { signal = { beep = {} }, limits = { quiet = "soon" } }
 failures = [{ notification = {} }]
 "#;
-        let report = Catalogue::built_in().over("servers.toml", text).unwrap_err();
+        let (catalogue, report) = Catalogue::built_in().over("servers.toml", text);
+        assert!(catalogue.get("a").is_some() && !catalogue.is_unsure());
         insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(report) });
     }
 

@@ -115,6 +115,8 @@ pub fn choose(
                 errors.push(ChoiceError::Duplicate(choice.label));
             }
             Ok(choice) => choices.push(choice),
+            // It may be in what could not be read, which was told already.
+            Err(ChoiceError::Unknown { .. }) if catalogue.is_unsure() => {}
             Err(error) => errors.push(error),
         }
     }

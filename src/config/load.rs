@@ -252,10 +252,13 @@ fn cycle(span: Range<usize>, chain: &[PathBuf], last: &Path) -> Fault {
     Fault::new(span, title, "leave one of these includes out")
 }
 
-/// The same words for the commonest reason on every system.
-fn reason(error: &io::Error) -> String {
+/// The same words for the commonest reasons on every system.
+pub fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        io::ErrorKind::InvalidData => "it is no text in UTF-8".to_owned(),
+        io::ErrorKind::PermissionDenied => "this user may not read it".to_owned(),
         _ => error.to_string(),
     }
 }

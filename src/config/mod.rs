@@ -30,7 +30,7 @@ mod wording;
 
 pub use catalogue::Catalogue;
 pub use choice::{ChoiceError, Common, Program, ServerChoice, choose, installed};
-pub use load::{Loaded, Overrides, load_scenario};
+pub use load::{Loaded, Overrides, load_scenario, reason};
 pub use problem::{Fault, Report, nearest};
 pub use project::{Project, plain_path};
 pub use scenario::{

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::ops::Range;
 
-use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 /// A mistake in one text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Report {
         }
     }
 
-    /// Adds a mistake that is not in a text.
+    /// Adds a mistake that is not in a text. The cure is empty where the title holds it.
     pub fn add_loose(&mut self, title: impl Into<String>, cure: impl Into<String>) {
         self.loose.push((title.into(), cure.into()));
     }
@@ -102,8 +102,11 @@ impl Report {
 
     fn render(&self, renderer: &Renderer) -> String {
         let loose = self.loose.iter().map(|(title, cure)| {
-            let group = Level::ERROR.primary_title(title).element(Level::HELP.message(cure));
-            renderer.render(&[group])
+            let title = Level::ERROR.primary_title(title);
+            match cure.as_str() {
+                "" => renderer.render(&[Group::with_title(title)]),
+                cure => renderer.render(&[title.element(Level::HELP.message(cure))]),
+            }
         });
         let placed = self.sources.iter().flat_map(|source| {
             source.faults.iter().map(|fault| {

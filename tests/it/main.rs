@@ -2,6 +2,7 @@
 
 mod drive;
 mod lsp;
+mod mistakes;
 mod report;
 #[cfg(target_os = "linux")]
 mod sample;

@@ -119,7 +119,7 @@ fn cleaned(path: &Path) -> PathBuf {
 }
 
 #[cfg(target_os = "linux")]
-fn reflink(from: &Path, to: &Path) -> Result<(), WorkspaceError> {
+pub(super) fn reflink(from: &Path, to: &Path) -> Result<(), WorkspaceError> {
     use rustix::io::Errno;
 
     let source = File::open(from).map_err(|error| WorkspaceError::io("read", from, error))?;
@@ -138,7 +138,7 @@ fn reflink(from: &Path, to: &Path) -> Result<(), WorkspaceError> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn reflink(from: &Path, _to: &Path) -> Result<(), WorkspaceError> {
+pub(super) fn reflink(from: &Path, _to: &Path) -> Result<(), WorkspaceError> {
     let reason = "lsp-soak does that on Linux only (on macOS a copy on APFS shares its blocks anyway)".to_owned();
     Err(WorkspaceError::Reflink {
         path: from.to_owned(),

@@ -92,6 +92,13 @@ impl Drop for Workspace {
     }
 }
 
+/// Whether the blocks of `file` can be shared with a stand-in under `scratch`.
+pub fn can_share(file: &Path, scratch: &Path) -> Result<(), WorkspaceError> {
+    let place = Scratch::claim(&scratch::home(scratch)?, "share")?;
+    let shared = copy::reflink(file, &place.path().join("file"));
+    shared.and(place.clear())
+}
+
 /// Where stand-ins live unless the user says otherwise: the system's directory for temporary files.
 pub fn default_scratch() -> PathBuf {
     std::env::temp_dir()

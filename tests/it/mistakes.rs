@@ -1,0 +1,105 @@
+//! Mistakes of every kind on one command line, told at once and before anything is started.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const SCENARIO: &str = r#"format = 1
+name = "many"
+sed = 3
+[workspace]
+path = "project"
+language = "python"
+[[phase]]
+name = "start"
+steps = [{ start = {} }, { opne = {} }]
+"#;
+
+const SERVERS: &str = "[server.mine]\nargz = [\"x\"]\n";
+
+/// What `lsp-soak run` says, without colours, and its exit code.
+fn run(directory: &Path, args: &[&str]) -> (String, Option<i32>) {
+    let output = Command::new(env!("CARGO_BIN_EXE_lsp-soak"))
+        .arg("run")
+        .args(args)
+        .current_dir(directory)
+        .env("TMPDIR", directory)
+        .output()
+        .expect("lsp-soak runs");
+    (
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+        output.status.code(),
+    )
+}
+
+fn directory() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).expect("the directory is ours");
+    for name in ["project", "full"] {
+        fs::create_dir(directory.path().join(name)).expect("the directory is ours");
+    }
+    write("project/a.py", "a = 1\n");
+    write("full/old", "");
+    write("scenario.toml", SCENARIO);
+    write("servers.toml", SERVERS);
+    write("options.json", "{\n  \"a\": tru\n}\n");
+    directory
+}
+
+#[test]
+fn mistakes_of_every_kind_are_told_in_one_list() {
+    let directory = directory();
+    let line = "scenario.toml none.toml --server no-such-server --server bad*label:mine --init-options options.json \
+                --settings none.json --env NOTHING --isolation magic --out full";
+    let (said, code) = run(directory.path(), &line.split(' ').collect::<Vec<&str>>());
+    assert_eq!(code, Some(2), "{said}");
+    for part in [
+        "`sed`",
+        "scenario.toml:3:1",
+        "`opne`",
+        "`none.toml`",
+        "`argz`",
+        "servers.toml:2:1",
+        "there is no server `no-such-server`",
+        "`bad*label` cannot be a label",
+        "options.json:2:10",
+        "cannot read `none.json`: there is no such file",
+        "`--env NOTHING` sets no variable",
+        "`--isolation magic` is unknown",
+        "`full` is not empty",
+    ] {
+        assert!(said.contains(part), "`{part}` is not told:\n{said}");
+    }
+    assert_eq!(said.matches("error: ").count(), 11, "{said}");
+}
+
+#[test]
+fn a_server_that_only_a_broken_file_may_know_is_not_called_unknown() {
+    let directory = directory();
+    fs::write(directory.path().join("servers.toml"), "[server.mine\n").expect("the directory is ours");
+    let (said, code) = run(directory.path(), &["scenario.toml", "--server", "mine"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(
+        said.contains("servers.toml:1") && !said.contains("there is no server"),
+        "{said}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn an_isolation_that_is_not_possible_here_is_told_before_anything_is_started() {
+    let directory = directory();
+    let scenario = SCENARIO
+        .replace("sed = 3\n", "")
+        .replace("{ opne = {} }", "{ open = {} }");
+    fs::write(directory.path().join("scenario.toml"), scenario).expect("the directory is ours");
+    fs::write(directory.path().join("servers.toml"), "").expect("the directory is ours");
+    // A path that no overlay can be made of, whoever asks.
+    fs::rename(directory.path().join("project"), directory.path().join("a,b")).expect("the directory is ours");
+    let args = "scenario.toml --server none --workspace a,b --isolation overlay";
+    let (said, code) = run(directory.path(), &args.split(' ').collect::<Vec<&str>>());
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("cannot mount an overlay over"), "{said}");
+    assert!(said.contains("there is no server `none`"), "{said}");
+    assert!(!directory.path().join("reports").exists());
+}
