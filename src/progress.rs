@@ -103,13 +103,14 @@ impl State {
         if !self.step.is_empty() {
             text = format!("{text} {arrow} {}", self.step);
         }
+        // A narrow terminal cuts the end off, so what matters least stands there.
+        if let Some(bytes) = self.private {
+            text = format!("{text}  {} private", units::bytes(bytes));
+        }
         if self.requests > 0 {
             text = format!("{text}  {}", units::counted(self.requests, "request"));
         }
-        match self.private {
-            Some(bytes) => format!("{text}  {} private", units::bytes(bytes)),
-            None => text,
-        }
+        text
     }
 }
 
@@ -134,4 +135,40 @@ fn step_line(step: &StepEnd, arrow: char) -> String {
 
 fn console_is_terminal() -> bool {
     std::io::IsTerminal::is_terminal(&std::io::stderr())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::PhaseRef;
+
+    #[test]
+    fn the_line_of_a_step_says_what_came_of_it() {
+        let line = |requests, hits, notifications, skipped| {
+            let phase = PhaseRef {
+                phase: 0,
+                cycle: 0,
+                name: "goto".to_owned(),
+            };
+            let name = "open".to_owned();
+            let step = StepEnd {
+                phase,
+                step: 0,
+                name,
+                requests,
+                hits,
+                notifications,
+                skipped,
+                idle: None,
+            };
+            step_line(&step, '>')
+        };
+        assert_eq!(line(1_200, 7, 3, false), "goto > open: hits 7/1,200");
+        assert_eq!(line(0, 0, 1, false), "goto > open: 1 notification");
+        assert_eq!(line(0, 0, 0, false), "goto > open: ended");
+        assert_eq!(
+            line(0, 0, 0, true),
+            "goto > open: skipped, the server does not offer it"
+        );
+    }
 }
