@@ -45,6 +45,7 @@ impl Fake {
     }
 
     /// Everything that was written down so far.
+    #[cfg(unix)]
     pub fn told(&self) -> Vec<Event> {
         self.0.told.lock().unwrap().clone()
     }

@@ -32,7 +32,7 @@ pub fn connect(capacity: usize, answers: Answers, limits: Limits) -> (Client, Re
     let (stdin, input) = duplex(capacity);
     let (output, stdout) = duplex(capacity);
     let (client, incoming) = Client::connect(stdout, stdin, answers, limits);
-    (client, incoming, Peer { input, output })
+    (client, incoming, Peer::over(input, output))
 }
 
 /// Connects a client with everything as usual.
