@@ -124,6 +124,9 @@ impl Tree {
     pub fn appear(&mut self, at: Nanos, process: &Process) {
         let name = process.name.clone();
         if let Some(live) = self.live.get_mut(&process.process) {
+            if live.name == name {
+                return; // The same program with other arguments.
+            }
             let before = std::mem::replace(&mut live.name, name);
             self.leave(&before);
         } else {

@@ -211,6 +211,23 @@ fn a_process_that_begins_another_program_is_one_process() {
 }
 
 #[test]
+fn a_program_that_begins_itself_again_keeps_its_peak() {
+    let mut session = Session::new("server");
+    session.spawn(0, "server", None, 30, 0);
+    session.phase("one");
+    session.go(0, 100, 1, 50);
+    session.spawn(0, "server", None, 20, 0);
+    session.settle(true);
+    let summary = of(&session);
+    let programs: Vec<_> = summary
+        .programs
+        .iter()
+        .map(|one| (one.count, one.first_seen, one.peak))
+        .collect();
+    assert_eq!(programs, [(1, 0, Some(100 * MIB))]);
+}
+
+#[test]
 fn pages_of_a_forked_child_are_in_the_curve_but_not_in_what_is_told_of_it() {
     let mut session = Session::new("server");
     session.spawn(0, "a", None, 100, 0);
