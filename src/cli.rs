@@ -111,7 +111,7 @@ pub struct ScenarioOptions {
     #[arg(long, value_name = "GLOB")]
     pub files: Option<String>,
     /// Seed of everything that is picked at random
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// How the workspace is kept from harm: copy, reflink, overlay or in-place
     #[arg(long, value_name = "MODE")]
@@ -123,7 +123,7 @@ pub struct ScenarioOptions {
 #[command(next_help_heading = "Measuring")]
 pub struct Measuring {
     /// Time between two samples, 5ms to 10s
-    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = interval)]
+    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = interval, allow_hyphen_values = true)]
     pub interval: Span,
     /// Leave the kernel's high-water marks alone, to compare one process with `/usr/bin/time -v`
     #[arg(long)]

@@ -12,7 +12,7 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) if commands::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            anstream::eprintln!("{}", commands::explain(&error));
+            commands::say(&commands::explain(&error));
             ExitCode::from(commands::FAILURE)
         }
     }

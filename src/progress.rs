@@ -1,5 +1,6 @@
 //! What a person sees on stderr while a run goes on: one calm line on a terminal, plain lines elsewhere.
 
+use std::io::Write;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -92,7 +93,8 @@ impl Progress {
     /// A lasting line, where no bar is drawn.
     fn line(&self, text: &str) {
         if !self.terminal {
-            anstream::eprintln!("{}: {text}", self.bar.prefix());
+            // Where stderr takes nothing, nobody can be told, and the run goes on.
+            let _ = writeln!(anstream::stderr(), "{}: {text}", self.bar.prefix());
         }
     }
 }

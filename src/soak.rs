@@ -55,7 +55,11 @@ pub async fn soak(
     let stop = tokio::select! {
         biased;
         () = interrupt.pressed(1) => Some(Stop::Ended(Ending::Interrupted)),
-        () = live.unwritable() => Some(Stop::Ended(Ending::Interrupted)),
+        // There is nowhere to write an ending to. The journal tells the reason when it is finished.
+        () = live.unwritable() => Some(Stop::Failed {
+            what: "write the record".to_owned(),
+            error: std::io::ErrorKind::StorageFull.into(),
+        }),
         result = player.play() => result.err(),
     };
     let during = std::mem::take(&mut player.during);

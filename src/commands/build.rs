@@ -22,7 +22,7 @@ pub async fn build(label: &str, command: &[String], quiet: bool) -> anyhow::Resu
     };
     let shown = command.join(" ");
     if !quiet {
-        anstream::eprintln!("building `{label}`: {shown}");
+        super::say(&format!("building `{label}`: {shown}"));
     }
     let mut child = Command::new(program)
         .args(args)
@@ -31,7 +31,7 @@ pub async fn build(label: &str, command: &[String], quiet: bool) -> anyhow::Resu
         .stderr(if quiet { Stdio::piped() } else { Stdio::inherit() })
         .kill_on_drop(true)
         .spawn()
-        .with_context(|| format!("cannot build `{label}`: `{program}` cannot be run"))?;
+        .with_context(|| format!("cannot build `{label}`: `{program}` cannot be run; install it, or name the path of a program that is built"))?;
     let stdout = child.stdout.take();
     let stdout = stdout.context("the build command was started without a pipe")?;
     let (executable, tail) = tokio::join!(executable(stdout), tail(child.stderr.take()));

@@ -22,7 +22,8 @@ use crate::cli::{Cli, Command};
 pub const FAILURE: u8 = 2;
 
 /// What is said when stdout takes no more. A reader that left is no error, see [`is_broken_pipe`].
-const UNPRINTED: &str = "cannot print the report; print it again with `lsp-soak report` where there is room";
+const UNPRINTED: &str =
+    "cannot print to stdout; make room there, what was recorded prints again with `lsp-soak report`";
 
 /// Runs one command; the number is the exit code.
 pub fn run(cli: Cli) -> anyhow::Result<u8> {
@@ -46,8 +47,26 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
 pub fn explain(error: &anyhow::Error) -> String {
     match error.downcast_ref::<Mistakes>() {
         Some(mistakes) => mistakes.0.clone(),
-        None => format!("error: {error:#}"),
+        None => format!("error: {}", words(error)),
     }
+}
+
+/// The words of an error and of its causes, those once that several of them say.
+fn words(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text.push_str(if text.is_empty() { "" } else { ": " });
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
+/// Says something beside the report. Where stderr takes nothing, nobody can be told.
+pub fn say(text: &str) {
+    use io::Write;
+    let _ = writeln!(anstream::stderr(), "{text}");
 }
 
 /// Mistakes in what the user wrote, already rendered.

@@ -69,13 +69,14 @@ fn chosen(out: PathBuf) -> anyhow::Result<PathBuf> {
             out.display()
         );
     }
-    fs::create_dir_all(&out).with_context(|| format!("cannot create `{}`", out.display()))?;
+    fs::create_dir_all(&out)
+        .with_context(|| format!("cannot create `{}`, name another directory with --out", out.display()))?;
     Ok(out)
 }
 
 /// A new directory under `parent`; another lsp-soak may be making one in the same second.
 fn fresh(parent: &Path, name: &str) -> anyhow::Result<PathBuf> {
-    let about = |path: &Path| format!("cannot create `{}`", path.display());
+    let about = |path: &Path| format!("cannot create `{}`, name another directory with --out", path.display());
     fs::create_dir_all(parent).with_context(|| about(parent))?;
     for candidate in numbered(name) {
         let path = parent.join(candidate);

@@ -25,7 +25,7 @@ pub fn run(options: &cli::Report) -> anyhow::Result<u8> {
         return Ok(worst.code());
     };
     for error in failed {
-        anstream::eprintln!("error: {error:#}");
+        super::say(&super::explain(&error));
     }
     Err(last)
 }

@@ -66,7 +66,7 @@ async fn play(
             }
         }
         if !options.output.quiet {
-            anstream::eprintln!("records: {}", out.display());
+            super::say(&format!("records: {}", out.display()));
         }
     }
     Ok(worst.code())

@@ -4,12 +4,13 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 
 use crate::analyse::{self, Severity, Summary};
 use crate::cli::Format;
+use crate::config;
 use crate::locale;
-use crate::record::{ReadError, Reader};
+use crate::record::Reader;
 use crate::report::{self, terminal::Look};
 
 use super::UNPRINTED;
@@ -23,7 +24,7 @@ const STDIN: &str = "-";
 /// Reads and summarises one record.
 pub fn summary(path: &Path) -> anyhow::Result<Summary> {
     let about = || format!("cannot read the record `{}`", path.display());
-    analyse::read(open(path).with_context(about)?).with_context(about)
+    analyse::read(open(path)?).with_context(about)
 }
 
 /// The records that were named, those in a directory and below it in the order of their names.
@@ -121,8 +122,7 @@ impl Printer {
     /// samples have no place for it.
     fn samples(&mut self, path: &Path) -> anyhow::Result<Summary> {
         let name = path.display();
-        let about = || format!("cannot read the record `{name}`");
-        let reader = open(path).with_context(about)?;
+        let reader = open(path)?;
         let mut out = BufWriter::new(io::stdout().lock());
         if self.printed == 0 {
             report::csv::head(&mut out).context(UNPRINTED)?;
@@ -134,8 +134,8 @@ impl Printer {
         for finding in analyse::findings(&summary) {
             match finding.severity {
                 Severity::Note => {}
-                Severity::Warning => anstream::eprintln!("warning: `{name}`: {}", finding.text),
-                Severity::Failure => anstream::eprintln!("failure: `{name}`: {}", finding.text),
+                Severity::Warning => super::say(&format!("warning: `{name}`: {}", finding.text)),
+                Severity::Failure => super::say(&format!("failure: `{name}`: {}", finding.text)),
             }
         }
         Ok(summary)
@@ -143,13 +143,20 @@ impl Printer {
 }
 
 /// Opens a record, once: what comes through a pipe can be read no second time.
-fn open(path: &Path) -> Result<Reader<Box<dyn BufRead>>, ReadError> {
+fn open(path: &Path) -> anyhow::Result<Reader<Box<dyn BufRead>>> {
     let source: Box<dyn BufRead> = if path == Path::new(STDIN) {
         Box::new(BufReader::new(io::stdin()))
     } else {
-        Box::new(BufReader::with_capacity(1 << 16, File::open(path)?))
+        let file = File::open(path).map_err(|error| {
+            let reason = config::reason(&error);
+            anyhow!(
+                "cannot read the record `{}`: {reason}; name a record, or a directory that `lsp-soak run` wrote",
+                path.display()
+            )
+        })?;
+        Box::new(BufReader::with_capacity(1 << 16, file))
     };
-    Reader::new(source)
+    Reader::new(source).with_context(|| format!("cannot read the record `{}`", path.display()))
 }
 
 /// As wide as the terminal; `anstream` takes the colours away where they are not wanted.

@@ -72,8 +72,11 @@ pub enum ChoiceError {
         /// The programs looked for.
         programs: String,
     },
+    /// A path where nothing is.
+    #[error("there is no program `{0}`: check the path, or build it first")]
+    Missing(String),
     /// A path where nothing can be run.
-    #[error("`{0}` is not a program: there is no such file, or it is not executable")]
+    #[error("`{0}` is not executable: name a program, or make it one with `chmod +x`")]
     NotRunnable(String),
     /// A path where a directory is.
     #[error("`{0}` is a directory: name the program in it")]
@@ -173,9 +176,10 @@ fn find<'c>(target: &str, catalogue: &'c Catalogue, which: &Which) -> Result<(Op
     }
     let is_path = target.contains(['/', '\\']);
     if let (true, None) = (is_path, which.path(Path::new(target))) {
-        return Err(match which.is_directory(Path::new(target)) {
-            true => ChoiceError::Directory(target.to_owned()),
-            false => ChoiceError::NotRunnable(target.to_owned()),
+        return Err(match which.kind(Path::new(target)) {
+            Some(kind) if kind.is_dir() => ChoiceError::Directory(target.to_owned()),
+            Some(_) => ChoiceError::NotRunnable(target.to_owned()),
+            None => ChoiceError::Missing(target.to_owned()),
         });
     }
     let found = which

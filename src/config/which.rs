@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
 /// Where programs are looked for.
@@ -32,9 +32,9 @@ impl Which {
         std::path::absolute(found).ok()
     }
 
-    /// Whether a path that names no program names a directory.
-    pub fn is_directory(&self, path: &Path) -> bool {
-        path.is_dir()
+    /// What a path names that names no program; `None` if there is nothing.
+    pub fn kind(&self, path: &Path) -> Option<FileType> {
+        fs::metadata(path).ok().map(|meta| meta.file_type())
     }
 
     /// The newest of the programs called `name-VERSION`, as Debian calls clangd.

@@ -25,7 +25,7 @@ const TOLD: usize = 5;
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file could not be opened or read.
-    #[error("cannot read the record: {0}")]
+    #[error(transparent)]
     Io(#[from] io::Error),
     /// There is no whole header.
     #[error("this is no lsp-soak record: line 1 is not a header ({0}); give a `.jsonl` file that `lsp-soak run` wrote")]

@@ -152,3 +152,35 @@ fn a_full_disk_under_stdout_is_an_error_and_a_reader_that_left_is_none() {
         text(&output.expect("lsp-soak runs"), 0);
     }
 }
+
+#[test]
+fn what_is_no_record_is_told_once_with_a_cure() {
+    for (name, words) in [
+        (
+            "none.jsonl",
+            "cannot read the record `none.jsonl`: there is no such file; name a record, or",
+        ),
+        ("Cargo.toml", "this is no lsp-soak record: line 1 is not a header"),
+    ] {
+        let output = report()
+            .arg(name)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .expect("lsp-soak runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(words), "{said}");
+        assert_eq!(said.matches("cannot read").count(), 1, "{said}");
+        assert!(said.matches("os error").count() == 0, "{said}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_under_stderr_changes_no_exit_code() {
+    let full = || File::options().write(true).open("/dev/full").expect("Linux has it");
+    let run = |name: PathBuf| report().arg(name).args(["--format", "csv"]).stderr(full()).output();
+    let code = |name| run(name).expect("lsp-soak runs").status.code();
+    assert_eq!(code(golden("none")), Some(2));
+    assert_eq!(code(golden("crashed")), Some(4));
+}

@@ -176,6 +176,7 @@ impl WorkspaceError {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 "make room, set TMPDIR to a larger file system, or use isolation = \"reflink\" or \"in-place\""
             }
+            io::ErrorKind::NotFound if what == "create" => "set TMPDIR to a directory that can be written to",
             io::ErrorKind::NotFound => "something is changing the directory: leave it alone while lsp-soak runs",
             _ => "check the disk and the path, or set TMPDIR to another file system",
         };
