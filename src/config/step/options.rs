@@ -185,7 +185,8 @@ requests! {
         pub new_name: Option<String> = None,
     }
 
-    /// Asks what can be done at identifiers; nothing is done.
+    /// Asks what can be done at identifiers, and sends the diagnostics that overlap them, of those that the server pushed
+    /// or that a `diagnostics` step pulled; nothing is done.
     pub struct CodeAction {
         /// How many of the open documents; all when not given.
         pub files: Option<Count> = None,
