@@ -49,7 +49,12 @@ pub fn records(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 fn below(directory: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    let about = || format!("cannot read the directory `{}`", directory.display());
+    let about = || {
+        format!(
+            "cannot read the directory `{}`, make it readable or name another",
+            directory.display()
+        )
+    };
     for entry in fs::read_dir(directory).with_context(about)? {
         let entry = entry.with_context(about)?;
         let path = entry.path();

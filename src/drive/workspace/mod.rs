@@ -172,6 +172,9 @@ impl WorkspaceError {
     /// A refusal by the system, with a cure that fits its kind.
     fn io(what: &'static str, path: &Path, error: io::Error) -> WorkspaceError {
         let cure = match error.kind() {
+            io::ErrorKind::PermissionDenied if what == "copy" || what == "read" => {
+                "make it readable for this user, or name another workspace with --workspace"
+            }
             io::ErrorKind::PermissionDenied => "give this user the right to, or set TMPDIR to a directory of its own",
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 "make room, set TMPDIR to a larger file system, or use isolation = \"reflink\" or \"in-place\""
