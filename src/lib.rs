@@ -15,6 +15,7 @@ pub mod locale;
 pub mod lsp;
 pub mod plan;
 pub mod progress;
+mod random;
 pub mod record;
 pub mod report;
 pub mod sample;

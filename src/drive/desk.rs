@@ -8,10 +8,10 @@ use crate::lsp::position::Encoding;
 use crate::lsp::{Client, Sync};
 
 use super::document::Document;
-use super::random::Random;
 use super::target::{self, Place, Target};
 use super::workspace::SourceFile;
 use super::{Job, Stop};
+use crate::random::Random;
 
 /// Files that are looked into when the order of opening is made; the rest follow unseen. Bounds the work before a run
 /// on a workspace of a hundred thousand files.

@@ -9,7 +9,6 @@ pub mod fault;
 pub mod language;
 mod player;
 pub mod quiet;
-pub mod random;
 pub mod readiness;
 pub mod session;
 pub mod signal;

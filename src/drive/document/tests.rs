@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::drive::random::Random;
+use crate::random::Random;
 
 const ENCODINGS: [Encoding; 3] = [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32];
 

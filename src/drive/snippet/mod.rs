@@ -6,7 +6,7 @@ mod tests;
 
 use super::document::line_end;
 use super::language::{Family, Language};
-use super::random::Random;
+use crate::random::Random;
 use spots::{Spot, spots};
 
 /// Something to type at one place.

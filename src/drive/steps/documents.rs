@@ -11,9 +11,9 @@ use serde_json::json;
 use crate::config::step::{Change, Close, Edit, EditMode, Open, Pick, Save, Touch};
 use crate::drive::desk::Desk;
 use crate::drive::document::Document;
-use crate::drive::random::Random;
 use crate::drive::{Stage, Stop, uri};
 use crate::lsp::{self, Watcher};
+use crate::random::Random;
 use crate::record::{Event, Warning, WarningKind};
 
 use super::{Cadence, Scene, files};

@@ -11,9 +11,9 @@ use std::path::Path;
 
 use super::doubt::{doubtful, modules};
 use super::language::{Language, Sites, sites};
-use super::random::Random;
 use super::workspace::SourceFile;
 use crate::lsp::position::strip_bom;
+use crate::random::Random;
 
 /// What kind of place is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

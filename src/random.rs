@@ -20,10 +20,6 @@ impl Random {
     }
 
     /// The next 64 bits.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "it never ends, and an iterator's adapters would hide the state"
-    )]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
