@@ -27,7 +27,7 @@ pub fn run(options: &cli::Check) -> anyhow::Result<u8> {
     })?;
     let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
     for scenario in &scenarios {
-        let runs = plan::runs(choices.len(), 1, scenario.scenario.seed());
+        let runs = plan::once(choices.len());
         print(&plan::describe(scenario, &runs, &labels))?;
     }
     if choices.is_empty() {

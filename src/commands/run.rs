@@ -44,7 +44,7 @@ async fn play(
 ) -> anyhow::Result<u8> {
     let mut worst = Exit::Passed;
     for (scenario, out) in scenarios.iter().zip(directories) {
-        for planned in plan::runs(choices.len(), 1, scenario.scenario.seed()) {
+        for planned in plan::once(choices.len()) {
             let choice = &choices[planned.server];
             let path = out.join(format!("run-{:03}-{}.jsonl", planned.number, choice.label));
             let run = single::Run {

@@ -153,7 +153,7 @@ mod tests {
         let mut loaded = load_scenario(&path, &Overrides::default()).unwrap_or_else(|report| panic!("{report}"));
         loaded.project.root = PathBuf::from("shop");
         loaded.project.files.truncate(30);
-        describe(&loaded, &plan::runs(2, 1, 1), &["ty", "pyright"])
+        describe(&loaded, &plan::once(2), &["ty", "pyright"])
     }
 
     #[test]
