@@ -14,6 +14,7 @@ mod latency;
 mod left_out;
 mod phases;
 mod said;
+pub mod stats;
 mod summary;
 mod timeline;
 mod traffic;

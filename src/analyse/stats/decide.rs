@@ -1,0 +1,140 @@
+//! The rule: three answers, per endpoint and overall, by interval and not by point estimate.
+
+use super::endpoint::{Endpoint, EndpointVerdict};
+use super::holm::holm;
+use super::looks::Looks;
+
+/// More primary endpoints than this would each get so little of α that none could be seen to fail.
+pub const MOST_ENDPOINTS: usize = 3;
+
+/// What a gate says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// A difference that matters is ruled out.
+    Pass,
+    /// A difference that is not tolerated is shown.
+    Fail,
+    /// Neither: more runs are needed, or there are no usable data.
+    Inconclusive,
+}
+
+/// What is decided, by which endpoints, and at which look.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// FAIL if any endpoint fails, PASS if all pass, otherwise INCONCLUSIVE.
+    pub answer: Answer,
+    /// Each endpoint, in the order given.
+    pub endpoints: Vec<EndpointVerdict>,
+    /// The level of this look, shared by its endpoints.
+    pub alpha: f64,
+    /// Runs per side at the look that decided, or at the last one reached; `None` before the first look.
+    pub look: Option<usize>,
+}
+
+/// More primary endpoints than are tested together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{given} primary endpoints: name at most {MOST_ENDPOINTS}, the others are advisory")]
+pub struct TooManyEndpoints {
+    /// How many there are.
+    pub given: usize,
+}
+
+impl Answer {
+    /// Both must hold: FAIL wins over INCONCLUSIVE, and that over PASS.
+    pub fn and(self, other: Answer) -> Answer {
+        match (self, other) {
+            (Answer::Fail, _) | (_, Answer::Fail) => Answer::Fail,
+            (Answer::Inconclusive, _) | (_, Answer::Inconclusive) => Answer::Inconclusive,
+            (Answer::Pass, Answer::Pass) => Answer::Pass,
+        }
+    }
+
+    /// All must hold; nothing at all is INCONCLUSIVE.
+    pub fn all(answers: impl IntoIterator<Item = Answer>) -> Answer {
+        answers.into_iter().reduce(Answer::and).unwrap_or(Answer::Inconclusive)
+    }
+}
+
+/// Applies the rule once, to all the data, at level `alpha`.
+///
+/// With L and U the one-sided Welch bounds of the ratio candidate / baseline:
+///
+/// 1. FAIL if `L > 1 + max(tol, floor/base)`, at α shared over the endpoints by Holm: a regression is shown.
+/// 2. otherwise PASS if `U < 1 + max(fail, floor/base)`, at α: one that matters is ruled out.
+/// 3. otherwise INCONCLUSIVE.
+///
+/// Overall FAIL if any fails, PASS only if all pass. PASS needs no correction because *every* endpoint must pass
+/// (an intersection–union test: Berger, *Multiparameter Hypothesis Testing and Acceptance Sampling*, Technometrics
+/// 24, 1982). As a test of equivalence (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987) it
+/// starts from "there is a regression": unusable or missing data leave that standing and can never pass.
+pub fn decide(endpoints: &[Endpoint], alpha: f64) -> Result<Verdict, TooManyEndpoints> {
+    let given = endpoints.len();
+    if given > MOST_ENDPOINTS {
+        return Err(TooManyEndpoints { given });
+    }
+    Ok(judge(endpoints, alpha))
+}
+
+/// Applies the rule at each look that the data reach, to the runs up to it, and stops at the first answer.
+///
+/// The same records give the same verdict as the session that made them, whenever it stopped: runs beyond the look
+/// that decided do not change it.
+pub fn decide_by_looks(endpoints: &[Endpoint], looks: &Looks) -> Result<Verdict, TooManyEndpoints> {
+    let alpha = looks.alpha_each();
+    let have = endpoints.iter().map(Endpoint::runs).min().unwrap_or(0);
+    // Before the first look there is something to print, but nothing to decide.
+    let mut verdict = decide(endpoints, alpha)?;
+    verdict.answer = Answer::Inconclusive;
+    for endpoint in &mut verdict.endpoints {
+        endpoint.answer = Answer::Inconclusive;
+    }
+    for runs in looks.runs().iter().copied().take_while(|runs| *runs <= have) {
+        let until: Vec<Endpoint> = endpoints.iter().map(|endpoint| endpoint.after(runs)).collect();
+        verdict = Verdict {
+            look: Some(runs),
+            ..judge(&until, alpha)
+        };
+        if verdict.answer != Answer::Inconclusive {
+            break;
+        }
+    }
+    Ok(verdict)
+}
+
+fn judge(endpoints: &[Endpoint], alpha: f64) -> Verdict {
+    let mut evidence: Vec<_> = endpoints.iter().map(|endpoint| endpoint.weigh(alpha)).collect();
+    // What cannot be weighed was named all the same, and takes its part of α.
+    let p: Vec<f64> = evidence
+        .iter()
+        .map(|evidence| evidence.as_ref().map_or(1.0, |evidence| evidence.p_fail))
+        .collect();
+    for (evidence, held) in evidence.iter_mut().zip(holm(&p, alpha)) {
+        if let Ok(evidence) = evidence {
+            evidence.fail_level = held.level;
+            evidence.lower = evidence.contrast.lower(held.level);
+        }
+    }
+    let endpoints: Vec<EndpointVerdict> = endpoints
+        .iter()
+        .zip(evidence)
+        .map(|(endpoint, evidence)| EndpointVerdict {
+            name: endpoint.name.clone(),
+            answer: evidence.as_ref().map_or(Answer::Inconclusive, |evidence| {
+                if evidence.lower > evidence.fail_above.ratio {
+                    Answer::Fail
+                } else if evidence.upper < evidence.pass_below.ratio {
+                    Answer::Pass
+                } else {
+                    Answer::Inconclusive
+                }
+            }),
+            evidence,
+        })
+        .collect();
+    Verdict {
+        answer: Answer::all(endpoints.iter().map(|endpoint| endpoint.answer)),
+        endpoints,
+        alpha,
+        look: None,
+    }
+}

@@ -1,0 +1,216 @@
+//! One primary endpoint: what may differ by how much, and what the data say of it.
+
+use super::arm::{Arm, NoiseFloor, Unusable};
+use super::contrast::Contrast;
+use super::decide::Answer;
+
+const MIB: f64 = 1_048_576.0;
+
+/// How much more is tolerated, and how much more must be ruled out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance {
+    tol: f64,
+    fail: f64,
+    floor: f64,
+}
+
+/// A tolerance that decides nothing or everything.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum ToleranceError {
+    /// Negative, infinite or not a number.
+    #[error("{what} `{value}` is no tolerance: give a number of 0 or more")]
+    NotANumber {
+        /// Which of them.
+        what: &'static str,
+        /// As given.
+        value: f64,
+    },
+    /// What must fail may not be less than what is tolerated.
+    #[error("`fail` ({fail}) is under `tol` ({tol}): what must be ruled out is at least what is tolerated")]
+    Crossed {
+        /// The tolerated share.
+        tol: f64,
+        /// The failing share.
+        fail: f64,
+    },
+    /// Nothing can be shown to be under nothing.
+    #[error("`fail` and the floor are both 0: no number of runs can pass, allow some difference")]
+    Nothing,
+}
+
+impl Tolerance {
+    /// For the purged lens, whose noise is 0.1 %: 1 % tolerated, 5 % ruled out, 2 MiB never matter.
+    pub const PURGED: Tolerance = Tolerance {
+        tol: 0.01,
+        fail: 0.05,
+        floor: 2.0 * MIB,
+    };
+
+    /// For the as-shipped lens, whose noise is 5 %: 5 % tolerated, 10 % ruled out, 2 MiB never matter.
+    pub const AS_SHIPPED: Tolerance = Tolerance {
+        tol: 0.05,
+        fail: 0.10,
+        floor: 2.0 * MIB,
+    };
+
+    /// `tol` and `fail` as shares (0.01 is 1 %), `floor` in the unit of the values: bytes for memory.
+    pub fn new(tol: f64, fail: f64, floor: f64) -> Result<Tolerance, ToleranceError> {
+        for (what, value) in [("tol", tol), ("fail", fail), ("the floor", floor)] {
+            if !(value >= 0.0 && value.is_finite()) {
+                return Err(ToleranceError::NotANumber { what, value });
+            }
+        }
+        if fail < tol {
+            return Err(ToleranceError::Crossed { tol, fail });
+        }
+        if fail == 0.0 && floor == 0.0 {
+            return Err(ToleranceError::Nothing);
+        }
+        Ok(Tolerance { tol, fail, floor })
+    }
+
+    /// The tolerated share.
+    pub fn tol(&self) -> f64 {
+        self.tol
+    }
+
+    /// The share that must be ruled out.
+    pub fn fail(&self) -> f64 {
+        self.fail
+    }
+
+    /// What never matters, in the unit of the values.
+    pub fn floor(&self) -> f64 {
+        self.floor
+    }
+
+    /// The ratio above which all of the interval must lie for FAIL: `1 + max(tol, floor/base)`.
+    fn fail_above(&self, base: f64) -> Bound {
+        bound(self.tol, self.floor / base)
+    }
+
+    /// The ratio below which all of it must lie for PASS: `1 + max(fail, floor/base)`.
+    fn pass_below(&self, base: f64) -> Bound {
+        bound(self.fail, self.floor / base)
+    }
+}
+
+fn bound(share: f64, floor: f64) -> Bound {
+    Bound {
+        ratio: 1.0 + share.max(floor),
+        by_floor: floor > share,
+    }
+}
+
+/// A limit of the ratio, and where it comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bound {
+    /// As a ratio: 1.05 for 5 % more.
+    pub ratio: f64,
+    /// Whether the absolute floor set it, rather than the share.
+    pub by_floor: bool,
+}
+
+/// One thing that decides, named before the data are seen: a metric at a checkpoint, smaller is better.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Endpoint {
+    /// What is measured, as reports call it.
+    pub name: String,
+    /// What may differ.
+    pub tolerance: Tolerance,
+    /// The least noise that is believed of this metric.
+    pub noise: NoiseFloor,
+    /// One value per run of the baseline, in order.
+    pub baseline: Vec<Option<f64>>,
+    /// The same of the candidate.
+    pub candidate: Vec<Option<f64>>,
+}
+
+/// Which of the two servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// What is compared with.
+    Baseline,
+    /// What is judged.
+    Candidate,
+}
+
+/// What the data say of one endpoint, in numbers that are enough to put it in words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndpointVerdict {
+    /// The endpoint's name.
+    pub name: String,
+    /// PASS, FAIL or INCONCLUSIVE.
+    pub answer: Answer,
+    /// What it rests on, or which side has no usable data and why.
+    pub evidence: Result<Evidence, (Side, Unusable)>,
+}
+
+/// What an endpoint's answer rests on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evidence {
+    /// Runs of the baseline and of the candidate.
+    pub runs: (usize, usize),
+    /// Their geometric means.
+    pub means: (f64, f64),
+    /// The difference, for intervals at any other level.
+    pub contrast: Contrast,
+    /// The lower bound of the ratio at `fail_level`; FAIL if it is above `fail_above`.
+    pub lower: f64,
+    /// The one-sided level of `lower`, after Holm.
+    pub fail_level: f64,
+    /// What `lower` is held against.
+    pub fail_above: Bound,
+    /// The one-sided p of "no more than `fail_above`".
+    pub p_fail: f64,
+    /// The upper bound of the ratio at `pass_level`; PASS if it is below `pass_below`.
+    pub upper: f64,
+    /// The one-sided level of `upper`. Not corrected for the number of endpoints, because all of them must pass.
+    pub pass_level: f64,
+    /// What `upper` is held against.
+    pub pass_below: Bound,
+}
+
+impl Endpoint {
+    /// Both arms, or which of them cannot be used.
+    pub fn arms(&self) -> Result<(Arm, Arm), (Side, Unusable)> {
+        let baseline = Arm::of_runs(&self.baseline).map_err(|why| (Side::Baseline, why))?;
+        let candidate = Arm::of_runs(&self.candidate).map_err(|why| (Side::Candidate, why))?;
+        Ok((baseline, candidate))
+    }
+
+    /// The same endpoint after `runs` runs of each side.
+    pub(super) fn after(&self, runs: usize) -> Endpoint {
+        let first = |values: &[Option<f64>]| values[..runs.min(values.len())].to_vec();
+        Endpoint {
+            baseline: first(&self.baseline),
+            candidate: first(&self.candidate),
+            ..self.clone()
+        }
+    }
+
+    /// Runs that both sides have.
+    pub(super) fn runs(&self) -> usize {
+        self.baseline.len().min(self.candidate.len())
+    }
+
+    /// The evidence before Holm has said at which level the lower bound is held.
+    pub(super) fn weigh(&self, alpha: f64) -> Result<Evidence, (Side, Unusable)> {
+        let (baseline, candidate) = self.arms()?;
+        let base = baseline.geometric_mean();
+        let contrast = Contrast::welch(&baseline, &candidate, self.noise);
+        let fail_above = self.tolerance.fail_above(base);
+        Ok(Evidence {
+            runs: (baseline.len(), candidate.len()),
+            means: (base, candidate.geometric_mean()),
+            contrast,
+            lower: contrast.lower(alpha),
+            fail_level: alpha,
+            fail_above,
+            p_fail: contrast.p_above(fail_above.ratio),
+            upper: contrast.upper(alpha),
+            pass_level: alpha,
+            pass_below: self.tolerance.pass_below(base),
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! How often the data are looked at, and what of α each look may spend.
+
+/// After how many runs per arm the rule is applied, and the α that all looks share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Looks {
+    runs: Vec<usize>,
+    alpha: f64,
+}
+
+/// Looks that make no test.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LooksError {
+    /// There must be one.
+    #[error("no look: name at least one number of runs")]
+    None,
+    /// One run has no spread.
+    #[error("a look at {runs} runs: one run has no spread, take at least 2")]
+    TooFew {
+        /// The first look.
+        runs: usize,
+    },
+    /// Each must come after the one before.
+    #[error("a look at {later} runs after one at {earlier}: give them in rising order, each once")]
+    NotRising {
+        /// The one before.
+        earlier: usize,
+        /// The one that is not more.
+        later: usize,
+    },
+    /// Not a probability that makes sense as an error rate.
+    #[error("alpha `{alpha}` is not between 0 and 0.5: 0.05 is usual")]
+    Alpha {
+        /// As given.
+        alpha: f64,
+    },
+}
+
+impl Looks {
+    /// Looks after these numbers of runs per arm, sharing `alpha`.
+    pub fn new(runs: Vec<usize>, alpha: f64) -> Result<Looks, LooksError> {
+        let first = *runs.first().ok_or(LooksError::None)?;
+        if first < 2 {
+            return Err(LooksError::TooFew { runs: first });
+        }
+        if let Some(pair) = runs.windows(2).find(|pair| pair[1] <= pair[0]) {
+            let (earlier, later) = (pair[0], pair[1]);
+            return Err(LooksError::NotRising { earlier, later });
+        }
+        // Written so that a NaN is refused.
+        if !(alpha > 0.0 && alpha < 0.5) {
+            return Err(LooksError::Alpha { alpha });
+        }
+        Ok(Looks { runs, alpha })
+    }
+
+    /// One look: a number of runs fixed beforehand has all of α.
+    pub fn once(runs: usize, alpha: f64) -> Result<Looks, LooksError> {
+        Looks::new(vec![runs], alpha)
+    }
+
+    /// After how many runs per arm.
+    pub fn runs(&self) -> &[usize] {
+        &self.runs
+    }
+
+    /// What all looks share.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// What one look spends: α split equally (Bonferroni), so that the chance of a false answer at any of them is at
+    /// most α. Spending functions of O'Brien and Fleming's kind (Biometrics 35, 1979; Lan and DeMets, Biometrika 70,
+    /// 1983) would keep more for the last look; for four looks an equal split costs little and can be explained.
+    pub fn alpha_each(&self) -> f64 {
+        self.alpha / self.runs.len() as f64
+    }
+
+    /// The first look for which more than `runs` are needed.
+    pub fn after(&self, runs: usize) -> Option<usize> {
+        self.runs.iter().copied().find(|look| *look > runs)
+    }
+}
+
+impl Default for Looks {
+    /// After 3, 5, 8 and 12 runs, at 0.05 together.
+    fn default() -> Looks {
+        Looks {
+            runs: vec![3, 5, 8, 12],
+            alpha: 0.05,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_looks_spend_a_quarter_each() {
+        let looks = Looks::default();
+        assert_eq!(looks.alpha_each() * 4.0, looks.alpha());
+        assert_eq!(Looks::new(looks.runs().to_vec(), 0.05), Ok(looks.clone()));
+        assert_eq!(
+            [0, 3, 4, 8, 12].map(|runs| looks.after(runs)),
+            [Some(3), Some(5), Some(5), Some(12), None]
+        );
+    }
+
+    #[test]
+    fn looks_that_make_no_test_are_refused() {
+        let refused = |runs: &[usize], alpha| Looks::new(runs.to_vec(), alpha).unwrap_err();
+        assert_eq!(refused(&[], 0.05), LooksError::None);
+        assert_eq!(refused(&[1, 3], 0.05), LooksError::TooFew { runs: 1 });
+        assert_eq!(
+            refused(&[3, 8, 8], 0.05),
+            LooksError::NotRising { earlier: 8, later: 8 }
+        );
+        assert!(matches!(refused(&[3], f64::NAN), LooksError::Alpha { .. }));
+        assert!(matches!(refused(&[3], 0.0), LooksError::Alpha { .. }));
+    }
+}

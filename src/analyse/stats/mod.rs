@@ -1,0 +1,44 @@
+//! What may be said of a difference: intervals, exact tests, the decision rule, and what so many runs can see.
+//!
+//! The unit is one run, a fresh server process; samples within a run are never pooled. Everything is a function
+//! of plain values, in bytes or in any other positive unit, and each formula names where it comes from.
+
+mod arm;
+mod budget;
+mod calibrated;
+mod clusters;
+mod contrast;
+mod decide;
+mod endpoint;
+mod holm;
+mod kendall;
+mod leak;
+mod looks;
+mod median;
+mod outliers;
+mod permutation;
+mod power;
+mod shape;
+mod student;
+mod trend;
+
+#[cfg(test)]
+mod tests;
+
+pub use arm::{Arm, NoiseFloor, Unusable};
+pub use budget::{Budget, BudgetVerdict, judge_budget};
+pub use clusters::{Cluster, clusters};
+pub use contrast::Contrast;
+pub use decide::{Answer, MOST_ENDPOINTS, TooManyEndpoints, Verdict, decide, decide_by_looks};
+pub use endpoint::{Bound, Endpoint, EndpointVerdict, Evidence, Side, Tolerance, ToleranceError};
+pub use holm::{Held, holm};
+pub use leak::{Growth, LEAST_CYCLES, LEAST_RUNS, LeakLimit, LeakVerdict, RunGrowth, WARM_UP_CYCLES, judge_leak};
+pub use looks::{Looks, LooksError};
+pub use median::{MedianInterval, median_interval};
+pub use outliers::{Outlier, outliers};
+pub use permutation::{
+    EXHAUSTIVE_UP_TO, MONTE_CARLO_DRAWS, MannWhitney, Method, Permutation, mann_whitney, permutation,
+};
+pub use power::{detectable, power, runs_needed};
+pub use shape::{Shape, shape};
+pub use trend::{MannKendall, Trend, trend};

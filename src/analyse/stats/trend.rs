@@ -1,0 +1,161 @@
+//! The slope of a series of one run: Theil–Sen with its interval, and Mann–Kendall beside it.
+
+use super::kendall::Inversions;
+use super::outliers::middle;
+use super::student::normal;
+
+/// More values than this are put together into about so many groups: slopes are taken between all pairs.
+const MOST_VALUES: usize = 500;
+
+/// The slope of values that come at equal steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trend {
+    /// How many values.
+    pub n: usize,
+    /// The median of the slopes between all pairs, per step.
+    pub slope: f64,
+    /// The lower end of its interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// The chance that such an interval has the true slope in it.
+    pub coverage: f64,
+    /// Whether that is what was asked for; otherwise the interval is all slopes that were seen.
+    pub reached: bool,
+    /// Whether there is a trend at all, as a diagnostic.
+    pub kendall: MannKendall,
+}
+
+/// Mann and Kendall's test for a trend. A diagnostic that decides nothing: on memory series it is "highly vulnerable to
+/// creating false positives" (Machida, Andrzejak, Matias and Vicente, *On the Effectiveness of Mann-Kendall Test for
+/// Detection of Software Aging*, ISSREW 2013).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MannKendall {
+    /// Pairs that rise minus pairs that fall.
+    pub s: i64,
+    /// Kendall's τ-b; `None` when all values are equal.
+    pub tau: Option<f64>,
+    /// The two-sided p of "no trend".
+    pub p: f64,
+    /// Whether p was counted; otherwise it is the normal limit, with the correction for ties.
+    pub exact: bool,
+}
+
+/// The trend of values that come at equal steps, with an interval of at least `confidence` where so few can give one.
+///
+/// Theil (*A Rank-Invariant Method of Linear and Polynomial Regression Analysis*, 1950) and Sen (*Estimates of the
+/// Regression Coefficient Based on Kendall's Tau*, JASA 63, 1968): the interval goes from the m-th smallest to the m-th
+/// largest slope with `1 − 2·P(Q ≤ m−1) ≥ confidence`, Q the inversions of a random order, counted exactly up to 60
+/// values. Six values give 98.3 % for 95 %.
+///
+/// The values must be independent given the trend: one per cycle, never raw samples. `None` of fewer than three, or
+/// when one is not finite.
+pub fn trend(values: &[f64], confidence: f64) -> Option<Trend> {
+    if values.len() < 3 || values.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let group = values.len().div_ceil(MOST_VALUES);
+    // A last group that is not full would stand at another distance.
+    let grouped: Vec<f64> = values.chunks_exact(group).map(|group| middle(group.to_vec())).collect();
+    let mut slopes = Vec::with_capacity(grouped.len() * (grouped.len() - 1) / 2);
+    for (place, first) in grouped.iter().enumerate() {
+        for (distance, second) in grouped[place + 1..].iter().enumerate() {
+            slopes.push((second - first) / ((distance + 1) * group) as f64);
+        }
+    }
+    slopes.sort_by(f64::total_cmp);
+    let inversions = Inversions::new(grouped.len());
+    let trimmed = inversions.trimmed((1.0 - confidence) / 2.0);
+    let m = trimmed.max(1);
+    Some(Trend {
+        n: values.len(),
+        slope: middle(slopes.clone()),
+        low: slopes[m - 1],
+        high: slopes[slopes.len() - m],
+        coverage: 1.0 - 2.0 * inversions.at_most(m - 1),
+        reached: trimmed > 0,
+        kendall: mann_kendall(&grouped, &inversions),
+    })
+}
+
+fn mann_kendall(values: &[f64], inversions: &Inversions) -> MannKendall {
+    let (mut rising, mut falling) = (0_usize, 0_usize);
+    for (place, first) in values.iter().enumerate() {
+        for second in &values[place + 1..] {
+            rising += usize::from(second > first);
+            falling += usize::from(second < first);
+        }
+    }
+    let s = rising as i64 - falling as i64;
+    let pairs = inversions.pairs() as f64;
+    let untied = (rising + falling) as f64;
+    let exact = inversions.is_exact() && rising + falling == inversions.pairs();
+    let p = if exact {
+        2.0 * inversions.at_most(rising.min(falling))
+    } else {
+        let deviation = variance(values).sqrt();
+        if deviation > 0.0 {
+            2.0 * normal(-(s.abs() as f64) / deviation)
+        } else {
+            1.0
+        }
+    };
+    MannKendall {
+        s,
+        tau: (untied > 0.0).then(|| s as f64 / (pairs * untied).sqrt()),
+        p: p.min(1.0),
+        exact,
+    }
+}
+
+/// The variance of S without a trend, `(n(n−1)(2n+5) − Σ t(t−1)(2t+5)) / 18` over groups of t equal values.
+fn variance(values: &[f64]) -> f64 {
+    let term = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let ties: f64 = sorted
+        .chunk_by(|a, b| a == b)
+        .map(|equal| term(equal.len() as f64))
+        .sum();
+    (term(values.len() as f64) - ties) / 18.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_straight_line_has_one_slope() {
+        let line: Vec<f64> = (0..10).map(|step| 5.0 + 3.0 * f64::from(step)).collect();
+        let trend = trend(&line, 0.95).unwrap();
+        assert_eq!((trend.slope, trend.low, trend.high), (3.0, 3.0, 3.0));
+        assert!(trend.reached && trend.coverage >= 0.95);
+    }
+
+    #[test]
+    fn six_values_give_98_percent_for_95_and_three_do_not_reach_it() {
+        let six = trend(&[1.0, 2.0, 4.0, 3.0, 5.0, 9.0], 0.95).unwrap();
+        assert!((six.coverage - (1.0 - 2.0 * 6.0 / 720.0)).abs() < 1e-12, "{six:?}");
+        let three = trend(&[1.0, 2.0, 4.0], 0.95).unwrap();
+        assert!(!three.reached);
+        assert!((three.coverage - 4.0 / 6.0).abs() < 1e-12, "{three:?}");
+    }
+
+    #[test]
+    fn thousands_of_values_keep_their_slope_per_step() {
+        let long: Vec<f64> = (0..5_003)
+            .map(|step| f64::from(step) * 0.25 + f64::from(step % 7))
+            .collect();
+        let trend = trend(&long, 0.95).unwrap();
+        assert!((trend.slope - 0.25).abs() < 1e-3, "{trend:?}");
+        assert!(!trend.kendall.exact);
+    }
+
+    #[test]
+    fn equal_values_have_no_trend_and_unknown_ones_none_that_is_known() {
+        let flat = trend(&[4.0; 8], 0.95).unwrap();
+        assert_eq!((flat.slope, flat.kendall.tau, flat.kendall.p), (0.0, None, 1.0));
+        assert_eq!(trend(&[1.0, 2.0], 0.95), None);
+        assert_eq!(trend(&[1.0, f64::NAN, 2.0, 3.0], 0.95), None);
+    }
+}
