@@ -1,9 +1,12 @@
 //! The command line: exactly what can be typed, before it means anything.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::analyse::stats::Looks;
+use crate::plan::Partition;
 use crate::units::Span;
 
 /// Measure what a language server does with memory.
@@ -35,6 +38,8 @@ pub enum Command {
     Run(Run),
     /// Render records again
     Report(Report),
+    /// Compare servers by records, of one machine or of several
+    Compare(Compare),
     /// Validate a scenario and show what it would do
     Check(Check),
     /// List server profiles: which are installed, where, which version
@@ -45,14 +50,20 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct Run {
     /// The scenarios to play, in order
-    #[arg(required = true, value_name = "SCENARIO")]
+    #[arg(required_unless_present = "resume", value_name = "SCENARIO")]
     pub scenarios: Vec<PathBuf>,
+    /// Go on with the runs of this directory, which were cut off; nothing else needs to be said again
+    #[arg(long, value_name = "DIR", exclusive = true)]
+    pub resume: Option<PathBuf>,
     /// Which servers.
     #[command(flatten)]
     pub servers: ServerOptions,
     /// What of the scenario is set aside.
     #[command(flatten)]
     pub scenario: ScenarioOptions,
+    /// How often.
+    #[command(flatten)]
+    pub repeating: Repeating,
     /// How it is measured.
     #[command(flatten)]
     pub measuring: Measuring,
@@ -69,7 +80,11 @@ pub struct Run {
 #[command(next_help_heading = "Servers")]
 pub struct ServerOptions {
     /// A server: a profile's name, a program or a path, with an optional label and environment
-    #[arg(long = "server", value_name = "[LABEL:] [K=V …] NAME|PATH", required = true)]
+    #[arg(
+        long = "server",
+        value_name = "[LABEL:] [K=V …] NAME|PATH",
+        required_unless_present = "resume"
+    )]
     pub servers: Vec<String>,
     /// What every server is told.
     #[command(flatten)]
@@ -116,6 +131,64 @@ pub struct ScenarioOptions {
     /// How the workspace is kept from harm: copy, reflink, overlay or in-place
     #[arg(long, value_name = "MODE")]
     pub isolation: Option<String>,
+}
+
+/// How often each server is run, and which part of the plan is played here.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Runs")]
+pub struct Repeating {
+    /// Runs of each server that count, or `auto`: until a difference from the baseline is shown or ruled out [default:
+    /// 1 for one server, 5 for several]
+    #[arg(long, value_name = "N|auto")]
+    pub runs: Option<Runs>,
+    /// After how many runs `auto` looks
+    #[arg(long, value_name = "N,N,…", value_parser = looks, default_value = "3,5,8,12")]
+    pub looks: LookPlan,
+    /// As many runs as fit into this time, whatever else is asked for
+    #[arg(long, value_name = "TIME")]
+    pub time_budget: Option<Span>,
+    /// Play only this part of the plan, such as 2/4: every block stays whole on one machine
+    #[arg(long, value_name = "K/N", value_parser = partition, requires = "runs")]
+    pub partition: Option<Partition>,
+    /// The server that the others are compared with [default: the first]
+    #[arg(long, value_name = "LABEL")]
+    pub baseline: Option<String>,
+}
+
+/// How many runs of each server count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// So many.
+    Fixed(u32),
+    /// As many as it takes.
+    Auto,
+}
+
+/// After how many runs it is looked whether everything is decided.
+#[derive(Clone, Debug)]
+pub struct LookPlan(pub Looks);
+
+impl FromStr for Runs {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Runs, String> {
+        match text.parse() {
+            _ if text == "auto" => Ok(Runs::Auto),
+            Ok(runs @ 1..=10_000) => Ok(Runs::Fixed(runs)),
+            Ok(_) | Err(_) => Err("write a number of runs from 1 to 10000, or auto".to_owned()),
+        }
+    }
+}
+
+impl Repeating {
+    /// Whether servers are run more than once, so that caches are warmed up first.
+    pub fn repeats(&self, servers: usize) -> bool {
+        match (self.runs, self.time_budget) {
+            (Some(Runs::Fixed(runs)), _) => runs > 1,
+            (Some(Runs::Auto), _) | (None, Some(_)) => true,
+            (None, None) => servers > 1,
+        }
+    }
 }
 
 /// How it is measured.
@@ -168,6 +241,30 @@ pub struct Report {
     pub format: Format,
 }
 
+/// `lsp-soak compare`.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// Records, or directories that hold them
+    #[arg(required = true, value_name = "RECORD|DIR")]
+    pub records: Vec<PathBuf>,
+    /// The server that the others are compared with [default: the first]
+    #[arg(long, value_name = "LABEL")]
+    pub baseline: Option<String>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: CompareFormat,
+}
+
+/// What a comparison is printed as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    /// Tables for people
+    #[default]
+    Terminal,
+    /// Tables for a pull request
+    Markdown,
+}
+
 /// `lsp-soak check`.
 #[derive(Debug, Args)]
 pub struct Check {
@@ -191,6 +288,23 @@ pub struct Servers {
     /// Server profiles of your own [default: servers.toml in the current directory]
     #[arg(long = "servers", value_name = "FILE")]
     pub file: Option<PathBuf>,
+}
+
+/// The chance that a comparison of two equal servers calls them different, over all looks together.
+const ALPHA: f64 = 0.05;
+
+fn looks(text: &str) -> Result<LookPlan, String> {
+    let runs: Result<Vec<usize>, _> = text.split(',').map(|runs| runs.trim().parse()).collect();
+    let runs = runs.map_err(|_| "write numbers of runs, such as 3,5,8,12")?;
+    Looks::new(runs, ALPHA).map(LookPlan).map_err(|error| error.to_string())
+}
+
+fn partition(text: &str) -> Result<Partition, String> {
+    let numbers = text
+        .split_once('/')
+        .and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
+    let (part, of) = numbers.ok_or("write K/N, such as 2/4")?;
+    Partition::new(part, of).map_err(|error| error.to_string())
 }
 
 fn interval(text: &str) -> Result<Span, String> {

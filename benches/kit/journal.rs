@@ -2,7 +2,7 @@
 
 use std::io;
 
-use lsp_soak::record::{FORMAT, Header, Host, ScenarioFacts, ServerFacts, Settings, WorkspaceFacts};
+use lsp_soak::record::{FORMAT, Header, Host, PlanFacts, ScenarioFacts, ServerFacts, Settings, WorkspaceFacts};
 use tempfile::TempDir;
 
 /// A directory on the disk that holds the target directory; `/tmp` may be memory.
@@ -16,7 +16,7 @@ pub fn header() -> Header {
         format: FORMAT,
         tool: env!("CARGO_PKG_VERSION").to_owned(),
         started: "2026-01-01T00:00:00Z".to_owned(),
-        run: 1,
+        plan: PlanFacts::default(),
         host: Host::default(),
         server: ServerFacts::default(),
         scenario: ScenarioFacts::default(),

@@ -7,6 +7,7 @@
 mod advice;
 mod checkpoint;
 mod collect;
+pub mod compare;
 mod epoch;
 mod exit;
 mod findings;

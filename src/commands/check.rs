@@ -8,7 +8,7 @@ use crate::analyse::{self, Exit};
 use crate::cli::{self, Measuring};
 use crate::config::{Loaded, ServerChoice};
 use crate::plan;
-use crate::record::Ending;
+use crate::record::{Ending, PlanFacts};
 use crate::soak::Interrupt;
 use crate::units::Span;
 
@@ -58,7 +58,7 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
     let run = single::Run {
         loaded: scenario.clone(),
         choice: choice.clone(),
-        number: 1,
+        plan: PlanFacts::default(),
         measuring,
         probe: true,
         quiet: true,

@@ -30,7 +30,7 @@ pub fn header(run: &Run, job: &Job, scrubbed: Vec<String>, stop: &dyn Fn() -> bo
         tool: env!("CARGO_PKG_VERSION").to_owned(),
         // Not known before the server is started.
         started: String::new(),
-        run: run.number,
+        plan: run.plan.clone(),
         host: host::fingerprint(),
         server: server(run, &job.launch, scrubbed, stop),
         scenario: ScenarioFacts {

@@ -1,11 +1,14 @@
 //! The subcommands: the only code that opens what the user named and prints to stdout.
 
 mod build;
+mod campaign;
 mod check;
+mod compare;
 mod header;
 mod output;
 mod prepare;
 mod report;
+mod resume;
 mod run;
 mod scratch;
 mod servers;
@@ -30,6 +33,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
     match cli.command {
         Command::Run(options) => run::run(&options),
         Command::Report(options) => report::run(&options),
+        Command::Compare(options) => compare::run(&options),
         Command::Check(options) => check::run(&options),
         Command::Servers(options) => servers::run(&options),
     }

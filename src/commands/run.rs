@@ -4,26 +4,36 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 
-use crate::analyse::{self, Exit};
-use crate::cli;
+use crate::analyse::Exit;
+use crate::analyse::compare::{Played, by_target};
+use crate::cli::{self, Format};
 use crate::config::{Loaded, ServerChoice};
-use crate::plan;
+use crate::report::comparison;
 use crate::soak::Interrupt;
 
-use super::show::Printer;
-use super::single::{self, Outcome};
-use super::{output, prepare};
+use super::campaign::{Campaign, Outcomes};
+use super::resume::Invocation;
+use super::show::{self, Printer};
+use super::{compare, output, prepare};
 
 /// Runs the command.
 pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
+    let resumed = options.resume.as_deref().map(Invocation::resume).transpose()?;
+    let options = resumed.as_ref().unwrap_or(options);
     let (scenarios, choices) = prepare::understood(&prepare::Typed {
         scenarios: &options.scenarios,
         options: &options.scenario,
         servers: &options.servers.servers,
         extras: &options.servers.extra,
-        out: options.out.as_deref(),
+        // A directory that is gone on with is not empty.
+        out: options.out.as_deref().filter(|_| resumed.is_none()),
     })?;
-    let directories = output::directories(options, &scenarios)?;
+    let labels = choices.iter().map(|choice| choice.label.as_str());
+    compare::known(labels, options.repeating.baseline.as_deref())?;
+    let directories = match (&resumed, &options.out) {
+        (Some(_), Some(out)) => vec![out.clone()],
+        _ => begun(output::directories(options, &scenarios)?)?,
+    };
     super::block_on(async {
         let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
         let mut printer = Printer::new(options.output.format, scenarios.len() * choices.len() > 1);
@@ -31,6 +41,14 @@ pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
         printer.finish()?;
         played
     })
+}
+
+/// The directories, each with what was asked for in it.
+fn begun(directories: Vec<PathBuf>) -> anyhow::Result<Vec<PathBuf>> {
+    for (scenario, out) in directories.iter().enumerate() {
+        Invocation::current(scenario)?.save(out)?;
+    }
+    Ok(directories)
 }
 
 /// Plays every run of the plan, one after the other.
@@ -44,30 +62,41 @@ async fn play(
 ) -> anyhow::Result<u8> {
     let mut worst = Exit::Passed;
     for (scenario, out) in scenarios.iter().zip(directories) {
-        for planned in plan::once(choices.len()) {
-            let choice = &choices[planned.server];
-            let path = out.join(format!("run-{:03}-{}.jsonl", planned.number, choice.label));
-            let run = single::Run {
-                loaded: scenario.clone(),
-                choice: choice.clone(),
-                number: planned.number,
-                measuring: options.measuring,
-                probe: false,
-                quiet: options.output.quiet,
-            };
-            match run.record(&path, interrupt).await? {
-                Outcome::Played => worst = worst.worse(analyse::exit(&printer.record(&path)?)),
-                Outcome::Failed(error) => {
-                    // Where there is not even a record, the error says all there is to say.
-                    let _ = printer.record(&path);
-                    return Err(error);
-                }
-                Outcome::CalledOff => return Ok(Exit::Interrupted.code()),
-            }
-        }
+        let campaign = Campaign {
+            scenario,
+            choices,
+            out,
+            options,
+        };
+        let outcomes = campaign.play(interrupt).await?;
+        report(&campaign, &outcomes, printer)?;
         if !options.output.quiet {
             super::say(&format!("records: {}", out.display()));
         }
+        if let Some(error) = outcomes.failed {
+            return Err(error);
+        }
+        worst = worst.worse(outcomes.exit);
+        if worst == Exit::Interrupted {
+            break;
+        }
     }
     Ok(worst.code())
+}
+
+/// Prints what was recorded: for people several runs as a comparison, otherwise every run by itself.
+fn report(campaign: &Campaign<'_>, outcomes: &Outcomes, printer: &mut Printer) -> anyhow::Result<()> {
+    let counts = |run: &&Played| !run.summary.header.plan.warm_up;
+    let several = outcomes.runs.iter().filter(counts).count() > 1;
+    if several && campaign.options.output.format == Format::Terminal {
+        let targets = by_target(outcomes.runs.clone(), campaign.options.repeating.baseline.as_deref());
+        for targets in targets.values() {
+            super::print(&comparison::terminal(targets, show::look()))?;
+        }
+        return Ok(());
+    }
+    for run in &outcomes.runs {
+        printer.record(&campaign.out.join(&run.record))?;
+    }
+    Ok(())
 }

@@ -165,7 +165,7 @@ fn open(path: &Path) -> anyhow::Result<Reader<Box<dyn BufRead>>> {
 }
 
 /// As wide as the terminal; `anstream` takes the colours away where they are not wanted.
-fn look() -> Look {
+pub fn look() -> Look {
     let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let columns = columns.unwrap_or_else(|| comfy_table::Table::new().width().map_or(WIDTH, usize::from));
     Look {

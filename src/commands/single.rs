@@ -12,7 +12,7 @@ use crate::drive::Job;
 use crate::drive::desk::Desk;
 use crate::drive::workspace::{self, Workspace};
 use crate::progress::Progress;
-use crate::record::Header;
+use crate::record::{Header, PlanFacts};
 use crate::sample;
 use crate::soak::{self, Interrupt};
 
@@ -29,8 +29,8 @@ pub struct Run {
     pub loaded: Loaded,
     /// The server.
     pub choice: ServerChoice,
-    /// Its number in the plan, from 1.
-    pub number: u32,
+    /// Its place in the plan.
+    pub plan: PlanFacts,
     /// How it is measured.
     pub measuring: Measuring,
     /// Only start the server and see what it offers.

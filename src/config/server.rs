@@ -165,9 +165,10 @@ impl ProgressSignal {
 }
 
 /// Variables that change how memory is managed, or what is loaded, without anybody having asked for it in this run.
-pub const SCRUBBED: [&str; 14] = [
-    "MALLOC_*", "_RJEM_MALLOC_CONF", "JE_MALLOC_CONF", "JEMALLOC_*", "MIMALLOC_*", "SNMALLOC_*", "TCMALLOC_*",
-    "GLIBC_TUNABLES", "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "HEAPPROFILE", "ASAN_OPTIONS", "LSAN_OPTIONS",
+pub const SCRUBBED: [&str; 18] = [
+    "GOGC", "GOMEMLIMIT", "GODEBUG", "NODE_OPTIONS", "MALLOC_*", "_RJEM_MALLOC_CONF", "JE_MALLOC_CONF", "JEMALLOC_*",
+    "MIMALLOC_*", "SNMALLOC_*", "TCMALLOC_*", "GLIBC_TUNABLES", "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES",
+    "HEAPPROFILE", "ASAN_OPTIONS", "LSAN_OPTIONS",
 ];
 
 impl Profile {

@@ -1,5 +1,6 @@
 //! Which server runs when: randomised blocks, so that whatever drifts on the machine meets all servers alike.
 
+use std::fmt;
 use std::time::Duration;
 
 use crate::random::Random;
@@ -70,6 +71,12 @@ impl Partition {
     fn blocks(self, blocks: u32) -> std::ops::RangeInclusive<u32> {
         let before = |part: u32| (u64::from(blocks) * u64::from(part) / u64::from(self.of)) as u32;
         before(self.part - 1) + 1..=before(self.part)
+    }
+}
+
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.part, self.of)
     }
 }
 

@@ -25,8 +25,8 @@ pub struct Header {
     pub tool: String,
     /// Wall-clock time of the first spawn, to the millisecond, RFC 3339 in UTC.
     pub started: String,
-    /// Which run of the plan, from 1.
-    pub run: u32,
+    /// Its place in the plan.
+    pub plan: PlanFacts,
     /// The machine.
     pub host: Host,
     /// The program under test.
@@ -37,6 +37,19 @@ pub struct Header {
     pub workspace: WorkspaceFacts,
     /// How it was measured.
     pub settings: Settings,
+}
+
+/// The place of a run in the plan of an invocation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanFacts {
+    /// Its number, from 1, in the order of the whole plan, whatever part of it this machine plays.
+    pub run: u32,
+    /// Its block, from 0: each block has every server once.
+    pub block: u32,
+    /// Whether it only warms caches up, so that no comparison counts it.
+    pub warm_up: bool,
+    /// Which part of the plan this machine plays, as `2/4`.
+    pub partition: Option<String>,
 }
 
 /// The machine and its state when the run began. Unknown is `None`.

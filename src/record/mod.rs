@@ -28,7 +28,7 @@ pub use event::{
     ReadyRule, Request, StepEnd, StepStart, Warning, WarningKind,
 };
 pub use header::{
-    Header, Host, Interpreter, Memory, Revision, ScenarioFacts, ServerFacts, Settings, TreeFacts, Version,
+    Header, Host, Interpreter, Memory, PlanFacts, Revision, ScenarioFacts, ServerFacts, Settings, TreeFacts, Version,
     WorkspaceFacts,
 };
 pub use memory::{Counters, Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen};

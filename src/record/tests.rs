@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::read::Reader;
 use super::{
-    Clock, Ending, Entry, Event, FORMAT, Header, Host, Journal, ReadError, ScenarioFacts, ServerFacts, Settings,
+    Clock, Ending, Entry, Event, FORMAT, Header, Host, Journal, ReadError, PlanFacts, ScenarioFacts, ServerFacts, Settings,
     Storage, Version, Warning, WarningKind, WorkspaceFacts, WriteError, open,
 };
 
@@ -17,7 +17,7 @@ pub(super) fn header() -> Header {
         format: FORMAT,
         tool: "0.1.0".to_owned(),
         started: "2026-11-21T06:00:00Z".to_owned(),
-        run: 1,
+        plan: PlanFacts::default(),
         host: Host::default(),
         server: ServerFacts::default(),
         scenario: ScenarioFacts::default(),

@@ -4,8 +4,14 @@
 
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
+use std::time::Duration;
+
+use crate::analyse::Summary;
+use crate::units;
+
 mod ascii;
 pub mod chart;
+pub mod comparison;
 pub mod csv;
 pub mod json;
 mod table;
@@ -14,3 +20,20 @@ mod text;
 
 #[cfg(test)]
 mod tests;
+
+/// One run in one line, while others follow.
+pub fn one_line(summary: &Summary) -> String {
+    let end = summary.phases.iter().rev().find_map(|phase| phase.private);
+    format!(
+        "{}{}: private {}, peak {}, {}",
+        summary.header.server.label,
+        if summary.header.plan.warm_up {
+            " (warming up)"
+        } else {
+            ""
+        },
+        units::or_unknown(end, units::bytes),
+        units::or_unknown(summary.peak, |peak| units::bytes(peak.lower)),
+        units::duration(Duration::from_nanos(summary.duration)),
+    )
+}

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::io;
 
 use lsp_soak::record::{
-    self, Clock, Counters, Event, FORMAT, Header, Host, Journal, Nanos, Rollup, ScenarioFacts, ServerFacts, Settings,
-    WorkspaceFacts,
+    self, Clock, Counters, Event, FORMAT, Header, Host, Journal, Nanos, PlanFacts, Rollup, ScenarioFacts, ServerFacts,
+    Settings, WorkspaceFacts,
 };
 use lsp_soak::sample::source::{Effort, Failure, Found, Kin, Opened, Reading, Source};
 use lsp_soak::sample::tree::Own;
@@ -154,7 +154,7 @@ fn a_day_beside_busy_neighbours_fits_in_five_mebibytes() {
         format: FORMAT,
         tool: String::new(),
         started: String::new(),
-        run: 1,
+        plan: PlanFacts::default(),
         host: Host::default(),
         server: ServerFacts::default(),
         scenario: ScenarioFacts::default(),

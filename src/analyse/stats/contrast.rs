@@ -30,6 +30,23 @@ impl Contrast {
         }
     }
 
+    /// The mean of independent contrasts, each of the same weight: `d = Σdᵢ/m`, `SE² = Σ SEᵢ²/m²`, and by Satterthwaite
+    /// (*An Approximate Distribution of Estimates of Variance Components*, Biometrics Bulletin 2, 1946)
+    /// `df = (Σ SEᵢ²)² / Σ(SEᵢ⁴/dfᵢ)`. For the same difference seen on several machines. `None` of none.
+    pub fn mean(parts: &[Contrast]) -> Option<Contrast> {
+        if parts.is_empty() {
+            return None;
+        }
+        let count = parts.len() as f64;
+        let variance: f64 = parts.iter().map(|part| part.error.powi(2)).sum();
+        let shares: f64 = parts.iter().map(|part| part.error.powi(4) / part.freedom).sum();
+        Some(Contrast {
+            difference: parts.iter().map(|part| part.difference).sum::<f64>() / count,
+            error: variance.sqrt() / count,
+            freedom: variance.powi(2) / shares,
+        })
+    }
+
     /// One arm against a fixed value: Student's one-sample t on log values, with the same floor.
     pub fn against(arm: &Arm, value: f64, floor: NoiseFloor) -> Contrast {
         Contrast {
@@ -110,6 +127,23 @@ mod tests {
         assert!(low > 0.997 && low < 0.999, "{low}");
         assert!(high > 1.001 && high < 1.003, "{high}");
         assert_eq!(contrast.p(), 1.0);
+    }
+
+    #[test]
+    fn the_mean_of_one_contrast_is_itself_and_of_two_is_surer() {
+        let one = Contrast::welch(
+            &arm(&[2e8, 2.1e8, 2.2e8]),
+            &arm(&[3e8, 3.1e8, 3.3e8]),
+            NoiseFloor::MEMORY,
+        );
+        let same = Contrast::mean(&[one]).unwrap();
+        assert!((same.freedom() - one.freedom()).abs() < 1e-9);
+        assert!((same.lower(0.05) - one.lower(0.05)).abs() < 1e-12);
+        let two = Contrast::mean(&[one, one]).unwrap();
+        assert!((two.ratio() - one.ratio()).abs() < 1e-12);
+        assert!((two.freedom() - 2.0 * one.freedom()).abs() < 1e-9);
+        assert!(two.lower(0.05) > one.lower(0.05));
+        assert_eq!(Contrast::mean(&[]), None);
     }
 
     #[test]

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::record::{
     Checkpoint, Close, Counters, Ending, Entry, Event, FORMAT, Header, Host, IdleKind, IdleWindow, Initialized, Memory,
-    Nanos, Outcome, PeakMark, PhaseRef, Process, ProcessEnd, Readiness, ReadyOutcome, ReadyRule, Request, Revision,
-    Rollup, Sample, ScenarioFacts, ServerFacts, Settings, Shutdown, ShutdownStage, StepEnd, StepStart, Survivor,
-    TreeFacts, Warning, WarningKind, WorkspaceFacts,
+    Nanos, Outcome, PeakMark, PhaseRef, PlanFacts, Process, ProcessEnd, Readiness, ReadyOutcome, ReadyRule, Request,
+    Revision, Rollup, Sample, ScenarioFacts, ServerFacts, Settings, Shutdown, ShutdownStage, StepEnd, StepStart,
+    Survivor, TreeFacts, Warning, WarningKind, WorkspaceFacts,
 };
 
 const MIB: u64 = 1 << 20;
@@ -338,7 +338,10 @@ fn header(label: &str) -> Header {
         format: FORMAT,
         tool: "0.1.0".to_owned(),
         started: "2026-11-21T09:30:00Z".to_owned(),
-        run: 1,
+        plan: PlanFacts {
+            run: 1,
+            ..PlanFacts::default()
+        },
         host: Host {
             target: "x86_64-unknown-linux-gnu".to_owned(),
             os: "linux".to_owned(),

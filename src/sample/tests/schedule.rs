@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::record::{
-    self, Clock, Delays, Event, FORMAT, Header, Host, Journal, Nanos, Rollup, Sample, ScenarioFacts, ServerFacts,
+    self, Clock, Delays, Event, FORMAT, Header, Host, Journal, Nanos, Rollup, Sample, PlanFacts, ScenarioFacts, ServerFacts,
     Settings, Warning, WarningKind, WorkspaceFacts,
 };
 use crate::sample::Sink;
@@ -252,7 +252,7 @@ fn a_day_of_idling_fits_in_five_mebibytes() {
         format: FORMAT,
         tool: String::new(),
         started: String::new(),
-        run: 1,
+        plan: PlanFacts::default(),
         host: Host::default(),
         server: ServerFacts::default(),
         scenario: ScenarioFacts::default(),

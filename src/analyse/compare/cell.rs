@@ -1,0 +1,73 @@
+//! One figure of one server: its middle, its groups, and its ratio against the baseline within each machine.
+
+use std::collections::BTreeMap;
+
+use crate::analyse::stats::{
+    Arm, Contrast, NoiseFloor, clusters, mann_whitney, median_interval, outliers, permutation,
+};
+
+use super::{CONFIDENCE, Cell, MachineRatio, Ratio};
+
+/// Of the draws of a test that cannot look at every arrangement: the same records give the same numbers.
+const SEED: u64 = 0;
+
+/// The figure in each run, with the machine of the run.
+pub(super) type Values = Vec<(String, Option<f64>)>;
+
+/// The cell of these values, compared with those of the baseline where it is not the baseline itself.
+pub(super) fn cell(values: &Values, baseline: Option<&Values>, floor: NoiseFloor) -> Cell {
+    let known: Vec<f64> = values.iter().filter_map(|(_, value)| *value).collect();
+    let arm = Arm::new(&known).ok();
+    Cell {
+        values: values.iter().map(|(_, value)| *value).collect(),
+        median: median_interval(&known, CONFIDENCE),
+        ratio: baseline.and_then(|baseline| ratio(baseline, values, floor)),
+        clusters: arm.as_ref().map_or_else(Vec::new, |arm| clusters(arm, floor)),
+        outliers: arm.as_ref().map_or_else(Vec::new, |arm| outliers(arm, floor)),
+    }
+}
+
+/// Servers are only compared within a machine, since machines differ more than servers do; the ratios of several machines
+/// are averaged.
+fn ratio(baseline: &Values, candidate: &Values, floor: NoiseFloor) -> Option<Ratio> {
+    let (baseline, candidate) = (by_machine(baseline), by_machine(candidate));
+    let both = baseline
+        .iter()
+        .filter_map(|(machine, arm)| Some((machine, arm, candidate.get(machine)?)));
+    let parts: Vec<(&&str, &Arm, &Arm)> = both.collect();
+    let contrasts: Vec<Contrast> = parts.iter().map(|(_, a, b)| Contrast::welch(a, b, floor)).collect();
+    let contrast = Contrast::mean(&contrasts)?;
+    let (low, high) = contrast.interval(CONFIDENCE);
+    let one = match parts.as_slice() {
+        [(_, baseline, candidate)] => Some((*baseline, *candidate)),
+        _ => None,
+    };
+    Some(Ratio {
+        ratio: contrast.ratio(),
+        low,
+        high,
+        p: contrast.p(),
+        permutation: one.map(|(baseline, candidate)| permutation(baseline, candidate, SEED)),
+        ranks: one.map(|(baseline, candidate)| mann_whitney(baseline, candidate, SEED)),
+        machines: parts
+            .iter()
+            .zip(&contrasts)
+            .map(|((machine, ..), contrast)| MachineRatio {
+                machine: (**machine).to_owned(),
+                ratio: contrast.ratio(),
+            })
+            .collect(),
+    })
+}
+
+/// The arm of each machine that has one.
+fn by_machine(values: &Values) -> BTreeMap<&str, Arm> {
+    let mut machines: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (machine, value) in values {
+        machines.entry(machine).or_default().extend(*value);
+    }
+    let arms = machines
+        .into_iter()
+        .filter_map(|(machine, values)| Some((machine, Arm::new(&values).ok()?)));
+    arms.collect()
+}

@@ -1,0 +1,162 @@
+//! From the runs' summaries to the comparison.
+
+use std::collections::HashSet;
+
+use crate::analyse::{Exit, Summary, exit};
+use crate::units;
+
+use super::cell::{Values, cell};
+use super::hosts::differences;
+use super::measure::Measure;
+use super::work::{WorkLimits, inequalities};
+use super::{Comparison, Row, Side};
+
+/// A run and the name of its record.
+#[derive(Clone, Debug)]
+pub struct Played {
+    /// Name of the record.
+    pub record: String,
+    /// What it says.
+    pub summary: Summary,
+}
+
+impl Played {
+    /// What tells the machine of this run from others: its hardware and system, and its part of the plan.
+    pub fn machine(&self) -> String {
+        let host = &self.summary.header.host;
+        let unknown = || units::UNKNOWN.to_owned();
+        let mut machine = format!(
+            "{}, {} processors, {}, {}",
+            host.cpu.clone().unwrap_or_else(unknown),
+            units::or_unknown(host.cpus, units::count),
+            units::or_unknown(host.memory.total, units::bytes),
+            host.kernel.clone().unwrap_or_else(unknown),
+        );
+        if let Some(partition) = &self.summary.header.plan.partition {
+            machine = format!("part {partition} on {machine}");
+        }
+        machine
+    }
+}
+
+/// A run that does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Name of the record.
+    pub record: String,
+    /// Why it does not count.
+    pub why: Why,
+}
+
+/// Why a run does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It warmed caches up, as planned.
+    WarmUp,
+    /// It was not played to its end.
+    Unfinished,
+    /// The server failed the scenario.
+    Failed,
+}
+
+/// Compares the runs of one scenario: servers in the order of their first run, with `baseline` before all others.
+pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
+    let mut labels: Vec<&str> = Vec::new();
+    for run in runs {
+        let label = run.summary.header.server.label.as_str();
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+    labels.sort_by_key(|label| Some(*label) != baseline);
+    let arms: Vec<Vec<&Played>> = labels.iter().map(|label| counting(runs, label)).collect();
+    let all: Vec<&Played> = arms.iter().flatten().copied().collect();
+    Comparison {
+        scenario: runs
+            .first()
+            .map_or_else(String::new, |run| run.summary.header.scenario.name.clone()),
+        sides: labels
+            .iter()
+            .zip(&arms)
+            .map(|(label, arm)| side(runs, label, arm, &arms[0]))
+            .collect(),
+        rows: measures(&all)
+            .into_iter()
+            .filter_map(|measure| row(measure, &arms))
+            .collect(),
+        differences: differences(all.iter().map(|run| &run.summary.header)),
+    }
+}
+
+/// Why a run does not count; `None` if it does.
+fn why(summary: &Summary) -> Option<Why> {
+    if summary.header.plan.warm_up {
+        return Some(Why::WarmUp);
+    }
+    match exit(summary) {
+        Exit::Passed => None,
+        Exit::ServerFailed => Some(Why::Failed),
+        Exit::Interrupted | Exit::OwnFailure => Some(Why::Unfinished),
+    }
+}
+
+fn of<'r>(runs: &'r [Played], label: &'r str) -> impl Iterator<Item = &'r Played> {
+    runs.iter().filter(move |run| run.summary.header.server.label == label)
+}
+
+fn counting<'r>(runs: &'r [Played], label: &'r str) -> Vec<&'r Played> {
+    of(runs, label).filter(|run| why(&run.summary).is_none()).collect()
+}
+
+fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> Side {
+    let versions: HashSet<&Option<String>> = arm.iter().map(|run| &run.summary.header.server.version).collect();
+    let mut versions = versions.into_iter();
+    let left = of(runs, label).filter_map(|run| {
+        let why = why(&run.summary)?;
+        Some(Left {
+            record: run.record.clone(),
+            why,
+        })
+    });
+    Side {
+        label: label.to_owned(),
+        version: versions.next().filter(|_| versions.next().is_none()).cloned().flatten(),
+        runs: arm.iter().map(|run| run.record.clone()).collect(),
+        left: left.collect(),
+        work: inequalities(&summaries(baseline), &summaries(arm), WorkLimits::default()),
+    }
+}
+
+fn summaries<'r>(arm: &[&'r Played]) -> Vec<&'r Summary> {
+    arm.iter().map(|run| &run.summary).collect()
+}
+
+/// Every measure that a run has, in the order of the first run; what later ones add comes after.
+fn measures(runs: &[&Played]) -> Vec<Measure> {
+    let mut seen = HashSet::new();
+    let all = runs.iter().flat_map(|run| Measure::all(&run.summary));
+    all.filter(|measure| seen.insert(measure.clone())).collect()
+}
+
+fn row(measure: Measure, arms: &[Vec<&Played>]) -> Option<Row> {
+    let values: Vec<Values> = arms
+        .iter()
+        .map(|arm| {
+            arm.iter()
+                .map(|run| (run.machine(), measure.of(&run.summary)))
+                .collect()
+        })
+        .collect();
+    if values.iter().flatten().all(|(_, value)| value.is_none()) {
+        return None;
+    }
+    let floor = measure.figure.noise();
+    let cells = values
+        .iter()
+        .enumerate()
+        .map(|(place, values_of_side)| cell(values_of_side, values.first().filter(|_| place > 0), floor));
+    Some(Row {
+        cells: cells.collect(),
+        measure,
+    })
+}

@@ -1,0 +1,192 @@
+//! What runs are compared by: one figure of one run, and how to find it in a summary.
+
+use crate::analyse::stats::NoiseFloor;
+use crate::analyse::{MethodSummary, PhaseSummary, Summary};
+
+/// One figure of a run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Measure {
+    /// What part of the run.
+    pub place: Place,
+    /// Which figure of it.
+    pub figure: Figure,
+}
+
+/// A part of a run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// A phase; the last round of one that is repeated.
+    Phase {
+        /// Place in the scenario, from 0.
+        number: u32,
+        /// Its name.
+        name: String,
+    },
+    /// The run as a whole.
+    Run,
+    /// All requests of a method.
+    Method(String),
+}
+
+/// A figure. Less of it is better, whatever it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Figure {
+    /// Private memory at the checkpoint, in bytes, in the private metric of the run.
+    Private,
+    /// Peak of resident memory, in bytes; of a tree the sampled maximum, which is a lower bound.
+    Peak,
+    /// Resident memory at the checkpoint, in bytes; of a tree the proportional size.
+    Resident,
+    /// Processor time of the tree, in nanoseconds.
+    Cpu,
+    /// Minor page faults of the tree.
+    Faults,
+    /// Median latency, in nanoseconds.
+    P50,
+    /// 95th percentile of the latency, in nanoseconds.
+    P95,
+}
+
+/// What a figure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes.
+    Bytes,
+    /// Nanoseconds.
+    Nanos,
+    /// A plain number.
+    Count,
+}
+
+impl Figure {
+    /// Figures of a phase, in the order of tables.
+    pub const OF_PHASES: [Figure; 5] = [
+        Figure::Private,
+        Figure::Peak,
+        Figure::Resident,
+        Figure::Cpu,
+        Figure::Faults,
+    ];
+
+    /// Figures of a whole run.
+    pub const OF_RUNS: [Figure; 2] = [Figure::Peak, Figure::Cpu];
+
+    /// Figures of a method.
+    pub const OF_METHODS: [Figure; 2] = [Figure::P50, Figure::P95];
+
+    /// Its name in reports and in gate files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Figure::Private => "private",
+            Figure::Peak => "peak",
+            Figure::Resident => "resident",
+            Figure::Cpu => "cpu",
+            Figure::Faults => "faults",
+            Figure::P50 => "p50",
+            Figure::P95 => "p95",
+        }
+    }
+
+    /// The least noise that is believed of it: 64 KiB of memory and as many faults, a tick of the kernel's CPU clock.
+    pub fn noise(self) -> NoiseFloor {
+        let absolute = match self {
+            Figure::Private | Figure::Peak | Figure::Resident => return NoiseFloor::MEMORY,
+            Figure::Cpu => 10_000_000.0,
+            Figure::Faults => 16.0,
+            Figure::P50 | Figure::P95 => return NoiseFloor::RELATIVE,
+        };
+        NoiseFloor {
+            absolute,
+            ..NoiseFloor::RELATIVE
+        }
+    }
+
+    /// What it counts.
+    pub fn unit(self) -> Unit {
+        match self {
+            Figure::Private | Figure::Peak | Figure::Resident => Unit::Bytes,
+            Figure::Cpu | Figure::P50 | Figure::P95 => Unit::Nanos,
+            Figure::Faults => Unit::Count,
+        }
+    }
+}
+
+impl Measure {
+    /// Everything that a run can be compared by, in the order in which it was played.
+    pub fn all(summary: &Summary) -> Vec<Measure> {
+        let mut all: Vec<Measure> = Vec::new();
+        for phase in &summary.phases {
+            let place = Place::Phase {
+                number: phase.phase.phase,
+                name: phase.phase.name.clone(),
+            };
+            if all.last().is_none_or(|last| last.place != place) && !all.iter().any(|seen| seen.place == place) {
+                all.extend(Figure::OF_PHASES.map(|figure| Measure {
+                    place: place.clone(),
+                    figure,
+                }));
+            }
+        }
+        all.extend(Figure::OF_RUNS.map(|figure| Measure {
+            place: Place::Run,
+            figure,
+        }));
+        for method in &summary.methods {
+            all.extend(Figure::OF_METHODS.map(|figure| Measure {
+                place: Place::Method(method.method.clone()),
+                figure,
+            }));
+        }
+        all
+    }
+
+    /// The figure in a run; `None` where the run does not have it.
+    pub fn of(&self, summary: &Summary) -> Option<f64> {
+        match &self.place {
+            Place::Phase { number, .. } => {
+                let last = summary.phases.iter().rev().find(|phase| phase.phase.phase == *number)?;
+                in_phase(self.figure, last, summary.most_processes > 1)
+            }
+            Place::Run => match self.figure {
+                Figure::Peak => summary.peak.map(|peak| peak.lower as f64),
+                Figure::Cpu => sum(summary.programs.iter().map(|program| program.cpu)),
+                Figure::Private | Figure::Resident | Figure::Faults | Figure::P50 | Figure::P95 => None,
+            },
+            Place::Method(name) => {
+                let method = summary.methods.iter().find(|method| method.method == *name)?;
+                of_method(self.figure, method)
+            }
+        }
+    }
+}
+
+fn in_phase(figure: Figure, phase: &PhaseSummary, tree: bool) -> Option<f64> {
+    // A phase that was not played to its checkpoint has no figures that could be compared.
+    let taken = phase.checkpoint.as_ref()?;
+    let value = match figure {
+        Figure::Private => phase.private,
+        Figure::Peak => phase.peak.map(|peak| peak.lower),
+        Figure::Resident if tree => taken.proportional,
+        Figure::Resident => taken.resident,
+        Figure::Cpu => phase.cpu,
+        Figure::Faults => phase.minor_faults,
+        Figure::P50 | Figure::P95 => None,
+    };
+    value.map(|value| value as f64)
+}
+
+fn of_method(figure: Figure, method: &MethodSummary) -> Option<f64> {
+    let value = match figure {
+        Figure::P50 => method.p50,
+        Figure::P95 => method.p95,
+        Figure::Private | Figure::Peak | Figure::Resident | Figure::Cpu | Figure::Faults => None,
+    };
+    value.map(|value| value as f64)
+}
+
+/// The sum; `None` where there is nothing to add or a part is not known.
+fn sum(parts: impl Iterator<Item = Option<u64>>) -> Option<f64> {
+    let parts: Option<Vec<u64>> = parts.collect();
+    let parts = parts.filter(|parts| !parts.is_empty())?;
+    Some(parts.iter().map(|part| *part as f64).sum())
+}

@@ -1,0 +1,119 @@
+//! Many runs of several servers side by side: every figure of every run, its middle and its interval, and its ratio
+//! against one of them.
+
+mod cell;
+mod gather;
+mod hosts;
+mod measure;
+mod primary;
+mod targets;
+mod work;
+
+#[cfg(test)]
+mod tests;
+
+pub use gather::{Left, Played, Why, compare};
+pub use hosts::{Difference, differences};
+pub use measure::{Figure, Measure, Place, Unit};
+pub use primary::primary;
+pub use targets::{Target, by_target};
+pub use work::{Count, Inequality, Task, WorkLimits, inequalities};
+
+use super::stats::{Cluster, MannWhitney, MedianInterval, Outlier, Permutation};
+
+/// How sure every interval of a comparison is.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// Servers that played one scenario, compared.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The servers, the baseline first.
+    pub sides: Vec<Side>,
+    /// Every figure that at least one run has, in the order of the scenario.
+    pub rows: Vec<Row>,
+    /// Circumstances that are not the same in all runs.
+    pub differences: Vec<Difference>,
+}
+
+/// One server.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// Its label.
+    pub label: String,
+    /// Its version, where all runs agree on one.
+    pub version: Option<String>,
+    /// Names of the records that count, in the order of the runs.
+    pub runs: Vec<String>,
+    /// Runs that do not count, and why.
+    pub left: Vec<Left>,
+    /// Work that it did not do as the baseline did. Empty for the baseline.
+    pub work: Vec<Inequality>,
+}
+
+/// One figure of all servers.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Which.
+    pub measure: Measure,
+    /// One for each side, in their order.
+    pub cells: Vec<Cell>,
+}
+
+/// One figure of one server.
+#[derive(Clone, Debug, Default)]
+pub struct Cell {
+    /// One for each run of the side; `None` where the run does not have it.
+    pub values: Vec<Option<f64>>,
+    /// The median of what there is, with its interval where there are enough runs for one.
+    pub median: Option<MedianInterval>,
+    /// Against the baseline; `None` for the baseline itself and where either side has less than two runs.
+    pub ratio: Option<Ratio>,
+    /// The groups that the values fall into; empty where they are one.
+    pub clusters: Vec<Cluster>,
+    /// Values far from the others. They are counted all the same.
+    pub outliers: Vec<Outlier>,
+}
+
+/// The ratio of two servers' geometric means.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ratio {
+    /// The ratio: 1.1 is ten per cent more than the baseline.
+    pub ratio: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end of its interval.
+    pub high: f64,
+    /// Two-sided p of Welch's test on logs.
+    pub p: f64,
+    /// The exact test of the same question; `None` over several machines.
+    pub permutation: Option<Permutation>,
+    /// The test by ranks, as a check; `None` over several machines.
+    pub ranks: Option<MannWhitney>,
+    /// The ratio on each machine. Over several, `ratio` is their geometric mean.
+    pub machines: Vec<MachineRatio>,
+}
+
+/// The ratio on one machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MachineRatio {
+    /// What tells the machine from others.
+    pub machine: String,
+    /// The ratio of geometric means.
+    pub ratio: f64,
+}
+
+impl Ratio {
+    /// Whether the interval leaves out 1: the two differ, as far as one look at one figure can tell.
+    pub fn differs(&self) -> bool {
+        self.low > 1.0 || self.high < 1.0
+    }
+}
+
+impl Comparison {
+    /// The row of a figure.
+    pub fn row(&self, measure: &Measure) -> Option<&Row> {
+        self.rows.iter().find(|row| row.measure == *measure)
+    }
+}

@@ -1,0 +1,37 @@
+//! What decides between two servers, named before anything is measured.
+
+use crate::analyse::stats::{Endpoint, NoiseFloor, Tolerance};
+
+use super::measure::{Figure, Measure, Place};
+use super::{Comparison, Row};
+
+/// The endpoints of a side against the baseline: private memory at the end of the last phase, and the peak of the run.
+pub fn primary(comparison: &Comparison, side: usize) -> Vec<Endpoint> {
+    let private = comparison
+        .rows
+        .iter()
+        .rev()
+        .find(|row| row.measure.figure == Figure::Private);
+    let peak = comparison.row(&Measure {
+        place: Place::Run,
+        figure: Figure::Peak,
+    });
+    private.into_iter().chain(peak).map(|row| endpoint(row, side)).collect()
+}
+
+fn endpoint(row: &Row, side: usize) -> Endpoint {
+    let values = |side: usize| {
+        row.cells.get(side).map_or_else(Vec::new, |cell| cell.values.clone())
+    };
+    let place = match &row.measure.place {
+        Place::Phase { name, .. } => format!(" after {name}"),
+        Place::Run | Place::Method(_) => String::new(),
+    };
+    Endpoint {
+        name: format!("{}{place}", row.measure.figure.name()),
+        tolerance: Tolerance::AS_SHIPPED,
+        noise: NoiseFloor::MEMORY,
+        baseline: values(0),
+        candidate: values(side),
+    }
+}

@@ -1,0 +1,168 @@
+use crate::analyse::{self, Summary};
+use crate::record::{Ending, golden};
+
+use super::*;
+
+const MIB: u64 = 1 << 20;
+
+/// A run of the usual path whose private memory is `percent` of the golden record's.
+fn run(label: &str, number: u32, percent: u64) -> Played {
+    let mut summary = analyse::read(golden::open("completed")).unwrap();
+    summary.header.server.label = label.to_owned();
+    summary.header.plan.run = number;
+    for phase in &mut summary.phases {
+        phase.private = phase.private.map(|private| private * percent / 100);
+    }
+    Played {
+        record: format!("run-{number:03}-{label}.jsonl"),
+        summary,
+    }
+}
+
+/// Runs of two servers, `b` at these per cent of `a`.
+fn runs(a: &[u64], b: &[u64]) -> Vec<Played> {
+    let side = |label: &'static str, percents: &[u64]| -> Vec<Played> {
+        (1..)
+            .zip(percents)
+            .map(|(number, percent)| run(label, number, *percent))
+            .collect()
+    };
+    [side("a", a), side("b", b)].concat()
+}
+
+fn private(comparison: &Comparison) -> &Row {
+    let last = comparison
+        .rows
+        .iter()
+        .rev()
+        .find(|row| row.measure.figure == Figure::Private);
+    last.unwrap()
+}
+
+#[test]
+fn a_server_that_keeps_more_is_said_to_keep_more() {
+    let comparison = compare(&runs(&[100, 101, 99], &[130, 131, 129]), None);
+    let cell = &private(&comparison).cells[1];
+    let ratio = cell.ratio.as_ref().unwrap();
+    assert!(ratio.differs() && ratio.low > 1.25 && ratio.high < 1.35, "{ratio:?}");
+    assert!((ratio.ratio - 1.3).abs() < 0.001);
+    assert!(
+        private(&comparison).cells[0].ratio.is_none(),
+        "the baseline is not compared with itself"
+    );
+}
+
+#[test]
+fn the_baseline_that_is_asked_for_comes_first() {
+    let comparison = compare(&runs(&[100, 100], &[120, 120]), Some("b"));
+    let labels: Vec<&str> = comparison.sides.iter().map(|side| side.label.as_str()).collect();
+    assert_eq!(labels, ["b", "a"]);
+    assert!(private(&comparison).cells[1].ratio.as_ref().unwrap().ratio < 1.0);
+}
+
+#[test]
+fn one_run_of_each_is_shown_and_compared_with_nothing() {
+    let comparison = compare(&runs(&[100], &[130]), None);
+    let cell = &private(&comparison).cells[1];
+    assert!(cell.ratio.is_none());
+    assert_eq!(cell.median.unwrap().n, 1);
+}
+
+#[test]
+fn warm_ups_and_failed_runs_do_not_count_but_are_named() {
+    let mut all = runs(&[100, 100, 500], &[100, 100, 100]);
+    all[2].summary.header.plan.warm_up = true;
+    all[3].summary.ending = Some(Ending::Interrupted);
+    all[4].summary.ending = Some(Ending::Crashed {
+        code: None,
+        signal: Some(11),
+        during: String::new(),
+    });
+    let comparison = compare(&all, None);
+    let left: Vec<Vec<Why>> = comparison
+        .sides
+        .iter()
+        .map(|side| side.left.iter().map(|left| left.why).collect())
+        .collect();
+    assert_eq!(left, [vec![Why::WarmUp], vec![Why::Unfinished, Why::Failed]]);
+    assert_eq!(comparison.sides[0].runs.len(), 2);
+    assert_eq!(private(&comparison).cells[1].values.len(), 1);
+}
+
+#[test]
+fn a_figure_that_no_run_has_is_no_row_and_one_that_some_have_is_a_hole() {
+    let mut all = runs(&[100, 100], &[100, 100]);
+    for run in &mut all {
+        run.summary.peak = None;
+    }
+    all[1].summary.phases[0].private = None;
+    let comparison = compare(&all, None);
+    assert!(
+        comparison
+            .rows
+            .iter()
+            .all(|row| row.measure.place != Place::Run || row.measure.figure != Figure::Peak)
+    );
+    assert_eq!(comparison.rows[0].cells[0].values[1], None);
+}
+
+#[test]
+fn a_server_that_finds_less_does_less_work() {
+    let mut all = runs(&[100, 100], &[50, 50]);
+    for run in &mut all[2..] {
+        for step in run.summary.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
+            step.hits = step.hits.map(|_| 0);
+        }
+    }
+    let comparison = compare(&all, None);
+    assert!(comparison.sides[0].work.is_empty());
+    let less: Vec<&Inequality> = comparison.sides[1].work.iter().filter(|work| work.is_less()).collect();
+    assert!(less.iter().all(|work| work.count == Count::Hits), "{less:?}");
+    assert_eq!(less.len(), 3, "{less:?}");
+}
+
+#[test]
+fn ratios_are_taken_within_each_machine() {
+    // The second machine needs three times as much of everything: pooled over both, nothing could be seen.
+    let mut all = runs(&[100, 101, 300, 303], &[110, 111, 330, 333]);
+    for number in [2, 3, 6, 7] {
+        all[number].summary.header.host.cpu = Some("another".to_owned());
+    }
+    let comparison = compare(&all, None);
+    let ratio = private(&comparison).cells[1].ratio.clone().unwrap();
+    assert!(ratio.low > 1.05 && ratio.high < 1.15, "{ratio:?}");
+    assert_eq!(ratio.machines.len(), 2);
+    assert_eq!(ratio.permutation, None);
+    let differing: Vec<&str> = comparison
+        .differences
+        .iter()
+        .map(|difference| difference.what)
+        .collect();
+    assert_eq!(differing, ["processor"]);
+}
+
+#[test]
+fn the_last_round_of_a_repeated_phase_stands_for_it() {
+    let mut all = runs(&[100, 100], &[100, 100]);
+    let again = |summary: &mut Summary| {
+        let mut round = summary.phases[1].clone();
+        round.phase.cycle = 1;
+        round.private = Some(777 * MIB);
+        summary.phases.insert(2, round);
+    };
+    all.iter_mut().for_each(|run| again(&mut run.summary));
+    let comparison = compare(&all, None);
+    let rows: Vec<&Row> = comparison
+        .rows
+        .iter()
+        .filter(|row| row.measure.figure == Figure::Private)
+        .collect();
+    assert_eq!(rows.len(), 5);
+    assert_eq!(rows[1].cells[0].values[0], Some((777 * MIB) as f64));
+}
+
+#[test]
+fn no_runs_are_no_comparison() {
+    let comparison = compare(&[], None);
+    assert!(comparison.sides.is_empty() && comparison.rows.is_empty());
+}

@@ -1,0 +1,162 @@
+//! Whether two servers did the same work: memory is only worth comparing between servers that answered alike.
+
+use std::collections::BTreeMap;
+
+use crate::analyse::Summary;
+
+/// How far two sides may be apart before their work counts as unequal, as a share of the baseline's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WorkLimits {
+    /// Requests of a step.
+    pub requests: f64,
+    /// Requests of a step whose result had something in it.
+    pub hits: f64,
+    /// Elements and bytes of the results of a method, per answer.
+    pub size: f64,
+}
+
+impl Default for WorkLimits {
+    /// A timeout or a retry more is no other work, and answers that carry a path or a time vary by bytes.
+    fn default() -> WorkLimits {
+        WorkLimits {
+            requests: 0.01,
+            hits: 0.02,
+            size: 0.05,
+        }
+    }
+}
+
+/// A piece of work that two sides did not do alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inequality {
+    /// What was done.
+    pub task: Task,
+    /// What of it was counted.
+    pub count: Count,
+    /// Median over the runs of the baseline; `None` when it never did this.
+    pub baseline: Option<f64>,
+    /// Median over the runs of the candidate; `None` when it never did this.
+    pub candidate: Option<f64>,
+}
+
+impl Inequality {
+    /// Whether the candidate did less than the baseline, so that less memory is no merit of it.
+    pub fn is_less(&self) -> bool {
+        match (self.baseline, self.candidate) {
+            (Some(baseline), Some(candidate)) => candidate < baseline,
+            (Some(_), None) => true,
+            (None, _) => false,
+        }
+    }
+}
+
+/// A piece of work.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Task {
+    /// A step of the scenario.
+    Step {
+        /// Its phase's place in the scenario, from 0.
+        number: u32,
+        /// Its phase's name.
+        phase: String,
+        /// Its place in the phase, from 0.
+        step: u32,
+        /// Its name.
+        name: String,
+    },
+    /// All requests of a method.
+    Method(String),
+}
+
+/// What is counted of a piece of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Count {
+    /// Requests, per round of the phase.
+    Requests,
+    /// Requests whose result had something in it, per round of the phase.
+    Hits,
+    /// Elements of the result, per answered request.
+    Items,
+    /// Bytes of the result, per answered request.
+    Bytes,
+}
+
+/// Everything that the two sides did not do alike, in the order of the scenario.
+pub fn inequalities(baseline: &[&Summary], candidate: &[&Summary], limits: WorkLimits) -> Vec<Inequality> {
+    let (baseline, candidate) = (medians(baseline), medians(candidate));
+    let mut tasks: Vec<&(Task, Count)> = baseline.keys().chain(candidate.keys()).collect();
+    tasks.sort_unstable();
+    tasks.dedup();
+    let unequal = tasks.into_iter().filter_map(|key| {
+        let (a, b) = (baseline.get(key).copied(), candidate.get(key).copied());
+        let limit = match key.1 {
+            Count::Requests => limits.requests,
+            Count::Hits => limits.hits,
+            Count::Items | Count::Bytes => limits.size,
+        };
+        let equal = match (a, b) {
+            (Some(a), Some(b)) => (a - b).abs() <= limit * a.abs(),
+            (Some(only), None) | (None, Some(only)) => only == 0.0,
+            (None, None) => true,
+        };
+        (!equal).then(|| Inequality {
+            task: key.0.clone(),
+            count: key.1,
+            baseline: a,
+            candidate: b,
+        })
+    });
+    unequal.collect()
+}
+
+type Counts = BTreeMap<(Task, Count), f64>;
+
+fn medians(runs: &[&Summary]) -> Counts {
+    let mut values: BTreeMap<(Task, Count), Vec<f64>> = BTreeMap::new();
+    for run in runs {
+        for (key, value) in counts(run) {
+            values.entry(key).or_default().push(value);
+        }
+    }
+    let median = |mut values: Vec<f64>| {
+        values.sort_unstable_by(f64::total_cmp);
+        let middle = values.len() / 2;
+        match values.len() % 2 {
+            0 => f64::midpoint(values[middle - 1], values[middle]),
+            _ => values[middle],
+        }
+    };
+    values.into_iter().map(|(key, values)| (key, median(values))).collect()
+}
+
+/// The work of one run. Steps count per round, since two runs of a given time may play one round more or less.
+fn counts(run: &Summary) -> Counts {
+    let mut counts = Counts::new();
+    let mut rounds: BTreeMap<Task, f64> = BTreeMap::new();
+    for phase in &run.phases {
+        for step in phase.steps.iter().filter(|step| !step.skipped) {
+            let (Some(requests), Some(hits)) = (step.requests, step.hits) else {
+                continue;
+            };
+            let task = Task::Step {
+                number: phase.phase.phase,
+                phase: phase.phase.name.clone(),
+                step: step.step,
+                name: step.name.clone(),
+            };
+            *rounds.entry(task.clone()).or_default() += 1.0;
+            *counts.entry((task.clone(), Count::Requests)).or_default() += requests as f64;
+            *counts.entry((task, Count::Hits)).or_default() += hits as f64;
+        }
+    }
+    for ((task, _), value) in &mut counts {
+        *value /= rounds.get(task).copied().unwrap_or(1.0);
+    }
+    for method in run.methods.iter().filter(|method| method.answered > 0) {
+        let answered = method.answered as f64;
+        let task = Task::Method(method.method.clone());
+        counts.insert((task.clone(), Count::Items), method.items as f64 / answered);
+        counts.insert((task, Count::Bytes), method.bytes as f64 / answered);
+    }
+    counts
+}

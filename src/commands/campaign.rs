@@ -1,0 +1,188 @@
+//! Every run of one scenario, in the order of the plan: each record is on disk before the next run begins.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::analyse::compare::{Played, compare, primary};
+use crate::analyse::stats::{Answer, decide_by_looks};
+use crate::analyse::{self, Exit};
+use crate::cli::{self, Runs};
+use crate::config::{Loaded, ServerChoice};
+use crate::plan::{self, Blocks, Partition};
+use crate::record::PlanFacts;
+use crate::report;
+use crate::soak::Interrupt;
+
+use super::single::{self, Outcome};
+use super::{resume, show};
+
+/// Runs of each server when nobody says how many and there is something to compare.
+const USUAL: u32 = 5;
+
+/// More runs than a time budget is ever used for.
+const MOST: u32 = 1_000;
+
+/// The runs of one scenario.
+pub struct Campaign<'c> {
+    /// The scenario and its project.
+    pub scenario: &'c Loaded,
+    /// The servers.
+    pub choices: &'c [ServerChoice],
+    /// Where the records go.
+    pub out: &'c Path,
+    /// What was typed.
+    pub options: &'c cli::Run,
+}
+
+/// What came of a campaign.
+pub struct Outcomes {
+    /// The runs that have a record, in their order.
+    pub runs: Vec<Played>,
+    /// The worst that a run came to.
+    pub exit: Exit,
+    /// Why the rest could not be played: a failure of our own.
+    pub failed: Option<anyhow::Error>,
+}
+
+impl Campaign<'_> {
+    /// The runs that are planned here, if nothing ends the campaign before.
+    pub fn plan(&self) -> Vec<plan::Run> {
+        let repeating = &self.options.repeating;
+        let many = repeating.repeats(self.choices.len());
+        let blocks = match (repeating.runs, repeating.time_budget) {
+            (Some(Runs::Fixed(runs)), _) => runs,
+            (Some(Runs::Auto), _) => repeating.looks.0.runs().last().map_or(0, |runs| *runs as u32),
+            (None, Some(_)) => MOST,
+            (None, None) if many => USUAL,
+            (None, None) => 1,
+        };
+        let blocks = Blocks {
+            servers: self.choices.len(),
+            blocks,
+            warm_up: many,
+            seed: self.scenario.scenario.seed(),
+        };
+        blocks.share(repeating.partition.unwrap_or(Partition::WHOLE))
+    }
+
+    /// Plays the plan to its end, until enough is known, the time is up, or somebody interrupts.
+    pub async fn play(&self, interrupt: &Interrupt) -> anyhow::Result<Outcomes> {
+        let mut outcomes = Outcomes {
+            runs: Vec::new(),
+            exit: Exit::Passed,
+            failed: None,
+        };
+        let plan = self.plan();
+        let mut clock = Clock::start(self.options.repeating.time_budget.map(|span| span.0));
+        for block in plan.chunk_by(|a, b| a.block == b.block) {
+            if !clock.has_time() || self.is_decided(&outcomes.runs) {
+                break;
+            }
+            for planned in block {
+                let exit = self.run(*planned, plan.len(), interrupt, &mut outcomes).await?;
+                outcomes.exit = outcomes.exit.worse(exit);
+                if exit == Exit::Interrupted || outcomes.failed.is_some() {
+                    return Ok(outcomes);
+                }
+            }
+            if block[0].warm_up && outcomes.exit != Exit::Passed {
+                // What fails when it is warming up would fail every time.
+                return Ok(outcomes);
+            }
+            clock.lap();
+        }
+        Ok(outcomes)
+    }
+
+    /// Plays one run, unless its record is there already.
+    async fn run(
+        &self,
+        planned: plan::Run,
+        all: usize,
+        interrupt: &Interrupt,
+        outcomes: &mut Outcomes,
+    ) -> anyhow::Result<Exit> {
+        let choice = &self.choices[planned.server];
+        let record = format!("run-{:03}-{}.jsonl", planned.number, choice.label);
+        let path = self.out.join(&record);
+        if let Some(summary) = resume::kept(&path, self.scenario)? {
+            let exit = analyse::exit(&summary);
+            outcomes.runs.push(Played { record, summary });
+            return Ok(exit);
+        }
+        let run = single::Run {
+            loaded: self.scenario.clone(),
+            choice: choice.clone(),
+            plan: PlanFacts {
+                run: planned.number,
+                block: planned.block,
+                warm_up: planned.warm_up,
+                partition: self.options.repeating.partition.map(|part| part.to_string()),
+            },
+            measuring: self.options.measuring,
+            probe: false,
+            quiet: self.options.output.quiet,
+        };
+        match run.record(&path, interrupt).await? {
+            Outcome::Played => {}
+            Outcome::Failed(error) => {
+                // Where there is not even a record, the error says all there is to say.
+                if let Ok(summary) = show::summary(&path) {
+                    outcomes.runs.push(Played { record, summary });
+                }
+                outcomes.failed = Some(error);
+                return Ok(Exit::OwnFailure);
+            }
+            Outcome::CalledOff => return Ok(Exit::Interrupted),
+        }
+        let summary = show::summary(&path)?;
+        let exit = analyse::exit(&summary);
+        if all > 1 && !self.options.output.quiet {
+            anstream::eprintln!("run {} of {all}, {}", planned.number, report::one_line(&summary));
+        }
+        outcomes.runs.push(Played { record, summary });
+        Ok(exit)
+    }
+
+    /// Whether `auto` has its answer: of every server it is shown, or ruled out, that it needs more than the baseline.
+    fn is_decided(&self, runs: &[Played]) -> bool {
+        let repeating = &self.options.repeating;
+        if repeating.runs != Some(Runs::Auto) {
+            return false;
+        }
+        let comparison = compare(runs, repeating.baseline.as_deref());
+        (1..comparison.sides.len()).all(|side| {
+            let verdict = decide_by_looks(&primary(&comparison, side), &repeating.looks.0);
+            verdict.is_ok_and(|verdict| verdict.answer != Answer::Inconclusive)
+        })
+    }
+}
+
+/// Whether another block fits into the time that was given.
+struct Clock {
+    began: Instant,
+    budget: Option<Duration>,
+    lap: Instant,
+    longest: Duration,
+}
+
+impl Clock {
+    fn start(budget: Option<Duration>) -> Clock {
+        Clock {
+            began: Instant::now(),
+            budget,
+            lap: Instant::now(),
+            longest: Duration::ZERO,
+        }
+    }
+
+    fn lap(&mut self) {
+        self.longest = self.longest.max(self.lap.elapsed());
+        self.lap = Instant::now();
+    }
+
+    fn has_time(&self) -> bool {
+        self.budget
+            .is_none_or(|budget| self.began.elapsed() + self.longest <= budget)
+    }
+}

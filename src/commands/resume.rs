@@ -1,0 +1,109 @@
+//! What was asked for, kept beside the records, so that a campaign that was cut off can go on.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Parser;
+use serde::{Deserialize, Serialize};
+
+use crate::analyse::Summary;
+use crate::cli::{self, Cli, Command};
+use crate::config::Loaded;
+use crate::record::Ending;
+
+use super::show;
+
+/// The file beside the records.
+const FILE: &str = "invocation.json";
+
+/// How lsp-soak was called.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Invocation {
+    /// Version of this file.
+    format: u32,
+    /// The directory in which it was called.
+    directory: PathBuf,
+    /// The command line, the program first.
+    command_line: Vec<OsString>,
+    /// Which of its scenarios these are the records of, from 0.
+    scenario: usize,
+}
+
+impl Invocation {
+    /// This process as it was called, for the records of one of its scenarios.
+    pub fn current(scenario: usize) -> anyhow::Result<Invocation> {
+        Ok(Invocation {
+            format: 1,
+            directory: std::env::current_dir().context("cannot tell the current directory")?,
+            command_line: std::env::args_os().collect(),
+            scenario,
+        })
+    }
+
+    /// Writes it beside the records.
+    pub fn save(&self, out: &Path) -> anyhow::Result<()> {
+        let text = serde_json::to_string_pretty(self)?;
+        let path = out.join(FILE);
+        fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))
+    }
+
+    /// The options of the campaign whose records are in `out`, as if they had been typed again where they were typed.
+    pub fn resume(out: &Path) -> anyhow::Result<cli::Run> {
+        let out = fs::canonicalize(out)
+            .with_context(|| format!("cannot resume: there is no directory `{}`", out.display()))?;
+        let path = out.join(FILE);
+        let text = fs::read_to_string(&path).with_context(|| {
+            format!(
+                "cannot read `{}`: resume a directory that `lsp-soak run` wrote",
+                path.display()
+            )
+        })?;
+        let invocation: Invocation =
+            serde_json::from_str(&text).with_context(|| format!("`{}` is damaged", path.display()))?;
+        std::env::set_current_dir(&invocation.directory).with_context(|| {
+            format!(
+                "cannot go back to `{}`, where the runs were begun",
+                invocation.directory.display()
+            )
+        })?;
+        let parsed = Cli::try_parse_from(&invocation.command_line)
+            .with_context(|| format!("`{}` holds a command line of another lsp-soak", path.display()))?;
+        let Command::Run(mut options) = parsed.command else {
+            bail!("`{}` is not of `lsp-soak run`", path.display());
+        };
+        let scenario = options.scenarios.get(invocation.scenario).cloned();
+        options.scenarios = scenario.into_iter().collect();
+        options.out = Some(out);
+        Ok(options)
+    }
+}
+
+/// The summary of a run that was played before, if it was played to an end of its own.
+///
+/// A record that was cut off is put aside, where no report reads it. One of another scenario cannot be gone on with.
+pub fn kept(path: &Path, scenario: &Loaded) -> anyhow::Result<Option<Summary>> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let whole = show::summary(path).ok().filter(|summary| match summary.ending {
+        None | Some(Ending::Interrupted) => false,
+        Some(_) => true,
+    });
+    let Some(summary) = whole else {
+        let aside = path.with_extension("cut-off");
+        fs::rename(path, &aside).with_context(|| format!("cannot put `{}` aside", path.display()))?;
+        return Ok(None);
+    };
+    if summary.header.scenario.sha256 != scenario.sha256 {
+        bail!(
+            "`{}` is of another text of the scenario `{}`: what was played before cannot be compared with what would be \
+             played now; begin anew",
+            path.display(),
+            scenario.scenario.name
+        );
+    }
+    Ok(Some(summary))
+}

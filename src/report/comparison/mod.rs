@@ -1,0 +1,10 @@
+//! Several servers side by side: the same tables for terminals and for pull requests.
+
+mod figures;
+mod markdown;
+mod strip;
+mod terminal;
+mod words;
+
+pub use markdown::render as markdown;
+pub use terminal::render as terminal;
