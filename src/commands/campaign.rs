@@ -103,8 +103,10 @@ impl Campaign<'_> {
         outcomes: &mut Outcomes,
     ) -> anyhow::Result<Exit> {
         let choice = &self.choices[planned.server];
-        let record = format!("run-{:03}-{}.jsonl", planned.number, choice.label);
-        let path = self.out.join(&record);
+        let path = self
+            .out
+            .join(format!("run-{:03}-{}.jsonl", planned.number, choice.label));
+        let record = path.display().to_string();
         if let Some(summary) = resume::kept(&path, self.scenario)? {
             let exit = analyse::exit(&summary);
             outcomes.runs.push(Played { record, summary });

@@ -1,6 +1,6 @@
 //! `lsp-soak run`: drives each server through each scenario, then reports what was recorded.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
@@ -96,7 +96,7 @@ fn report(campaign: &Campaign<'_>, outcomes: &Outcomes, printer: &mut Printer) -
         return Ok(());
     }
     for run in &outcomes.runs {
-        printer.record(&campaign.out.join(&run.record))?;
+        printer.record(Path::new(&run.record))?;
     }
     Ok(())
 }

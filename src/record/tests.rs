@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::read::Reader;
 use super::{
-    Clock, Ending, Entry, Event, FORMAT, Header, Host, Journal, ReadError, PlanFacts, ScenarioFacts, ServerFacts, Settings,
-    Storage, Version, Warning, WarningKind, WorkspaceFacts, WriteError, open,
+    Clock, Ending, Entry, Event, FORMAT, Header, Host, Journal, PlanFacts, ReadError, ScenarioFacts, ServerFacts,
+    Settings, Storage, Version, Warning, WarningKind, WorkspaceFacts, WriteError, open,
 };
 
 pub(super) fn header() -> Header {

@@ -20,9 +20,7 @@ pub fn primary(comparison: &Comparison, side: usize) -> Vec<Endpoint> {
 }
 
 fn endpoint(row: &Row, side: usize) -> Endpoint {
-    let values = |side: usize| {
-        row.cells.get(side).map_or_else(Vec::new, |cell| cell.values.clone())
-    };
+    let values = |side: usize| row.cells.get(side).map_or_else(Vec::new, |cell| cell.values.clone());
     let place = match &row.measure.place {
         Place::Phase { name, .. } => format!(" after {name}"),
         Place::Run | Place::Method(_) => String::new(),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::record::{
-    self, Clock, Delays, Event, FORMAT, Header, Host, Journal, Nanos, Rollup, Sample, PlanFacts, ScenarioFacts, ServerFacts,
-    Settings, Warning, WarningKind, WorkspaceFacts,
+    self, Clock, Delays, Event, FORMAT, Header, Host, Journal, Nanos, PlanFacts, Rollup, Sample, ScenarioFacts,
+    ServerFacts, Settings, Warning, WarningKind, WorkspaceFacts,
 };
 use crate::sample::Sink;
 use crate::sample::schedule::Command;
