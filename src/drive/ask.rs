@@ -107,7 +107,13 @@ impl<'a, S: Stage> Asker<'a, S> {
         counts: bool,
     ) -> Result<Body, Stop> {
         let deadline = ask.deadline;
+        let open = Open {
+            stage: self.stage,
+            method,
+            parks: ask.parks,
+        };
         let reply = self.client.request(method, params, ask).await;
+        open.is_over();
         let (request, body) = written(method, reply);
         let outcome = request.outcome.clone();
         self.stage.tell(Event::Request(request));
@@ -128,6 +134,28 @@ impl<'a, S: Stage> Asker<'a, S> {
             Outcome::Lost => Err(Stop::Gone),
             Outcome::Hit | Outcome::Empty | Outcome::Null | Outcome::Parked | Outcome::Error { .. } => Ok(body),
         }
+    }
+}
+
+/// A request without an answer yet. Should the session end first, because the server hangs or a person interrupts, it is
+/// written down as lost, or as still open if it may be kept open.
+struct Open<'a, S: Stage> {
+    stage: &'a S,
+    method: &'a str,
+    parks: bool,
+}
+
+impl<S: Stage> Open<'_, S> {
+    /// The request came to an end of its own.
+    fn is_over(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl<S: Stage> Drop for Open<'_, S> {
+    fn drop(&mut self) {
+        let end = if self.parks { Reply::Parked } else { Reply::Lost };
+        self.stage.tell(Event::Request(written(self.method, end).0));
     }
 }
 

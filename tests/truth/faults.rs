@@ -97,6 +97,13 @@ fn a_hang_is_wedged_before_its_deadline() {
         "the server is wedged: `textDocument/hover` has been open for",
         "attach a debugger",
     ]);
+    let methods = outcome.summary().methods;
+    let hover = methods.iter().find(|method| method.method == "textDocument/hover");
+    assert_eq!(
+        hover.map(|hover| (hover.count, hover.lost)),
+        Some((1, 1)),
+        "what hangs is written down"
+    );
 }
 
 #[test]

@@ -151,9 +151,9 @@ impl Soak {
 
     pub fn record(&self) -> PathBuf {
         let out = fs::read_dir(self.directory.path().join("out")).into_iter().flatten();
-        let mut records = out.flatten().map(|entry| entry.path());
-        records
-            .next()
+        let mut files = out.flatten().map(|entry| entry.path());
+        files
+            .find(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
             .unwrap_or_else(|| self.directory.path().join("no-record"))
     }
 

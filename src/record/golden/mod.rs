@@ -2,6 +2,7 @@
 //!
 //! After a change here, write the files anew with `UPDATE_RECORDS=1 cargo test golden`.
 
+mod header;
 mod session;
 
 use std::path::{Path, PathBuf};
