@@ -202,6 +202,20 @@ pub fn signed_mib(value: i64) -> String {
     }
 }
 
+/// A difference in KiB with its sign, for slopes that have parts of a byte: `+64.0`, `−1,280`, `0.0`.
+pub fn signed_kib(value: f64) -> String {
+    let size = value.abs() / 1024.0;
+    let text = match size {
+        size if size >= 999.95 => count(size.round() as u64),
+        size => format!("{size:.1}"),
+    };
+    match value {
+        _ if text == "0.0" => text,
+        value if value > 0.0 => format!("+{text}"),
+        _ => format!("−{text}"),
+    }
+}
+
 /// `1234567` ns → `1.23 ms`; three significant digits up to minutes, then `2 min 05 s`, `8 h 03 min`.
 pub fn duration(value: Duration) -> String {
     let nanos = value.as_nanos() as f64;
@@ -315,6 +329,13 @@ mod tests {
         assert_eq!(signed_mib(3 << 20), "+3.0");
         assert_eq!(signed_mib(-(3 << 20)), "−3.0");
         assert_eq!(signed_mib(-1), "0.0");
+    }
+
+    #[test]
+    fn slopes_in_kib_carry_their_sign() {
+        assert_eq!(signed_kib(65_536.0), "+64.0");
+        assert_eq!(signed_kib(-1_310_720.0), "−1,280");
+        assert_eq!(signed_kib(0.4), "0.0");
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod compare;
 mod epoch;
 mod exit;
 mod findings;
+pub mod growth;
 mod latency;
 mod left_out;
 mod phases;

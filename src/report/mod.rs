@@ -13,6 +13,7 @@ mod ascii;
 pub mod chart;
 pub mod comparison;
 pub mod csv;
+mod growth;
 pub mod json;
 mod table;
 pub mod terminal;

@@ -1,6 +1,7 @@
 //! One run as a person reads it in a terminal.
 
 mod blocks;
+mod growth;
 mod head;
 mod phases;
 
@@ -38,6 +39,7 @@ pub fn render(summary: &Summary, look: Look) -> String {
         blocks::programs,
         blocks::steps,
         blocks::methods,
+        growth::draw,
         blocks::returned,
         blocks::findings,
     ] {

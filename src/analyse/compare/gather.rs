@@ -6,6 +6,7 @@ use crate::analyse::{Exit, Summary, exit};
 use crate::units;
 
 use super::cell::{Values, cell};
+use super::growth::grown;
 use super::hosts::differences;
 use super::measure::Measure;
 use super::work::{WorkLimits, inequalities};
@@ -124,6 +125,7 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
         runs: arm.iter().map(|run| run.record.clone()).collect(),
         left: left.collect(),
         work: inequalities(&summaries(baseline), &summaries(arm), WorkLimits::default()),
+        growth: grown(&summaries(arm)),
     }
 }
 

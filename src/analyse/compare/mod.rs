@@ -3,6 +3,7 @@
 
 mod cell;
 mod gather;
+mod growth;
 mod hosts;
 mod measure;
 mod primary;
@@ -13,6 +14,7 @@ mod work;
 mod tests;
 
 pub use gather::{Left, Played, Why, compare};
+pub use growth::Grown;
 pub use hosts::{Difference, differences};
 pub use measure::{Figure, Measure, Place, Unit};
 pub use primary::primary;
@@ -50,6 +52,8 @@ pub struct Side {
     pub left: Vec<Left>,
     /// Work that it did not do as the baseline did. Empty for the baseline.
     pub work: Vec<Inequality>,
+    /// Whether it grows with what the scenario repeats.
+    pub growth: Vec<Grown>,
 }
 
 /// One figure of all servers.

@@ -82,7 +82,7 @@ pub struct LeakVerdict {
 ///
 /// As-shipped values grow by what the allocator keeps: call it retention growth, never a leak.
 pub fn judge_leak(runs: &[Vec<Option<f64>>], limit: &LeakLimit) -> LeakVerdict {
-    let runs: Vec<Option<RunGrowth>> = runs.iter().map(|values| growth(values, limit)).collect();
+    let runs: Vec<Option<RunGrowth>> = runs.iter().map(|values| run_growth(values, limit)).collect();
     let says = |growth| runs.iter().flatten().filter(|run| run.growth == growth).count();
     let (above, below) = (says(Growth::Above), says(Growth::Below));
     let known: Vec<RunGrowth> = runs.iter().flatten().copied().collect();
@@ -104,7 +104,8 @@ pub fn judge_leak(runs: &[Vec<Option<f64>>], limit: &LeakLimit) -> LeakVerdict {
     LeakVerdict { answer, runs, slope }
 }
 
-fn growth(values: &[Option<f64>], limit: &LeakLimit) -> Option<RunGrowth> {
+/// The growth of one run, which alone is no verdict. `None` of fewer than eight cycles, or where a value is not known.
+pub fn run_growth(values: &[Option<f64>], limit: &LeakLimit) -> Option<RunGrowth> {
     let values: Vec<f64> = values.iter().copied().collect::<Option<_>>()?;
     if values.len() < LEAST_CYCLES {
         return None;

@@ -32,7 +32,9 @@ pub use contrast::Contrast;
 pub use decide::{Answer, MOST_ENDPOINTS, TooManyEndpoints, Verdict, decide, decide_by_looks};
 pub use endpoint::{Bound, Endpoint, EndpointVerdict, Evidence, Side, Tolerance, ToleranceError};
 pub use holm::{Held, holm};
-pub use leak::{Growth, LEAST_CYCLES, LEAST_RUNS, LeakLimit, LeakVerdict, RunGrowth, WARM_UP_CYCLES, judge_leak};
+pub use leak::{
+    Growth, LEAST_CYCLES, LEAST_RUNS, LeakLimit, LeakVerdict, RunGrowth, WARM_UP_CYCLES, judge_leak, run_growth,
+};
 pub use looks::{Looks, LooksError};
 pub use median::{MedianInterval, median_interval};
 pub use outliers::{Outlier, outliers};

@@ -6,7 +6,7 @@ use crate::analyse::compare::{Cell, Comparison, Figure, Measure, Place, Row, Sid
 use crate::report::text::line_of;
 use crate::units;
 
-use super::{figures, words};
+use super::{figures, growth, words};
 
 /// What stands where nothing was measured.
 const HOLE: &str = "–";
@@ -155,6 +155,7 @@ fn one(out: &mut String, target: &Target, several: bool) {
             out.push_str("\n</details>\n");
         }
     }
+    growth_table(out, comparison);
     let _ = write!(out, "\n<details><summary>Every run</summary>\n\n");
     every_run(out, comparison);
     out.push_str("\n</details>\n");
@@ -192,6 +193,30 @@ fn text(cell: &Cell, unit: Unit) -> String {
         let _ = write!(text, ", {}", words::range(ratio.low, ratio.high));
     }
     text
+}
+
+/// What grows from round to round, if anything was repeated.
+fn growth_table(out: &mut String, comparison: &Comparison) {
+    let lines = growth::lines(comparison);
+    if lines.is_empty() {
+        return;
+    }
+    let _ = write!(out, "\n<details><summary>Growth per round, KiB</summary>\n\n");
+    let names = ["server", "per round", "interval", "per message", "shape", ""];
+    heads(out, "repeated", names.iter().map(|name| (*name).to_owned()));
+    for one in &lines {
+        let (slope, interval) = one.per_round();
+        let cells = [
+            escape(&one.server),
+            slope,
+            interval,
+            one.per_message(),
+            one.shapes(),
+            one.answer().to_owned(),
+        ];
+        line(out, &escape(&one.name), cells.into_iter());
+    }
+    out.push_str("\n</details>\n");
 }
 
 fn every_run(out: &mut String, comparison: &Comparison) {

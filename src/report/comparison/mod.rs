@@ -1,6 +1,7 @@
 //! Several servers side by side: the same tables for terminals and for pull requests.
 
 mod figures;
+mod growth;
 mod markdown;
 mod strip;
 mod terminal;

@@ -2,12 +2,13 @@
 
 use crate::analyse::compare::{Cell as Figures, Comparison, Figure, Inequality, Place, Row, Side, Target, Unit, Why};
 use crate::report::ascii::ascii;
+use crate::report::growth as lines;
 use crate::report::table::{self, Cell, Column};
 use crate::report::terminal::Look;
 use crate::report::text::{Paint, Tone, line_of, paragraph};
 use crate::units;
 
-use super::{figures, strip, words};
+use super::{figures, growth, strip, words};
 
 /// Columns of a strip of runs.
 const STRIP: usize = 24;
@@ -65,11 +66,42 @@ fn draw(out: &mut String, comparison: &Comparison, target: Option<&Target>, pain
         out.push('\n');
         table::draw(out, paint, columns_of(comparison, &rows), columns);
     }
+    growth_table(out, comparison, paint, columns);
     notes(out, comparison, paint, columns);
     out.push('\n');
     for sentence in words::verdict(comparison) {
         paragraph(out, paint, Tone::Strong, "", &sentence, columns);
     }
+}
+
+/// What grows from round to round, if anything was repeated.
+fn growth_table(out: &mut String, comparison: &Comparison, paint: Paint, columns: usize) {
+    let rows = growth::lines(comparison);
+    if rows.is_empty() {
+        return;
+    }
+    out.push('\n');
+    line_of(
+        out,
+        format!(
+            "{}  {}",
+            paint.paint(Tone::Strong, "growth per round"),
+            paint.paint(Tone::Quiet, &lines::note())
+        ),
+    );
+    out.push('\n');
+    let cells = |cell: &dyn Fn(&lines::Line) -> Cell| rows.iter().map(cell).collect::<Vec<Cell>>();
+    let mut table = vec![
+        Column::text("", 0, cells(&|line| Cell::toned(Tone::Strong, &line.name))),
+        Column::text("server", 0, cells(&|line| Cell::plain(&line.server))),
+    ];
+    table.extend(lines::columns(&rows));
+    table.push(Column::text(
+        "",
+        1,
+        cells(&|line| Cell::toned(line.tone(), line.answer())),
+    ));
+    table::draw(out, paint, table, columns);
 }
 
 fn head(out: &mut String, comparison: &Comparison, target: Option<&Target>, paint: Paint, columns: usize) {

@@ -3,7 +3,10 @@
 use crate::analyse::compare::{Cell, Comparison, Figure, Measure, Place, Ratio, Row, Unit};
 use crate::units;
 
-/// What to conclude of each server but the baseline: one sentence for each figure that a choice hangs on.
+use super::growth;
+
+/// What to conclude of each server against the baseline: one sentence for each figure that a choice hangs on,
+/// and of every server what it grows with.
 pub fn verdict(comparison: &Comparison) -> Vec<String> {
     let mut sentences = Vec::new();
     let Some(baseline) = comparison.sides.first() else {
@@ -23,6 +26,7 @@ pub fn verdict(comparison: &Comparison) -> Vec<String> {
             }
         }
     }
+    sentences.extend(growth::verdict(comparison));
     sentences
 }
 

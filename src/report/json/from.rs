@@ -1,5 +1,7 @@
 //! From the summary to the types of the format. Every structure is taken apart by name, so that nothing is forgotten.
 
+use crate::analyse::growth::{Repeated, Sent, repeated};
+use crate::analyse::stats;
 use crate::analyse::{
     self, CheckpointSummary, IdleSummary, MethodSummary, PhaseSummary, ProgramSummary, SamplingSummary, StepSummary,
     Summary,
@@ -7,8 +9,8 @@ use crate::analyse::{
 use crate::record::Close;
 
 use super::{
-    Checkpoint, FORMAT, Finding, Idle, Method, Peak, Phase, PrivateMetric, Program, Report, Sampling, ServerRequests,
-    Severity, Step, Traffic,
+    Checkpoint, FORMAT, Finding, Grows, Growth, Idle, Method, Peak, Phase, PrivateMetric, Program, Report, Sampling,
+    ServerRequests, Severity, Shape, Slope, Step, Traffic,
 };
 
 pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
@@ -42,6 +44,7 @@ pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
         peak: summary.peak.map(peak),
         private_peak: summary.private_peak,
         phases: summary.phases.iter().map(phase).collect(),
+        growth: repeated(summary).iter().map(growth).collect(),
         idles: summary.idles.iter().map(idle).collect(),
         programs: summary.programs.iter().map(program).collect(),
         most_processes: summary.most_processes,
@@ -119,6 +122,47 @@ fn checkpoint(taken: &CheckpointSummary) -> Checkpoint {
         threads,
         processes,
         forked,
+    }
+}
+
+fn growth(repeated: &Repeated) -> Growth {
+    let (requests, notifications) = match repeated.sent {
+        Some(Sent::Requests(count)) => (Some(count), None),
+        Some(Sent::Notifications(count)) => (None, Some(count)),
+        Some(Sent::Nothing) | None => (None, None),
+    };
+    Growth {
+        name: repeated.name.clone(),
+        phase: repeated.phase,
+        rounds: repeated.values.clone(),
+        requests,
+        notifications,
+        slope: repeated.growth().map(|growth| slope(repeated, &growth)),
+    }
+}
+
+fn slope(repeated: &Repeated, growth: &stats::RunGrowth) -> Slope {
+    let slope = growth.trend.slope;
+    Slope {
+        per_round: slope,
+        low: growth.trend.low,
+        high: growth.trend.high,
+        coverage: growth.trend.coverage,
+        per_message: repeated.sent.and_then(|sent| sent.per_message(slope)),
+        mann_kendall: growth.trend.kendall.p,
+        late: growth.late,
+        shape: match growth.shape {
+            stats::Shape::Flat => Shape::Flat,
+            stats::Shape::Step => Shape::Step,
+            stats::Shape::Decelerating => Shape::Decelerating,
+            stats::Shape::Linear => Shape::Linear,
+            stats::Shape::Runaway => Shape::Runaway,
+        },
+        grows: match growth.growth {
+            stats::Growth::Above => Grows::Yes,
+            stats::Growth::Below => Grows::No,
+            stats::Growth::Unclear => Grows::Unclear,
+        },
     }
 }
 

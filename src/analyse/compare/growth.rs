@@ -1,0 +1,50 @@
+//! Whether a server grows from round to round, judged over all its runs.
+
+use crate::analyse::Summary;
+use crate::analyse::growth::{Repeated, Sent, repeated};
+use crate::analyse::stats::{LEAST_CYCLES, LeakLimit, LeakVerdict, judge_leak};
+
+/// What is said of one thing that the scenario repeats.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grown {
+    /// The phase's name, or that of whole rounds.
+    pub name: String,
+    /// The most rounds that a run has of it.
+    pub rounds: usize,
+    /// What one round sends; `None` where it is not known, or not the same in all runs.
+    pub sent: Option<Sent>,
+    /// What the runs say together.
+    pub verdict: LeakVerdict,
+}
+
+/// Everything that these runs repeat often enough to say whether it grows, in the order of the scenario.
+pub(super) fn grown(runs: &[&Summary]) -> Vec<Grown> {
+    let runs: Vec<Vec<Repeated>> = runs.iter().map(|run| repeated(run)).collect();
+    let mut seen: Vec<(u32, &str)> = Vec::new();
+    for one in runs.iter().flatten() {
+        if one.values.len() >= LEAST_CYCLES && !seen.contains(&(one.phase, &one.name)) {
+            seen.push((one.phase, &one.name));
+        }
+    }
+    seen.sort_by_key(|(phase, _)| *phase);
+    let judged = seen.into_iter().map(|(phase, name)| {
+        let of_run = |run: &Vec<Repeated>| run.iter().find(|one| one.phase == phase && one.name == name).cloned();
+        judge(name, &runs.iter().map(of_run).collect::<Vec<Option<Repeated>>>())
+    });
+    judged.collect()
+}
+
+fn judge(name: &str, runs: &[Option<Repeated>]) -> Grown {
+    let series: Vec<Vec<Option<f64>>> = runs
+        .iter()
+        .map(|run| run.as_ref().map_or_else(Vec::new, Repeated::series))
+        .collect();
+    let mut sent = runs.iter().flatten().map(|run| run.sent);
+    let first = sent.next().flatten();
+    Grown {
+        name: name.to_owned(),
+        rounds: series.iter().map(Vec::len).max().unwrap_or(0),
+        sent: first.filter(|first| sent.all(|other| other == Some(*first))),
+        verdict: judge_leak(&series, &LeakLimit::default()),
+    }
+}

@@ -1,0 +1,209 @@
+//! Growth from round to round as text: slopes, shapes, and which part of a scenario grows.
+
+use crate::analyse::compare::Grown;
+use crate::analyse::growth::{Repeated, Sent};
+use crate::analyse::stats::{Answer, Growth, LEAST_CYCLES, LEAST_RUNS, Shape, WARM_UP_CYCLES};
+use crate::units;
+
+use super::table::{Cell, Column};
+use super::text::Tone;
+
+/// What growth is called where allocators are as they were shipped: they keep memory that is free, and more of it with
+/// every round, so that it may not be called a leak.
+pub(super) const RETENTION: &str = "retention growth";
+
+/// One line of a table of growth: something that is repeated, in one run or in several.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    /// The phase.
+    pub name: String,
+    /// The server, where there are several.
+    pub server: String,
+    rounds: usize,
+    sent: Option<Sent>,
+    /// Per round, with the ends of the interval.
+    slope: Option<(f64, f64, f64)>,
+    shapes: Vec<Shape>,
+    said: Growth,
+}
+
+impl Line {
+    /// Of one run.
+    pub fn of_run(repeated: &Repeated) -> Line {
+        let growth = repeated.growth();
+        Line {
+            name: repeated.name.clone(),
+            server: String::new(),
+            rounds: repeated.values.len(),
+            sent: repeated.sent,
+            slope: growth.map(|growth| (growth.trend.slope, growth.trend.low, growth.trend.high)),
+            shapes: growth.map(|growth| growth.shape).into_iter().collect(),
+            said: growth.map_or(Growth::Unclear, |growth| growth.growth),
+        }
+    }
+
+    /// Of several runs of a server.
+    pub fn of_runs(server: &str, grown: &Grown) -> Line {
+        let mut shapes: Vec<Shape> = Vec::new();
+        for run in grown.verdict.runs.iter().flatten() {
+            if !shapes.contains(&run.shape) {
+                shapes.push(run.shape);
+            }
+        }
+        Line {
+            name: grown.name.clone(),
+            server: server.to_owned(),
+            rounds: grown.rounds,
+            sent: grown.sent,
+            slope: grown.verdict.slope,
+            shapes,
+            said: match grown.verdict.answer {
+                Answer::Fail => Growth::Above,
+                Answer::Pass => Growth::Below,
+                Answer::Inconclusive => Growth::Unclear,
+            },
+        }
+    }
+
+    /// The shapes, each once.
+    pub fn shapes(&self) -> String {
+        let names: Vec<&str> = self.shapes.iter().map(|shape| name_of(*shape)).collect();
+        if names.is_empty() {
+            units::UNKNOWN.to_owned()
+        } else {
+            names.join(", ")
+        }
+    }
+
+    /// The middle and the interval of the slope per round.
+    pub fn per_round(&self) -> (String, String) {
+        let interval = self
+            .slope
+            .map(|(_, low, high)| format!("{} to {}", units::signed_kib(low), units::signed_kib(high)));
+        (
+            units::or_unknown(self.slope, |(slope, ..)| units::signed_kib(slope)),
+            interval.unwrap_or_default(),
+        )
+    }
+
+    /// The slope per message: `+64.0 per request`.
+    pub fn per_message(&self) -> String {
+        let Some((sent, (slope, ..))) = self.sent.zip(self.slope) else {
+            return units::UNKNOWN.to_owned();
+        };
+        let each = sent.per_message(slope);
+        each.map_or_else(
+            || "nothing is sent".to_owned(),
+            |each| format!("{} per {}", units::signed_kib(each), sent.name()),
+        )
+    }
+
+    /// The slope with its interval, per message where there are any.
+    fn in_words(&self) -> String {
+        let Some((slope, low, high)) = self.slope else {
+            return units::UNKNOWN.to_owned();
+        };
+        let each = |value: f64| self.sent.and_then(|sent| sent.per_message(value));
+        match (self.sent, each(slope).zip(each(low)).zip(each(high))) {
+            (Some(sent), Some(((slope, low), high))) => format!(
+                "{} KiB per {} ({} to {})",
+                units::signed_kib(slope),
+                sent.name(),
+                units::signed_kib(low),
+                units::signed_kib(high)
+            ),
+            (Some(_) | None, _) => format!(
+                "{} KiB per round ({} to {})",
+                units::signed_kib(slope),
+                units::signed_kib(low),
+                units::signed_kib(high)
+            ),
+        }
+    }
+
+    /// Growth stands out, and so does what is not decided.
+    pub fn tone(&self) -> Tone {
+        match self.said {
+            Growth::Above => Tone::Warning,
+            Growth::Below => Tone::Plain,
+            Growth::Unclear => Tone::Quiet,
+        }
+    }
+
+    /// What is said of it, in a word.
+    pub fn answer(&self) -> &'static str {
+        match self.said {
+            Growth::Above => "grows",
+            Growth::Below => "does not",
+            Growth::Unclear => "not decided",
+        }
+    }
+}
+
+/// The columns of such a table but those of names.
+pub(super) fn columns(lines: &[Line]) -> Vec<Column> {
+    let cells = |cell: &dyn Fn(&Line) -> Cell| lines.iter().map(cell).collect::<Vec<Cell>>();
+    vec![
+        Column::number("rounds", 5, cells(&|line| Cell::plain(line.rounds.to_string()))),
+        Column::number(
+            "per round",
+            1,
+            cells(&|line| Cell::toned(line.tone(), line.per_round().0)),
+        ),
+        Column::text(
+            "interval",
+            3,
+            cells(&|line| Cell::toned(Tone::Quiet, line.per_round().1)),
+        ),
+        Column::text("per message", 1, cells(&|line| Cell::plain(line.per_message()))),
+        Column::text("shape", 2, cells(&|line| Cell::plain(line.shapes()))),
+    ]
+}
+
+/// What the table is of.
+pub(super) fn note() -> String {
+    format!("KiB, private memory at the end of each round, the first {WARM_UP_CYCLES} left out")
+}
+
+/// Which of these parts grow: the attribution. `runs` is how many runs said so.
+pub(super) fn attribution(lines: &[Line], runs: usize) -> Vec<String> {
+    let of = |said: Growth| lines.iter().filter(move |line| line.said == said);
+    let names = |said: Growth| {
+        of(said)
+            .map(|line| line.name.as_str())
+            .collect::<Vec<&str>>()
+            .join(", ")
+    };
+    let mut sentences: Vec<String> = of(Growth::Above)
+        .map(|line| format!("{RETENTION} in {}: {}, {}", line.name, line.in_words(), line.shapes()))
+        .collect();
+    if of(Growth::Above).any(|line| line.sent == Some(Sent::Nothing)) {
+        sentences.push(
+            "it grows while nothing is sent, and what the other parts grow by may be of the same source".to_owned(),
+        );
+    }
+    if of(Growth::Below).next().is_some() {
+        sentences.push(format!("no {RETENTION} in {}", names(Growth::Below)));
+    }
+    if of(Growth::Unclear).next().is_some() {
+        let why = if runs < LEAST_RUNS && runs != 1 {
+            format!(": it takes {LEAST_RUNS} runs")
+        } else if of(Growth::Unclear).any(|line| line.slope.is_none()) {
+            format!(": it takes {LEAST_CYCLES} rounds whose memory is known")
+        } else {
+            ": repeat it more often".to_owned()
+        };
+        sentences.push(format!("not decided in {}{why}", names(Growth::Unclear)));
+    }
+    sentences
+}
+
+fn name_of(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Flat => "flat",
+        Shape::Step => "a step",
+        Shape::Decelerating => "decelerating",
+        Shape::Linear => "linear",
+        Shape::Runaway => "runaway",
+    }
+}
