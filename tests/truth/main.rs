@@ -19,6 +19,8 @@ mod interrupts;
 #[cfg(target_os = "linux")]
 mod journal;
 #[cfg(target_os = "linux")]
+mod leaks;
+#[cfg(target_os = "linux")]
 mod memory;
 #[cfg(target_os = "linux")]
 mod outcome;
