@@ -6,6 +6,7 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::analyse::stats::Looks;
+use crate::lens::Lens;
 use crate::plan::Partition;
 use crate::units::Span;
 
@@ -30,6 +31,11 @@ Examples:
 
 Exit codes:
   0 passed   2 bad input or a failure of lsp-soak   4 the server failed the scenario   130 interrupted";
+
+const LENS: &str = "\
+What memory is looked at through: the allocator as the server ships it, which is what people feel; or told to give back \
+at once, which leaves little but what is in use and so shows small changes in few runs. The profile must name the \
+allocator, such as `allocator = { linked = \"jemalloc\" }`. It compares versions of one server, never allocators";
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
@@ -64,6 +70,16 @@ pub struct Run {
     /// How often.
     #[command(flatten)]
     pub repeating: Repeating,
+    /// What memory is looked at through.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LENS",
+        default_value_t,
+        help_heading = "Measuring",
+        long_help = LENS
+    )]
+    pub lens: Lenses,
     /// How it is measured.
     #[command(flatten)]
     pub measuring: Measuring,
@@ -187,6 +203,29 @@ impl Repeating {
             (Some(Runs::Fixed(runs)), _) => runs > 1,
             (Some(Runs::Auto), _) | (None, Some(_)) => true,
             (None, None) => servers > 1,
+        }
+    }
+}
+
+/// Lenses, as they are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Lenses {
+    /// The allocator as it is
+    #[default]
+    AsShipped,
+    /// The allocator told to give back at once
+    Purged,
+    /// Every server under each
+    Both,
+}
+
+impl Lenses {
+    /// Which they are.
+    pub fn list(self) -> &'static [Lens] {
+        match self {
+            Lenses::AsShipped => &[Lens::AsShipped],
+            Lenses::Purged => &[Lens::Purged],
+            Lenses::Both => &Lens::ALL,
         }
     }
 }

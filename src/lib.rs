@@ -11,6 +11,7 @@ pub mod commands;
 pub mod config;
 pub mod drive;
 pub mod host;
+pub mod lens;
 pub mod locale;
 pub mod lsp;
 pub mod plan;

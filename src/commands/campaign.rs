@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::analyse::compare::{Played, compare, primary};
+use crate::analyse::compare::{Played, by_target, primary};
 use crate::analyse::stats::{Answer, decide_by_looks};
 use crate::analyse::{self, Exit};
 use crate::cli::{self, Runs};
 use crate::config::{Loaded, ServerChoice};
+use crate::lens::Lens;
 use crate::plan::{self, Blocks, Partition};
 use crate::record::PlanFacts;
 use crate::report;
@@ -26,7 +27,7 @@ const MOST: u32 = 1_000;
 pub struct Campaign<'c> {
     /// The scenario and its project.
     pub scenario: &'c Loaded,
-    /// The servers.
+    /// The servers, once for each lens.
     pub choices: &'c [ServerChoice],
     /// Where the records go.
     pub out: &'c Path,
@@ -48,7 +49,9 @@ impl Campaign<'_> {
     /// The runs that are planned here, if nothing ends the campaign before.
     pub fn plan(&self) -> Vec<plan::Run> {
         let repeating = &self.options.repeating;
-        let many = repeating.repeats(self.choices.len());
+        // One server under two lenses is not compared with itself.
+        let lens = |choice: &&ServerChoice| choice.lens.lens == self.choices[0].lens.lens;
+        let many = repeating.repeats(self.choices.iter().filter(lens).count());
         let blocks = match (repeating.runs, repeating.time_budget) {
             (Some(Runs::Fixed(runs)), _) => runs,
             (Some(Runs::Auto), _) => repeating.looks.0.runs().last().map_or(0, |runs| *runs as u32),
@@ -105,7 +108,7 @@ impl Campaign<'_> {
         let choice = &self.choices[planned.server];
         let path = self
             .out
-            .join(format!("run-{:03}-{}.jsonl", planned.number, choice.label));
+            .join(format!("run-{:03}-{}.jsonl", planned.number, name(choice)));
         let record = path.display().to_string();
         if let Some(summary) = resume::kept(&path, self.scenario)? {
             let exit = analyse::exit(&summary);
@@ -152,11 +155,22 @@ impl Campaign<'_> {
         if repeating.runs != Some(Runs::Auto) {
             return false;
         }
-        let comparison = compare(runs, repeating.baseline.as_deref());
-        (1..comparison.sides.len()).all(|side| {
-            let verdict = decide_by_looks(&primary(&comparison, side), &repeating.looks.0);
-            verdict.is_ok_and(|verdict| verdict.answer != Answer::Inconclusive)
+        let scenarios = by_target(runs.to_vec(), repeating.baseline.as_deref());
+        scenarios.values().flatten().all(|target| {
+            let comparison = &target.comparison;
+            (1..comparison.sides.len()).all(|side| {
+                let verdict = decide_by_looks(&primary(comparison, side), &repeating.looks.0);
+                verdict.is_ok_and(|verdict| verdict.answer != Answer::Inconclusive)
+            })
         })
+    }
+}
+
+/// What the files of a server are called; the usual lens needs no word.
+fn name(choice: &ServerChoice) -> String {
+    match choice.lens.lens {
+        Lens::AsShipped => choice.label.clone(),
+        Lens::Purged => format!("{}-purged", choice.label),
     }
 }
 

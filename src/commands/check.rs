@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 
 use crate::analyse::{self, Exit};
-use crate::cli::{self, Measuring};
+use crate::cli::{self, Lenses, Measuring};
 use crate::config::{Loaded, ServerChoice};
 use crate::plan;
 use crate::record::{Ending, PlanFacts};
@@ -23,6 +23,7 @@ pub fn run(options: &cli::Check) -> anyhow::Result<u8> {
         options: &options.scenario,
         servers: &options.servers,
         extras: &options.extra,
+        lenses: Lenses::AsShipped,
         out: None,
     })?;
     let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();

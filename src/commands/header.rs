@@ -8,7 +8,7 @@ use crate::drive::Job;
 use crate::drive::workspace::tree;
 use crate::host;
 use crate::lsp::process::Launch;
-use crate::record::{self, Header, ScenarioFacts, ServerFacts, Settings, WorkspaceFacts};
+use crate::record::{self, Header, LensFacts, ScenarioFacts, ServerFacts, Settings, WorkspaceFacts};
 
 use super::single::Run;
 use super::{prepare, servers};
@@ -77,6 +77,13 @@ fn server(run: &Run, launch: &Launch, scrubbed: Vec<String>, stop: &dyn Fn() -> 
         inherited: inherited(launch),
         scrubbed,
         allocator: None,
+        lens: LensFacts {
+            name: choice.lens.lens,
+            allocator: choice.lens.allocator.clone(),
+            env: choice.lens.env.clone(),
+            approximate: choice.lens.approximate,
+            verified: None,
+        },
     }
 }
 

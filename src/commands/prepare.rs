@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_json::Value;
 
-use crate::cli::{ScenarioOptions, ServerExtras};
+use crate::cli::{Lenses, ScenarioOptions, ServerExtras};
 use crate::config::{
-    self, Catalogue, ChoiceError, Common, Fault, Isolation, Loaded, Overrides, Report, ServerChoice, ServerSpec, Which,
+    self, Catalogue, ChoiceError, Common, Fault, IdleMode, Isolation, Loaded, Overrides, Report, ServerChoice,
+    ServerSpec, Step, Which,
 };
 use crate::drive::workspace::{self, Workspace};
+use crate::lens::Lens;
 use crate::lsp::process::Launch;
 
 use super::{Mistakes, output};
@@ -26,17 +28,20 @@ pub struct Typed<'c> {
     pub servers: &'c [String],
     /// What they are told.
     pub extras: &'c ServerExtras,
+    /// What memory is looked at through.
+    pub lenses: Lenses,
     /// Where records go, when that was said.
     pub out: Option<&'c Path>,
 }
 
-/// What it means, or every mistake in all of it. Nothing has been started by then.
+/// What it means, or every mistake in all of it; each server once for each lens. Nothing has been started by then.
 pub fn understood(typed: &Typed<'_>) -> anyhow::Result<(Vec<Loaded>, Vec<ServerChoice>)> {
     let mut mistakes = Report::default();
     let scenarios = scenarios(typed, &mut mistakes);
     let first = typed.scenarios.first().map(PathBuf::as_path);
     let catalogue = profiles(typed.extras.file.as_deref(), first, &mut mistakes);
     let choices = servers(typed, &catalogue, &mut mistakes);
+    let choices = through(typed.lenses, &choices, &mut mistakes);
     for taken in typed.out.iter().flat_map(|out| output::taken(out, &scenarios)) {
         let title = format!("`{}` is not empty, and records are never overwritten", taken.display());
         mistakes.add_loose(title, "name a new directory with --out");
@@ -173,6 +178,37 @@ fn servers(typed: &Typed<'_>, catalogue: &Catalogue, mistakes: &mut Report) -> V
         choice.profile.settings = settings.clone().or(choice.profile.settings.take());
     }
     chosen
+}
+
+/// The servers under each lens.
+fn through(lenses: Lenses, choices: &[ServerChoice], mistakes: &mut Report) -> Vec<ServerChoice> {
+    let mut all = Vec::new();
+    for lens in lenses.list() {
+        match lens {
+            Lens::AsShipped => all.extend_from_slice(choices),
+            Lens::Purged => match config::purged(choices) {
+                Ok(purged) => all.extend(purged),
+                Err(errors) => errors
+                    .iter()
+                    .for_each(|error| mistakes.add_loose(error.to_string(), "")),
+            },
+        }
+    }
+    all
+}
+
+/// That an allocator gives back only while it is used, where the scenario never uses it so.
+pub fn quiet_purge(choices: &[ServerChoice], scenario: &Loaded) -> Option<String> {
+    let label = &choices.iter().find(|choice| config::needs_traffic(choice))?.label;
+    let steps = scenario.scenario.phases.iter().flat_map(|phase| &phase.steps);
+    let simmers = |step: &Step| matches!(step, Step::Idle(idle) if idle.mode == IdleMode::Simmer);
+    (!steps.into_iter().any(simmers)).then(|| {
+        format!(
+            "the allocator of `{label}` purges only while the server does something, and `{}` has no window for it: add \
+             `{{ idle = {{ mode = \"simmer\", every = \"250ms\" }} }}`",
+            scenario.scenario.name
+        )
+    })
 }
 
 fn variable(text: &str, mistakes: &mut Report) -> Option<(String, String)> {

@@ -25,6 +25,7 @@ pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
         options: &options.scenario,
         servers: &options.servers.servers,
         extras: &options.servers.extra,
+        lenses: options.lens,
         // A directory that is gone on with is not empty.
         out: options.out.as_deref().filter(|_| resumed.is_none()),
     })?;
@@ -68,6 +69,9 @@ async fn play(
             out,
             options,
         };
+        if let Some(doubt) = prepare::quiet_purge(choices, scenario) {
+            super::say(&format!("warning: {doubt}"));
+        }
         let outcomes = campaign.play(interrupt).await?;
         report(&campaign, &outcomes, printer)?;
         if !options.output.quiet {

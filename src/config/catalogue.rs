@@ -19,7 +19,7 @@ pub struct Catalogue {
 impl Catalogue {
     /// The profiles that lsp-soak brings.
     pub fn built_in() -> Catalogue {
-        let servers: Servers = toml::from_str(BUILT_IN).expect("the built-in profiles are read in a test");
+        let servers: Servers = base().try_into().expect("the built-in profiles are read in a test");
         Catalogue {
             profiles: servers.server,
             origins: vec!["the built-in profiles".to_owned()],
@@ -41,7 +41,7 @@ impl Catalogue {
         let (servers, mut faults) = document.read::<Servers>();
         self.unsure = servers.is_none();
         let servers = servers.unwrap_or_default();
-        let base: toml::Table = BUILT_IN.parse().expect("the built-in profiles are read in a test");
+        let base = base();
         for (name, profile) in &servers.server {
             self.check(name, profile, &document, &mut faults);
         }
@@ -135,6 +135,21 @@ impl Catalogue {
             .max_by_key(|(program, name)| (program.len(), program == name))
             .map(|(_, name)| name)
     }
+}
+
+/// The built-in profiles. Which allocator a program is linked with is known of those that are shipped for Linux; what is
+/// built here has its own everywhere.
+fn base() -> toml::Table {
+    let mut base: toml::Table = BUILT_IN.parse().expect("the built-in profiles are read in a test");
+    let profiles = base.get_mut("server").and_then(toml::Value::as_table_mut);
+    for (_, profile) in profiles.into_iter().flatten() {
+        if let Some(profile) = profile.as_table_mut().filter(|profile| !profile.contains_key("build")) {
+            if cfg!(not(target_os = "linux")) {
+                profile.remove("allocator");
+            }
+        }
+    }
+    base
 }
 
 fn table<'t>(root: &'t toml::Table, name: &str) -> Option<&'t toml::Table> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::catalogue::Catalogue;
 use super::problem::nearest;
+use super::purge::Setting;
 use super::server::Profile;
 use super::spec::{ServerSpec, check_label};
 use super::which::Which;
@@ -24,6 +25,8 @@ pub struct ServerChoice {
     pub args: Vec<String>,
     /// Environment variables set for it: the profile's, then those for all servers, then its own.
     pub env: BTreeMap<String, String>,
+    /// What its memory is looked at through, and what it is told for that.
+    pub lens: Setting,
 }
 
 /// What runs.
@@ -155,6 +158,7 @@ fn resolve(
         profile_name: profile_name.map(str::to_owned),
         profile,
         program,
+        lens: Setting::default(),
     })
 }
 

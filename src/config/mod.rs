@@ -20,6 +20,7 @@ mod mistakes;
 mod problem;
 #[expect(clippy::disallowed_methods, reason = "it looks for the directory of a project")]
 mod project;
+mod purge;
 mod scenario;
 mod server;
 mod spec;
@@ -33,10 +34,11 @@ pub use choice::{ChoiceError, Common, Program, ServerChoice, choose, installed};
 pub use load::{Loaded, Overrides, load_scenario, reason};
 pub use problem::{Fault, Report, nearest};
 pub use project::{Project, plain_path};
+pub use purge::{PurgeError, Setting, needs_traffic, purged};
 pub use scenario::{
     FORMAT, Isolation, Phase, Readiness, ReadinessLimits, Repeat, Scenario, Settle, SettleLimits, Workspace,
 };
 pub use server::{Allocator, Failure, NotificationSignal, Profile, ProgressSignal, Ready, SCRUBBED, Servers, Signal};
 pub use spec::ServerSpec;
-pub use step::Step;
+pub use step::{IdleMode, Step};
 pub use which::Which;

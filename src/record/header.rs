@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer, ser};
 
+use crate::lens::Lens;
+
 use super::Nanos;
 
 /// The record format's version: a reader reads every minor version of its own major one.
@@ -151,6 +153,24 @@ pub struct ServerFacts {
     pub scrubbed: Vec<String>,
     /// Its allocator as detected; `None` until a detector has looked.
     pub allocator: Option<String>,
+    /// What its memory is looked at through.
+    #[serde(default)]
+    pub lens: LensFacts,
+}
+
+/// The lens of a run, and what the server was told for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LensFacts {
+    /// Which.
+    pub name: Lens,
+    /// The allocator that the settings are for, as the profile names it; `None` where nothing is set.
+    pub allocator: Option<String>,
+    /// The variables that the lens set or added to.
+    pub env: BTreeMap<String, String>,
+    /// Whether the allocator has no setting for this, so that they only come near.
+    pub approximate: bool,
+    /// Whether the server was seen to have taken the settings over; `None` until that is looked for.
+    pub verified: Option<bool>,
 }
 
 /// What runs a script.

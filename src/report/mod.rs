@@ -15,6 +15,7 @@ pub mod comparison;
 pub mod csv;
 mod growth;
 pub mod json;
+mod lens;
 mod table;
 pub mod terminal;
 mod text;

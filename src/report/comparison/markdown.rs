@@ -40,7 +40,7 @@ pub fn render(targets: &[Target]) -> String {
 /// Private memory after each step, of every server on every target. Sizes are of one system each: only ratios may be
 /// compared across columns.
 fn pivot(out: &mut String, targets: &[Target]) {
-    let name = |target: &Target, label: &str| escape(&format!("{} {label}", target.triple));
+    let name = |target: &Target, label: &str| escape(&format!("{} {label}", target.name()));
     let sides = || {
         targets
             .iter()
@@ -91,7 +91,7 @@ fn peaks(out: &mut String, targets: &[Target]) {
             let cell = side.zip(row).map(|(side, row)| &row.cells[side]);
             cell.map_or_else(|| HOLE.to_owned(), average)
         });
-        line(out, &escape(&target.triple), cells);
+        line(out, &escape(&target.name()), cells);
     }
 }
 
@@ -116,7 +116,7 @@ fn average(cell: &Cell) -> String {
 fn one(out: &mut String, target: &Target, several: bool) {
     let comparison = &target.comparison;
     let place = if several {
-        format!(" on {}", target.triple)
+        format!(" on {}", target.name())
     } else {
         String::new()
     };

@@ -1,8 +1,10 @@
 //! A comparison as a person reads it in a terminal.
 
 use crate::analyse::compare::{Cell as Figures, Comparison, Figure, Inequality, Place, Row, Side, Target, Unit, Why};
+use crate::lens::Lens;
 use crate::report::ascii::ascii;
 use crate::report::growth as lines;
+use crate::report::lens;
 use crate::report::table::{self, Cell, Column};
 use crate::report::terminal::Look;
 use crate::report::text::{Paint, Tone, line_of, paragraph};
@@ -32,7 +34,8 @@ pub fn render(targets: &[Target], look: Look) -> String {
         if !out.is_empty() {
             out.push('\n');
         }
-        let several = (targets.len() > 1 || target.machines.len() > 1).then_some(target);
+        let several =
+            (targets.len() > 1 || target.machines.len() > 1 || target.lens.name == Lens::Purged).then_some(target);
         draw(&mut out, &target.comparison, several, paint, columns);
     }
     if look.ascii { ascii(&out) } else { out }
@@ -105,7 +108,7 @@ fn growth_table(out: &mut String, comparison: &Comparison, paint: Paint, columns
 }
 
 fn head(out: &mut String, comparison: &Comparison, target: Option<&Target>, paint: Paint, columns: usize) {
-    let place = target.map_or_else(String::new, |target| format!(" on {}", target.triple));
+    let place = target.map_or_else(String::new, |target| format!(" on {}", target.name()));
     let title = format!("{}: {} servers{place}", comparison.scenario, comparison.sides.len());
     line_of(out, paint.paint(Tone::Strong, &title));
     out.push('\n');
@@ -113,6 +116,9 @@ fn head(out: &mut String, comparison: &Comparison, target: Option<&Target>, pain
         let role = if place == 0 { ", the baseline" } else { "" };
         let text = format!("{}{role}{}", runs(side), version(side));
         paragraph(out, paint, Tone::Plain, &format!("  {}  ", side.label), &text, columns);
+    }
+    if let Some(lens) = target.and_then(|target| lens::words(&target.lens)) {
+        paragraph(out, paint, Tone::Quiet, "  lens  ", &lens, columns);
     }
     for machine in target
         .iter()

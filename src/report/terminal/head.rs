@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::analyse::{Exit, Peak, Summary, exit, ready_rule};
 use crate::record::{Ending, Nanos, ReadyOutcome, ShutdownStage};
+use crate::report::lens;
 use crate::report::text::{Paint, Tone, clean, line_of, paragraph, together, width};
 use crate::units;
 
@@ -138,7 +139,8 @@ fn server(summary: &Summary) -> String {
         1 => "restarted once".to_owned(),
         times => format!("restarted {times} times"),
     });
-    joined([version, Some(program), allocator, Some(env.join(" ")), restarts])
+    let lens = lens::words(&facts.lens);
+    joined([version, Some(program), allocator, lens, Some(env.join(" ")), restarts])
 }
 
 fn workspace(summary: &Summary) -> String {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use lsp_soak::config::{Profile, Program, Scenario, ServerChoice};
+use lsp_soak::config::{Profile, Program, Scenario, ServerChoice, Setting};
 use lsp_soak::drive::desk::Desk;
 use lsp_soak::drive::workspace::select;
 use lsp_soak::drive::{Job, Player, Stop};
@@ -55,6 +55,7 @@ fn play(top: &str, phases: &str) -> Play {
             program: Program::File("/bin/sh".into()),
             args: Vec::new(),
             env: BTreeMap::new(),
+            lens: Setting::default(),
         },
         launch: relay.launch(),
         selection: select(&root, &"*.py".parse().unwrap(), &[], "python").unwrap(),

@@ -1,0 +1,219 @@
+//! The settings of the purged lens: what each allocator is told, so that it gives back at once.
+
+use std::collections::BTreeMap;
+
+use crate::lens::Lens;
+
+use super::choice::ServerChoice;
+use super::server::Allocator;
+
+/// How jemalloc is told; later options win over earlier ones.
+const JEMALLOC: &str = "background_thread:true,dirty_decay_ms:0,muzzy_decay_ms:0";
+
+/// What comes nearest on the C library of Linux: one arena, trimmed at every free, and mappings for what is large.
+const GLIBC: [(&str, &str); 3] = [
+    ("MALLOC_ARENA_MAX", "1"),
+    ("MALLOC_TRIM_THRESHOLD_", "0"),
+    ("MALLOC_MMAP_THRESHOLD_", "65536"),
+];
+
+/// The lens of a server, and what it is told for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Setting {
+    /// Which.
+    pub lens: Lens,
+    /// The allocator that the settings are for, as the profile names it; `None` where nothing is set.
+    pub allocator: Option<String>,
+    /// The variables that the lens set or added to.
+    pub env: BTreeMap<String, String>,
+    /// Whether the allocator has no setting for this, so that they only come near.
+    pub approximate: bool,
+}
+
+/// Why a server cannot be looked at through the purged lens.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PurgeError {
+    /// Nobody said what it is linked with.
+    #[error(
+        "which allocator `{0}` uses is not known, so it cannot be told to purge: name it in its profile, `allocator = {{ \
+         linked = \"jemalloc\" }}`, or use --lens as-shipped"
+    )]
+    Unknown(String),
+    /// There is nothing to tell it.
+    #[error("`{label}` uses {allocator}, {why}: use --lens as-shipped")]
+    NoSetting {
+        /// The server.
+        label: String,
+        /// Its allocator.
+        allocator: String,
+        /// Why not.
+        why: &'static str,
+    },
+    /// The lens is for versions of one server.
+    #[error(
+        "`{}` uses {} and `{}` {}: allocators told to purge say nothing of how they compare as they are; use --lens as-shipped",
+        first.0, first.1, second.0, second.1
+    )]
+    Unlike {
+        /// A server and its allocator.
+        first: (String, String),
+        /// Another.
+        second: (String, String),
+    },
+}
+
+/// The servers with their allocators told to purge, or every reason why that cannot be.
+pub fn purged(choices: &[ServerChoice]) -> Result<Vec<ServerChoice>, Vec<PurgeError>> {
+    let mut purged = Vec::new();
+    let mut errors = Vec::new();
+    for choice in choices {
+        match purge(choice) {
+            Ok(choice) => purged.push(choice),
+            Err(error) => errors.push(error),
+        }
+    }
+    let named = |choice: &ServerChoice| (choice.label.clone(), choice.lens.allocator.clone().unwrap_or_default());
+    if let Some(first) = purged.first() {
+        let other = purged.iter().find(|other| other.lens.allocator != first.lens.allocator);
+        errors.extend(other.map(|other| PurgeError::Unlike {
+            first: named(first),
+            second: named(other),
+        }));
+    }
+    match errors.is_empty() {
+        true => Ok(purged),
+        false => Err(errors),
+    }
+}
+
+fn purge(choice: &ServerChoice) -> Result<ServerChoice, PurgeError> {
+    let allocator = choice.profile.allocator.as_ref();
+    let (name, preloaded) = match allocator.ok_or_else(|| PurgeError::Unknown(choice.label.clone()))? {
+        Allocator::Linked(name) => (name, false),
+        Allocator::Preload(name) => (name, true),
+    };
+    let refused = |why| PurgeError::NoSetting {
+        label: choice.label.clone(),
+        allocator: name.clone(),
+        why,
+    };
+    let set = |settings: &[(&str, &str)]| -> BTreeMap<String, String> {
+        settings
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    };
+    let kind = name.to_ascii_lowercase();
+    let (env, approximate) = if kind.contains("jemalloc") {
+        // Built as a crate it has a prefix and reads a variable of its own.
+        let plain = preloaded || kind.contains("unprefixed");
+        let variable = if plain { "MALLOC_CONF" } else { "_RJEM_MALLOC_CONF" };
+        let own = choice.env.get(variable).filter(|own| !own.is_empty());
+        let options = own.map_or(JEMALLOC.to_owned(), |own| format!("{own},{JEMALLOC}"));
+        (set(&[(variable, &options)]), false)
+    } else if kind.contains("mimalloc") {
+        (set(&[("MIMALLOC_PURGE_DELAY", "0")]), false)
+    } else if ["system", "glibc"].contains(&kind.as_str()) {
+        if cfg!(not(target_os = "linux")) {
+            return Err(refused("which cannot be told to purge here"));
+        }
+        (set(&GLIBC), true)
+    } else {
+        return Err(refused("which has no setting to purge that is known here"));
+    };
+    let mut purged = choice.clone();
+    purged.env.extend(env.clone());
+    purged.lens = Setting {
+        lens: Lens::Purged,
+        allocator: Some(name.clone()),
+        env,
+        approximate,
+    };
+    Ok(purged)
+}
+
+/// Whether the allocator only gives back while the server does something, so that silence shows nothing.
+pub fn needs_traffic(choice: &ServerChoice) -> bool {
+    let allocator = choice.lens.allocator.as_deref();
+    allocator.is_some_and(|name| name.to_ascii_lowercase().contains("mimalloc"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::config::{Profile, Program};
+
+    fn server(label: &str, allocator: Option<Allocator>, env: &[(&str, &str)]) -> ServerChoice {
+        let env = env
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        ServerChoice {
+            label: label.to_owned(),
+            profile_name: None,
+            profile: Profile {
+                allocator,
+                ..Profile::default()
+            },
+            program: Program::File(PathBuf::from("server")),
+            args: Vec::new(),
+            env: env.collect(),
+            lens: Setting::default(),
+        }
+    }
+
+    fn linked(label: &str, allocator: &str) -> ServerChoice {
+        server(label, Some(Allocator::Linked(allocator.to_owned())), &[])
+    }
+
+    #[test]
+    fn jemalloc_is_told_after_what_was_asked_for_in_the_variable_that_it_reads() {
+        let own = [("_RJEM_MALLOC_CONF", "narenas:1,dirty_decay_ms:9")];
+        let rust = server("a", Some(Allocator::Linked("jemalloc".to_owned())), &own);
+        let told = &purged(&[rust]).unwrap()[0];
+        assert_eq!(
+            told.env["_RJEM_MALLOC_CONF"],
+            format!("narenas:1,dirty_decay_ms:9,{JEMALLOC}")
+        );
+        let preloaded = server("a", Some(Allocator::Preload("libjemalloc.so.2".to_owned())), &[]);
+        assert_eq!(purged(&[preloaded]).unwrap()[0].env["MALLOC_CONF"], JEMALLOC);
+        let plain = &purged(&[linked("a", "jemalloc-unprefixed")]).unwrap()[0];
+        assert_eq!(plain.lens.env, [("MALLOC_CONF".to_owned(), JEMALLOC.to_owned())].into());
+        assert!(!plain.lens.approximate && plain.lens.lens == Lens::Purged);
+    }
+
+    #[test]
+    fn mimalloc_purges_only_while_it_is_called() {
+        let told = &purged(&[linked("a", "mimalloc")]).unwrap()[0];
+        assert_eq!(told.env["MIMALLOC_PURGE_DELAY"], "0");
+        assert!(needs_traffic(told) && !needs_traffic(&linked("a", "mimalloc")));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_c_library_only_comes_near() {
+        let told = &purged(&[linked("a", "system")]).unwrap()[0];
+        assert!(told.lens.approximate && told.env["MALLOC_ARENA_MAX"] == "1");
+    }
+
+    #[test]
+    fn an_allocator_that_nobody_knows_is_refused_with_the_cure() {
+        let refused = purged(&[server("mine", None, &[]), linked("other", "snmalloc")]).unwrap_err();
+        let text: Vec<String> = refused.iter().map(ToString::to_string).collect();
+        assert!(
+            text[0].contains("`mine`") && text[0].contains("allocator = { linked ="),
+            "{text:?}"
+        );
+        assert!(
+            text[1].contains("snmalloc") && text[1].ends_with("use --lens as-shipped"),
+            "{text:?}"
+        );
+    }
+
+    #[test]
+    fn different_allocators_are_not_compared_when_they_are_told_to_purge() {
+        let refused = purged(&[linked("a", "jemalloc"), linked("b", "mimalloc")]).unwrap_err();
+        assert!(matches!(&refused[..], [PurgeError::Unlike { .. }]), "{refused:?}");
+    }
+}
