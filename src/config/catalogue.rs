@@ -143,10 +143,9 @@ fn base() -> toml::Table {
     let mut base: toml::Table = BUILT_IN.parse().expect("the built-in profiles are read in a test");
     let profiles = base.get_mut("server").and_then(toml::Value::as_table_mut);
     for (_, profile) in profiles.into_iter().flatten() {
-        if let Some(profile) = profile.as_table_mut().filter(|profile| !profile.contains_key("build")) {
-            if cfg!(not(target_os = "linux")) {
-                profile.remove("allocator");
-            }
+        let shipped = profile.as_table_mut().filter(|profile| !profile.contains_key("build"));
+        if let (Some(profile), true) = (shipped, cfg!(not(target_os = "linux"))) {
+            profile.remove("allocator");
         }
     }
     base
