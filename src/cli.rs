@@ -27,6 +27,7 @@ Examples:
   lsp-soak run scenarios/completions.toml --server ty
   lsp-soak run scenarios/completions.toml --server rust-analyzer --workspace ~/src/mycrate --language rust
   lsp-soak run scenarios/goto.toml --server 'one-arena: MALLOC_ARENA_MAX=1 clangd'
+  lsp-soak calibrate scenarios/completions.toml --server ty
   lsp-soak report reports/20261121-120000-completions --format csv
 
 Exit codes:
@@ -46,6 +47,8 @@ pub enum Command {
     Report(Report),
     /// Compare servers by records, of one machine or of several
     Compare(Compare),
+    /// Run a server against itself, to know its noise before it is compared
+    Calibrate(Calibrate),
     /// Validate a scenario and show what it would do
     Check(Check),
     /// List server profiles: which are installed, where, which version
@@ -108,7 +111,7 @@ pub struct ServerOptions {
 }
 
 /// What every server is told beside its profile.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Servers")]
 pub struct ServerExtras {
     /// One more argument for every server
@@ -129,7 +132,7 @@ pub struct ServerExtras {
 }
 
 /// What of the scenario is set aside.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Scenario")]
 pub struct ScenarioOptions {
     /// Your own project instead of the scenario's workspace
@@ -267,6 +270,56 @@ pub enum Format {
     Json,
     /// Every sample
     Csv,
+}
+
+/// `lsp-soak calibrate`.
+#[derive(Clone, Debug, Args)]
+pub struct Calibrate {
+    /// The scenario to play
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: PathBuf,
+    /// A server, as for `run`
+    #[arg(
+        long = "server",
+        value_name = "[LABEL:] [K=V …] NAME|PATH",
+        required = true,
+        help_heading = "Servers"
+    )]
+    pub servers: Vec<String>,
+    /// What every server is told.
+    #[command(flatten)]
+    pub extra: ServerExtras,
+    /// Runs of each server that count; fewer know too little of the noise
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 6,
+        value_parser = clap::value_parser!(u32).range(6..=10_000),
+        help_heading = "Runs"
+    )]
+    pub runs: u32,
+    /// What of the scenario is set aside.
+    #[command(flatten)]
+    pub options: ScenarioOptions,
+    /// What memory is looked at through.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LENS",
+        default_value_t,
+        help_heading = "Measuring",
+        long_help = LENS
+    )]
+    pub lens: Lenses,
+    /// How it is measured.
+    #[command(flatten)]
+    pub measuring: Measuring,
+    /// Where to write the records [default: reports/UTC-SCENARIO]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// No progress
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
 }
 
 /// `lsp-soak report`.

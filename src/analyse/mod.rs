@@ -5,6 +5,7 @@
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod advice;
+pub mod calibration;
 mod checkpoint;
 mod collect;
 pub mod compare;

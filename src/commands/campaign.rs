@@ -15,7 +15,7 @@ use crate::report;
 use crate::soak::Interrupt;
 
 use super::single::{self, Outcome};
-use super::{resume, show};
+use super::{forecast, resume, show};
 
 /// Runs of each server when nobody says how many and there is something to compare.
 const USUAL: u32 = 5;
@@ -93,6 +93,11 @@ impl Campaign<'_> {
                 return Ok(outcomes);
             }
             clock.lap();
+            if block[0].warm_up && !self.options.output.quiet {
+                for sentence in forecast::sentences(self, &outcomes.runs, clock.fitting()) {
+                    super::say(&sentence);
+                }
+            }
         }
         Ok(outcomes)
     }
@@ -156,13 +161,16 @@ impl Campaign<'_> {
             return false;
         }
         let scenarios = by_target(runs.to_vec(), repeating.baseline.as_deref());
-        scenarios.values().flatten().all(|target| {
-            let comparison = &target.comparison;
-            (1..comparison.sides.len()).all(|side| {
-                let verdict = decide_by_looks(&primary(comparison, side), &repeating.looks.0);
-                verdict.is_ok_and(|verdict| verdict.answer != Answer::Inconclusive)
+        let targets = || scenarios.values().flatten();
+        // Nothing is decided where nothing was compared yet, or nothing ever will be.
+        targets().any(|target| target.comparison.sides.len() > 1)
+            && targets().all(|target| {
+                let comparison = &target.comparison;
+                (1..comparison.sides.len()).all(|side| {
+                    let verdict = decide_by_looks(&primary(comparison, side), &repeating.looks.0);
+                    verdict.is_ok_and(|verdict| verdict.answer != Answer::Inconclusive)
+                })
             })
-        })
     }
 }
 
@@ -195,6 +203,12 @@ impl Clock {
     fn lap(&mut self) {
         self.longest = self.longest.max(self.lap.elapsed());
         self.lap = Instant::now();
+    }
+
+    /// How many blocks as long as the longest still fit; `None` without a budget.
+    fn fitting(&self) -> Option<u32> {
+        let left = self.budget?.saturating_sub(self.began.elapsed());
+        Some(Blocks::fitting(left, self.longest, false))
     }
 
     fn has_time(&self) -> bool {

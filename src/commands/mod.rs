@@ -1,9 +1,12 @@
 //! The subcommands: the only code that opens what the user named and prints to stdout.
 
 mod build;
+mod calibrate;
+mod calibrations;
 mod campaign;
 mod check;
 mod compare;
+mod forecast;
 mod header;
 mod output;
 mod prepare;
@@ -34,6 +37,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Run(options) => run::run(&options),
         Command::Report(options) => report::run(&options),
         Command::Compare(options) => compare::run(&options),
+        Command::Calibrate(options) => calibrate::run(&options),
         Command::Check(options) => check::run(&options),
         Command::Servers(options) => servers::run(&options),
     }

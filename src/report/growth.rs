@@ -3,14 +3,21 @@
 use crate::analyse::compare::Grown;
 use crate::analyse::growth::{Repeated, Sent};
 use crate::analyse::stats::{Answer, Growth, LEAST_CYCLES, LEAST_RUNS, Shape, WARM_UP_CYCLES};
+use crate::lens::Lens;
 use crate::units;
 
 use super::table::{Cell, Column};
 use super::text::Tone;
 
-/// What growth is called where allocators are as they were shipped: they keep memory that is free, and more of it with
-/// every round, so that it may not be called a leak.
-pub(super) const RETENTION: &str = "retention growth";
+/// What growth is called. An allocator as it was shipped keeps memory that is free, and perhaps more of it with every
+/// round, which is no leak; and one run is not enough to call it one.
+fn word(lens: Lens, runs: usize) -> &'static str {
+    match lens {
+        Lens::AsShipped => "retention growth",
+        Lens::Purged if runs == 1 => "growth",
+        Lens::Purged => "leak",
+    }
+}
 
 /// One line of a table of growth: something that is repeated, in one run or in several.
 #[derive(Clone, Debug)]
@@ -166,7 +173,8 @@ pub(super) fn note() -> String {
 }
 
 /// Which of these parts grow: the attribution. `runs` is how many runs said so.
-pub(super) fn attribution(lines: &[Line], runs: usize) -> Vec<String> {
+pub(super) fn attribution(lines: &[Line], lens: Lens, runs: usize) -> Vec<String> {
+    let word = word(lens, runs);
     let of = |said: Growth| lines.iter().filter(move |line| line.said == said);
     let names = |said: Growth| {
         of(said)
@@ -175,7 +183,7 @@ pub(super) fn attribution(lines: &[Line], runs: usize) -> Vec<String> {
             .join(", ")
     };
     let mut sentences: Vec<String> = of(Growth::Above)
-        .map(|line| format!("{RETENTION} in {}: {}, {}", line.name, line.in_words(), line.shapes()))
+        .map(|line| format!("{word} in {}: {}, {}", line.name, line.in_words(), line.shapes()))
         .collect();
     if of(Growth::Above).any(|line| line.sent == Some(Sent::Nothing)) {
         sentences.push(
@@ -183,7 +191,7 @@ pub(super) fn attribution(lines: &[Line], runs: usize) -> Vec<String> {
         );
     }
     if of(Growth::Below).next().is_some() {
-        sentences.push(format!("no {RETENTION} in {}", names(Growth::Below)));
+        sentences.push(format!("no {word} in {}", names(Growth::Below)));
     }
     if of(Growth::Unclear).next().is_some() {
         let why = if runs < LEAST_RUNS && runs != 1 {

@@ -10,6 +10,7 @@ use crate::analyse::Summary;
 use crate::units;
 
 mod ascii;
+pub mod calibration;
 pub mod chart;
 pub mod comparison;
 pub mod csv;

@@ -3,6 +3,7 @@
 use crate::analyse::Summary;
 use crate::analyse::growth::{Repeated, Sent, repeated};
 use crate::analyse::stats::{LEAST_CYCLES, LeakLimit, LeakVerdict, judge_leak};
+use crate::lens::Lens;
 
 /// What is said of one thing that the scenario repeats.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,12 +14,15 @@ pub struct Grown {
     pub rounds: usize,
     /// What one round sends; `None` where it is not known, or not the same in all runs.
     pub sent: Option<Sent>,
+    /// What memory was looked at through: only the purged lens can call growth a leak.
+    pub lens: Lens,
     /// What the runs say together.
     pub verdict: LeakVerdict,
 }
 
 /// Everything that these runs repeat often enough to say whether it grows, in the order of the scenario.
 pub(super) fn grown(runs: &[&Summary]) -> Vec<Grown> {
+    let lens = runs.first().map_or(Lens::AsShipped, |run| run.header.server.lens.name);
     let runs: Vec<Vec<Repeated>> = runs.iter().map(|run| repeated(run)).collect();
     let mut seen: Vec<(u32, &str)> = Vec::new();
     for one in runs.iter().flatten() {
@@ -29,12 +33,12 @@ pub(super) fn grown(runs: &[&Summary]) -> Vec<Grown> {
     seen.sort_by_key(|(phase, _)| *phase);
     let judged = seen.into_iter().map(|(phase, name)| {
         let of_run = |run: &Vec<Repeated>| run.iter().find(|one| one.phase == phase && one.name == name).cloned();
-        judge(name, &runs.iter().map(of_run).collect::<Vec<Option<Repeated>>>())
+        judge(name, lens, &runs.iter().map(of_run).collect::<Vec<Option<Repeated>>>())
     });
     judged.collect()
 }
 
-fn judge(name: &str, runs: &[Option<Repeated>]) -> Grown {
+fn judge(name: &str, lens: Lens, runs: &[Option<Repeated>]) -> Grown {
     let series: Vec<Vec<Option<f64>>> = runs
         .iter()
         .map(|run| run.as_ref().map_or_else(Vec::new, Repeated::series))
@@ -45,6 +49,7 @@ fn judge(name: &str, runs: &[Option<Repeated>]) -> Grown {
         name: name.to_owned(),
         rounds: series.iter().map(Vec::len).max().unwrap_or(0),
         sent: first.filter(|first| sent.all(|other| other == Some(*first))),
+        lens,
         verdict: judge_leak(&series, &LeakLimit::default()),
     }
 }

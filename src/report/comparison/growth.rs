@@ -1,6 +1,7 @@
 //! Growth from round to round, of all servers.
 
 use crate::analyse::compare::{Comparison, Side};
+use crate::lens::Lens;
 use crate::report::growth::{Line, attribution};
 
 /// A line for each thing that is repeated and each server, those of one thing together.
@@ -29,7 +30,8 @@ pub fn verdict(comparison: &Comparison) -> Vec<String> {
             .iter()
             .map(|grown| Line::of_runs(&side.label, grown))
             .collect();
-        let sentences = attribution(&lines, side.runs.len()).into_iter();
+        let lens = side.growth.first().map_or(Lens::AsShipped, |grown| grown.lens);
+        let sentences = attribution(&lines, lens, side.runs.len()).into_iter();
         let say = |sentence| format!("{}: {sentence}", side.label);
         sentences.map(say).collect::<Vec<String>>()
     };

@@ -25,7 +25,7 @@ pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: u
     table.extend(of_lines(&lines));
     table::draw(out, paint, table, columns);
     out.push('\n');
-    for sentence in attribution(&lines, 1) {
+    for sentence in attribution(&lines, summary.header.server.lens.name, 1) {
         paragraph(out, paint, Tone::Plain, "  ", &sentence, columns);
     }
     let text = "one run is no verdict: compare 3 runs or more, with --runs 3";

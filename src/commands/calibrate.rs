@@ -1,0 +1,127 @@
+//! `lsp-soak calibrate`: a server against itself, to know its noise before it is compared.
+
+use anyhow::Context;
+
+use crate::analyse::Exit;
+use crate::analyse::calibration::{noise, recommended};
+use crate::analyse::compare::{Played, Target, by_target};
+use crate::analyse::stats::Looks;
+use crate::cli::{self, Repeating, Runs};
+use crate::config::ServerChoice;
+use crate::record::{CALIBRATION_FORMAT, Calibration};
+use crate::report;
+use crate::soak::Interrupt;
+
+use super::campaign::Campaign;
+use super::{calibrations, output, prepare, show};
+
+/// Runs the command.
+pub fn run(options: &cli::Calibrate) -> anyhow::Result<u8> {
+    let options = as_run(options);
+    let (scenarios, choices) = prepare::understood(&prepare::Typed {
+        scenarios: &options.scenarios,
+        options: &options.scenario,
+        servers: &options.servers.servers,
+        extras: &options.servers.extra,
+        lenses: options.lens,
+        out: options.out.as_deref(),
+    })?;
+    let directories = output::directories(&options, &scenarios)?;
+    let (Some(scenario), Some(out)) = (scenarios.first(), directories.first()) else {
+        return Ok(Exit::Passed.code());
+    };
+    let outcomes = super::block_on(async {
+        let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
+        let campaign = Campaign {
+            scenario,
+            choices: &choices,
+            out,
+            options: &options,
+        };
+        campaign.play(&interrupt).await
+    })?;
+    if !options.output.quiet {
+        super::say(&format!("records: {}", out.display()));
+    }
+    if let Some(error) = outcomes.failed {
+        return Err(error);
+    }
+    // What was not played to its end says less than it was asked for.
+    if outcomes.exit == Exit::Passed {
+        for calibration in calibrated(outcomes.runs, &choices, &options.repeating.looks.0) {
+            super::print(&report::calibration::render(
+                &calibration,
+                &options.repeating.looks.0,
+                show::look(),
+            ))?;
+            let path = calibrations::store(&calibration)?;
+            if !options.output.quiet {
+                super::say(&format!("calibration: {}", path.display()));
+            }
+        }
+    }
+    Ok(outcomes.exit.code())
+}
+
+/// A calibration is runs of one server.
+fn as_run(options: &cli::Calibrate) -> cli::Run {
+    let cli::Calibrate {
+        scenario,
+        servers,
+        extra,
+        runs,
+        options,
+        lens,
+        measuring,
+        out,
+        quiet,
+    } = options.clone();
+    cli::Run {
+        scenarios: vec![scenario],
+        resume: None,
+        servers: cli::ServerOptions { servers, extra },
+        scenario: options,
+        repeating: Repeating {
+            runs: Some(Runs::Fixed(runs)),
+            looks: cli::LookPlan(Looks::default()),
+            time_budget: None,
+            partition: None,
+            baseline: None,
+        },
+        lens,
+        measuring,
+        out,
+        output: cli::Output {
+            format: cli::Format::Terminal,
+            quiet,
+        },
+    }
+}
+
+/// One for each server and lens.
+fn calibrated(runs: Vec<Played>, choices: &[ServerChoice], looks: &Looks) -> Vec<Calibration> {
+    let headers: Vec<_> = runs.iter().map(|run| run.summary.header.clone()).collect();
+    let made = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let targets = by_target(runs, None).into_values().flatten();
+    let of_target = |target: Target| {
+        let side = target.comparison.sides.first()?;
+        let header = headers
+            .iter()
+            .find(|header| header.server.label == side.label && header.server.lens.name == target.lens.name)?;
+        let choice = choices.iter().find(|choice| choice.label == side.label)?;
+        let noise = noise(&target.comparison);
+        Some(Calibration {
+            format: CALIBRATION_FORMAT,
+            tool: env!("CARGO_PKG_VERSION").to_owned(),
+            made: made.clone(),
+            scenario: header.scenario.name.clone(),
+            server: side.label.clone(),
+            lens: target.lens.name,
+            circumstances: calibrations::circumstances(header, choice),
+            runs: side.runs.len() as u64,
+            recommended_runs: recommended(&noise, target.lens.name, looks).map(|runs| runs as u64),
+            noise,
+        })
+    };
+    targets.filter_map(of_target).collect()
+}

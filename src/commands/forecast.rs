@@ -1,0 +1,69 @@
+//! What the runs to come can and cannot see, said after the warm-up, before the first that counts.
+
+use crate::analyse::compare::Played;
+use crate::cli::Runs;
+use crate::report::calibration::can_see;
+use crate::units;
+
+use super::calibrations::{self, Found};
+use super::campaign::Campaign;
+
+/// The sentences, one for each lens; nothing where the number of runs was fixed by whoever called.
+pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>) -> Vec<String> {
+    let repeating = &campaign.options.repeating;
+    let looks = &repeating.looks.0;
+    let (planned, alpha): (Vec<usize>, f64) = match (repeating.runs, fitting) {
+        (Some(Runs::Auto), None) => (looks.runs().to_vec(), looks.alpha_each()),
+        (Some(Runs::Auto), Some(fitting)) => {
+            let fitting = fitting as usize;
+            let mut planned: Vec<usize> = looks.runs().iter().copied().filter(|look| *look <= fitting).collect();
+            planned.extend(Some(fitting).filter(|_| planned.is_empty()));
+            (planned, looks.alpha_each())
+        }
+        (Some(Runs::Fixed(runs)), Some(fitting)) => (vec![fitting.min(runs) as usize], looks.alpha()),
+        (None, Some(fitting)) => (vec![fitting as usize], looks.alpha()),
+        (Some(Runs::Fixed(_)) | None, None) => return Vec::new(),
+    };
+    let mut sentences: Vec<String> = fitting.zip(repeating.time_budget).map(fits).into_iter().collect();
+    for choice in campaign.choices {
+        let is_baseline = repeating.baseline.as_deref().unwrap_or(&campaign.choices[0].label) == choice.label;
+        let played = runs.iter().map(|run| &run.summary.header);
+        let header = played
+            .into_iter()
+            .find(|header| header.server.label == choice.label && header.server.lens.name == choice.lens.lens);
+        if let Some(header) = header.filter(|_| is_baseline) {
+            let seen = |calibration: &_| can_see(calibration, &planned, alpha);
+            sentences.push(match calibrations::find(header, choice) {
+                Found::Fits(path, calibration) => {
+                    format!("{}, by `{}`", seen(&calibration), path.display())
+                }
+                Found::Differs(path, circumstances) => format!(
+                    "what these runs can see is not known: `{}` was made with another {}; calibrate again with `{}`",
+                    path.display(),
+                    circumstances.join(", "),
+                    command(campaign, &choice.label)
+                ),
+                Found::Nothing => format!(
+                    "what these runs can see is not known: `{}` finds out",
+                    command(campaign, &choice.label)
+                ),
+            });
+        }
+    }
+    sentences
+}
+
+fn fits((fitting, budget): (u32, crate::units::Span)) -> String {
+    let runs = match fitting {
+        0 => "no run that counts fits".to_owned(),
+        fitting => format!("about {} of each server fit", units::counted(u64::from(fitting), "run")),
+    };
+    format!("{runs} into {} after the warm-up", units::duration(budget.0))
+}
+
+fn command(campaign: &Campaign<'_>, label: &str) -> String {
+    format!(
+        "lsp-soak calibrate {} --server {label}",
+        campaign.scenario.path.display()
+    )
+}

@@ -1,0 +1,195 @@
+//! A calibration as text: the table, and what later runs can and cannot see by it.
+
+use crate::analyse::calibration::{WANTED, least, needed};
+use crate::analyse::stats::Looks;
+use crate::lens::Lens;
+use crate::record::{Calibration, Noise};
+use crate::units;
+
+use super::ascii::ascii;
+use super::table::{self, Cell, Column};
+use super::terminal::Look;
+use super::text::{Paint, Tone, line_of, paragraph};
+
+/// Numbers of runs in the table.
+const RUNS: [(usize, &str); 4] = [(3, "3 runs"), (5, "5 runs"), (8, "8 runs"), (12, "12 runs")];
+
+/// The table of a calibration, and what it recommends.
+pub fn render(calibration: &Calibration, looks: &Looks, look: Look) -> String {
+    let columns = look.columns.clamp(40, 160);
+    let paint = Paint(look.color);
+    let mut out = String::new();
+    let title = format!(
+        "{}: {} against itself, {}, {}",
+        calibration.scenario,
+        calibration.server,
+        calibration.lens,
+        units::counted(calibration.runs, "run")
+    );
+    line_of(&mut out, paint.paint(Tone::Strong, &title));
+    out.push('\n');
+    table::draw(&mut out, paint, table(calibration, looks), columns);
+    out.push('\n');
+    let text = format!(
+        "CV: the spread from run to run, as a share of the mean; so many runs of each side show a difference of at least \
+         so much with a chance of {}, at the level of one of {} looks; * decides a comparison",
+        units::percent(WANTED),
+        looks.runs().len()
+    );
+    paragraph(&mut out, paint, Tone::Quiet, "  ", &text, columns);
+    out.push('\n');
+    paragraph(
+        &mut out,
+        paint,
+        Tone::Strong,
+        "",
+        &recommendation(calibration, looks),
+        columns,
+    );
+    if look.ascii { ascii(&out) } else { out }
+}
+
+fn table(calibration: &Calibration, looks: &Looks) -> Vec<Column> {
+    let cells = |cell: &dyn Fn(&Noise) -> Cell| calibration.noise.iter().map(cell).collect::<Vec<Cell>>();
+    let mut table = vec![
+        Column::text(
+            "",
+            0,
+            cells(&|one| Cell::plain(format!("{}{}", what(one), if one.primary { " *" } else { "" }))),
+        ),
+        Column::number("mean", 2, cells(&|one| Cell::plain(mean(one)))),
+        Column::number("CV", 0, cells(&|one| Cell::plain(share(one.variation)))),
+    ];
+    for (runs, head) in RUNS {
+        let seen = |one: &Noise| {
+            let effect = least(one, runs, looks.alpha_each());
+            Cell::plain(units::or_unknown(effect, |effect| format!("+{}", share(effect))))
+        };
+        table.push(Column::number(head, 1, cells(&seen)));
+    }
+    table
+}
+
+fn what(noise: &Noise) -> String {
+    format!("{} {}", noise.figure, noise.place)
+}
+
+fn mean(noise: &Noise) -> String {
+    match noise.figure.as_str() {
+        "private" | "peak" => units::bytes(noise.mean as u64),
+        _ => units::duration(std::time::Duration::from_nanos(noise.mean as u64)),
+    }
+}
+
+/// A share with as many digits as its size is worth: `0.10 %`, `5.2 %`, `34 %`.
+fn share(share: f64) -> String {
+    match share * 100.0 {
+        percent if percent >= 9.95 => format!("{percent:.0} %"),
+        percent if percent >= 0.995 => format!("{percent:.1} %"),
+        percent => format!("{percent:.2} %"),
+    }
+}
+
+fn recommendation(calibration: &Calibration, looks: &Looks) -> String {
+    match calibration.recommended_runs {
+        Some(runs) => format!(
+            "recommended: {runs} runs of each server through the {} lens; an unchanged one then passes with a chance of {}",
+            calibration.lens,
+            units::percent(WANTED)
+        ),
+        None => match needed(&calibration.noise, calibration.lens, looks.alpha()) {
+            Some(runs) => format!(
+                "no look of `--runs auto` is enough for this noise through the {} lens: an unchanged server passes with \
+                 --runs {runs}{}",
+                calibration.lens,
+                match calibration.lens {
+                    Lens::AsShipped => "; --lens purged has less noise",
+                    Lens::Purged => "",
+                }
+            ),
+            None => "nothing can be recommended: no figure that decides was measured in every run".to_owned(),
+        },
+    }
+}
+
+/// What so many runs of each side can see at the one-sided level `alpha`, by the figures that decide.
+pub fn can_see(calibration: &Calibration, runs: &[usize], alpha: f64) -> String {
+    let decisive = calibration.noise.iter().filter(|one| one.primary);
+    let figures: Vec<String> = decisive
+        .map(|one| {
+            let effects: Vec<String> = runs
+                .iter()
+                .map(|runs| {
+                    let effect = least(one, *runs, alpha).map(|effect| format!("+{}", share(effect)));
+                    let effect = effect.unwrap_or_else(|| "nothing".to_owned());
+                    format!("{effect} with {}", units::counted(*runs as u64, "run"))
+                })
+                .collect();
+            format!(
+                "{} (CV {}) from {}",
+                what(one),
+                share(one.variation),
+                effects.join(", ")
+            )
+        })
+        .collect();
+    if figures.is_empty() {
+        return "no figure that decides was calibrated".to_owned();
+    }
+    format!(
+        "differences are seen in {}; smaller ones are not",
+        figures.join("; in ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::CALIBRATION_FORMAT;
+
+    fn calibration() -> Calibration {
+        let noise = |place: &str, figure: &str, primary, mean: f64, variation: f64| Noise {
+            place: place.to_owned(),
+            figure: figure.to_owned(),
+            primary,
+            mean,
+            variation,
+            believed: variation.max(0.001),
+        };
+        let mib = 1_048_576.0;
+        Calibration {
+            format: CALIBRATION_FORMAT,
+            tool: "0.1.0".to_owned(),
+            made: "2026-11-21T12:00:00Z".to_owned(),
+            scenario: "completions".to_owned(),
+            server: "ty".to_owned(),
+            lens: Lens::AsShipped,
+            circumstances: std::collections::BTreeMap::new(),
+            runs: 6,
+            noise: vec![
+                noise("start", "private", false, 20.3 * mib, 0.0017),
+                noise("decay", "private", true, 206.1 * mib, 0.052),
+                noise("whole run", "peak", true, 223.7 * mib, 0.03),
+                noise("whole run", "cpu", false, 4.2e9, 0.004),
+                noise("textDocument/hover", "p50", false, 1.1e6, 0.12),
+            ],
+            recommended_runs: Some(8),
+        }
+    }
+
+    #[test]
+    fn a_calibration_says_how_much_varies_and_what_is_seen() {
+        let look = Look {
+            columns: 100,
+            color: false,
+            ascii: false,
+        };
+        insta::assert_snapshot!(render(&calibration(), &Looks::default(), look));
+    }
+
+    #[test]
+    fn what_so_many_runs_see_is_one_sentence() {
+        insta::assert_snapshot!(can_see(&calibration(), &[3, 12], 0.0125));
+        assert!(can_see(&calibration(), &[1], 0.05).contains("nothing with 1 run"));
+    }
+}
