@@ -372,6 +372,9 @@ pub struct Check {
     /// What of the scenario is set aside.
     #[command(flatten)]
     pub scenario: ScenarioOptions,
+    /// How often it would be run.
+    #[command(flatten)]
+    pub repeating: Repeating,
 }
 
 /// `lsp-soak servers`.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::analyse::compare::{Played, by_target, primary};
 use crate::analyse::stats::{Answer, decide_by_looks};
 use crate::analyse::{self, Exit};
-use crate::cli::{self, Runs};
+use crate::cli::{self, Repeating, Runs};
 use crate::config::{Loaded, ServerChoice};
 use crate::lens::Lens;
 use crate::plan::{self, Blocks, Partition};
@@ -48,24 +48,7 @@ pub struct Outcomes {
 impl Campaign<'_> {
     /// The runs that are planned here, if nothing ends the campaign before.
     pub fn plan(&self) -> Vec<plan::Run> {
-        let repeating = &self.options.repeating;
-        // One server under two lenses is not compared with itself.
-        let lens = |choice: &&ServerChoice| choice.lens.lens == self.choices[0].lens.lens;
-        let many = repeating.repeats(self.choices.iter().filter(lens).count());
-        let blocks = match (repeating.runs, repeating.time_budget) {
-            (Some(Runs::Fixed(runs)), _) => runs,
-            (Some(Runs::Auto), _) => repeating.looks.0.runs().last().map_or(0, |runs| *runs as u32),
-            (None, Some(_)) => MOST,
-            (None, None) if many => USUAL,
-            (None, None) => 1,
-        };
-        let blocks = Blocks {
-            servers: self.choices.len(),
-            blocks,
-            warm_up: many,
-            seed: self.scenario.scenario.seed(),
-        };
-        blocks.share(repeating.partition.unwrap_or(Partition::WHOLE))
+        of_runs(&self.options.repeating, self.choices, self.scenario.scenario.seed())
     }
 
     /// Plays the plan to its end, until enough is known, the time is up, or somebody interrupts.
@@ -172,6 +155,27 @@ impl Campaign<'_> {
                 })
             })
     }
+}
+
+/// The runs that are asked for of these servers. The time that is given for them ends a plan of its own.
+pub fn of_runs(repeating: &Repeating, choices: &[ServerChoice], seed: u64) -> Vec<plan::Run> {
+    // One server under two lenses is not compared with itself.
+    let lens = |choice: &&ServerChoice| choice.lens.lens == choices[0].lens.lens;
+    let many = repeating.repeats(choices.iter().filter(lens).count());
+    let blocks = match (repeating.runs, repeating.time_budget) {
+        (Some(Runs::Fixed(runs)), _) => runs,
+        (Some(Runs::Auto), _) => repeating.looks.0.runs().last().map_or(0, |runs| *runs as u32),
+        (None, Some(_)) => MOST,
+        (None, None) if many => USUAL,
+        (None, None) => 1,
+    };
+    let blocks = Blocks {
+        servers: choices.len(),
+        blocks,
+        warm_up: many,
+        seed,
+    };
+    blocks.share(repeating.partition.unwrap_or(Partition::WHOLE))
 }
 
 /// What the files of a server are called; the usual lens needs no word.

@@ -5,16 +5,16 @@ use std::path::Path;
 use anyhow::Context;
 
 use crate::analyse::{self, Exit};
-use crate::cli::{self, Lenses, Measuring};
+use crate::cli::{self, Lenses, Measuring, Repeating, Runs};
 use crate::config::{Loaded, ServerChoice};
 use crate::plan;
 use crate::record::{Ending, PlanFacts};
 use crate::soak::Interrupt;
-use crate::units::Span;
+use crate::units::{self, Span};
 
 use super::scratch::Scratch;
 use super::single::{self, Outcome};
-use super::{prepare, print, show};
+use super::{campaign, prepare, print, show};
 
 /// Runs the command.
 pub fn run(options: &cli::Check) -> anyhow::Result<u8> {
@@ -28,8 +28,8 @@ pub fn run(options: &cli::Check) -> anyhow::Result<u8> {
     })?;
     let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
     for scenario in &scenarios {
-        let runs = plan::once(choices.len());
-        print(&plan::describe(scenario, &runs, &labels))?;
+        let runs = campaign::of_runs(&options.repeating, &choices, scenario.scenario.seed());
+        print(&plan::describe(scenario, &runs, &labels, &until(&options.repeating)))?;
     }
     if choices.is_empty() {
         return Ok(Exit::Passed.code());
@@ -47,6 +47,19 @@ pub fn run(options: &cli::Check) -> anyhow::Result<u8> {
         }
         Ok(worst.code())
     })
+}
+
+/// What of the plan is played, and what ends it early.
+fn until(repeating: &Repeating) -> Vec<String> {
+    let partition = repeating.partition.map(|part| format!("part {part} of the plan"));
+    let auto = repeating.runs.filter(|runs| *runs == Runs::Auto).map(|_| {
+        let looks: Vec<String> = repeating.looks.0.runs().iter().map(ToString::to_string).collect();
+        format!("ends when everything is decided after {} runs", looks.join(", "))
+    });
+    let budget = repeating
+        .time_budget
+        .map(|budget| format!("as many blocks as fit into {}", units::duration(budget.0)));
+    [partition, auto, budget].into_iter().flatten().collect()
 }
 
 /// Starts a server, sees whether it offers what the scenario needs, and shuts it down.

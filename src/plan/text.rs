@@ -1,37 +1,63 @@
 //! The plan as `lsp-soak check` prints it.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use super::Run;
 use super::estimate::{Amount, Outline, PhaseOutline, outline};
 use crate::config::{Loaded, Repeat};
 use crate::units;
 
-/// What a scenario will do, and the runs on servers of these labels; nothing about runs when there are none.
-pub fn describe(loaded: &Loaded, runs: &[Run], labels: &[&str]) -> String {
+/// Blocks that are listed.
+const LISTED: usize = 12;
+
+/// What a scenario will do, and the runs on servers of these labels with what ends them early; nothing about runs when
+/// there are none.
+pub fn describe(loaded: &Loaded, runs: &[Run], labels: &[&str], until: &[String]) -> String {
     let outline = outline(&loaded.scenario, loaded.project.files.len() as u64);
     let mut text = head(loaded);
     text.push_str(&table(&outline));
     text.push_str(&tail(&outline));
     if !runs.is_empty() {
-        let order: Vec<String> = runs
-            .iter()
-            .map(|run| {
-                format!(
-                    "{} {}",
-                    run.number,
-                    labels.get(run.server).copied().unwrap_or(units::UNKNOWN)
-                )
-            })
-            .collect();
-        let least = outline
-            .total
-            .least
-            .saturating_mul(u32::try_from(runs.len()).unwrap_or(u32::MAX));
-        let _ = writeln!(text, "\nruns: {}", order.join(", "));
-        let _ = writeln!(text, "all runs take at least {}", units::duration(least));
+        schedule(&mut text, runs, labels, until, outline.total.least);
     }
     text
+}
+
+/// The runs, block by block, and the least time of so many.
+fn schedule(text: &mut String, runs: &[Run], labels: &[&str], until: &[String], least: Duration) {
+    let order = |runs: &[Run]| {
+        let one = |run: &Run| {
+            let label = labels.get(run.server).copied().unwrap_or(units::UNKNOWN);
+            format!("{} {label}", run.number)
+        };
+        runs.iter().map(one).collect::<Vec<String>>().join(", ")
+    };
+    let blocks: Vec<&[Run]> = runs.chunk_by(|a, b| a.block == b.block).collect();
+    if let [one] = blocks[..] {
+        let _ = writeln!(text, "\nruns: {}", order(one));
+    } else {
+        text.push_str("\nruns, block by block:\n");
+        for block in blocks.iter().take(LISTED) {
+            let name = match block[0].warm_up {
+                true => "warm-up".to_owned(),
+                false => format!("{}", block[0].block),
+            };
+            let _ = writeln!(text, "  {name:>7}  {}", order(block));
+        }
+        if blocks.len() > LISTED {
+            let _ = writeln!(text, "  … and so on");
+        }
+    }
+    for limit in until {
+        let _ = writeln!(text, "{limit}");
+    }
+    let times = |runs: usize| units::duration(least.saturating_mul(u32::try_from(runs).unwrap_or(u32::MAX)));
+    if until.is_empty() || blocks.len() <= LISTED {
+        let _ = writeln!(text, "all runs take at least {}", times(runs.len()));
+    } else {
+        let _ = writeln!(text, "a block takes at least {}", times(blocks[0].len()));
+    }
 }
 
 fn head(loaded: &Loaded) -> String {
@@ -139,7 +165,7 @@ mod tests {
 
     use super::*;
     use crate::config::{Overrides, load_scenario};
-    use crate::plan;
+    use crate::plan::{self, Blocks};
 
     /// Compares with the checked-in text; the expression would only repeat it.
     macro_rules! shown {
@@ -153,12 +179,31 @@ mod tests {
         let mut loaded = load_scenario(&path, &Overrides::default()).unwrap_or_else(|report| panic!("{report}"));
         loaded.project.root = PathBuf::from("shop");
         loaded.project.files.truncate(30);
-        describe(&loaded, &plan::once(2), &["ty", "pyright"])
+        describe(&loaded, &plan::once(2), &["ty", "pyright"], &[])
     }
 
     #[test]
     fn the_plan_of_a_first_run() {
         shown!(plan_of("completions.toml"));
+    }
+
+    #[test]
+    fn runs_are_listed_block_by_block() {
+        let blocks = |blocks| Blocks {
+            servers: 2,
+            blocks,
+            warm_up: true,
+            seed: 1,
+        };
+        let shown = |runs: &[Run], until: &[String]| {
+            let mut text = String::new();
+            schedule(&mut text, runs, &["ty", "pyright"], until, Duration::from_secs(60));
+            text
+        };
+        shown!(shown(&blocks(3).runs(), &["part 1/2 of the plan".to_owned()]));
+        let many = shown(&blocks(1_000).runs(), &["as many blocks as fit into 30 min".to_owned()]);
+        assert_eq!(many.lines().count(), 17, "{many}");
+        assert!(many.ends_with("a block takes at least 2 min 00 s\n"), "{many}");
     }
 
     #[test]
