@@ -5,6 +5,8 @@
 //! [`record`] → [`analyse`] → [`report`]. Only [`soak`] knows both LSP and memory, and only
 //! [`commands`] opens what the user named and prints.
 
+#![deny(clippy::disallowed_macros)]
+
 pub mod analyse;
 pub mod cli;
 pub mod commands;

@@ -8,7 +8,7 @@ use crate::record::{
     ReadFailure, Reader, Rollup, Sample, StepEnd, StepStart, Unseen,
 };
 
-use super::epoch::Epoch;
+use super::epoch::{Epoch, Exact};
 use super::phases::{Phases, share};
 use super::said::Said;
 use super::summary::{IdleSummary, Peak, PrivateMetric, ProgramSummary, SamplingSummary, Summary};
@@ -71,7 +71,7 @@ struct Pass {
     /// The processes of those samples.
     ticked: Vec<u32>,
     /// The last process and the sum of exact counters that were taken together, in a quiet moment.
-    together: Option<(u32, u64)>,
+    together: Option<(u32, Exact)>,
     /// Private memory when the step began, where no page can be in it twice.
     before_step: Option<u64>,
     /// Pressure when the run began.
@@ -239,7 +239,7 @@ impl Pass {
     /// Adds what the tree has now to the curve.
     fn draw(&mut self, at: Nanos) {
         let sums = self.tree.sums();
-        self.summary.timeline.add(at, sums.private.zip(sums.resident));
+        self.summary.timeline.add(at, sums.private.zip(sums.resident_lower));
     }
 
     fn phase_started(&mut self, at: Nanos, phase: &PhaseRef) {
@@ -258,8 +258,8 @@ impl Pass {
             self.epoch.tick(self.tree.sums());
             self.draw(at);
         }
-        let proportional = checkpoint.rollups.iter().map(|rollup| rollup.proportional);
-        self.epoch.proportional(proportional.fold(0, u64::saturating_add));
+        let together = checkpoint.rollups.iter().fold(Exact::default(), Exact::with);
+        self.epoch.exact(together);
         self.by_program.clear();
         for (process, live) in self.tree.live() {
             let rollup = checkpoint.rollups.iter().find(|rollup| rollup.process == process);
@@ -298,10 +298,10 @@ impl Pass {
         let before = self
             .together
             .filter(|(process, _)| rollup.process > *process)
-            .map_or(0, |(_, sum)| sum);
-        let sum = before.saturating_add(rollup.proportional);
+            .map_or_else(Exact::default, |(_, sum)| sum);
+        let sum = before.with(rollup);
         self.together = Some((rollup.process, sum));
-        self.epoch.proportional(sum);
+        self.epoch.exact(sum);
     }
 
     fn step_started(&mut self, at: Nanos, start: &StepStart) {
@@ -332,7 +332,8 @@ impl Pass {
         let mut summary = self.summary;
         summary.timeline.extend(summary.duration);
         let last = self.epoch.peaks(&self.tree, None);
-        if summary.shutdown.is_some() && !self.phases.lacks_peak() {
+        let cut = self.phases.lacks_peak();
+        if summary.shutdown.is_some() && !cut {
             summary.shutdown_peak = last.resident.map(|peak| peak.lower);
         }
         self.phases.cut(summary.duration, last, self.tree.totals());
@@ -340,7 +341,7 @@ impl Pass {
         (summary.phases, summary.private_metric) = self.phases.finish(summary.most_processes <= 1);
         summary.peak = summary.phases.iter().filter_map(|phase| phase.peak).reduce(Peak::or);
         summary.private_peak = summary.phases.iter().filter_map(|phase| phase.private_peak).max();
-        summary.programs = self.tree.into_programs();
+        summary.programs = self.tree.into_programs(cut);
         fill_private(&mut summary.programs, &self.by_program, summary.private_metric);
         let mut methods: Vec<_> = self
             .methods

@@ -3,7 +3,7 @@
 //! An epoch is the time from one [`PeakMark`] to the next. It ends a phase and begins the following one, so that
 //! what happens between two phases belongs to the second, as the marks themselves have it.
 
-use crate::record::{Nanos, PeakMark};
+use crate::record::{Nanos, PeakMark, Rollup};
 
 use super::summary::Peak;
 use super::tree::{Live, Sums, Tree};
@@ -15,7 +15,8 @@ pub(super) struct Epoch {
     lower: u64,
     /// What the processes that ended in it had at most, as far as seen.
     ended: Vec<Span>,
-    /// Highest private memory of processes that share none with a parent.
+    /// Highest sure private memory: of ticks, without processes that share theirs with a parent, and of exact counters
+    /// taken together.
     private: Option<u64>,
 }
 
@@ -25,6 +26,28 @@ struct Span {
     since: Nanos,
     until: Nanos,
     most: u64,
+}
+
+/// Sums of exact counters that were taken together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Exact {
+    /// Of proportional sizes.
+    pub proportional: u64,
+    /// Of private memory, as far as it is known.
+    pub private: Option<u64>,
+}
+
+impl Exact {
+    /// The sums with one process more.
+    pub fn with(self, rollup: &Rollup) -> Exact {
+        let private = rollup
+            .private()
+            .map(|private| private.saturating_add(self.private.unwrap_or(0)));
+        Exact {
+            proportional: self.proportional.saturating_add(rollup.proportional),
+            private: private.or(self.private),
+        }
+    }
 }
 
 /// The peaks of one epoch.
@@ -48,10 +71,10 @@ impl Epoch {
         self.private
     }
 
-    /// Exact counters of several processes were taken together; their proportional sizes add up to no more than
-    /// what the tree had.
-    pub fn proportional(&mut self, sum: u64) {
-        self.lower = self.lower.max(sum);
+    /// Exact counters of several processes were taken together; their sums are no more than what the tree had.
+    pub fn exact(&mut self, sum: Exact) {
+        self.lower = self.lower.max(sum.proportional);
+        self.private = self.private.max(sum.private);
     }
 
     /// A process went away at some time until now.

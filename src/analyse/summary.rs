@@ -221,7 +221,7 @@ pub struct ProgramSummary {
     pub command: Vec<String>,
     /// How many there were.
     pub count: u64,
-    /// How many of them went away during the run.
+    /// How many of them went away before the server was shut down.
     pub ended: u64,
     /// When the first came into view.
     pub first_seen: Nanos,

@@ -105,6 +105,8 @@ struct Program {
     summary: ProgramSummary,
     /// What those of its processes that are gone have used.
     used: Option<Totals>,
+    /// How many were gone when an epoch last began.
+    ended_before: u64,
 }
 
 /// The tree as it changes.
@@ -152,7 +154,7 @@ impl Tree {
                 first_seen: at,
                 ..ProgramSummary::default()
             },
-            used: None,
+            ..Program::default()
         });
         program.summary.count += 1;
     }
@@ -185,7 +187,7 @@ impl Tree {
         }
         let totals = Totals::of(&live.counters);
         self.gone = Some(totals.after(self.gone));
-        if let Some(Program { summary, used }) = self.programs.get_mut(&live.name) {
+        if let Some(Program { summary, used, .. }) = self.programs.get_mut(&live.name) {
             summary.peak = summary.peak.max(live.counters.high_water).max(known(live.resident_max));
             *used = Some(totals.after(*used));
         }
@@ -224,6 +226,9 @@ impl Tree {
 
     /// Begins an epoch: maxima start over, and marks count from here. `was_reset` tells whose mark was reset.
     pub fn start_over(&mut self, was_reset: impl Fn(u32) -> bool) {
+        for program in self.programs.values_mut() {
+            program.ended_before = program.summary.ended;
+        }
         for (process, live) in &mut self.live {
             live.resident_max = 0;
             live.mark_floor = live.counters.high_water;
@@ -289,14 +294,20 @@ impl Tree {
         }
     }
 
-    /// The programs at the end of the run.
-    pub fn into_programs(mut self) -> Vec<ProgramSummary> {
+    /// The programs at the end of the run. Those that ended after the last phase ended with the server, unless a phase was
+    /// `cut` short.
+    pub fn into_programs(mut self, cut: bool) -> Vec<ProgramSummary> {
         for live in std::mem::take(&mut self.live).into_values() {
             self.retire(&live);
         }
-        let finish = |Program { summary, used }| ProgramSummary {
-            cpu: used.and_then(|used: Totals| used.cpu),
-            ..summary
+        let finish = |program: Program| ProgramSummary {
+            cpu: program.used.and_then(|used| used.cpu),
+            ended: if cut {
+                program.summary.ended
+            } else {
+                program.ended_before
+            },
+            ..program.summary
         };
         let mut programs: Vec<ProgramSummary> = self.programs.into_values().map(finish).collect();
         programs.sort_by_key(|program| program.first_seen);

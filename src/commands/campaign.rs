@@ -131,7 +131,11 @@ impl Campaign<'_> {
         let summary = show::summary(&path)?;
         let exit = analyse::exit(&summary);
         if all > 1 && !self.options.output.quiet {
-            anstream::eprintln!("run {} of {all}, {}", planned.number, report::one_line(&summary));
+            super::say(&format!(
+                "run {} of {all}, {}",
+                planned.number,
+                report::one_line(&summary)
+            ));
         }
         outcomes.runs.push(Played { record, summary });
         Ok(exit)

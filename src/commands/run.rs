@@ -37,7 +37,8 @@ pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
     };
     super::block_on(async {
         let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
-        let mut printer = Printer::new(options.output.format, scenarios.len() * choices.len() > 1);
+        let list = scenarios.len() * choices.len() > 1 || options.repeating.repeats(choices.len());
+        let mut printer = Printer::new(options.output.format, list);
         let played = play(options, &scenarios, &choices, &directories, &interrupt, &mut printer).await;
         printer.finish()?;
         played

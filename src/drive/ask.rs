@@ -113,7 +113,7 @@ impl<'a, S: Stage> Asker<'a, S> {
             parks: ask.parks,
         };
         let reply = self.client.request(method, params, ask).await;
-        open.is_over();
+        open.end();
         let (request, body) = written(method, reply);
         let outcome = request.outcome.clone();
         self.stage.tell(Event::Request(request));
@@ -147,7 +147,7 @@ struct Open<'a, S: Stage> {
 
 impl<S: Stage> Open<'_, S> {
     /// The request came to an end of its own.
-    fn is_over(self) {
+    fn end(self) {
         std::mem::forget(self);
     }
 }

@@ -49,7 +49,7 @@ struct Stops {
 impl Stops {
     fn new() -> std::io::Result<Stops> {
         use tokio::signal::unix::{SignalKind, signal};
-        let hangup = (!ignores_hangup()).then(|| signal(SignalKind::hangup()));
+        let hangup = (!crate::lsp::process::ignores_hangup()).then(|| signal(SignalKind::hangup()));
         Ok(Stops {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
@@ -72,18 +72,6 @@ async fn received(signal: Option<&mut tokio::signal::unix::Signal>) -> Option<()
         Some(signal) => signal.recv().await,
         None => std::future::pending().await,
     }
-}
-
-/// Whether whoever started us wants us to outlive the terminal, as `nohup` does.
-#[cfg(unix)]
-#[expect(unsafe_code, reason = "no safe wrapper asks what a signal does now")]
-fn ignores_hangup() -> bool {
-    let mut now = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: with no new action this only writes the present one to `now`, which outlives the call.
-    let failed = unsafe { libc::sigaction(libc::SIGHUP, std::ptr::null(), now.as_mut_ptr()) } != 0;
-    // SAFETY: all zeroes is a valid `sigaction` (the default action), should the call not have written one.
-    let now = unsafe { now.assume_init() };
-    !failed && now.sa_sigaction == libc::SIG_IGN
 }
 
 #[cfg(windows)]

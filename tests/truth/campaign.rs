@@ -160,6 +160,32 @@ fn the_parts_of_a_plan_are_joined() {
 }
 
 #[test]
+fn a_full_disk_under_stderr_changes_nothing() {
+    let pair = pair();
+    let full = fs::File::options().write(true).open("/dev/full").expect("Linux has it");
+    let output = lsp_soak(
+        pair.path(),
+        &[&RUN[..], &["--runs", "1", "--server", "third: more", "--out", "out"]].concat(),
+    )
+    .stderr(full)
+    .output()
+    .expect("lsp-soak starts");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(!output.stdout.is_empty());
+}
+
+#[test]
+fn several_runs_are_one_list_in_json() {
+    let pair = pair();
+    let words = [
+        "run", "scenario.toml", "--server", "base", "--runs", "2", "--out", "out", "-q", "--format", "json",
+    ];
+    let text = said(pair.path(), &words);
+    let list: Vec<serde_json::Value> = serde_json::from_str(&text).expect("it is one list");
+    assert_eq!(list.len(), 3);
+}
+
+#[test]
 fn a_baseline_that_is_not_there_is_told_before_anything_runs() {
     let pair = pair();
     let words = [&RUN[..], &["--baseline", "bas", "--out", "out"]].concat();

@@ -282,7 +282,7 @@ fn what_ended_is_out_of_the_curve_at_once() {
     let width = summary.timeline.width;
     let after = summary.timeline.between(gone + width, gone + 2 * width).unwrap();
     assert_eq!(after.private_max, (48 + 120 + 25) * MIB);
-    assert_eq!(after.resident_max, (48 + 120 + 25 + 3 * 42) * MIB);
+    assert_eq!(after.resident_max, (48 + 120 + 25 + 42) * MIB);
 }
 
 #[test]

@@ -21,6 +21,8 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time;
 
+#[cfg(unix)]
+pub use self::platform::ignores_hangup;
 pub use self::platform::kill_pid;
 use self::tail::Stderr;
 

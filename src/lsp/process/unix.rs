@@ -191,3 +191,14 @@ fn children() -> Vec<Pid> {
 pub(super) fn reap(_own: &BTreeSet<u32>) -> usize {
     0
 }
+
+/// Whether whoever started us wants us to outlive the terminal, as `nohup` does.
+#[expect(unsafe_code, reason = "no safe wrapper asks what a signal does now")]
+pub fn ignores_hangup() -> bool {
+    let mut now = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: with no new action this only writes the present one to `now`, which outlives the call.
+    let failed = unsafe { libc::sigaction(libc::SIGHUP, std::ptr::null(), now.as_mut_ptr()) } != 0;
+    // SAFETY: all zeroes is a valid `sigaction` (the default action), should the call not have written one.
+    let now = unsafe { now.assume_init() };
+    !failed && now.sa_sigaction == libc::SIG_IGN
+}

@@ -43,7 +43,10 @@ pub(super) fn timeline(out: &mut String, summary: &Summary, paint: Paint, column
     out.push('\n');
     let mut legend = vec![
         "█ private (an upper bound)".to_owned(),
-        "· resident".to_owned(),
+        match summary.most_processes > 1 {
+            true => "· resident (a lower bound)".to_owned(),
+            false => "· resident".to_owned(),
+        },
         "┬ a phase begins, right after the checkpoint of the one before".to_owned(),
         format!("each column is the highest of {}", time(chart.column)),
     ];

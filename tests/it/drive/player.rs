@@ -99,6 +99,28 @@ fn step_end(stage: &Fake, name: &str) -> StepEnd {
 }
 
 #[tokio::test]
+async fn initialize_says_who_we_are_and_what_we_can() {
+    let mut play = play("", "");
+    let server = async {
+        let initialize = method(&mut play.peer, "initialize").await;
+        let params = &initialize["params"];
+        assert_eq!(
+            params["processId"],
+            std::process::id(),
+            "a server leaves when this process is gone"
+        );
+        let general = &params["capabilities"]["general"];
+        assert_eq!(general["positionEncodings"], json!(["utf-8", "utf-16", "utf-32"]));
+        assert_eq!(general["staleRequestSupport"]["cancel"], true);
+    };
+    let mut player = Player::new(&play.job, &play.stage, Desk::new(&play.job));
+    tokio::select! {
+        () = server => {}
+        _ = player.play() => panic!("the server has not answered"),
+    }
+}
+
+#[tokio::test]
 async fn every_round_of_a_repeat_types_what_was_never_typed_before() {
     let phases = r#"
         [[phase]]
