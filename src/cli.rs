@@ -1,5 +1,6 @@
 //! The command line: exactly what can be typed, before it means anything.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -86,6 +87,9 @@ pub struct Run {
     /// How it is measured.
     #[command(flatten)]
     pub measuring: Measuring,
+    /// Keep to these processors, such as 0-3,6, with everything that is started: all servers alike (Linux)
+    #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Measuring")]
+    pub cpus: Option<CpuList>,
     /// Where to write the records [default: reports/UTC-SCENARIO]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -186,6 +190,10 @@ pub enum Runs {
 /// After how many runs it is looked whether everything is decided.
 #[derive(Clone, Debug)]
 pub struct LookPlan(pub Looks);
+
+/// Numbers of processors, each once, in rising order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuList(pub Vec<usize>);
 
 impl FromStr for Runs {
     type Err = String;
@@ -314,6 +322,9 @@ pub struct Calibrate {
     /// How it is measured.
     #[command(flatten)]
     pub measuring: Measuring,
+    /// Keep to these processors, such as 0-3,6, with everything that is started: all servers alike (Linux)
+    #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Measuring")]
+    pub cpus: Option<CpuList>,
     /// Where to write the records [default: reports/UTC-SCENARIO]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -394,6 +405,21 @@ fn looks(text: &str) -> Result<LookPlan, String> {
     Looks::new(runs, ALPHA).map(LookPlan).map_err(|error| error.to_string())
 }
 
+fn cpus(text: &str) -> Result<CpuList, String> {
+    let wrong = || "write numbers and ranges of processors, such as 0-3,6".to_owned();
+    let mut list: BTreeSet<usize> = BTreeSet::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse().ok().filter(|number: &usize| *number < 65_536);
+        let (first, last) = number(first).zip(number(last)).ok_or_else(wrong)?;
+        if first > last {
+            return Err(wrong());
+        }
+        list.extend(first..=last);
+    }
+    Ok(CpuList(list.into_iter().collect()))
+}
+
 fn partition(text: &str) -> Result<Partition, String> {
     let numbers = text
         .split_once('/')
@@ -419,6 +445,14 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn processors_are_numbers_and_ranges() {
+        assert_eq!(cpus("2,0-1"), Ok(CpuList(vec![0, 1, 2])));
+        for wrong in ["", "a", "3-1", "1,", "-1", "99999999"] {
+            assert!(cpus(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

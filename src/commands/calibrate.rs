@@ -18,6 +18,7 @@ use super::{calibrations, output, prepare, show};
 /// Runs the command.
 pub fn run(options: &cli::Calibrate) -> anyhow::Result<u8> {
     let options = as_run(options);
+    prepare::keep_to(options.cpus.as_ref())?;
     let (scenarios, choices) = prepare::understood(&prepare::Typed {
         scenarios: &options.scenarios,
         options: &options.scenario,
@@ -73,6 +74,7 @@ fn as_run(options: &cli::Calibrate) -> cli::Run {
         options,
         lens,
         measuring,
+        cpus,
         out,
         quiet,
     } = options.clone();
@@ -90,6 +92,7 @@ fn as_run(options: &cli::Calibrate) -> cli::Run {
         },
         lens,
         measuring,
+        cpus,
         out,
         output: cli::Output {
             format: cli::Format::Terminal,

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_json::Value;
 
-use crate::cli::{Lenses, ScenarioOptions, ServerExtras};
+use crate::cli::{CpuList, Lenses, ScenarioOptions, ServerExtras};
 use crate::config::{
     self, Catalogue, ChoiceError, Common, Fault, IdleMode, Isolation, Loaded, Overrides, Report, ServerChoice,
     ServerSpec, Step, Which,
 };
 use crate::drive::workspace::{self, Workspace};
+use crate::host;
 use crate::lens::Lens;
 use crate::lsp::process::Launch;
 
@@ -178,6 +179,12 @@ fn servers(typed: &Typed<'_>, catalogue: &Catalogue, mistakes: &mut Report) -> V
         choice.profile.settings = settings.clone().or(choice.profile.settings.take());
     }
     chosen
+}
+
+/// Keeps everything from here on to some processors. Before any thread is started, for only later ones follow.
+pub fn keep_to(cpus: Option<&CpuList>) -> anyhow::Result<()> {
+    let Some(CpuList(cpus)) = cpus else { return Ok(()) };
+    host::keep_to(cpus).context("cannot keep to the processors of `--cpus`, name others or leave it out")
 }
 
 /// The servers under each lens.

@@ -20,6 +20,7 @@ use super::{compare, output, prepare};
 pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
     let resumed = options.resume.as_deref().map(Invocation::resume).transpose()?;
     let options = resumed.as_ref().unwrap_or(options);
+    prepare::keep_to(options.cpus.as_ref())?;
     let (scenarios, choices) = prepare::understood(&prepare::Typed {
         scenarios: &options.scenarios,
         options: &options.scenario,

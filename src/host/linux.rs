@@ -1,10 +1,11 @@
 //! What Linux says in `/proc` and `/sys`: reading here, parsing in functions that need no Linux.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use rustix::thread::{CpuSet, sched_getaffinity, transparent_huge_pages_are_disabled};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity, transparent_huge_pages_are_disabled};
 
 use super::cgroup;
 use crate::record::{Host, Nanos, Pressure};
@@ -100,6 +101,22 @@ fn average(text: &str) -> Option<f64> {
     let some = text.lines().find_map(|line| line.strip_prefix("some avg10="))?;
     let number: f64 = some.split(' ').next()?.parse().ok()?;
     number.is_finite().then_some(number)
+}
+
+/// Keeps this thread, and all threads and processes that it will start, to some of the processors that it may use.
+pub fn keep_to(cpus: &[usize]) -> io::Result<()> {
+    let allowed = sched_getaffinity(None)?;
+    let mut set = CpuSet::new();
+    for cpu in cpus {
+        if *cpu >= CpuSet::MAX_CPU || !allowed.is_set(*cpu) {
+            let all = affinity(&allowed).unwrap_or_default();
+            return Err(io::Error::other(format!(
+                "of the processors {all} that may be used none is {cpu}"
+            )));
+        }
+        set.set(*cpu);
+    }
+    Ok(sched_setaffinity(None, &set)?)
 }
 
 fn affinity(set: &CpuSet) -> Option<String> {

@@ -10,6 +10,8 @@ mod cgroup;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
+pub use linux::keep_to;
+#[cfg(target_os = "linux")]
 use linux::{complete, pressure as platform_pressure};
 
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, System};
@@ -31,6 +33,13 @@ pub fn fingerprint() -> Host {
 /// does not count it.
 pub fn pressure() -> Option<Pressure> {
     platform_pressure()
+}
+
+/// Elsewhere a thread cannot pass on which processors it is kept to.
+#[cfg(not(target_os = "linux"))]
+pub fn keep_to(_cpus: &[usize]) -> std::io::Result<()> {
+    let reason = "this system has no affinity that a server takes over from whoever starts it";
+    Err(std::io::Error::new(std::io::ErrorKind::Unsupported, reason))
 }
 
 /// Only Linux counts it.

@@ -129,3 +129,24 @@ fn five_runs_are_too_few_to_know_a_noise() {
     assert_eq!(output.status.code(), Some(2));
     assert!(!pair.path().join("reports").exists());
 }
+
+#[test]
+fn processors_are_kept_to_and_recorded() {
+    let pair = pair();
+    let status = fs::read_to_string("/proc/self/status").expect("Linux has it");
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let first: String = allowed
+        .expect("it is there")
+        .trim()
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
+    let run = [
+        "run", "scenario.toml", "--server", "base", "--format", "json", "-q", "--cpus",
+    ];
+    let output = lsp_soak(pair.path(), &[&run[..], &[&first]].concat());
+    let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    assert_eq!(report["run"]["host"]["affinity"], first.as_str());
+    let output = lsp_soak(pair.path(), &[&run[..], &["60000"]].concat());
+    assert_eq!(output.status.code(), Some(2));
+}
