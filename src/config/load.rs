@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::decode::{Document, Segment};
@@ -71,12 +72,12 @@ fn load(path: &Path, text: &str, overrides: &Overrides, isolation: Isolation) ->
         isolation,
         texts: String::new(),
         stack: fs::canonicalize(path).into_iter().collect(),
+        written: Written::default(),
         project: None,
     };
-    let settled = overrides.workspace.is_some();
-    let (scenario, mut report) = loader.file(path, text, settled);
-    if let (Some(scenario), true) = (&scenario, loader.project.is_none() && report.is_empty()) {
-        loader.overridden_project(scenario, &mut report);
+    let (scenario, mut report) = loader.file(path, text, overrides.workspace.is_some());
+    if let Some(root) = &overrides.workspace {
+        loader.overridden_project(root, &mut report);
     }
     let project = loader.project;
     let texts = loader.texts;
@@ -101,7 +102,31 @@ struct Loader<'o> {
     texts: String,
     /// Files being read, outermost first, to find cycles.
     stack: Vec<PathBuf>,
+    written: Written,
     project: Option<Project>,
+}
+
+/// What the files say of the workspace, of which the first that says anything counts.
+#[derive(Default)]
+struct Written {
+    workspace: Option<Workspace>,
+    /// Something before it could not be read, so it may say otherwise.
+    unclear: bool,
+}
+
+impl Written {
+    fn add(&mut self, workspace: Option<Workspace>, unclear: bool) {
+        if self.workspace.is_none() {
+            self.unclear |= unclear;
+            self.workspace = workspace;
+        }
+    }
+}
+
+/// The part of a scenario that `--workspace` needs, which can be read where others cannot.
+#[derive(Deserialize)]
+struct OnlyWorkspace {
+    workspace: Option<Workspace>,
 }
 
 impl Loader<'_> {
@@ -113,6 +138,7 @@ impl Loader<'_> {
         let document = match Document::parse(text) {
             Ok(document) => document,
             Err(faults) => {
+                self.written.add(None, true);
                 report.add(&shown, text, faults);
                 return (None, report);
             }
@@ -122,9 +148,13 @@ impl Loader<'_> {
             check::format(version, span)
         });
         if let Some(fault) = newer {
+            self.written.add(None, true);
             report.add(&shown, text, vec![fault]);
             return (None, report);
         }
+        let (only, unclear) = document.read::<OnlyWorkspace>();
+        self.written
+            .add(only.and_then(|only| only.workspace), !unclear.is_empty());
         let (scenario, mut faults) = document.read::<Scenario>();
         let Some(mut scenario) = scenario else {
             report.add(&shown, text, faults);
@@ -163,6 +193,7 @@ impl Loader<'_> {
             let (whole, text) = match read {
                 Ok(read) => read,
                 Err(error) => {
+                    self.written.add(None, true);
                     let title = format!("cannot read the included `{name}`: {}", reason(&error));
                     faults.push(Fault::new(
                         span,
@@ -215,14 +246,17 @@ impl Loader<'_> {
         }
     }
 
-    /// The project that `--workspace` names.
-    fn overridden_project(&mut self, scenario: &Scenario, report: &mut Report) {
-        let Some(root) = &self.overrides.workspace else {
-            return;
-        };
-        let workspace = scenario.workspace.clone().unwrap_or_default();
+    /// The project that `--workspace` names, whatever else is wrong. What follows only from files that could not be
+    /// read is not told.
+    fn overridden_project(&mut self, root: &Path, report: &mut Report) {
+        let mut workspace = self.written.workspace.take().unwrap_or_default();
+        if self.written.unclear {
+            // Any name does: the pattern of the command line is looked for whatever the language is.
+            workspace.language.get_or_insert_default();
+        }
         match project::resolve(root, &workspace, self.overrides) {
             Ok(project) => self.project = Some(project),
+            Err(missing) if self.written.unclear && !missing.overridden(self.overrides) => {}
             Err(missing) => {
                 let (title, cure) = missing.words();
                 report.add_loose(title, cure);

@@ -164,6 +164,10 @@ fn meaning() {
             "[[phase]]\nname = \"a\"\nsteps = [{ idle = { for = \"1s\", at-most = \"2s\" } }]"
         ),
         (
+            "an idle too short to settle",
+            "[[phase]]\nname = \"a\"\nsteps = [{ idle = { until = \"settled\", at-most = \"5s\" } }]"
+        ),
+        (
             "traffic in silence",
             "[[phase]]\nname = \"a\"\nsteps = [{ idle = { every = \"1s\" } }]"
         ),
@@ -333,6 +337,68 @@ fn the_command_line() {
     let good = format!("{good}[[phase]]\nname = \"a\"\nsteps = [{{ save = {{}} }}]\n");
     let reports = cases.map(|overrides| mistakes(&[("bad.toml", &good)], &overrides));
     shown!(reports.join("\n\n"));
+}
+
+#[test]
+fn what_the_command_line_gets_wrong_is_told_beside_what_the_file_gets_wrong() {
+    let place = |workspace: &str, language: Option<&str>, files: Option<&str>| Overrides {
+        workspace: Some(workspace.into()),
+        language: language.map(str::to_owned),
+        files: files.map(str::to_owned),
+        ..Overrides::default()
+    };
+    let here = env!("CARGO_MANIFEST_DIR");
+    let broken = START.replace("open = {}", "opne = {}");
+    let head = |workspace: &str| format!("format = 1\nname = \"bad\"\n{workspace}");
+    let own = "[workspace]\npath = \"shop\"\n";
+    let unknown_step = format!("{HEAD}{broken}");
+    let no_text = "format = 1\nname = \"bad\"\nsteps = [".to_owned();
+    let no_language = format!("{}{broken}", head(own));
+    let bad_language = format!("{}{START}", head(&format!("{own}language = 5\n")));
+    let phase = "[[phase]]\nname = \"a\"\nsteps = [{ hover = {} }]\n";
+    let included = format!("{}include = [\"none.toml\"]\n{phase}", head(""));
+
+    for (text, overrides, told) in [
+        (
+            &unknown_step,
+            place("/no/such", None, None),
+            Some("no directory `/no/such`"),
+        ),
+        (&no_text, place("/no/such", None, None), Some("no directory `/no/such`")),
+        (
+            &included,
+            place("/no/such", None, None),
+            Some("no directory `/no/such`"),
+        ),
+        (
+            &unknown_step,
+            place(here, None, Some("*.none")),
+            Some("matches `*.none`"),
+        ),
+        (&no_text, place(here, None, Some("*.none")), Some("matches `*.none`")),
+        (&no_text, place(here, Some("klingon"), None), Some("language `klingon`")),
+        (
+            &no_language,
+            place(here, None, None),
+            Some("the workspace has no language"),
+        ),
+        // What follows from what could not be read is no mistake of its own.
+        (&no_text, place(here, None, None), None),
+        (&included, place(here, None, None), None),
+        (&bad_language, place(here, None, None), None),
+    ] {
+        let report = mistakes(&[("bad.toml", text)], &overrides);
+        let expected = 1 + usize::from(told.is_some());
+        assert_eq!(report.matches("error: ").count(), expected, "{report}");
+        assert!(report.contains(told.unwrap_or_default()), "{report}");
+    }
+}
+
+#[test]
+fn a_step_with_a_single_key_is_told_in_the_singular() {
+    let text = format!("{HEAD}{}", START.replace("start = {}", "start = { cadence = \"1s\" }"));
+    let report = mistakes(&[("bad.toml", &text)], &Overrides::default());
+    assert!(report.contains("there is only `deadline`"), "{report}");
 }
 
 #[test]

@@ -76,6 +76,7 @@ fn unknown(span: Range<usize>, what: &str, inside: &str, rest: &str) -> Fault {
         .join(", ");
     let all = match known.as_slice() {
         [] => "it takes no keys".to_owned(),
+        [_] => format!("there is only {list}"),
         _ => format!("there are {list}"),
     };
     match nearest(word, known.iter().copied()) {
