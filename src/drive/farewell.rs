@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use crate::record::{Close, Event, Shutdown, ShutdownStage, Warning, WarningKind};
+use crate::record::{Close, Event, ShutdownStage, Warning, WarningKind};
 use crate::units;
 
 use super::Stage;
@@ -14,13 +14,17 @@ const FOLLOW: Duration = Duration::from_secs(2);
 
 /// Brings the server down, with everything that it started, and writes down how; at once when `at_once` ends first.
 pub async fn close(session: &Session, stage: &impl Stage, at_once: impl Future<Output = ()>) {
-    let (mut shutdown, patience) = tokio::select! {
+    let (mut shutdown, patience, advice) = tokio::select! {
         biased;
-        shutdown = session.shut_down(stage.sample()) => (shutdown, FOLLOW),
-        () = at_once => (session.kill().await, Duration::ZERO),
+        shutdown = session.shut_down(stage.sample()) => {
+            let advice = advice(shutdown.stage);
+            (shutdown, FOLLOW, advice)
+        }
+        // Whoever does not wait has not seen what the server would have done.
+        () = at_once => (session.kill().await, Duration::ZERO, None),
     };
     shutdown.survivors = stage.survivors(patience).await;
-    if let Some(text) = advice(&shutdown) {
+    if let Some(text) = advice {
         stage.tell(Event::Warning(Warning {
             kind: WarningKind::Protocol,
             text,
@@ -69,9 +73,9 @@ fn noise(totals: &Close) -> String {
 }
 
 /// The sentence for a server that had to be forced.
-fn advice(shutdown: &Shutdown) -> Option<String> {
+fn advice(stage: ShutdownStage) -> Option<String> {
     use ShutdownStage::{AlreadyGone, Exit, Killed, StdinClosed, Terminated};
-    match shutdown.stage {
+    match stage {
         AlreadyGone | Exit => None,
         StdinClosed => Some("the server ignored `exit` and left only when its input was closed".to_owned()),
         Terminated => Some("the server ignored `exit` and a closed input; it left on SIGTERM".to_owned()),

@@ -79,6 +79,13 @@ fn ctrl_c_twice_kills_now() {
     interrupted(&outcome);
     let shutdown = outcome.summary().shutdown.expect("it was brought down");
     assert_eq!((shutdown.stage, shutdown.signal), (ShutdownStage::Killed, Some(9)));
+    // Nothing is known of a server that was not waited for, so nothing is said of it.
+    let warnings = outcome.summary().warnings;
+    assert!(
+        warnings.iter().all(|warning| !warning.text.contains("ignored")),
+        "{warnings:?}"
+    );
+    outcome.says(&["interrupted: the server was killed"]);
     // The polite way with this server takes 25 s.
     assert!(outcome.took < Duration::from_secs(15), "{:?}", outcome.took);
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::record::{EmptyStep, Ending};
+use crate::record::{EmptyStep, Ending, ShutdownStage};
 use crate::units;
 
 use super::super::summary::Summary;
@@ -51,7 +51,8 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
             return Some(finding(Severity::Failure, text));
         }
         Some(Ending::Interrupted) => {
-            let text = "interrupted: the server was shut down, and the phases until then are whole";
+            let how = summary.shutdown.as_ref().map(|shutdown| shutdown.stage);
+            let text = format!("interrupted: {}the phases until then are whole", interrupted(how));
             return Some(finding(Severity::Failure, text));
         }
         Some(Ending::Crashed {
@@ -87,6 +88,17 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
         text,
         details: stderr_tail(summary),
     })
+}
+
+/// How the server left when somebody interrupted the run.
+fn interrupted(stage: Option<ShutdownStage>) -> &'static str {
+    use ShutdownStage::{AlreadyGone, Exit, Killed, StdinClosed, Terminated};
+    match stage {
+        Some(Exit | StdinClosed | Terminated) => "the server was shut down, and ",
+        Some(Killed) => "the server was killed, and ",
+        Some(AlreadyGone) => "the server was gone already, and ",
+        None => "",
+    }
 }
 
 fn empty(steps: &[EmptyStep]) -> Finding {
@@ -153,7 +165,6 @@ mod tests {
     use super::*;
     use crate::analyse::tests::of;
     use crate::analyse::{Exit, exit};
-    use crate::record::ShutdownStage;
     use crate::record::golden::Session;
 
     #[test]
@@ -165,6 +176,29 @@ mod tests {
         );
         let writing = wedged("", "30.0 s", 65_536);
         assert!(writing.contains("taken none of 64.0 KiB for 30.0 s"), "{writing}");
+    }
+
+    #[test]
+    fn an_interrupted_run_says_how_its_server_left() {
+        for (stage, words) in [
+            (
+                ShutdownStage::Terminated,
+                "interrupted: the server was shut down, and the phases",
+            ),
+            (
+                ShutdownStage::Killed,
+                "interrupted: the server was killed, and the phases",
+            ),
+            (
+                ShutdownStage::AlreadyGone,
+                "interrupted: the server was gone already, and the phases",
+            ),
+        ] {
+            let mut session = Session::new("server");
+            session.shut_down(stage, Vec::new(), Ending::Interrupted, "");
+            let last = super::ending(&of(&session)).unwrap();
+            assert!(last.text.starts_with(words), "{}", last.text);
+        }
     }
 
     #[test]
