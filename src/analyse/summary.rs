@@ -279,7 +279,7 @@ pub struct IdleSummary {
     pub phase: PhaseRef,
     /// Whether anything was sent.
     pub kind: IdleKind,
-    /// Whether memory had become steady; `None` for a window of fixed length.
+    /// Whether memory had become steady; `None` for a window of fixed length or one too short to tell.
     pub settled: Option<bool>,
     /// How long it lasted.
     pub took: Nanos,

@@ -259,6 +259,17 @@ impl Check<'_, '_> {
             let cure = "keep `for` to wait a fixed time, or `until` and `at-most` to wait for memory to settle";
             self.add(&at("for"), "`for` beside `until` or `at-most`", cure);
         }
+        if options.time.is_none()
+            && let Some(at_most) = options.at_most
+            && at_most <= Idle::STEADY
+        {
+            let title = format!(
+                "no time to settle: memory that keeps still for {} does not fit into {at_most}",
+                Idle::STEADY
+            );
+            let cure = "make `at-most` longer, or write `for` to wait a fixed time";
+            self.add(&at("at-most"), title, cure);
+        }
         if options.mode == IdleMode::Silent && options.every.is_some() {
             let cure = "write `mode = \"simmer\"`, or leave `every` out";
             self.add(&at("every"), "`every` in a silent idle, which sends nothing", cure);

@@ -245,7 +245,7 @@ pub struct StepEnd {
 pub struct IdleWindow {
     /// Whether anything was sent at all.
     pub kind: IdleKind,
-    /// Whether memory had become steady; `None` for a window of fixed length.
+    /// Whether memory had become steady; `None` for a window of fixed length or one too short to tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<bool>,
     /// How long it was.

@@ -269,7 +269,7 @@ pub struct Idle {
     pub cycle: u32,
     /// `silent` or `simmer`.
     pub kind: crate::record::IdleKind,
-    /// Whether memory had become steady; `null` for a window of fixed length.
+    /// Whether memory had become steady; `null` for a window of fixed length or one too short to tell.
     pub settled: Option<bool>,
     /// How long it was.
     pub took: Nanos,

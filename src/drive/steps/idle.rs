@@ -36,7 +36,7 @@ pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -
             }
             None
         }
-        IdleEnd::Settled { at_most } => Some(steady(scene, &mut simmer, begun, at_most.0).await?),
+        IdleEnd::Settled { at_most } => steady(scene, &mut simmer, begun, at_most.0).await?,
     };
     scene.stage.quiet(false).await;
     let kind = match options.mode {
@@ -50,13 +50,14 @@ pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -
     })
 }
 
-/// Waits until memory is steady and, in silence, the processors are idle; false when the time was up before.
+/// Waits until memory is steady and, in silence, the processors are idle; false when the time was up before, `None`
+/// when memory was not seen for long enough to tell.
 async fn steady<S: Stage>(
     scene: &Scene<'_, S>,
     simmer: &mut Simmer<'_, S>,
     begun: Instant,
     at_most: Duration,
-) -> Result<bool, Stop> {
+) -> Result<Option<bool>, Stop> {
     let mut band = Band::default();
     let rules = Rules {
         period: Duration::from_secs(1),
@@ -69,10 +70,10 @@ async fn steady<S: Stage>(
         let private = scene.stage.private().await;
         let steady = private.is_some_and(|private| band.steady(Instant::now(), private));
         if resting && steady {
-            return Ok(true);
+            return Ok(Some(true));
         }
     }
-    Ok(false)
+    Ok(band.is_whole(Instant::now()).then_some(false))
 }
 
 /// The values of the last while.
@@ -91,8 +92,12 @@ impl Band {
             return false;
         };
         let band = ((most as f64 * BAND_SHARE) as u64).max(BAND_LEAST);
-        let whole = self.0.front().is_some_and(|(at, _)| now.duration_since(*at) >= STEADY);
-        whole && most - least <= band
+        self.is_whole(now) && most - least <= band
+    }
+
+    /// Whether values were seen all of that while.
+    fn is_whole(&self, now: Instant) -> bool {
+        self.0.front().is_some_and(|(at, _)| now.duration_since(*at) >= STEADY)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The parts beneath the table: the curve, programs, latencies, what came back, what to know.
 
 use crate::analyse::{self, IdleSummary, MethodSummary, ProgramSummary, Severity, Summary};
-use crate::record::{IdleKind, Nanos};
+use crate::config::step::Idle;
+use crate::record::{IdleKind, Nanos, nanos};
 use crate::report::chart;
 use crate::report::table::{self, Cell, Column};
 use crate::report::text::{Paint, Tone, clean, cut, line_of, paragraph};
@@ -283,7 +284,9 @@ fn idle(idle: &IdleSummary) -> String {
         }
         _ => format!("{size} MiB more were taken"),
     };
+    let short = idle.took < nanos(Idle::STEADY.0);
     let steady = match idle.settled {
+        Some(false) | None if short => "; too short to say whether it had settled",
         Some(false) => "; it was still changing",
         Some(true) | None => "",
     };
@@ -313,7 +316,32 @@ mod tests {
     use super::*;
     use crate::analyse;
     use crate::record::golden::Session;
-    use crate::record::{Event, Reader};
+    use crate::record::{Event, PhaseRef, Reader};
+
+    #[test]
+    fn a_window_is_called_unsettled_only_when_it_was_long_enough_to_tell() {
+        let said = |settled, seconds: u64| {
+            idle(&IdleSummary {
+                phase: PhaseRef {
+                    phase: 0,
+                    cycle: 0,
+                    name: String::new(),
+                },
+                kind: IdleKind::Silent,
+                settled,
+                took: seconds * 1_000_000_000,
+                before: Some(1 << 30),
+                after: Some(1 << 30),
+                share: None,
+            })
+        };
+        for settled in [None, Some(false)] {
+            let text = said(settled, 3);
+            assert!(text.ends_with("; too short to say whether it had settled"), "{text}");
+        }
+        assert!(said(Some(false), 15).ends_with("; it was still changing"));
+        assert!(said(Some(true), 15).ends_with(": nothing came back"));
+    }
 
     #[test]
     fn two_steps_of_one_kind_have_a_row_each_and_the_rounds_of_one_share_it() {
