@@ -151,7 +151,14 @@ fn tail(outline: &Outline) -> String {
         };
         let _ = writeln!(text, "\n{what} {how}");
     }
-    text.push_str("\nrequests as long as every file has enough places; time without what the server takes\n");
+    let typed = outline.phases.iter().flat_map(|phase| &phase.steps);
+    let typed = typed.map(|step| step.name).find(|name| name.starts_with("type"));
+    let more = typed.map(|name| format!("; `{name}` sends at least this much, and more where lines are longer"));
+    let more = more.unwrap_or_default();
+    let _ = writeln!(
+        text,
+        "\nrequests as long as every file has enough places{more}; time without what the server takes"
+    );
     text
 }
 

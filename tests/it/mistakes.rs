@@ -100,6 +100,7 @@ fn an_isolation_that_is_not_possible_here_is_told_before_anything_is_started() {
     let (said, code) = run(directory.path(), &args.split(' ').collect::<Vec<&str>>());
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("cannot mount an overlay over"), "{said}");
+    assert!(said.contains("`--isolation copy`"), "{said}");
     assert!(said.contains("there is no server `none`"), "{said}");
     assert!(!directory.path().join("reports").exists());
 }

@@ -141,7 +141,7 @@ pub enum WorkspaceError {
     #[error("{0} runs of lsp-soak are using the same places under `{dir}`: wait for one to end, or set TMPDIR", dir = .1.display())]
     Busy(usize, PathBuf),
     /// Blocks cannot be shared.
-    #[error("cannot share the blocks of `{}` with the scratch directory: {reason}; use isolation = \"copy\"", path.display())]
+    #[error("cannot share the blocks of `{}` with the scratch directory: {reason}; use `isolation = \"copy\"` or `--isolation copy`", path.display())]
     Reflink {
         /// The file that was tried.
         path: PathBuf,
@@ -149,7 +149,7 @@ pub enum WorkspaceError {
         reason: String,
     },
     /// No overlay can be mounted.
-    #[error("cannot mount an overlay over `{}`: {reason}; use isolation = \"copy\"", path.display())]
+    #[error("cannot mount an overlay over `{}`: {reason}; use `isolation = \"copy\"` or `--isolation copy`", path.display())]
     Overlay {
         /// The original.
         path: PathBuf,
@@ -177,7 +177,7 @@ impl WorkspaceError {
             }
             io::ErrorKind::PermissionDenied => "give this user the right to, or set TMPDIR to a directory of its own",
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                "make room, set TMPDIR to a larger file system, or use isolation = \"reflink\" or \"in-place\""
+                "make room, set TMPDIR to a larger file system, or use `--isolation reflink` or `--isolation in-place`"
             }
             io::ErrorKind::NotFound if what == "create" => "set TMPDIR to a directory that can be written to",
             io::ErrorKind::NotFound => "something is changing the directory: leave it alone while lsp-soak runs",

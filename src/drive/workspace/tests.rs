@@ -297,7 +297,12 @@ fn where_blocks_cannot_be_shared_or_layers_mounted_the_error_says_what_to_do() {
                 fs::remove_file(workspace.root().join("pkg/b.py")).unwrap();
                 workspace.close().unwrap();
             }
-            Err(error) => assert!(error.to_string().ends_with("use isolation = \"copy\""), "{error}"),
+            Err(error) => assert!(
+                error
+                    .to_string()
+                    .ends_with("use `isolation = \"copy\"` or `--isolation copy`"),
+                "{error}"
+            ),
         }
         assert_eq!(fingerprint(&place.source()), before, "{isolation}");
         assert_eq!(entries(&scratch::home(&place.scratch()).unwrap()), 0, "{isolation}");

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use crate::units;
+
 /// The state of a connection at one moment: what a wedge detector needs.
 #[derive(Clone, Debug, Default)]
 pub struct Traffic {
@@ -63,7 +65,7 @@ pub enum CloseReason {
     #[error("the server closed its output")]
     Eof,
     /// It closed its stdout inside a message.
-    #[error("the server closed its output after {got} of {length} bytes of a message")]
+    #[error("the server closed its output after {got} of {length} bytes of a message", got = units::count(*got), length = units::count(*length))]
     Truncated {
         /// Announced length of the body.
         length: u64,
@@ -71,13 +73,13 @@ pub enum CloseReason {
         got: u64,
     },
     /// It wrote nothing but text that is not LSP for too long.
-    #[error("the server wrote {bytes} bytes that are no LSP message; is it started in its stdio mode?")]
+    #[error("the server wrote {size} that are no LSP message; is it started in its stdio mode?", size = units::bytes(*bytes))]
     Garbage {
         /// How much.
         bytes: u64,
     },
     /// It announced a message over the limit.
-    #[error("the server announced a message of {length} bytes, over the limit of {limit}")]
+    #[error("the server announced a message of {length}, over the limit of {limit}", length = units::bytes(*length), limit = units::bytes(*limit))]
     TooLarge {
         /// Announced length of the body.
         length: u64,
@@ -85,7 +87,7 @@ pub enum CloseReason {
         limit: u64,
     },
     /// It did not read its stdin, and too much waits for it.
-    #[error("the server does not read its input: {unsent} bytes wait for it, over the limit of {limit}")]
+    #[error("the server does not read its input: {unsent} wait for it, over the limit of {limit}", unsent = units::bytes(*unsent), limit = units::bytes(*limit))]
     Overflow {
         /// Bytes that wait.
         unsent: u64,
@@ -104,5 +106,19 @@ impl CloseReason {
             CloseReason::Garbage { .. } | CloseReason::TooLarge { .. } | CloseReason::Overflow { .. } => true,
             CloseReason::Eof | CloseReason::Truncated { .. } | CloseReason::Io(_) => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_told_in_the_units_of_the_report() {
+        let text = CloseReason::Garbage { bytes: 16_842_752 }.to_string();
+        assert!(
+            text.starts_with("the server wrote 16.1 MiB that are no LSP message"),
+            "{text}"
+        );
     }
 }

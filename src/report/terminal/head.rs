@@ -56,17 +56,17 @@ pub(super) fn time(nanos: Nanos) -> String {
 
 /// A peak with its certainty: `207.0`, `≥ 340.0`, `407.5–439.0`, `407.5–505.0 ?`.
 pub(super) fn peak(peak: Peak) -> String {
+    let (text, doubt) = bounds(peak);
+    if doubt { format!("{text} ?") } else { text }
+}
+
+/// A peak without that last mark, and whether it belongs there: the upper bound may be too low.
+fn bounds(peak: Peak) -> (String, bool) {
     let lower = units::mib(peak.lower);
-    match peak.upper {
-        None => format!("≥ {lower}"),
-        Some(_) if peak.is_exact() => lower,
-        Some(upper) => {
-            let doubt = if peak.unseen { " ?" } else { "" };
-            match units::mib(upper) {
-                upper if upper == lower => format!("{lower}{doubt}"),
-                upper => format!("{lower}–{upper}{doubt}"),
-            }
-        }
+    match peak.upper.map(units::mib) {
+        Some(upper) if upper != lower => (format!("{lower}–{upper}"), peak.unseen),
+        Some(_) if !peak.unseen => (lower, false),
+        Some(_) | None => (format!("≥ {lower}"), false),
     }
 }
 
@@ -187,7 +187,10 @@ fn ready(summary: &Summary) -> String {
 }
 
 fn peaks(summary: &Summary) -> String {
-    let resident = summary.peak.map(|value| format!("{} MiB resident", peak(value)));
+    let resident = summary.peak.map(bounds).map(|(text, doubt)| {
+        let more = if doubt { " or more" } else { "" };
+        format!("{text} MiB{more} resident")
+    });
     let private = summary
         .private_peak
         .map(|value| format!("≥ {} MiB private", units::mib(value)));

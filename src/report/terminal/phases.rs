@@ -196,20 +196,21 @@ fn legend(summary: &Summary) -> Vec<String> {
 
 /// The signs that the table uses.
 fn marks(phases: &[PhaseSummary]) -> Vec<&'static str> {
-    let peaks = || phases.iter().filter_map(|phase| phase.peak);
+    let peaks: Vec<String> = phases.iter().filter_map(|phase| phase.peak).map(peak).collect();
+    let any = |is: &dyn Fn(&str) -> bool| peaks.iter().any(|peak| is(peak));
     let settled = |wanted: Option<bool>| {
         phases
             .iter()
             .any(|phase| phase.checkpoint.as_ref().map(|taken| taken.settled) == wanted)
     };
     let mut marks = Vec::new();
-    if peaks().any(|peak| peak.upper.is_none()) {
-        marks.push("≥ at least: the high-water mark of that phase is not known");
+    if any(&|peak| peak.starts_with('≥')) {
+        marks.push("≥ a: at least that much, for a high-water mark is not known, or a process ended in between and may have had more");
     }
-    if peaks().any(|peak| peak.upper.is_some() && !peak.is_exact()) {
+    if any(&|peak| peak.contains('–')) {
         marks.push("a–b: the peak of a tree lies between the largest sum seen and the sum of the marks");
     }
-    if peaks().any(|peak| peak.unseen) {
+    if any(&|peak| peak.ends_with('?')) {
         marks.push("?: a process ended in between and may have had more");
     }
     if settled(Some(false)) {
