@@ -1,4 +1,5 @@
-//! What lsp-soak itself uses during a real run on the fixture server: processor while nothing happens, memory all along.
+//! What lsp-soak itself uses during a real run on the fixture server: processor while nothing happens, memory all along,
+//! and room on the disk.
 
 mod kit {
     pub mod args;
@@ -26,31 +27,35 @@ const FIXTURE: &str = env!("CARGO_BIN_EXE_fixture-system");
 /// Left out at both ends of a stretch: the two clocks agree to some milliseconds only.
 const MARGIN: Duration = Duration::from_secs(1);
 
+/// Counted with what happens once: the first seconds of an idle window belong to what came before.
+const SETTLING: u64 = 5;
+const DAY: u64 = 24 * 3600;
+const MOST: u64 = 5 << 20;
+
 fn main() -> io::Result<()> {
     let args = Args::read();
-    if !args.wants("run") {
+    if !args.wants("run") && !args.wants("idle") {
         return Ok(());
     }
     if !Path::new(FIXTURE).exists() {
         say("a real run: n/a, the fixture server is not built: `cargo bench --features fixture --bench soak`");
         return Ok(());
     }
-    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
-    let scenario = scratch.path().join("scenario.toml");
-    fs::write(&scenario, text(args.pick((60, 20), (3, 5))))?;
-    let out = scratch.path().join("out");
-    let looks = run(&scenario, &out)?;
-    let record = fs::read_dir(&out)?.filter_map(Result::ok).map(|entry| entry.path());
-    let record = record
-        .into_iter()
-        .find(|path| path.extension().is_some_and(|end| end == "jsonl"));
-    let stretches = stretches(&record.ok_or(io::ErrorKind::NotFound)?)?;
-    show(&looks, &stretches);
+    if args.wants("run") {
+        let (drive, idle) = args.pick((60, 20), (3, 5));
+        let (looks, record) = run(&format!("{}{}", driving(drive), silence(idle)))?;
+        show(&looks, &stretches(&record)?);
+    }
+    if args.wants("idle") {
+        let seconds = args.pick(600, 10);
+        let (_, record) = run(&silence(seconds + SETTLING))?;
+        room(&record, seconds)?;
+    }
     Ok(())
 }
 
-/// Drives for so many seconds, then does nothing for so many.
-fn text((drive, idle): (u64, u64)) -> String {
+/// A scenario that opens some files and then plays `phases`.
+fn text(phases: &str) -> String {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/workspaces/shop");
     let workspace = toml::Value::String(workspace.to_string_lossy().into_owned());
     format!(
@@ -63,9 +68,16 @@ language = "python"
 [[phase]]
 name = "start"
 steps = [{{ start = {{}} }}, {{ open = {{ files = 10 }} }}]
+{phases}"#
+    )
+}
+
+fn driving(seconds: u64) -> String {
+    format!(
+        r#"
 [[phase]]
 name = "drive"
-repeat = {{ for = "{drive}s" }}
+repeat = {{ for = "{seconds}s" }}
 settle = {{ at-most = "1s" }}
 steps = [
     {{ definition = {{ per-file = 50 }} }},
@@ -73,9 +85,16 @@ steps = [
     {{ workspace-symbol = {{ queries = ["a", "e"] }} }},
     {{ type-and-complete = {{ files = 2, per-file = 2, cadence = "20ms" }} }},
 ]
+"#
+    )
+}
+
+fn silence(seconds: u64) -> String {
+    format!(
+        r#"
 [[phase]]
 name = "idle"
-steps = [{{ idle = {{ mode = "silent", for = "{idle}s" }} }}]
+steps = [{{ idle = {{ mode = "silent", for = "{seconds}s" }} }}]
 "#
     )
 }
@@ -87,13 +106,17 @@ struct Look {
     counters: Counters,
 }
 
-/// Runs lsp-soak to its end and looks at it every 100 ms.
-fn run(scenario: &Path, out: &Path) -> io::Result<Vec<Look>> {
+/// Runs lsp-soak to its end, looking at it every 100 ms, and keeps what it recorded.
+fn run(phases: &str) -> io::Result<(Vec<Look>, String)> {
+    let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+    let scenario = scratch.path().join("scenario.toml");
+    let out = scratch.path().join("out");
+    fs::write(&scenario, text(phases))?;
     let mut child = Command::new(PROGRAM)
         .arg("run")
-        .arg(scenario)
+        .arg(&scenario)
         .args(["--server", FIXTURE, "--out"])
-        .arg(out)
+        .arg(&out)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -112,7 +135,9 @@ fn run(scenario: &Path, out: &Path) -> io::Result<Vec<Look>> {
     if !status.success() {
         return Err(io::Error::other(format!("lsp-soak ended with {status}")));
     }
-    Ok(looks)
+    let mut found = fs::read_dir(&out)?.filter_map(Result::ok).map(|entry| entry.path());
+    let record = found.find(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    Ok((looks, fs::read_to_string(record.ok_or(io::ErrorKind::NotFound)?)?))
 }
 
 /// A part of the run, since 1970.
@@ -124,8 +149,8 @@ struct Stretch {
 }
 
 /// Where driving and idling begin and end, from the record.
-fn stretches(path: &Path) -> io::Result<[Stretch; 2]> {
-    let record = record::open(path).map_err(io::Error::other)?;
+fn stretches(record: &str) -> io::Result<[Stretch; 2]> {
+    let record = record::Reader::new(record.as_bytes()).map_err(io::Error::other)?;
     let started: jiff::Timestamp = record.header().started.parse().map_err(io::Error::other)?;
     let started = Duration::try_from(started.duration_since(jiff::Timestamp::UNIX_EPOCH)).map_err(io::Error::other)?;
     let since = |at: Nanos| started + Duration::from_nanos(at);
@@ -162,6 +187,43 @@ fn stretches(path: &Path) -> io::Result<[Stretch; 2]> {
         }
     }
     Ok([drive, idle])
+}
+
+/// How much a day of silence would write, from so many seconds of it.
+fn room(record: &str, seconds: u64) -> io::Result<()> {
+    let entries = record::Reader::new(record.as_bytes()).map_err(io::Error::other)?;
+    let entries: Vec<record::Entry> = entries.collect::<Result<_, _>>().map_err(io::Error::other)?;
+    let begun = entries.iter().find_map(|entry| match &entry.event {
+        Event::StepStarted(step) if step.name == "idle" => Some(entry.at),
+        _ => None,
+    });
+    let from = begun.ok_or(io::ErrorKind::NotFound)? + SETTLING * 1_000_000_000;
+    let within = from..from + seconds * 1_000_000_000;
+    let lines = record.lines().skip(1).zip(&entries);
+    let silent = lines.filter(|(_, entry)| within.contains(&entry.at));
+    let (count, silent) = silent.fold((0, 0), |(count, sum), (line, _)| {
+        (count + 1, sum + line.len() as u64 + 1)
+    });
+    let once = record.len() as u64 - silent;
+    let day = once + silent * DAY / seconds;
+    let head = ["", "time", "entries", "written", "everything before and after", "24 h"];
+    let mut table = Table::new("the record of an idle server at 20 Hz", &head);
+    table.row([
+        "silence".to_owned(),
+        units::duration(Duration::from_secs(seconds)),
+        units::count(count),
+        units::bytes(silent),
+        units::bytes(once),
+        units::bytes(day),
+    ]);
+    table.print();
+    aim(
+        "the record of 24 h of silence",
+        Some(day as f64),
+        MOST as f64,
+        |bytes| units::bytes(bytes as u64),
+    );
+    Ok(())
 }
 
 fn show(looks: &[Look], stretches: &[Stretch]) {

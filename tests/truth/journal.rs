@@ -209,6 +209,8 @@ fn a_day_beside_busy_neighbours_fits_in_five_mebibytes() {
 
 #[test]
 fn an_idle_server_writes_next_to_nothing() {
+    // Too short for what is written once a minute, heartbeats and delays: the section `idle` of the bench `soak` measures
+    // ten minutes.
     const WINDOW: Nanos = 25 * SECOND;
     let phases = "[[phase]]\nname = \"idle\"\nsteps = [{ open = { files = 3 } }, { idle = { for = \"31s\" } }]";
     let outcome = Soak::new(&format!("{START}{phases}")).run();
