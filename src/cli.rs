@@ -11,6 +11,10 @@ use crate::lens::Lens;
 use crate::plan::Partition;
 use crate::units::Span;
 
+mod gate;
+
+pub use gate::{Gate, Holding, Inconclusive};
+
 /// Measure what a language server does with memory.
 ///
 /// lsp-soak drives a language server through a scripted session, samples the memory of its whole process tree, and
@@ -32,7 +36,9 @@ Examples:
   lsp-soak report reports/20261121-120000-completions --format csv
 
 Exit codes:
-  0 passed   2 bad input or a failure of lsp-soak   4 the server failed the scenario   130 interrupted";
+  0 passed                                      1 a gate failed
+  2 bad input or a failure of lsp-soak          3 a gate could not be decided
+  4 the server failed the scenario, or did less work than the baseline          130 interrupted";
 
 const LENS: &str = "\
 What memory is looked at through: the allocator as the server ships it, which is what people feel; or told to give back \
@@ -50,6 +56,8 @@ pub enum Command {
     Compare(Compare),
     /// Run a server against itself, to know its noise before it is compared
     Calibrate(Calibrate),
+    /// Decide whether a candidate needs more than a baseline, and say so by the exit code
+    Gate(Gate),
     /// Validate a scenario and show what it would do
     Check(Check),
     /// List server profiles: which are installed, where, which version

@@ -9,6 +9,10 @@ use super::summary::Summary;
 pub enum Exit {
     /// The scenario was played to its end and the server left cleanly.
     Passed,
+    /// A gate failed: more of something than is tolerated.
+    GateFailed,
+    /// A gate could not be decided.
+    Inconclusive,
     /// The record does not say how the run ended: lsp-soak itself was stopped or its disk failed.
     OwnFailure,
     /// The server failed the scenario, or left processes behind that had to be killed.
@@ -22,19 +26,23 @@ impl Exit {
     pub fn code(self) -> u8 {
         match self {
             Exit::Passed => 0,
+            Exit::GateFailed => 1,
             Exit::OwnFailure => 2,
+            Exit::Inconclusive => 3,
             Exit::ServerFailed => 4,
             Exit::Interrupted => 130,
         }
     }
 
-    /// Which of two runs of one invocation decides: 130 > 2 > 4 > 0.
+    /// Which of two outcomes of one invocation decides: 130 > 2 > 4 > 1 > 3 > 0.
     pub fn worse(self, other: Exit) -> Exit {
         let rank = |exit| match exit {
             Exit::Passed => 0,
-            Exit::ServerFailed => 1,
-            Exit::OwnFailure => 2,
-            Exit::Interrupted => 3,
+            Exit::Inconclusive => 1,
+            Exit::GateFailed => 2,
+            Exit::ServerFailed => 3,
+            Exit::OwnFailure => 4,
+            Exit::Interrupted => 5,
         };
         if rank(other) > rank(self) { other } else { self }
     }

@@ -12,6 +12,7 @@ pub mod compare;
 mod epoch;
 mod exit;
 mod findings;
+pub mod gate;
 pub mod growth;
 mod latency;
 mod left_out;

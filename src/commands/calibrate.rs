@@ -27,7 +27,7 @@ pub fn run(options: &cli::Calibrate) -> anyhow::Result<u8> {
         lenses: options.lens,
         out: options.out.as_deref(),
     })?;
-    let directories = output::directories(&options, &scenarios)?;
+    let directories = output::directories(options.out.as_deref(), &scenarios)?;
     let (Some(scenario), Some(out)) = (scenarios.first(), directories.first()) else {
         return Ok(Exit::Passed.code());
     };
@@ -37,7 +37,10 @@ pub fn run(options: &cli::Calibrate) -> anyhow::Result<u8> {
             scenario,
             choices: &choices,
             out,
-            options: &options,
+            repeating: &options.repeating,
+            measuring: options.measuring,
+            quiet: options.output.quiet,
+            enough: &|_| false,
         };
         campaign.play(&interrupt).await
     })?;

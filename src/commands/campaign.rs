@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::analyse::compare::{Played, by_target, primary};
 use crate::analyse::stats::{Answer, decide_by_looks};
 use crate::analyse::{self, Exit};
-use crate::cli::{self, Repeating, Runs};
+use crate::cli::{Measuring, Repeating, Runs};
 use crate::config::{Loaded, ServerChoice};
 use crate::lens::Lens;
 use crate::plan::{self, Blocks, Partition};
@@ -31,8 +31,14 @@ pub struct Campaign<'c> {
     pub choices: &'c [ServerChoice],
     /// Where the records go.
     pub out: &'c Path,
-    /// What was typed.
-    pub options: &'c cli::Run,
+    /// How often.
+    pub repeating: &'c Repeating,
+    /// How it is measured.
+    pub measuring: Measuring,
+    /// No progress.
+    pub quiet: bool,
+    /// Whether these runs are enough, where their number is not fixed.
+    pub enough: &'c dyn Fn(&[Played]) -> bool,
 }
 
 /// What came of a campaign.
@@ -48,7 +54,7 @@ pub struct Outcomes {
 impl Campaign<'_> {
     /// The runs that are planned here, if nothing ends the campaign before.
     pub fn plan(&self) -> Vec<plan::Run> {
-        of_runs(&self.options.repeating, self.choices, self.scenario.scenario.seed())
+        of_runs(self.repeating, self.choices, self.scenario.scenario.seed())
     }
 
     /// Plays the plan to its end, until enough is known, the time is up, or somebody interrupts.
@@ -59,9 +65,10 @@ impl Campaign<'_> {
             failed: None,
         };
         let plan = self.plan();
-        let mut clock = Clock::start(self.options.repeating.time_budget.map(|span| span.0));
+        let mut clock = Clock::start(self.repeating.time_budget.map(|span| span.0));
         for block in plan.chunk_by(|a, b| a.block == b.block) {
-            if !clock.has_time() || self.is_decided(&outcomes.runs) {
+            let auto = self.repeating.runs == Some(Runs::Auto);
+            if !clock.has_time() || (auto && (self.enough)(&outcomes.runs)) {
                 break;
             }
             for planned in block {
@@ -76,7 +83,7 @@ impl Campaign<'_> {
                 return Ok(outcomes);
             }
             clock.lap();
-            if block[0].warm_up && !self.options.output.quiet {
+            if block[0].warm_up && !self.quiet {
                 for sentence in forecast::sentences(self, &outcomes.runs, clock.fitting()) {
                     super::say(&sentence);
                 }
@@ -110,11 +117,11 @@ impl Campaign<'_> {
                 run: planned.number,
                 block: planned.block,
                 warm_up: planned.warm_up,
-                partition: self.options.repeating.partition.map(|part| part.to_string()),
+                partition: self.repeating.partition.map(|part| part.to_string()),
             },
-            measuring: self.options.measuring,
+            measuring: self.measuring,
             probe: false,
-            quiet: self.options.output.quiet,
+            quiet: self.quiet,
         };
         match run.record(&path, interrupt).await? {
             Outcome::Played => {}
@@ -130,7 +137,7 @@ impl Campaign<'_> {
         }
         let summary = show::summary(&path)?;
         let exit = analyse::exit(&summary);
-        if all > 1 && !self.options.output.quiet {
+        if all > 1 && !self.quiet {
             super::say(&format!(
                 "run {} of {all}, {}",
                 planned.number,
@@ -140,25 +147,21 @@ impl Campaign<'_> {
         outcomes.runs.push(Played { record, summary });
         Ok(exit)
     }
+}
 
-    /// Whether `auto` has its answer: of every server it is shown, or ruled out, that it needs more than the baseline.
-    fn is_decided(&self, runs: &[Played]) -> bool {
-        let repeating = &self.options.repeating;
-        if repeating.runs != Some(Runs::Auto) {
-            return false;
-        }
-        let scenarios = by_target(runs.to_vec(), repeating.baseline.as_deref());
-        let targets = || scenarios.values().flatten();
-        // Nothing is decided where nothing was compared yet, or nothing ever will be.
-        targets().any(|target| target.comparison.sides.len() > 1)
-            && targets().all(|target| {
-                let comparison = &target.comparison;
-                (1..comparison.sides.len()).all(|side| {
-                    let verdict = decide_by_looks(&primary(comparison, side), &repeating.looks.0);
-                    verdict.is_ok_and(|verdict| verdict.answer != Answer::Inconclusive)
-                })
+/// Whether `auto` has its answer: of every server it is shown, or ruled out, that it needs more than the baseline.
+pub fn decided(runs: &[Played], repeating: &Repeating) -> bool {
+    let scenarios = by_target(runs.to_vec(), repeating.baseline.as_deref());
+    let targets = || scenarios.values().flatten();
+    // Nothing is decided where nothing was compared yet, or nothing ever will be.
+    targets().any(|target| target.comparison.sides.len() > 1)
+        && targets().all(|target| {
+            let comparison = &target.comparison;
+            (1..comparison.sides.len()).all(|side| {
+                let verdict = decide_by_looks(&primary(comparison, side), &repeating.looks.0);
+                verdict.is_ok_and(|verdict| verdict.answer != Answer::Inconclusive)
             })
-    }
+        })
 }
 
 /// The runs that are asked for of these servers. The time that is given for them ends a plan of its own.

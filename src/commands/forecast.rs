@@ -10,7 +10,7 @@ use super::campaign::Campaign;
 
 /// The sentences, one for each lens; nothing where the number of runs was fixed by whoever called.
 pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>) -> Vec<String> {
-    let repeating = &campaign.options.repeating;
+    let repeating = campaign.repeating;
     let looks = &repeating.looks.0;
     let (planned, alpha): (Vec<usize>, f64) = match (repeating.runs, fitting) {
         (Some(Runs::Auto), None) => (looks.runs().to_vec(), looks.alpha_each()),

@@ -7,6 +7,7 @@ mod campaign;
 mod check;
 mod compare;
 mod forecast;
+mod gate;
 mod header;
 mod output;
 mod prepare;
@@ -38,6 +39,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Report(options) => report::run(&options),
         Command::Compare(options) => compare::run(&options),
         Command::Calibrate(options) => calibrate::run(&options),
+        Command::Gate(options) => gate::run(&options),
         Command::Check(options) => check::run(&options),
         Command::Servers(options) => servers::run(&options),
     }

@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::cli;
 use crate::config::Loaded;
 
 /// Makes the directory for the records of each scenario. Nothing is ever overwritten.
-pub fn directories(options: &cli::Run, scenarios: &[Loaded]) -> anyhow::Result<Vec<PathBuf>> {
+pub fn directories(out: Option<&Path>, scenarios: &[Loaded]) -> anyhow::Result<Vec<PathBuf>> {
     let names = unlike(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
-    match (&options.out, names.len()) {
-        (Some(out), 1) => Ok(vec![chosen(out.clone())?]),
+    match (out, names.len()) {
+        (Some(out), 1) => Ok(vec![chosen(out.to_owned())?]),
         (Some(out), _) => names.iter().map(|name| chosen(out.join(name))).collect(),
         (None, _) => {
             let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();

@@ -11,7 +11,7 @@ use crate::config::{Loaded, ServerChoice};
 use crate::report::comparison;
 use crate::soak::Interrupt;
 
-use super::campaign::{Campaign, Outcomes};
+use super::campaign::{self, Campaign, Outcomes};
 use super::resume::Invocation;
 use super::show::{self, Printer};
 use super::{compare, output, prepare};
@@ -34,7 +34,7 @@ pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
     compare::known(labels, options.repeating.baseline.as_deref())?;
     let directories = match (&resumed, &options.out) {
         (Some(_), Some(out)) => vec![out.clone()],
-        _ => begun(output::directories(options, &scenarios)?)?,
+        _ => begun(output::directories(options.out.as_deref(), &scenarios)?)?,
     };
     super::block_on(async {
         let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
@@ -69,13 +69,16 @@ async fn play(
             scenario,
             choices,
             out,
-            options,
+            repeating: &options.repeating,
+            measuring: options.measuring,
+            quiet: options.output.quiet,
+            enough: &|runs| campaign::decided(runs, &options.repeating),
         };
         if let Some(doubt) = prepare::quiet_purge(choices, scenario) {
             super::say(&format!("warning: {doubt}"));
         }
         let outcomes = campaign.play(interrupt).await?;
-        report(&campaign, &outcomes, printer)?;
+        report(options, &outcomes, printer)?;
         if !options.output.quiet {
             super::say(&format!("records: {}", out.display()));
         }
@@ -91,11 +94,11 @@ async fn play(
 }
 
 /// Prints what was recorded: for people several runs as a comparison, otherwise every run by itself.
-fn report(campaign: &Campaign<'_>, outcomes: &Outcomes, printer: &mut Printer) -> anyhow::Result<()> {
+fn report(options: &cli::Run, outcomes: &Outcomes, printer: &mut Printer) -> anyhow::Result<()> {
     let counts = |run: &&Played| !run.summary.header.plan.warm_up;
     let several = outcomes.runs.iter().filter(counts).count() > 1;
-    if several && campaign.options.output.format == Format::Terminal {
-        let targets = by_target(outcomes.runs.clone(), campaign.options.repeating.baseline.as_deref());
+    if several && options.output.format == Format::Terminal {
+        let targets = by_target(outcomes.runs.clone(), options.repeating.baseline.as_deref());
         for targets in targets.values() {
             super::print(&comparison::terminal(targets, show::look()))?;
         }

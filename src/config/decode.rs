@@ -224,7 +224,7 @@ fn holds_tag(value: &DeValue<'_>, span: &Range<usize>) -> bool {
 fn replace(array: &mut toml::de::DeArray<'_>, index: usize, path: &[String]) {
     let harmless = match path.last().map(String::as_str) {
         Some("steps") => "{ pause = {} }",
-        Some("phase") => "{}",
+        Some("phase" | "endpoint") => "{}",
         _ => {
             let all = array.clone().into_iter().enumerate();
             *array = all.filter(|(at, _)| *at != index).map(|(_, element)| element).collect();

@@ -266,7 +266,7 @@ impl Loader<'_> {
 }
 
 /// Those of `later` that do not stem from a place that could not be read anyway.
-fn independent(later: Vec<Fault>, earlier: &[Fault]) -> Vec<Fault> {
+pub(super) fn independent(later: Vec<Fault>, earlier: &[Fault]) -> Vec<Fault> {
     let overlaps = |fault: &Fault, other: &Fault| {
         !fault.span.is_empty() && fault.span.start <= other.span.start && other.span.end <= fault.span.end
     };

@@ -10,6 +10,7 @@ mod choice;
 mod decode;
 #[expect(clippy::disallowed_methods, reason = "it finds the files of a project")]
 pub mod files;
+mod gate;
 pub mod glob;
 mod include;
 #[expect(clippy::disallowed_methods, reason = "it reads scenarios and what they include")]
@@ -31,6 +32,7 @@ mod wording;
 
 pub use catalogue::Catalogue;
 pub use choice::{ChoiceError, Common, Program, ServerChoice, choose, installed};
+pub use gate::GateContext;
 pub use load::{Loaded, Overrides, load_scenario, reason};
 pub use problem::{Fault, Report, nearest};
 pub use project::{Project, plain_path};

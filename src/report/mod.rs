@@ -14,6 +14,7 @@ pub mod calibration;
 pub mod chart;
 pub mod comparison;
 pub mod csv;
+pub mod gate;
 mod growth;
 pub mod json;
 mod lens;

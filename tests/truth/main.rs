@@ -15,6 +15,8 @@ mod fixture_memory;
 #[cfg(target_os = "linux")]
 mod floods;
 #[cfg(target_os = "linux")]
+mod gate;
+#[cfg(target_os = "linux")]
 mod header;
 #[cfg(target_os = "linux")]
 mod interrupts;

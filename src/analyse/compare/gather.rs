@@ -89,13 +89,18 @@ pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
     }
 }
 
+/// Whether a run counts.
+pub fn counts(summary: &Summary) -> bool {
+    why(summary).is_none()
+}
+
 /// Why a run does not count; `None` if it does.
 fn why(summary: &Summary) -> Option<Why> {
     if summary.header.plan.warm_up {
         return Some(Why::WarmUp);
     }
     match exit(summary) {
-        Exit::Passed => None,
+        Exit::Passed | Exit::GateFailed | Exit::Inconclusive => None,
         Exit::ServerFailed => Some(Why::Failed),
         Exit::Interrupted | Exit::OwnFailure => Some(Why::Unfinished),
     }
@@ -106,7 +111,7 @@ fn of<'r>(runs: &'r [Played], label: &'r str) -> impl Iterator<Item = &'r Played
 }
 
 fn counting<'r>(runs: &'r [Played], label: &'r str) -> Vec<&'r Played> {
-    of(runs, label).filter(|run| why(&run.summary).is_none()).collect()
+    of(runs, label).filter(|run| counts(&run.summary)).collect()
 }
 
 fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> Side {

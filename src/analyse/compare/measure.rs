@@ -59,6 +59,17 @@ pub enum Unit {
 }
 
 impl Figure {
+    /// Every figure.
+    pub const ALL: [Figure; 7] = [
+        Figure::Private,
+        Figure::Peak,
+        Figure::Resident,
+        Figure::Cpu,
+        Figure::Faults,
+        Figure::P50,
+        Figure::P95,
+    ];
+
     /// Figures of a phase, in the order of tables.
     pub const OF_PHASES: [Figure; 5] = [
         Figure::Private,

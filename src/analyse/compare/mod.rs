@@ -13,7 +13,7 @@ mod work;
 #[cfg(test)]
 mod tests;
 
-pub use gather::{Left, Played, Why, compare};
+pub use gather::{Left, Played, Why, compare, counts};
 pub use growth::Grown;
 pub use hosts::{Difference, differences};
 pub use measure::{Figure, Measure, Place, Unit};

@@ -3,6 +3,7 @@
 use super::arm::{Arm, NoiseFloor, Unusable};
 use super::contrast::Contrast;
 use super::decide::Answer;
+use super::looks::Looks;
 
 /// A limit that one server's values must keep.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +39,26 @@ pub fn judge_budget(budget: &Budget, alpha: f64) -> BudgetVerdict {
         Ok(_) | Err(_) => Answer::Inconclusive,
     };
     BudgetVerdict { answer, interval }
+}
+
+/// Holds the budget at each look that the runs reach, to the runs up to it, and stops at the first answer.
+pub fn judge_budget_by_looks(budget: &Budget, looks: &Looks) -> BudgetVerdict {
+    let alpha = looks.alpha_each();
+    let mut verdict = BudgetVerdict {
+        answer: Answer::Inconclusive,
+        ..judge_budget(budget, alpha)
+    };
+    for runs in looks.runs().iter().filter(|runs| **runs <= budget.values.len()) {
+        let until = Budget {
+            values: budget.values[..*runs].to_vec(),
+            ..budget.clone()
+        };
+        verdict = judge_budget(&until, alpha);
+        if verdict.answer != Answer::Inconclusive {
+            break;
+        }
+    }
+    verdict
 }
 
 #[cfg(test)]

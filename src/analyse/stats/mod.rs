@@ -26,7 +26,7 @@ mod trend;
 mod tests;
 
 pub use arm::{Arm, NoiseFloor, Unusable};
-pub use budget::{Budget, BudgetVerdict, judge_budget};
+pub use budget::{Budget, BudgetVerdict, judge_budget, judge_budget_by_looks};
 pub use clusters::{Cluster, clusters};
 pub use contrast::Contrast;
 pub use decide::{Answer, MOST_ENDPOINTS, TooManyEndpoints, Verdict, decide, decide_by_looks};

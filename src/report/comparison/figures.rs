@@ -97,8 +97,13 @@ fn record<'s>(side: &'s Side, cell: &Cell, known: usize) -> &'s str {
         .map_or(units::UNKNOWN, String::as_str)
 }
 
-/// A piece of work that was not done alike.
+/// A piece of work that was not done as the baseline did it.
 pub fn work(label: &str, work: &Inequality) -> String {
+    unequal(label, "baseline", work)
+}
+
+/// A piece of work that was not done as `other` did it.
+pub fn unequal(label: &str, other: &str, work: &Inequality) -> String {
     let task = match &work.task {
         Task::Step { phase, name, .. } => format!("{phase} › {name}"),
         Task::Method(method) => method.clone(),
@@ -119,7 +124,7 @@ pub fn work(label: &str, work: &Inequality) -> String {
         "does other work"
     };
     format!(
-        "{label} {verb} than the baseline: {task}: {} {what} against {}",
+        "{label} {verb} than the {other}: {task}: {} {what} against {}",
         number(work.candidate),
         number(work.baseline)
     )

@@ -7,5 +7,6 @@ mod strip;
 mod terminal;
 mod words;
 
+pub(super) use figures::unequal;
 pub use markdown::render as markdown;
 pub use terminal::render as terminal;

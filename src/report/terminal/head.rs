@@ -74,7 +74,7 @@ fn ending(summary: &Summary) -> (Tone, String) {
     let word = match &summary.ending {
         None => "cut short",
         Some(Ending::Completed) => match exit(summary) {
-            Exit::Passed => "completed",
+            Exit::Passed | Exit::GateFailed | Exit::Inconclusive => "completed",
             Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted => "completed, but left processes behind",
         },
         Some(Ending::Crashed {
@@ -92,7 +92,7 @@ fn ending(summary: &Summary) -> (Tone, String) {
         Some(Ending::Interrupted) => "interrupted",
     };
     let (tone, mark) = match exit(summary) {
-        Exit::Passed => (Tone::Good, "✓"),
+        Exit::Passed | Exit::GateFailed | Exit::Inconclusive => (Tone::Good, "✓"),
         Exit::Interrupted => (Tone::Warning, "■"),
         Exit::OwnFailure | Exit::ServerFailed => (Tone::Bad, "✗"),
     };

@@ -1,0 +1,371 @@
+//! From runs to a verdict: equal work first, then every rule, each with the numbers that decided it.
+
+use crate::analyse::compare::{Difference, Inequality, Played, counts, differences, inequalities};
+use crate::analyse::growth::{Repeated, repeated};
+use crate::analyse::stats::{
+    Answer, Arm, Budget, BudgetVerdict, Endpoint, EndpointVerdict, Evidence, LeakVerdict, Looks, MOST_ENDPOINTS,
+    Verdict, decide_by_looks, judge_budget_by_looks, judge_leak, runs_needed,
+};
+use crate::analyse::{Exit, Summary, exit};
+use crate::lens::Lens;
+use crate::record::LensFacts;
+
+use super::rules::{Leak, Limit, Rule, Rules};
+
+/// The chance of an answer that a number of runs should have before it is recommended.
+const WANTED: f64 = 0.8;
+
+/// The runs of each side.
+#[derive(Clone, Debug, Default)]
+pub struct Sides {
+    /// What is compared with.
+    pub baseline: Vec<Played>,
+    /// What is judged.
+    pub candidate: Vec<Played>,
+    /// What is compared with besides, so that small steps do not add up unseen.
+    pub anchor: Option<Vec<Played>>,
+}
+
+/// A part that a server plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// What is compared with.
+    Baseline,
+    /// What is judged.
+    Candidate,
+    /// The older baseline.
+    Anchor,
+}
+
+impl Role {
+    /// Its name, which is the label of a server that has none of its own.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Baseline => "baseline",
+            Role::Candidate => "candidate",
+            Role::Anchor => "anchor",
+        }
+    }
+}
+
+/// A server that takes part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Party {
+    /// As what.
+    pub role: Role,
+    /// Its label.
+    pub label: String,
+    /// Its version, as the first run says.
+    pub version: Option<String>,
+    /// Runs that count, over all lenses.
+    pub runs: usize,
+    /// Runs that do not: for warming up, or not played to an end.
+    pub left: usize,
+    /// The lenses that it was looked at through.
+    pub lenses: Vec<LensFacts>,
+}
+
+/// A run in which the server failed the scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Whose.
+    pub role: Role,
+    /// Name of the record.
+    pub record: String,
+}
+
+/// What the runs say to a rule.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// The rule.
+    pub rule: Rule,
+    /// What it comes to.
+    pub verdict: EndpointVerdict,
+    /// Runs of each side that would probably decide it, where it is not; `None` when no sensible number would.
+    pub needed: Option<usize>,
+}
+
+/// The candidate against one of the others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Against {
+    /// Which.
+    pub role: Role,
+    /// What the endpoints that decide say together.
+    pub answer: Answer,
+    /// Runs of each side at the look that decided, or at the last one reached; `None` before the first.
+    pub look: Option<usize>,
+    /// What decides.
+    pub primaries: Vec<Judged>,
+    /// What does not, each by itself.
+    pub advisory: Vec<Judged>,
+    /// Work that was not done alike.
+    pub work: Vec<Inequality>,
+}
+
+/// Whether a budget is kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    /// The budget.
+    pub limit: Limit,
+    /// What the runs say.
+    pub verdict: BudgetVerdict,
+}
+
+/// Whether the candidate grows from round to round of one thing that the scenario repeats.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Leaking {
+    /// The phase's name, or that of whole rounds.
+    pub name: String,
+    /// What the runs say.
+    pub verdict: LeakVerdict,
+}
+
+/// What a gate says, with everything that it rests on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The lens that decides where a rule names none.
+    pub lens: Lens,
+    /// The servers.
+    pub parties: Vec<Party>,
+    /// Runs that a server failed: nothing is decided then.
+    pub broken: Vec<Broken>,
+    /// Circumstances that are not the same in all runs.
+    pub differences: Vec<Difference>,
+    /// The candidate against the baseline, and against the anchor if there is one.
+    pub against: Vec<Against>,
+    /// Absolute limits.
+    pub budgets: Vec<Kept>,
+    /// Growth, where it is looked at.
+    pub leaks: Vec<Leaking>,
+    /// All of it together.
+    pub answer: Answer,
+}
+
+impl Judgement {
+    /// Work that the candidate did less of than another side: its memory is no merit then.
+    pub fn less_work(&self) -> impl Iterator<Item = (Role, &Inequality)> {
+        let all = self.against.iter();
+        all.flat_map(|against| against.work.iter().map(|work| (against.role, work)))
+            .filter(|(_, work)| work.is_less())
+    }
+
+    /// Whether there is nothing to decide, because a server failed or did less.
+    pub fn is_refused(&self) -> bool {
+        !self.broken.is_empty() || self.less_work().next().is_some()
+    }
+
+    /// Whether more runs would change nothing.
+    pub fn is_final(&self) -> bool {
+        self.is_refused() || self.answer != Answer::Inconclusive
+    }
+
+    /// What it comes to, as a number for scripts.
+    pub fn exit(&self) -> Exit {
+        match self.answer {
+            _ if self.is_refused() => Exit::ServerFailed,
+            Answer::Fail => Exit::GateFailed,
+            Answer::Inconclusive => Exit::Inconclusive,
+            Answer::Pass => Exit::Passed,
+        }
+    }
+}
+
+/// Applies every rule at each look that the runs reach.
+pub fn judge(sides: &Sides, rules: &Rules, looks: &Looks) -> Judgement {
+    let mut parties = vec![(Role::Baseline, &sides.baseline), (Role::Candidate, &sides.candidate)];
+    parties.extend(sides.anchor.as_ref().map(|anchor| (Role::Anchor, anchor)));
+    let all = parties.iter().flat_map(|(_, runs)| counting(runs));
+    let against: Vec<Against> = parties
+        .iter()
+        .filter(|(role, _)| *role != Role::Candidate)
+        .map(|(role, runs)| versus(*role, runs, &sides.candidate, rules, looks))
+        .collect();
+    let budgets: Vec<Kept> = rules
+        .budgets
+        .iter()
+        .map(|limit| keep(limit, &sides.candidate, rules, looks))
+        .collect();
+    let leaks = rules
+        .leak
+        .as_ref()
+        .map(|rule| leaks(rule, &through(&sides.candidate, rules.lens)));
+    let answers = against.iter().map(|against| against.answer);
+    let answers = answers.chain(budgets.iter().map(|kept| kept.verdict.answer));
+    let grown = leaks
+        .iter()
+        .map(|leaks| Answer::all(leaks.iter().map(|leak| leak.verdict.answer)));
+    Judgement {
+        scenario: sides
+            .candidate
+            .first()
+            .map_or_else(String::new, |run| run.summary.header.scenario.name.clone()),
+        lens: rules.lens,
+        broken: parties.iter().flat_map(|(role, runs)| broken(*role, runs)).collect(),
+        differences: differences(all.map(|run| &run.header).collect::<Vec<_>>().into_iter()),
+        answer: Answer::all(answers.chain(grown)),
+        parties: parties.iter().map(|(role, runs)| party(*role, runs)).collect(),
+        against,
+        budgets,
+        leaks: leaks.unwrap_or_default(),
+    }
+}
+
+/// The runs that count.
+fn counting(runs: &[Played]) -> Vec<&Summary> {
+    runs.iter().map(|run| &run.summary).filter(|run| counts(run)).collect()
+}
+
+/// The runs that count and were looked at through this lens.
+fn through(runs: &[Played], lens: Lens) -> Vec<&Summary> {
+    let mut runs = counting(runs);
+    runs.retain(|run| run.header.server.lens.name == lens);
+    runs
+}
+
+fn broken(role: Role, runs: &[Played]) -> impl Iterator<Item = Broken> + '_ {
+    let failed = runs.iter().filter(|run| exit(&run.summary) == Exit::ServerFailed);
+    failed.map(move |run| Broken {
+        role,
+        record: run.record.clone(),
+    })
+}
+
+fn party(role: Role, runs: &[Played]) -> Party {
+    let server = runs.first().map(|run| &run.summary.header.server);
+    let mut lenses: Vec<LensFacts> = Vec::new();
+    for run in runs {
+        let lens = &run.summary.header.server.lens;
+        if lenses.iter().all(|seen| seen.name != lens.name) {
+            lenses.push(lens.clone());
+        }
+    }
+    let counted = counting(runs).len();
+    Party {
+        role,
+        label: server.map_or_else(|| role.name().to_owned(), |server| server.label.clone()),
+        version: server.and_then(|server| server.version.clone()),
+        runs: counted,
+        left: runs.len() - counted,
+        lenses,
+    }
+}
+
+fn versus(role: Role, baseline: &[Played], candidate: &[Played], rules: &Rules, looks: &Looks) -> Against {
+    let endpoint = |rule: &Rule| endpoint(rule, baseline, candidate, rules);
+    let primaries: Vec<Endpoint> = rules.primaries.iter().take(MOST_ENDPOINTS).map(endpoint).collect();
+    let verdict = by_looks(&primaries, looks);
+    let advised = |rule: &Rule| {
+        let alone = [endpoint(rule)];
+        judged(rule, &alone[0], by_looks(&alone, looks).endpoints.remove(0), looks)
+    };
+    Against {
+        role,
+        answer: verdict.answer,
+        look: verdict.look,
+        primaries: rules
+            .primaries
+            .iter()
+            .zip(&primaries)
+            .zip(verdict.endpoints)
+            .map(|((rule, endpoint), verdict)| judged(rule, endpoint, verdict, looks))
+            .collect(),
+        advisory: rules.advisory.iter().map(advised).collect(),
+        work: work(&counting(baseline), &counting(candidate), rules),
+    }
+}
+
+/// A side that has no run yet has not done less.
+fn work(baseline: &[&Summary], candidate: &[&Summary], rules: &Rules) -> Vec<Inequality> {
+    match baseline.is_empty() || candidate.is_empty() {
+        true => Vec::new(),
+        false => inequalities(baseline, candidate, rules.work),
+    }
+}
+
+fn by_looks(endpoints: &[Endpoint], looks: &Looks) -> Verdict {
+    decide_by_looks(endpoints, looks).expect("no more endpoints were taken than can be tested together")
+}
+
+fn endpoint(rule: &Rule, baseline: &[Played], candidate: &[Played], rules: &Rules) -> Endpoint {
+    let values = |runs| rule.what.values(&through(runs, rule.what.lens.unwrap_or(rules.lens)));
+    Endpoint {
+        name: rule.what.to_string(),
+        tolerance: rule.tolerance,
+        noise: rule.what.figure.noise(),
+        baseline: values(baseline),
+        candidate: values(candidate),
+    }
+}
+
+fn judged(rule: &Rule, endpoint: &Endpoint, verdict: EndpointVerdict, looks: &Looks) -> Judged {
+    let undecided = verdict.answer == Answer::Inconclusive;
+    let evidence = verdict.evidence.as_ref().ok().filter(|_| undecided);
+    Judged {
+        rule: rule.clone(),
+        needed: evidence.and_then(|evidence| needed(endpoint, evidence, looks)),
+        verdict,
+    }
+}
+
+/// How many runs would decide, if the spread and the ratio stay as they are: for whichever answer is nearer, at a look.
+fn needed(endpoint: &Endpoint, evidence: &Evidence, looks: &Looks) -> Option<usize> {
+    let (baseline, candidate) = endpoint.arms().ok()?;
+    let spread = baseline.variation().max(Arm::variation(&candidate));
+    let ratio = evidence.contrast.ratio();
+    let pass = runs_needed(
+        spread,
+        evidence.pass_below.ratio / ratio - 1.0,
+        evidence.pass_level,
+        WANTED,
+    );
+    let fail = runs_needed(
+        spread,
+        ratio / evidence.fail_above.ratio - 1.0,
+        evidence.fail_level,
+        WANTED,
+    );
+    let most = pass.into_iter().chain(fail).min()?;
+    let least = most.max(evidence.runs.0.min(evidence.runs.1) + 1);
+    Some(looks.after(least - 1).unwrap_or(least))
+}
+
+fn keep(limit: &Limit, candidate: &[Played], rules: &Rules, looks: &Looks) -> Kept {
+    let values = limit
+        .what
+        .values(&through(candidate, limit.what.lens.unwrap_or(rules.lens)));
+    let budget = Budget {
+        name: limit.what.to_string(),
+        limit: limit.limit,
+        noise: limit.what.figure.noise(),
+        values,
+    };
+    Kept {
+        limit: limit.clone(),
+        verdict: judge_budget_by_looks(&budget, looks),
+    }
+}
+
+/// Everything that is repeated and that the rule is about, judged over all runs.
+fn leaks(rule: &Leak, runs: &[&Summary]) -> Vec<Leaking> {
+    let runs: Vec<Vec<Repeated>> = runs.iter().map(|run| repeated(run)).collect();
+    let mut names: Vec<&str> = Vec::new();
+    for one in runs.iter().flatten() {
+        let meant = rule.phase.as_deref().is_none_or(|phase| phase == one.name);
+        if meant && !names.contains(&one.name.as_str()) {
+            names.push(&one.name);
+        }
+    }
+    let judged = names.into_iter().map(|name| {
+        let of_run = |run: &Vec<Repeated>| {
+            let one = run.iter().find(|one| one.name == name);
+            one.map_or_else(Vec::new, Repeated::series)
+        };
+        Leaking {
+            name: name.to_owned(),
+            verdict: judge_leak(&runs.iter().map(of_run).collect::<Vec<_>>(), &rule.limit),
+        }
+    });
+    judged.collect()
+}

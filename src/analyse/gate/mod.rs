@@ -1,0 +1,12 @@
+//! Whether a candidate may replace a baseline: the rules, and what the runs say to each of them.
+
+mod judge;
+mod rules;
+mod what;
+
+#[cfg(test)]
+mod tests;
+
+pub use judge::{Against, Broken, Judged, Judgement, Kept, Leaking, Party, Role, Sides, judge};
+pub use rules::{Leak, Limit, Rule, Rules};
+pub use what::{At, What, WhatError};

@@ -1,0 +1,108 @@
+//! `lsp-soak gate`: what it decides between, and what it holds the candidate to.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::units::{Share, Size, Span};
+
+use super::{LENS, Lenses, LookPlan, Measuring, Runs, ScenarioOptions, ServerExtras, looks};
+
+/// `lsp-soak gate`.
+#[derive(Debug, Args)]
+#[command(after_long_help = GATES)]
+pub struct Gate {
+    /// The scenario to play
+    #[arg(required_unless_present = "from", value_name = "SCENARIO")]
+    pub scenario: Option<PathBuf>,
+    /// What is compared with: a server; with --from its label in the records
+    #[arg(long, required_unless_present = "from", value_name = "SERVER")]
+    pub baseline: Option<String>,
+    /// What is judged: a server; with --from its label in the records
+    #[arg(long, required_unless_present = "from", value_name = "SERVER")]
+    pub candidate: Option<String>,
+    /// An older baseline, so that small steps do not add up unseen: a server, or its records
+    #[arg(long, value_name = "SERVER|RECORDS")]
+    pub anchor: Option<String>,
+    /// Decide from records: those of the baseline and of the candidate, or one directory with both
+    #[arg(long, num_args = 1..=2, value_name = "RECORDS", conflicts_with_all = ["scenario", "out", "time_budget", "lens"])]
+    pub from: Vec<PathBuf>,
+    /// What the candidate is held to.
+    #[command(flatten)]
+    pub holding: Holding,
+    /// Runs of each server that count, or `auto`: until everything is decided
+    #[arg(long, value_name = "N|auto", default_value = "auto", help_heading = "Runs")]
+    pub runs: Runs,
+    /// After how many runs `auto` looks
+    #[arg(long, value_name = "N,N,…", value_parser = looks, default_value = "3,5,8,12", help_heading = "Runs")]
+    pub looks: LookPlan,
+    /// No more runs than fit into this time
+    #[arg(long, value_name = "TIME", help_heading = "Runs")]
+    pub time_budget: Option<Span>,
+    /// What memory is looked at through [default: both, or as-shipped where an allocator cannot be told to purge]
+    #[arg(long, value_enum, value_name = "LENS", help_heading = "Measuring", long_help = LENS)]
+    pub lens: Option<Lenses>,
+    /// What every server is told.
+    #[command(flatten)]
+    pub extra: ServerExtras,
+    /// What of the scenario is set aside.
+    #[command(flatten)]
+    pub scenario_options: ScenarioOptions,
+    /// How it is measured.
+    #[command(flatten)]
+    pub measuring: Measuring,
+    /// Where to write the records [default: reports/UTC-SCENARIO]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// No progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+const GATES: &str = "\
+Examples:
+  lsp-soak gate scenarios/completions.toml --baseline ./old/ty --candidate ./new/ty
+  lsp-soak gate scenarios/completions.toml --baseline ./old/ty --candidate ./new/ty --budget 'peak <= 600 MiB'
+  lsp-soak gate --from reports/20261121-120000-completions
+  lsp-soak gate --from records/v1 records/v2 --gate gate.toml
+
+Exit codes:
+  0 passed                                      1 failed: more than is tolerated is shown
+  2 bad input or a failure of lsp-soak          3 inconclusive: neither shown nor ruled out
+  4 a server failed the scenario, or the candidate did less work          130 interrupted";
+
+/// What a gate holds the candidate to.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Rules")]
+pub struct Holding {
+    /// Endpoints, budgets and limits, a TOML file
+    #[arg(long, value_name = "FILE")]
+    pub gate: Option<PathBuf>,
+    /// How much more is tolerated [default: 1% purged, 5% as shipped]
+    #[arg(long, value_name = "SHARE")]
+    pub tol: Option<Share>,
+    /// How much more must be ruled out to pass [default: 5% purged, 10% as shipped]
+    #[arg(long, value_name = "SHARE")]
+    pub fail: Option<Share>,
+    /// How much memory never matters [default: 2 MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub floor: Option<Size>,
+    /// An absolute limit of the candidate, such as 'peak <= 600 MiB' or 'private after decay <= 300 MiB'
+    #[arg(long = "budget", value_name = "RULE")]
+    pub budgets: Vec<String>,
+    /// What INCONCLUSIVE comes to, instead of exit code 3
+    #[arg(long, value_enum, value_name = "AS")]
+    pub inconclusive: Option<Inconclusive>,
+    /// Decide although the runs were made under different circumstances
+    #[arg(long)]
+    pub allow_different_hosts: bool,
+}
+
+/// What an inconclusive gate comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Inconclusive {
+    /// Exit code 0
+    Pass,
+    /// Exit code 1
+    Fail,
+}

@@ -1,0 +1,345 @@
+//! A gate file and the options of a gate: thresholds as written, to rules that name only what there is.
+
+use std::ops::Range;
+use std::str::FromStr;
+
+use crate::analyse::compare::{Figure, Unit, WorkLimits};
+use crate::analyse::gate::{At, Leak, Limit, Rule, Rules, What, WhatError};
+use crate::analyse::stats::{LeakLimit, MOST_ENDPOINTS, Tolerance};
+use crate::lens::Lens;
+use crate::units::{Share, Size, Span};
+
+use super::check;
+use super::decode::{Document, Segment};
+use super::load::independent;
+use super::problem::{Fault, Report, nearest};
+use file::{EndpointEntry, GateFile, LeakEntry, WorkEntry};
+
+mod file;
+#[cfg(test)]
+mod tests;
+
+/// What there is to name, and what the command line says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GateContext {
+    /// The phases of the scenario.
+    pub phases: Vec<String>,
+    /// What of it is repeated.
+    pub repeated: Vec<String>,
+    /// The lenses that the runs are looked at through.
+    pub lenses: Vec<Lens>,
+    /// What share is tolerated where nothing else is said.
+    pub tol: Option<Share>,
+    /// What share must be ruled out where nothing else is said.
+    pub fail: Option<Share>,
+    /// How much memory never matters where nothing else is said.
+    pub floor: Option<Size>,
+    /// Budgets besides those of the file.
+    pub budgets: Vec<String>,
+}
+
+/// A mistake: what is wrong, and the cure.
+type Wrong = (String, String);
+
+impl GateContext {
+    /// The rules of a gate file, its path and text, and of the command line; or every mistake in both.
+    pub fn rules(&self, file: Option<(&str, &str)>) -> Result<Rules, Report> {
+        let mut report = Report::default();
+        let mut rules = Rules {
+            lens: self.deciding(),
+            primaries: Vec::new(),
+            advisory: Vec::new(),
+            budgets: Vec::new(),
+            leak: None,
+            work: WorkLimits::default(),
+        };
+        if let Some((path, text)) = file {
+            let faults = self.file(text, &mut rules);
+            report.add(path, text, faults);
+        }
+        for text in &self.budgets {
+            match self.budget(text) {
+                Ok(limit) => rules.budgets.push(limit),
+                Err((title, cure)) => report.add_loose(format!("in `--budget {text}`: {title}"), cure),
+            }
+        }
+        if rules.primaries.is_empty() {
+            self.usual(&mut rules, &mut report);
+        }
+        report.unless_empty(Some(rules))
+    }
+
+    /// The purged lens shows small changes in few runs, so it decides wherever it is there.
+    fn deciding(&self) -> Lens {
+        match self.lenses.contains(&Lens::Purged) {
+            true => Lens::Purged,
+            false => Lens::AsShipped,
+        }
+    }
+
+    /// What decides when nobody says: private memory at the end, and the peak where only the as-shipped lens is there.
+    fn usual(&self, rules: &mut Rules, report: &mut Report) {
+        let mut add = |figure: Figure, at: At, lens: Lens, decides: bool| {
+            let what = What {
+                figure,
+                at,
+                lens: Some(lens),
+            };
+            let rule = self.tolerance(&what, &EndpointEntry::default());
+            match rule {
+                Ok(tolerance) if decides => rules.primaries.push(Rule { what, tolerance }),
+                Ok(tolerance) => rules.advisory.push(Rule { what, tolerance }),
+                Err((title, cure)) if report.is_empty() => report.add_loose(title, cure),
+                Err(_) => {}
+            }
+        };
+        let purged = self.lenses.contains(&Lens::Purged);
+        if purged {
+            add(Figure::Private, At::End, Lens::Purged, true);
+        }
+        if self.lenses.contains(&Lens::AsShipped) {
+            add(Figure::Private, At::End, Lens::AsShipped, !purged);
+            add(Figure::Peak, At::Run, Lens::AsShipped, !purged);
+        }
+    }
+
+    fn file(&self, text: &str, rules: &mut Rules) -> Vec<Fault> {
+        let document = match Document::parse(text) {
+            Ok(document) => document,
+            Err(faults) => return faults,
+        };
+        let version = document.integer("format");
+        if let Some(fault) = version.and_then(|version| check::format(version, document.span(&["format".into()]))) {
+            return vec![fault];
+        }
+        let (file, mut faults) = document.read::<GateFile>();
+        let mut later = Vec::new();
+        for (index, entry) in file.iter().flat_map(|file| file.endpoint.iter().enumerate()) {
+            let span = |key: &'static str| document.span(&["endpoint".into(), index.into(), key.into()]);
+            match self.endpoint(entry, &span, &mut later) {
+                Some(rule) if entry.advisory => rules.advisory.push(rule),
+                Some(_) if rules.primaries.len() == MOST_ENDPOINTS => {
+                    let title = format!("more than {MOST_ENDPOINTS} endpoints decide");
+                    let cure = "each would get too little of α to be seen to fail; mark the others `advisory = true`";
+                    later.push(Fault::new(span("metric"), title, cure));
+                }
+                Some(rule) => rules.primaries.push(rule),
+                None => {}
+            }
+        }
+        for (index, text) in file.iter().flat_map(|file| file.budgets.iter().enumerate()) {
+            match self.budget(text) {
+                Ok(limit) => rules.budgets.push(limit),
+                Err(wrong) => later.push(fault(document.span(&["budgets".into(), index.into()]), wrong)),
+            }
+        }
+        if let Some(file) = &file {
+            let leak = file.leak.as_ref().map(|leak| self.leak(leak));
+            match leak.transpose() {
+                Ok(leak) => rules.leak = leak,
+                Err(wrong) => later.push(fault(leak_span(&document), wrong)),
+            }
+            rules.work = work(&file.work);
+        }
+        faults.extend(independent(later, &faults));
+        faults
+    }
+
+    fn endpoint(
+        &self,
+        entry: &EndpointEntry,
+        span: &dyn Fn(&'static str) -> Range<usize>,
+        faults: &mut Vec<Fault>,
+    ) -> Option<Rule> {
+        let Some(metric) = &entry.metric else {
+            let title = "an endpoint without a metric";
+            faults.push(fault(
+                span("metric"),
+                (title.to_owned(), format!("there are {}", metrics())),
+            ));
+            return None;
+        };
+        let Some(figure) = Figure::ALL.into_iter().find(|figure| figure.name() == metric) else {
+            let near = nearest(metric, Figure::ALL.map(Figure::name));
+            let fault = Fault::new(
+                span("metric"),
+                format!("unknown metric `{metric}`"),
+                format!("there are {}", metrics()),
+            );
+            faults.push(fault.label(near.map_or_else(String::new, |near| format!("did you mean `{near}`?"))));
+            return None;
+        };
+        let before = faults.len();
+        let what = match What::usual(figure, entry.phase.clone(), entry.method.clone()) {
+            Ok(what) => what.through(entry.lens),
+            Err(error) => {
+                let cure = match error {
+                    WhatError::Method(_) => "leave `method` out",
+                    WhatError::NoMethod(_) | WhatError::Metric(_) | WhatError::Rest(..) => {
+                        "add `method = \"textDocument/completion\"`, or whichever is meant"
+                    }
+                };
+                let text = error.to_string();
+                let title = text.split_once(": ").map_or(text.as_str(), |(title, _)| title);
+                faults.push(Fault::new(span("metric"), title, cure));
+                return None;
+            }
+        };
+        if let Err(wrong) = self.phase(&what.at) {
+            faults.push(fault(span("phase"), wrong));
+        }
+        if let Err(wrong) = self.lens(entry.lens) {
+            faults.push(fault(span("lens"), wrong));
+        }
+        match self.tolerance(&what, entry) {
+            Ok(tolerance) if faults.len() == before => Some(Rule { what, tolerance }),
+            Ok(_) => None,
+            Err(wrong) => {
+                let key = if entry.fail.is_some() || entry.floor.is_none() {
+                    "fail"
+                } else {
+                    "floor"
+                };
+                faults.push(fault(span(key), wrong));
+                None
+            }
+        }
+    }
+
+    /// A phase must be one of the scenario's.
+    fn phase(&self, at: &At) -> Result<(), Wrong> {
+        let At::Phase(name) = at else {
+            return Ok(());
+        };
+        let names = || self.phases.iter().map(String::as_str);
+        if names().any(|known| known == name) {
+            return Ok(());
+        }
+        let cure = match nearest(name, names()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        Err((format!("the scenario has no phase `{name}`"), cure))
+    }
+
+    /// A lens must be one that is looked through.
+    fn lens(&self, lens: Option<Lens>) -> Result<(), Wrong> {
+        match lens {
+            Some(lens) if !self.lenses.contains(&lens) => Err((
+                format!("no run is looked at through the {lens} lens"),
+                "ask for it with --lens both, or leave `lens` out".to_owned(),
+            )),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// What may differ: as the entry says, then the command line, then what suits the lens.
+    fn tolerance(&self, what: &What, entry: &EndpointEntry) -> Result<Tolerance, Wrong> {
+        let usual = match what.lens.unwrap_or(self.deciding()) {
+            Lens::Purged => Tolerance::PURGED,
+            Lens::AsShipped => Tolerance::AS_SHIPPED,
+        };
+        let unit = what.figure.unit();
+        let floor = match (&entry.floor, self.floor, unit) {
+            (Some(text), _, unit) => amount(text, unit)?,
+            (None, Some(size), Unit::Bytes) => size.0 as f64,
+            (None, None, Unit::Bytes) => usual.floor(),
+            (None, _, Unit::Nanos | Unit::Count) => 0.0,
+        };
+        let tol = entry.tol.or(self.tol).map(|share| share.0);
+        let fail = entry.fail.or(self.fail).map(|share| share.0);
+        // Whoever tolerates more than is usual need not say that less cannot be ruled out.
+        let least = tol.unwrap_or(0.0);
+        Tolerance::new(
+            tol.unwrap_or(usual.tol().min(fail.unwrap_or(usual.tol()))),
+            fail.unwrap_or(usual.fail().max(least)),
+            floor,
+        )
+        .map_err(|error| (error.to_string(), "see METHOD.md, \"Gates\"".to_owned()))
+    }
+
+    /// `METRIC [after PHASE] [of METHOD] <= LIMIT`.
+    fn budget(&self, text: &str) -> Result<Limit, Wrong> {
+        let cure = "write a metric and its limit, such as \"peak <= 600 MiB\" or \"private after decay <= 300 MiB\"";
+        let (what, limit) = text
+            .split_once("<=")
+            .ok_or_else(|| (format!("`{text}` is no budget"), cure.to_owned()))?;
+        let what: What = What::from_str(what).map_err(|error| {
+            let word = what.split_whitespace().next().unwrap_or_default();
+            let near = nearest(word, Figure::ALL.map(Figure::name));
+            (
+                error.to_string(),
+                near.map_or_else(|| cure.to_owned(), |near| format!("did you mean `{near}`?")),
+            )
+        })?;
+        self.phase(&what.at)?;
+        self.lens(what.lens)?;
+        let limit = amount(limit.trim(), what.figure.unit())?;
+        Ok(Limit { what, limit })
+    }
+
+    fn leak(&self, entry: &LeakEntry) -> Result<Leak, Wrong> {
+        let usual = LeakLimit::default();
+        let known = entry.phase.as_ref().is_none_or(|phase| self.repeated.contains(phase));
+        if self.repeated.is_empty() || !known {
+            let title = match &entry.phase {
+                Some(phase) => format!("`{phase}` is not repeated, so no growth can be seen"),
+                None => "nothing is repeated, so no growth can be seen".to_owned(),
+            };
+            let cure = "give a phase `repeat = { times = 10 }`, or leave `[leak]` out";
+            return Err((title, cure.to_owned()));
+        }
+        Ok(Leak {
+            phase: entry.phase.clone(),
+            limit: LeakLimit {
+                slope: entry.slope.map_or(usual.slope, |size| size.0 as f64),
+                relative: entry.relative.map_or(usual.relative, |share| share.0),
+                absolute: entry.absolute.map_or(usual.absolute, |size| size.0 as f64),
+            },
+        })
+    }
+}
+
+fn work(entry: &WorkEntry) -> WorkLimits {
+    let usual = WorkLimits::default();
+    WorkLimits {
+        requests: entry.requests.map_or(usual.requests, |share| share.0),
+        hits: entry.hits.map_or(usual.hits, |share| share.0),
+        size: entry.size.map_or(usual.size, |share| share.0),
+    }
+}
+
+/// A quantity in the unit of a metric.
+fn amount(text: &str, unit: Unit) -> Result<f64, Wrong> {
+    let words = |error: String| {
+        let (title, cure) = error.split_once(": ").unwrap_or((&error, ""));
+        (title.to_owned(), cure.to_owned())
+    };
+    match unit {
+        Unit::Bytes => Size::from_str(text)
+            .map(|size| size.0 as f64)
+            .map_err(|error| words(error.to_string())),
+        Unit::Nanos => Span::from_str(text)
+            .map(|span| span.0.as_nanos() as f64)
+            .map_err(|error| words(error.to_string())),
+        Unit::Count => text.trim().parse::<u64>().map(|count| count as f64).map_err(|_| {
+            (
+                format!("`{text}` is not a whole number"),
+                "write one, such as 20000".to_owned(),
+            )
+        }),
+    }
+}
+
+fn metrics() -> String {
+    Figure::ALL.map(Figure::name).join(", ")
+}
+
+fn fault(span: Range<usize>, (title, cure): Wrong) -> Fault {
+    Fault::new(span, title, cure)
+}
+
+fn leak_span(document: &Document<'_>) -> Range<usize> {
+    let path: [Segment<'_>; 2] = ["leak".into(), "phase".into()];
+    document.span(&path)
+}

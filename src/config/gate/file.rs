@@ -1,0 +1,74 @@
+//! A gate file as it is written.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::lens::Lens;
+use crate::units::{Share, Size};
+
+/// A gate file.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct GateFile {
+    /// Version of the format.
+    pub format: u32,
+    /// What decides, and what advises.
+    #[serde(default)]
+    pub endpoint: Vec<EndpointEntry>,
+    /// Absolute limits, such as `peak <= 600 MiB`.
+    #[serde(default)]
+    pub budgets: Vec<String>,
+    /// What growth from round to round is tolerated.
+    pub leak: Option<LeakEntry>,
+    /// How far the work of the sides may be apart.
+    #[serde(default)]
+    pub work: WorkEntry,
+}
+
+/// How much more of one thing is tolerated.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct EndpointEntry {
+    /// Which figure.
+    pub metric: Option<String>,
+    /// In which phase.
+    pub phase: Option<String>,
+    /// Of which method.
+    pub method: Option<String>,
+    /// Through which lens.
+    pub lens: Option<Lens>,
+    /// What share is tolerated.
+    pub tol: Option<Share>,
+    /// What share must be ruled out.
+    pub fail: Option<Share>,
+    /// What never matters, in the unit of the metric.
+    pub floor: Option<String>,
+    /// Told, but deciding nothing.
+    pub advisory: bool,
+}
+
+/// What growth is tolerated.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct LeakEntry {
+    /// The phase whose rounds are looked at; the only one that is repeated when left out.
+    pub phase: Option<String>,
+    /// Per round.
+    pub slope: Option<Size>,
+    /// Over the last half of the rounds, as a share.
+    pub relative: Option<Share>,
+    /// Over the last half of the rounds.
+    pub absolute: Option<Size>,
+}
+
+/// How far the work of the sides may be apart.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct WorkEntry {
+    /// Requests of a step.
+    pub requests: Option<Share>,
+    /// Requests with something in their result.
+    pub hits: Option<Share>,
+    /// Size of results.
+    pub size: Option<Share>,
+}

@@ -1,0 +1,108 @@
+use super::*;
+
+fn context(lenses: &[Lens]) -> GateContext {
+    GateContext {
+        phases: ["start", "goto", "decay"].map(str::to_owned).to_vec(),
+        lenses: lenses.to_vec(),
+        ..GateContext::default()
+    }
+}
+
+#[test]
+fn the_purged_lens_decides_and_the_other_advises_when_nobody_says() {
+    let rules = context(&Lens::ALL).rules(None).unwrap();
+    let named = |rules: &[Rule]| rules.iter().map(|rule| rule.what.to_string()).collect::<Vec<_>>();
+    assert_eq!(named(&rules.primaries), ["purged private at the end"]);
+    assert_eq!(
+        named(&rules.advisory),
+        ["as-shipped private at the end", "as-shipped peak"]
+    );
+    assert_eq!(rules.primaries[0].tolerance, Tolerance::PURGED);
+    let shipped = context(&[Lens::AsShipped]).rules(None).unwrap();
+    assert_eq!(
+        named(&shipped.primaries),
+        ["as-shipped private at the end", "as-shipped peak"]
+    );
+    assert!(shipped.advisory.is_empty());
+}
+
+#[test]
+fn a_gate_file_says_what_decides() {
+    let text = r#"
+format = 1
+budgets = ["peak <= 600 MiB", "p95 of textDocument/completion <= 50ms"]
+[[endpoint]]
+metric = "private"
+phase = "goto"
+tol = "2%"
+floor = "1 MiB"
+[[endpoint]]
+metric = "p95"
+method = "textDocument/hover"
+lens = "as-shipped"
+advisory = true
+[work]
+hits = "10%"
+"#;
+    let rules = context(&Lens::ALL).rules(Some(("gate.toml", text))).unwrap();
+    assert_eq!(rules.primaries.len(), 1);
+    assert_eq!(
+        rules.primaries[0].what.to_string(),
+        "private in goto".replace(" in ", " after ")
+    );
+    assert_eq!(
+        rules.primaries[0].tolerance,
+        Tolerance::new(0.02, 0.05, 1_048_576.0).unwrap()
+    );
+    assert_eq!(rules.advisory[0].tolerance, Tolerance::new(0.05, 0.1, 0.0).unwrap());
+    let limits: Vec<f64> = rules.budgets.iter().map(|budget| budget.limit).collect();
+    assert_eq!(limits, [629_145_600.0, 50_000_000.0]);
+    assert_eq!(rules.work.hits, 0.1);
+}
+
+#[test]
+fn mistakes_in_a_gate_file_are_all_told() {
+    let text = r#"format = 1
+budgets = ["peak < 600 MiB", "peek <= 1 GiB", "private after dcay <= 1 GiB", "purged peak <= 1 GiB", "peak <= 3 s"]
+thresholds = 3
+[[endpoint]]
+metric = "privte"
+[[endpoint]]
+metric = "private"
+phase = "gto"
+lens = "prged"
+[[endpoint]]
+metric = "p95"
+[[endpoint]]
+metric = "peak"
+method = "textDocument/hover"
+[[endpoint]]
+metric = "private"
+tol = "5%"
+fail = "1%"
+[[endpoint]]
+phase = "goto"
+[[endpoint]]
+metric = "peak"
+tol = 5
+[leak]
+phase = "goto"
+"#;
+    let mistakes = GateContext {
+        budgets: vec!["peak".to_owned()],
+        ..context(&[Lens::AsShipped])
+    };
+    let report = mistakes.rules(Some(("gate.toml", text))).unwrap_err();
+    insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(report) });
+}
+
+#[test]
+fn more_than_three_endpoints_cannot_decide() {
+    let text = format!("format = 1\n{}", "[[endpoint]]\nmetric = \"private\"\n".repeat(4));
+    let report = context(&Lens::ALL).rules(Some(("gate.toml", &text))).unwrap_err();
+    assert!(report.to_string().contains("advisory = true"), "{report}");
+    let newer = context(&Lens::ALL)
+        .rules(Some(("gate.toml", "format = 2\n")))
+        .unwrap_err();
+    assert!(newer.to_string().contains("format 2 is newer"), "{newer}");
+}
