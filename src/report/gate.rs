@@ -153,6 +153,11 @@ fn rules(out: &mut String, against: &Against, paint: Paint, columns: usize) {
         ),
     );
     out.push('\n');
+    table::draw(out, paint, table_of(against), columns);
+}
+
+/// A row for each rule, those that decide first.
+fn table_of(against: &Against) -> Vec<Column> {
     let rows: Vec<(&Judged, bool)> = against
         .primaries
         .iter()
@@ -171,7 +176,7 @@ fn rules(out: &mut String, against: &Against, paint: Paint, columns: usize) {
         })
     };
     let amounts = |judged: &Judged, value: f64| amount(value, judged.rule.what.figure.unit());
-    let table = vec![
+    vec![
         Column::text(
             "",
             0,
@@ -199,8 +204,7 @@ fn rules(out: &mut String, against: &Against, paint: Paint, columns: usize) {
         Column::number("fails over", 0, number(&|_, evidence| limit(evidence.fail_above))),
         Column::number("at most", 0, number(&|_, evidence| change(evidence.upper))),
         Column::number("passes under", 0, number(&|_, evidence| limit(evidence.pass_below))),
-    ];
-    table::draw(out, paint, table, columns);
+    ]
 }
 
 /// One rule in a sentence.
