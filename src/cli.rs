@@ -282,7 +282,7 @@ pub enum Format {
     /// Tables and a timeline for people
     #[default]
     Terminal,
-    /// The summary for programs; a list unless one record is named by itself
+    /// The summary for programs: a list unless one record is named by itself, and the comparison of several runs
     Json,
     /// Every sample
     Csv,
@@ -374,6 +374,14 @@ pub enum CompareFormat {
     Terminal,
     /// Tables for a pull request
     Markdown,
+    /// Everything, for programs
+    Json,
+    /// Cases for CI systems, in JUnit's XML
+    Junit,
+    /// Bencher's metric format
+    Bencher,
+    /// github-action-benchmark's `customSmallerIsBetter`
+    GithubActionBenchmark,
 }
 
 /// `lsp-soak check`.

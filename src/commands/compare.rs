@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use anyhow::bail;
 
 use crate::analyse::Exit;
-use crate::analyse::compare::{Played, by_target};
+use crate::analyse::compare::{Played, Target, by_target};
 use crate::cli::{self, CompareFormat};
 use crate::report::comparison;
 
-use super::show;
+use super::{github, show};
 
 /// Runs the command. A comparison decides nothing, so it succeeds whatever it finds.
 pub fn run(options: &cli::Compare) -> anyhow::Result<u8> {
@@ -22,14 +22,28 @@ pub fn run(options: &cli::Compare) -> anyhow::Result<u8> {
     }
     let labels = runs.iter().map(|run| run.summary.header.server.label.as_str());
     known(labels, options.baseline.as_deref())?;
-    for targets in by_target(runs, options.baseline.as_deref()).values() {
-        let text = match options.format {
-            CompareFormat::Terminal => comparison::terminal(targets, show::look()),
-            CompareFormat::Markdown => comparison::markdown(targets),
-        };
-        super::print(&text)?;
-    }
+    print(runs, options.baseline.as_deref(), options.format)?;
     Ok(Exit::Passed.code())
+}
+
+/// Compares the runs and prints that, for GitHub too where it is asked for.
+pub fn print(runs: Vec<Played>, baseline: Option<&str>, format: CompareFormat) -> anyhow::Result<()> {
+    let scenarios = by_target(runs.clone(), baseline);
+    let each = |render: &dyn Fn(&[Target]) -> String| -> String {
+        let texts: Vec<String> = scenarios.values().map(|targets| render(targets)).collect();
+        texts.join("\n")
+    };
+    let text = match format {
+        CompareFormat::Terminal => each(&|targets| comparison::terminal(targets, show::look())),
+        CompareFormat::Markdown => each(&|targets| comparison::markdown(targets)),
+        CompareFormat::Json => comparison::json::render(&scenarios, &runs)?,
+        CompareFormat::Junit => comparison::junit(&comparison::suites(&scenarios)),
+        CompareFormat::Bencher => comparison::bencher(&scenarios)?,
+        CompareFormat::GithubActionBenchmark => comparison::benchmark_action(&scenarios)?,
+    };
+    super::print(&text)?;
+    github::tell(&scenarios);
+    Ok(())
 }
 
 /// Refuses a baseline that none of the servers is.

@@ -8,6 +8,7 @@ mod check;
 mod compare;
 mod forecast;
 mod gate;
+mod github;
 mod header;
 mod output;
 mod prepare;

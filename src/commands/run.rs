@@ -6,15 +6,14 @@ use anyhow::Context;
 
 use crate::analyse::Exit;
 use crate::analyse::compare::{Played, by_target};
-use crate::cli::{self, Format};
+use crate::cli::{self, CompareFormat, Format};
 use crate::config::{Loaded, ServerChoice};
-use crate::report::comparison;
 use crate::soak::Interrupt;
 
-use super::campaign::{self, Campaign, Outcomes};
+use super::campaign::{self, Campaign};
 use super::resume::Invocation;
-use super::show::{self, Printer};
-use super::{compare, output, prepare};
+use super::show::Printer;
+use super::{compare, github, output, prepare};
 
 /// Runs the command.
 pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
@@ -32,16 +31,23 @@ pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
     })?;
     let labels = choices.iter().map(|choice| choice.label.as_str());
     compare::known(labels, options.repeating.baseline.as_deref())?;
+    // What is printed depends on what was asked for, not on how far it came.
+    let several = options.repeating.repeats(choices.len());
     let directories = match (&resumed, &options.out) {
         (Some(_), Some(out)) => vec![out.clone()],
         _ => begun(output::directories(options.out.as_deref(), &scenarios)?)?,
     };
     super::block_on(async {
         let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
-        let list = scenarios.len() * choices.len() > 1 || options.repeating.repeats(choices.len());
-        let mut printer = Printer::new(options.output.format, list);
-        let played = play(options, &scenarios, &choices, &directories, &interrupt, &mut printer).await;
-        printer.finish()?;
+        let mut report = Report {
+            compared: choices.len() > 1,
+            format: options.output.format,
+            baseline: options.repeating.baseline.as_deref(),
+            printer: Printer::new(options.output.format, scenarios.len() > 1 || several),
+            runs: Vec::new(),
+        };
+        let played = play(options, &scenarios, &choices, &directories, &interrupt, &mut report).await;
+        report.finish()?;
         played
     })
 }
@@ -61,7 +67,7 @@ async fn play(
     choices: &[ServerChoice],
     directories: &[PathBuf],
     interrupt: &Interrupt,
-    printer: &mut Printer,
+    report: &mut Report<'_>,
 ) -> anyhow::Result<u8> {
     let mut worst = Exit::Passed;
     for (scenario, out) in scenarios.iter().zip(directories) {
@@ -78,7 +84,7 @@ async fn play(
             super::say(&format!("warning: {doubt}"));
         }
         let outcomes = campaign.play(interrupt).await?;
-        report(options, &outcomes, printer)?;
+        report.add(&outcomes.runs)?;
         if !options.output.quiet {
             super::say(&format!("records: {}", out.display()));
         }
@@ -93,19 +99,42 @@ async fn play(
     Ok(worst.code())
 }
 
-/// Prints what was recorded: for people several runs as a comparison, otherwise every run by itself.
-fn report(options: &cli::Run, outcomes: &Outcomes, printer: &mut Printer) -> anyhow::Result<()> {
-    let counts = |run: &&Played| !run.summary.header.plan.warm_up;
-    let several = outcomes.runs.iter().filter(counts).count() > 1;
-    if several && options.output.format == Format::Terminal {
-        let targets = by_target(outcomes.runs.clone(), options.repeating.baseline.as_deref());
-        for targets in targets.values() {
-            super::print(&comparison::terminal(targets, show::look()))?;
+/// What is printed of the runs, in one of three ways.
+struct Report<'r> {
+    /// Whether there are several servers.
+    compared: bool,
+    format: Format,
+    baseline: Option<&'r str>,
+    /// Prints single runs.
+    printer: Printer,
+    /// What is printed in the end: one comparison of all scenarios.
+    runs: Vec<Played>,
+}
+
+impl Report<'_> {
+    /// Prints the runs of one scenario: as a comparison, or each by itself where there is nothing to compare.
+    fn add(&mut self, runs: &[Played]) -> anyhow::Result<()> {
+        let counted = runs.iter().filter(|run| !run.summary.header.plan.warm_up).count();
+        match self.format {
+            Format::Json if self.compared => self.runs.extend_from_slice(runs),
+            Format::Terminal if counted > 1 => {
+                compare::print(runs.to_vec(), self.baseline, CompareFormat::Terminal)?;
+            }
+            Format::Terminal | Format::Json | Format::Csv => {
+                for run in runs {
+                    self.printer.record(Path::new(&run.record))?;
+                }
+                github::tell(&by_target(runs.to_vec(), self.baseline));
+            }
         }
-        return Ok(());
+        Ok(())
     }
-    for run in &outcomes.runs {
-        printer.record(Path::new(&run.record))?;
+
+    /// Prints what waits for the end.
+    fn finish(self) -> anyhow::Result<()> {
+        if self.compared && self.format == Format::Json {
+            return compare::print(self.runs, self.baseline, CompareFormat::Json);
+        }
+        self.printer.finish()
     }
-    Ok(())
 }

@@ -1,5 +1,7 @@
 //! Tables of columns that line up, and that leave when the terminal is too narrow for all of them.
 
+use std::borrow::Cow;
+
 use super::text::{Paint, Tone, clean, cut, line_of, width};
 
 /// Blanks between columns.
@@ -31,12 +33,15 @@ impl Cell {
     }
 }
 
+/// Most heads are fixed, some are names of servers.
+type Text = Cow<'static, str>;
+
 /// A column with its cells.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
     /// A first line of the head: what the column is of.
-    of: &'static str,
-    head: &'static str,
+    of: Text,
+    head: Text,
     /// Which columns leave first: the highest. The first column never leaves, it is cut; nor does any of rank 0.
     rank: u8,
     left: bool,
@@ -44,20 +49,20 @@ pub(super) struct Column {
 }
 
 impl Column {
-    pub fn text(head: &'static str, rank: u8, cells: Vec<Cell>) -> Column {
+    pub fn text(head: impl Into<Text>, rank: u8, cells: Vec<Cell>) -> Column {
         Column {
-            of: "",
-            head,
+            of: Text::default(),
+            head: head.into(),
             rank,
             left: true,
             cells,
         }
     }
 
-    pub fn number(head: &'static str, rank: u8, cells: Vec<Cell>) -> Column {
+    pub fn number(head: impl Into<Text>, rank: u8, cells: Vec<Cell>) -> Column {
         Column {
-            of: "",
-            head,
+            of: Text::default(),
+            head: head.into(),
             rank,
             left: false,
             cells,
@@ -65,8 +70,8 @@ impl Column {
     }
 
     /// The column with what it is of above its head.
-    pub fn of(self, of: &'static str) -> Column {
-        Column { of, ..self }
+    pub fn of(self, of: impl Into<Text>) -> Column {
+        Column { of: of.into(), ..self }
     }
 
     /// Whether there is anything in it but `nothing`.
@@ -80,22 +85,21 @@ impl Column {
         self.cells
             .iter()
             .map(|cell| width(&cell.text))
-            .fold(width(self.head).max(width(self.of)), usize::max)
+            .fold(width(&self.head).max(width(&self.of)), usize::max)
     }
 }
 
 /// Appends a table in at most `columns`. Returns the heads of columns that matter and had no room.
-pub(super) fn draw(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -> Vec<&'static str> {
-    let taken = |table: &[Column]| -> usize { table.iter().map(|column| GAP + column.width()).sum() };
+pub(super) fn draw(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -> Vec<Text> {
     let spare = |table: &[Column]| table.first().map_or(0, |first| first.width().saturating_sub(LEAST));
-    while taken(&table) > columns && drop_last(&mut table, SPARE).is_some() {}
+    while width_of(&table) > columns && drop_last(&mut table, SPARE).is_some() {}
     let mut missed = Vec::new();
-    while taken(&table) - spare(&table) > columns
+    while width_of(&table) - spare(&table) > columns
         && let Some(column) = drop_last(&mut table, 1)
     {
         missed.insert(0, column.head);
     }
-    let excess = taken(&table).saturating_sub(columns);
+    let excess = width_of(&table).saturating_sub(columns);
     let widths: Vec<usize> = table
         .iter()
         .enumerate()
@@ -116,13 +120,24 @@ pub(super) fn draw(out: &mut String, paint: Paint, mut table: Vec<Column>, colum
         parts.collect::<String>()
     };
     if table.iter().any(|column| !column.of.is_empty()) {
-        line_of(out, line(&|column| Cell::toned(Tone::Quiet, column.of)));
+        line_of(out, line(&|column| Cell::toned(Tone::Quiet, column.of.clone())));
     }
-    line_of(out, line(&|column| Cell::toned(Tone::Quiet, column.head)));
+    line_of(out, line(&|column| Cell::toned(Tone::Quiet, column.head.clone())));
     for row in 0..table.first().map_or(0, |first| first.cells.len()) {
         line_of(out, line(&|column| column.cells[row].clone()));
     }
     missed
+}
+
+/// Columns that a table takes up when nothing of it has to leave.
+pub(super) fn width_of(table: &[Column]) -> usize {
+    width_without(table, u8::MAX)
+}
+
+/// The same without the columns of a rank and above.
+pub(super) fn width_without(table: &[Column], rank: u8) -> usize {
+    let kept = table.iter().filter(|column| column.rank < rank);
+    kept.map(|column| GAP + column.width()).sum()
 }
 
 /// Drops the column of the highest rank, if that is `from` or more.

@@ -1,5 +1,7 @@
 //! Integration tests that need no server but small scripts.
 
+mod compare;
+mod docs;
 mod drive;
 mod lsp;
 mod mistakes;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::analyse::stats::{
-    Arm, Contrast, NoiseFloor, clusters, mann_whitney, median_interval, outliers, permutation,
+    Arm, Contrast, NoiseFloor, Outlier, clusters, mann_whitney, median_interval, outliers, permutation,
 };
 
 use super::{CONFIDENCE, Cell, MachineRatio, Ratio};
@@ -17,14 +17,34 @@ pub(super) type Values = Vec<(String, Option<f64>)>;
 /// The cell of these values, compared with those of the baseline where it is not the baseline itself.
 pub(super) fn cell(values: &Values, baseline: Option<&Values>, floor: NoiseFloor) -> Cell {
     let known: Vec<f64> = values.iter().filter_map(|(_, value)| *value).collect();
-    let arm = Arm::new(&known).ok();
+    // Machines are apart without anything being wrong, so groups are looked for where there is one.
+    let arm = Arm::new(&known).ok().filter(|_| by_machine(values).len() < 2);
     Cell {
         values: values.iter().map(|(_, value)| *value).collect(),
         median: median_interval(&known, CONFIDENCE),
         ratio: baseline.and_then(|baseline| ratio(baseline, values, floor)),
         clusters: arm.as_ref().map_or_else(Vec::new, |arm| clusters(arm, floor)),
-        outliers: arm.as_ref().map_or_else(Vec::new, |arm| outliers(arm, floor)),
+        outliers: far(values, floor),
     }
+}
+
+/// The values that are far from the others of their machine, by their place among those that are known.
+fn far(values: &Values, floor: NoiseFloor) -> Vec<Outlier> {
+    let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let known = values.iter().filter(|(_, value)| value.is_some());
+    for (place, (machine, _)) in known.enumerate() {
+        places.entry(machine).or_default().push(place);
+    }
+    let mut far: Vec<Outlier> = Vec::new();
+    for (machine, arm) in by_machine(values) {
+        let found = outliers(&arm, floor).into_iter();
+        far.extend(found.map(|outlier| Outlier {
+            run: places[machine][outlier.run],
+            ..outlier
+        }));
+    }
+    far.sort_by_key(|outlier| outlier.run);
+    far
 }
 
 /// Servers are only compared within a machine, since machines differ more than servers do; the ratios of several machines

@@ -18,7 +18,7 @@ pub use growth::Grown;
 pub use hosts::{Difference, differences};
 pub use measure::{Figure, Measure, Place, Unit};
 pub use primary::primary;
-pub use targets::{Target, by_target};
+pub use targets::{Scenarios, Target, by_target};
 pub use work::{Count, Inequality, Task, WorkLimits, inequalities};
 
 use super::stats::{Cluster, MannWhitney, MedianInterval, Outlier, Permutation};
@@ -74,9 +74,9 @@ pub struct Cell {
     pub median: Option<MedianInterval>,
     /// Against the baseline; `None` for the baseline itself and where either side has less than two runs.
     pub ratio: Option<Ratio>,
-    /// The groups that the values fall into; empty where they are one.
+    /// The groups that the values fall into; empty of less than two values, and over several machines.
     pub clusters: Vec<Cluster>,
-    /// Values far from the others. They are counted all the same.
+    /// Values far from the others of their machine. They are counted all the same.
     pub outliers: Vec<Outlier>,
 }
 

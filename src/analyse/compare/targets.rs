@@ -31,8 +31,11 @@ impl Target {
     }
 }
 
+/// What came of each scenario, by its name: one comparison for each target.
+pub type Scenarios = BTreeMap<String, Vec<Target>>;
+
 /// The runs of each scenario on each target through each lens, compared; scenarios and targets in the order of their names.
-pub fn by_target(runs: Vec<Played>, baseline: Option<&str>) -> BTreeMap<String, Vec<Target>> {
+pub fn by_target(runs: Vec<Played>, baseline: Option<&str>) -> Scenarios {
     let mut groups: BTreeMap<(String, String, Lens), Vec<Played>> = BTreeMap::new();
     for run in runs {
         let header = &run.summary.header;
@@ -43,7 +46,7 @@ pub fn by_target(runs: Vec<Played>, baseline: Option<&str>) -> BTreeMap<String, 
         );
         groups.entry(key).or_default().push(run);
     }
-    let mut scenarios: BTreeMap<String, Vec<Target>> = BTreeMap::new();
+    let mut scenarios = Scenarios::new();
     for ((scenario, triple, _), runs) in groups {
         let mut machines: Vec<String> = runs.iter().map(Played::machine).collect();
         machines.sort_unstable();

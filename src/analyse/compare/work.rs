@@ -81,8 +81,11 @@ pub enum Count {
     Bytes,
 }
 
-/// Everything that the two sides did not do alike, in the order of the scenario.
+/// Everything that the two sides did not do alike, in the order of the scenario. Nothing is known of a side without runs.
 pub fn inequalities(baseline: &[&Summary], candidate: &[&Summary], limits: WorkLimits) -> Vec<Inequality> {
+    if baseline.is_empty() || candidate.is_empty() {
+        return Vec::new();
+    }
     let (baseline, candidate) = (medians(baseline), medians(candidate));
     let mut tasks: Vec<&(Task, Count)> = baseline.keys().chain(candidate.keys()).collect();
     tasks.sort_unstable();

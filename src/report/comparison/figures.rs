@@ -1,12 +1,15 @@
-//! The parts of a comparison as text: numbers with their units, groups, outliers, unequal work.
+//! The figures of a comparison as text, with their units.
 
 use std::time::Duration;
 
-use crate::analyse::compare::{Cell, Count, Inequality, Place, Row, Side, Task, Unit};
+use crate::analyse::compare::{Cell, Figure, Place, Ratio, Row, Unit};
 use crate::units;
 
-/// Groups and outliers of memory below this share of the value are not worth a word.
-const WORTH: f64 = 0.01;
+/// What stands where nothing is known.
+pub const HOLE: &str = "–";
+
+/// Says that so few runs do not reach the confidence that is asked for.
+pub const MARK: &str = "*";
 
 /// A figure in its unit, sizes as MiB without one.
 pub fn value(value: f64, unit: Unit) -> String {
@@ -17,115 +20,139 @@ pub fn value(value: f64, unit: Unit) -> String {
     }
 }
 
-/// The middle of a cell.
-pub fn median(cell: &Cell, unit: Unit) -> String {
-    units::or_unknown(cell.median, |median| value(median.median, unit))
+/// The same with `MiB`, for sentences.
+pub fn value_with_unit(size: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Bytes => format!("{} MiB", value(size, unit)),
+        Unit::Nanos | Unit::Count => value(size, unit),
+    }
 }
 
-/// The interval of the median, marked where so few runs do not reach the confidence that is asked for.
+/// The middle of a cell.
+pub fn median(cell: &Cell, unit: Unit) -> String {
+    cell.median
+        .map_or_else(|| HOLE.to_owned(), |median| value(median.median, unit))
+}
+
+/// The interval of the median; marked where it is the range of too few runs.
 pub fn interval(cell: &Cell, unit: Unit) -> String {
     match cell.median {
         Some(median) if median.n > 1 => {
-            let mark = if median.reached { "" } else { " *" };
-            format!("{}–{}{mark}", value(median.low, unit), value(median.high, unit))
+            let mark = if median.reached { "" } else { MARK };
+            let span = span(&value(median.low, unit), &value(median.high, unit));
+            if mark.is_empty() {
+                span
+            } else {
+                format!("{span} {mark}")
+            }
         }
         Some(_) | None => String::new(),
     }
 }
 
-/// Where a row stands.
-pub fn place(row: &Row) -> String {
-    let figure = row.measure.figure.name();
-    match &row.measure.place {
-        Place::Phase { name, .. } => format!("{figure} in {name}"),
-        Place::Run => format!("{figure} of the whole run"),
-        Place::Method(method) => format!("{figure} of {method}"),
+/// `355.0–367.2`, `1.26–1.55 ms`: the unit once where both have the same.
+pub fn span(low: &str, high: &str) -> String {
+    match (low.split_once(' '), high.split_once(' ')) {
+        _ if low == high => low.to_owned(),
+        (Some((number, one)), Some((_, other))) if one == other => format!("{number}–{high}"),
+        _ => format!("{low}–{high}"),
     }
 }
 
-/// That the values fall into groups, where they do.
-pub fn groups(label: &str, row: &Row, cell: &Cell) -> Option<String> {
-    let unit = row.measure.figure.unit();
-    let (first, last) = (cell.clusters.first()?, cell.clusters.last()?);
-    if cell.clusters.len() < 2 || last.low / first.high - 1.0 < WORTH {
+/// `361.1 (355.0–367.2)`; a hole is `–`.
+pub fn with_interval(cell: &Cell, unit: Unit) -> String {
+    match interval(cell, unit) {
+        interval if interval.is_empty() => median(cell, unit),
+        interval => format!("{} ({interval})", median(cell, unit)),
+    }
+}
+
+/// The interval of a ratio as per cent of difference: `+4.1 to +5.9 %`. `None` where nothing bounds it.
+pub fn difference(ratio: &Ratio) -> Option<String> {
+    between(ratio.low, ratio.high)
+}
+
+/// How far the machines are apart, where there are several: `+3 to +5 %`.
+pub fn spread(ratio: &Ratio) -> Option<String> {
+    if ratio.machines.len() < 2 {
         return None;
     }
-    let groups: Vec<String> = cell
-        .clusters
-        .iter()
-        .map(|group| {
-            format!(
-                "{} × {}–{}",
-                group.runs.len(),
-                value(group.low, unit),
-                value(group.high, unit)
-            )
-        })
-        .collect();
-    Some(format!(
-        "{label}: {} falls into groups: {}",
-        place(row),
-        groups.join(", ")
-    ))
+    let ratios = || ratio.machines.iter().map(|machine| machine.ratio);
+    between(ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max))
 }
 
-/// The runs that are far from the others.
-pub fn outliers<'c>(side: &'c Side, row: &'c Row, cell: &'c Cell) -> impl Iterator<Item = String> + 'c {
-    let unit = row.measure.figure.unit();
-    let middle = cell.median.map_or(0.0, |median| median.median);
-    let far = cell
-        .outliers
-        .iter()
-        .filter(move |outlier| (outlier.value / middle - 1.0).abs() >= WORTH);
-    far.map(move |outlier| {
-        format!(
-            "{}: {} is {} in `{}`, far from the median of {}; it counts all the same",
-            side.label,
-            place(row),
-            value(outlier.value, unit),
-            record(side, cell, outlier.run),
-            value(middle, unit)
-        )
+fn between(low: f64, high: f64) -> Option<String> {
+    if !high.is_finite() {
+        return None;
+    }
+    let (low, high) = ((low - 1.0) * 100.0, (high - 1.0) * 100.0);
+    let digits = digits(low, high);
+    Some(match (signed(low, digits), signed(high, digits)) {
+        (low, high) if low == high => format!("{low} %"),
+        (low, high) => format!("{low} to {high} %"),
     })
 }
 
-/// The record of the n-th known value of a cell.
-fn record<'s>(side: &'s Side, cell: &Cell, known: usize) -> &'s str {
-    let mut places = cell.values.iter().enumerate().filter(|(_, value)| value.is_some());
-    let run = places.nth(known).map(|(run, _)| run);
-    run.and_then(|run| side.runs.get(run))
-        .map_or(units::UNKNOWN, String::as_str)
+/// A difference in per cent with its sign; what rounds to nothing has none.
+pub fn signed(percent: f64, digits: usize) -> String {
+    let text = format!("{:.digits$}", percent.abs());
+    match percent {
+        _ if text.chars().all(|c| matches!(c, '0' | '.')) => text,
+        percent if percent < 0.0 => format!("−{text}"),
+        _ => format!("+{text}"),
+    }
 }
 
-/// A piece of work that was not done as the baseline did it.
-pub fn work(label: &str, work: &Inequality) -> String {
-    unequal(label, "baseline", work)
+/// A decimal where whole per cent would hide the width of the interval.
+pub fn digits(low: f64, high: f64) -> usize {
+    match (high - low).abs() {
+        width if width < 0.3 => 2,
+        width if width < 3.0 => 1,
+        _ => 0,
+    }
 }
 
-/// A piece of work that was not done as `other` did it.
-pub fn unequal(label: &str, other: &str, work: &Inequality) -> String {
-    let task = match &work.task {
-        Task::Step { phase, name, .. } => format!("{phase} › {name}"),
-        Task::Method(method) => method.clone(),
+/// What a row is of and where: `private after goto`.
+pub fn place(row: &Row) -> String {
+    let figure = row.measure.figure;
+    let word = match figure {
+        Figure::Private | Figure::Resident => "after",
+        Figure::Peak | Figure::Cpu | Figure::Faults | Figure::P50 | Figure::P95 => "in",
     };
-    let what = match work.count {
-        Count::Requests => "requests",
-        Count::Hits => "hits",
-        Count::Items => "elements per result",
-        Count::Bytes => "bytes per result",
-    };
-    let number = |value: Option<f64>| {
-        let text = units::or_unknown(value, |value| format!("{value:.1}"));
-        text.strip_suffix(".0").map_or_else(|| text.clone(), str::to_owned)
-    };
-    let verb = if work.is_less() {
-        "does less work"
-    } else {
-        "does other work"
-    };
-    format!(
-        "{label} {verb} than the {other}: {task}: {} {what} against {}",
-        number(work.candidate),
-        number(work.baseline)
-    )
+    match &row.measure.place {
+        Place::Phase { name, .. } => format!("{} {word} {name}", figure.name()),
+        Place::Run => format!("{} of the whole run", figure.name()),
+        Place::Method(method) => format!("{} of {method}", figure.name()),
+    }
+}
+
+/// The name of a row, in a table of one figure.
+pub fn heading(place: &Place) -> &str {
+    match place {
+        Place::Phase { name, .. } => name,
+        Place::Run => "whole run",
+        Place::Method(method) => method,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_has_its_sign_and_the_decimals_that_its_width_needs() {
+        assert_eq!(between(0.584, 0.599).unwrap(), "−41.6 to −40.1 %");
+        assert_eq!(between(0.98, 1.13).unwrap(), "−2 to +13 %");
+        assert_eq!(between(0.9999, 1.0004).unwrap(), "−0.01 to +0.04 %");
+        assert_eq!(between(0.999, 1.2).unwrap(), "0 to +20 %");
+        assert_eq!(between(1.0, 1.0).unwrap(), "0.00 %");
+        assert_eq!(between(0.0, f64::INFINITY), None);
+    }
+
+    #[test]
+    fn a_unit_that_both_ends_share_stands_once() {
+        assert_eq!(span("1.26 ms", "1.55 ms"), "1.26–1.55 ms");
+        assert_eq!(span("853 µs", "1.38 ms"), "853 µs–1.38 ms");
+        assert_eq!(span("355.0", "367.2"), "355.0–367.2");
+    }
 }

@@ -2,31 +2,29 @@
 
 use std::fmt::Write;
 
-use crate::analyse::compare::{Cell, Comparison, Figure, Measure, Place, Row, Side, Target, Unit};
+use crate::analyse::compare::{Cell, Comparison, Figure, Row, Target, Unit};
 use crate::report::text::line_of;
 use crate::units;
 
-use super::{figures, growth, words};
+use super::figures::{self, HOLE};
+use super::notes::{self, Weight};
+use super::{across, growth, words};
 
-/// What stands where nothing was measured.
-const HOLE: &str = "–";
-
-/// Tables that are folded, each with its heading.
-const FOLDED: [(Figure, &str); 6] = [
-    (Figure::Peak, "Resident peak within phases, MiB"),
-    (Figure::Resident, "Resident memory at checkpoints, MiB"),
-    (Figure::Cpu, "CPU time"),
-    (Figure::Faults, "Minor page faults"),
-    (Figure::P50, "Median latency"),
-    (Figure::P95, "95th percentile of latency"),
+/// Tables that are folded: of what, what their rows are, their heading.
+const FOLDED: [(Figure, &str, &str); 6] = [
+    (Figure::Peak, "in", "Resident peak within phases, MiB"),
+    (Figure::Resident, "after", "Resident memory at checkpoints, MiB"),
+    (Figure::Cpu, "in", "CPU time"),
+    (Figure::Faults, "in", "Minor page faults"),
+    (Figure::P50, "method", "Median latency"),
+    (Figure::P95, "method", "95th percentile of latency"),
 ];
 
-/// The servers on each target: first the table of allocator × target × step, then each target.
+/// The servers on each target: first the tables of step × system and server, then each target.
 pub fn render(targets: &[Target]) -> String {
     let mut out = String::new();
     if targets.len() > 1 {
-        pivot(&mut out, targets);
-        peaks(&mut out, targets);
+        overview(&mut out, targets);
     }
     for target in targets {
         if !out.is_empty() {
@@ -37,79 +35,45 @@ pub fn render(targets: &[Target]) -> String {
     out
 }
 
-/// Private memory after each step, of every server on every target. Sizes are of one system each: only ratios may be
-/// compared across columns.
-fn pivot(out: &mut String, targets: &[Target]) {
-    let name = |target: &Target, label: &str| escape(&format!("{} {label}", target.name()));
-    let sides = || {
-        targets
-            .iter()
-            .flat_map(|target| target.comparison.sides.iter().map(move |side| (target, side)))
+/// All targets side by side.
+fn overview(out: &mut String, targets: &[Target]) {
+    let scenario = &targets[0].comparison.scenario;
+    line_of(
+        out,
+        format!("### {}: private memory after each step, MiB\n", escape(scenario)),
+    );
+    let steps = across::steps(targets);
+    let heads = steps.heads.iter().map(|(system, server)| format!("{system} {server}"));
+    heads_of(out, "step", heads.map(|head| escape(&head)));
+    for (step, cells) in &steps.rows {
+        line(out, &escape(step), cells.iter().map(|cell| escape(cell)));
+    }
+    let baselines: Vec<&str> = targets.iter().filter_map(|target| label(target)).collect();
+    let baseline = match baselines.as_slice() {
+        [first, others @ ..] if others.iter().all(|other| other == first) => *first,
+        _ => "the baseline",
     };
-    let mut steps: Vec<&Measure> = Vec::new();
-    for row in targets
-        .iter()
-        .flat_map(|target| rows(&target.comparison, Figure::Private))
-    {
-        if !steps.contains(&&row.measure) {
-            steps.push(&row.measure);
-        }
+    line_of(
+        out,
+        format!("\n### Average resident peak, MiB, vs {}\n", escape(baseline)),
+    );
+    let peaks = across::peaks(targets);
+    heads_of(out, "target", peaks.heads.iter().map(|head| escape(head)));
+    for (system, cells) in &peaks.rows {
+        line(out, &escape(system), cells.iter().map(|cell| escape(cell)));
     }
-    line_of(out, "### Private memory after each step, MiB");
-    out.push('\n');
-    heads(out, "after", sides().map(|(target, side)| name(target, &side.label)));
-    for step in steps {
-        let cells = targets.iter().flat_map(|target| {
-            let row = target.comparison.row(step);
-            (0..target.comparison.sides.len())
-                .map(move |side| row.map_or_else(|| HOLE.to_owned(), |row| text(&row.cells[side], Unit::Bytes)))
-        });
-        line(out, &place_of(&step.place), cells);
-    }
-}
-
-/// The average peak of each server on each target, against the baseline there.
-fn peaks(out: &mut String, targets: &[Target]) {
-    let mut labels: Vec<&str> = Vec::new();
-    for side in targets.iter().flat_map(|target| &target.comparison.sides) {
-        if !labels.contains(&side.label.as_str()) {
-            labels.push(&side.label);
-        }
-    }
-    let peak = Measure {
-        place: Place::Run,
-        figure: Figure::Peak,
-    };
-    out.push('\n');
-    line_of(out, "### Average resident peak, MiB");
-    out.push('\n');
-    heads(out, "target", labels.iter().map(|label| escape(label)));
-    for target in targets {
-        let row = target.comparison.row(&peak);
-        let cells = labels.iter().map(|label| {
-            let side = target.comparison.sides.iter().position(|side| side.label == *label);
-            let cell = side.zip(row).map(|(side, row)| &row.cells[side]);
-            cell.map_or_else(|| HOLE.to_owned(), average)
-        });
-        line(out, &escape(&target.name()), cells);
-    }
-}
-
-/// `5.22 (+3.8 %)`: the mean of the runs, with the difference of geometric means from the baseline.
-fn average(cell: &Cell) -> String {
-    let known: Vec<f64> = cell.values.iter().copied().flatten().collect();
-    if known.is_empty() {
-        return HOLE.to_owned();
-    }
-    let mean = figures::value(known.iter().sum::<f64>() / known.len() as f64, Unit::Bytes);
-    match &cell.ratio {
-        Some(ratio) => format!(
-            "{mean} ({:+.1} %, {})",
-            (ratio.ratio - 1.0) * 100.0,
-            words::range(ratio.low, ratio.high)
+    let legend = across::legend(targets).map_or_else(String::new, |legend| format!(" {}.", escape(&legend)));
+    line_of(
+        out,
+        format!(
+            "\n<sub>Medians with their 95 % intervals (\\* of all runs, which are too few for 95 %). Sizes of different \
+             systems are different quantities: only ratios are compared.{legend}</sub>"
         ),
-        None => mean,
-    }
+    );
+}
+
+fn label(target: &Target) -> Option<&str> {
+    target.comparison.sides.first().map(|side| side.label.as_str())
 }
 
 /// One target.
@@ -120,38 +84,15 @@ fn one(out: &mut String, target: &Target, several: bool) {
     } else {
         String::new()
     };
-    line_of(
-        out,
-        format!(
-            "### {}: private memory{}, MiB",
-            escape(&comparison.scenario),
-            escape(&place)
-        ),
-    );
-    out.push('\n');
-    table(out, comparison, &rows(comparison, Figure::Private));
-    out.push('\n');
-    for sentence in words::verdict(comparison) {
-        line_of(out, format!("- {}", escape(&sentence)));
-    }
-    for side in &comparison.sides {
-        for work in &side.work {
-            line_of(out, format!("- **{}**", escape(&figures::work(&side.label, work))));
-        }
-    }
-    for difference in &comparison.differences {
-        let text = format!(
-            "the runs differ in {}: {}",
-            difference.what,
-            difference.values.join(", ")
-        );
-        line_of(out, format!("- {}", escape(&text)));
-    }
-    for (figure, title) in FOLDED {
+    let title = format!("{}: private memory{place}, MiB", comparison.scenario);
+    line_of(out, format!("### {}\n", escape(&title)));
+    table(out, comparison, "after", &rows(comparison, Figure::Private));
+    remarks(out, comparison);
+    for (figure, first, title) in FOLDED {
         let rows = rows(comparison, figure);
         if !rows.is_empty() {
             let _ = write!(out, "\n<details><summary>{title}</summary>\n\n");
-            table(out, comparison, &rows);
+            table(out, comparison, first, &rows);
             out.push_str("\n</details>\n");
         }
     }
@@ -159,7 +100,37 @@ fn one(out: &mut String, target: &Target, several: bool) {
     let _ = write!(out, "\n<details><summary>Every run</summary>\n\n");
     every_run(out, comparison);
     out.push_str("\n</details>\n");
-    line_of(out, format!("\n<sub>{}</sub>", footnote(comparison)));
+    line_of(out, format!("\n<sub>{}</sub>", footnote(target)));
+}
+
+/// Of each server what it did otherwise, because it may take the worth from all the rest, and what to conclude; then
+/// what to know.
+fn remarks(out: &mut String, comparison: &Comparison) {
+    let baseline = comparison.sides.first().map_or("", |side| side.label.as_str());
+    let mut remarks: Vec<String> = Vec::new();
+    for (place, side) in comparison.sides.iter().enumerate().skip(1) {
+        remarks.extend(notes::work(side, baseline).into_iter().map(weighed));
+        remarks.extend(
+            words::verdict(comparison, place)
+                .iter()
+                .map(|sentence| escape(sentence)),
+        );
+    }
+    remarks.extend(growth::verdict(comparison).iter().map(|sentence| escape(sentence)));
+    remarks.extend(notes::notes(comparison).into_iter().map(weighed));
+    if !remarks.is_empty() {
+        out.push('\n');
+    }
+    for remark in remarks {
+        line_of(out, format!("- {remark}"));
+    }
+}
+
+fn weighed((weight, text): notes::Note) -> String {
+    match weight {
+        Weight::Bad => format!("**{}**", escape(&text)),
+        Weight::Warning => escape(&text),
+    }
 }
 
 fn rows(comparison: &Comparison, figure: Figure) -> Vec<&Row> {
@@ -170,27 +141,25 @@ fn rows(comparison: &Comparison, figure: Figure) -> Vec<&Row> {
         .collect()
 }
 
-fn table(out: &mut String, comparison: &Comparison, rows: &[&Row]) {
-    heads(out, "after", comparison.sides.iter().map(|side| escape(&side.label)));
+fn table(out: &mut String, comparison: &Comparison, first: &str, rows: &[&Row]) {
+    heads_of(out, first, comparison.sides.iter().map(|side| escape(&side.label)));
     for row in rows {
         let unit = row.measure.figure.unit();
-        let cells = row.cells.iter().map(|cell| text(cell, unit));
-        line(out, &place(row), cells);
+        let cells = row.cells.iter().map(|cell| escape(&text(cell, unit)));
+        line(out, &escape(figures::heading(&row.measure.place)), cells);
     }
 }
 
-/// `361.1 (355.0–367.2), 4.1–5.9 % more`; a hole is `–`.
+/// `361.1 (355.0–367.2), +4.1 to +5.9 %`, on several machines with how far they are apart; a hole is `–`.
 fn text(cell: &Cell, unit: Unit) -> String {
-    let Some(median) = cell.median else {
-        return HOLE.to_owned();
-    };
-    let mut text = figures::value(median.median, unit);
-    let interval = figures::interval(cell, unit);
-    if !interval.is_empty() {
-        let _ = write!(text, " ({interval})");
-    }
+    let mut text = figures::with_interval(cell, unit);
     if let Some(ratio) = &cell.ratio {
-        let _ = write!(text, ", {}", words::range(ratio.low, ratio.high));
+        for part in [
+            figures::difference(ratio),
+            figures::spread(ratio).map(|spread| format!("by machine {spread}")),
+        ] {
+            text.extend(part.map(|part| format!(", {part}")));
+        }
     }
     text
 }
@@ -203,7 +172,7 @@ fn growth_table(out: &mut String, comparison: &Comparison) {
     }
     let _ = write!(out, "\n<details><summary>Growth per round, KiB</summary>\n\n");
     let names = ["server", "per round", "interval", "per message", "shape", ""];
-    heads(out, "repeated", names.iter().map(|name| (*name).to_owned()));
+    heads_of(out, "repeated", names.iter().map(|name| (*name).to_owned()));
     for one in &lines {
         let (slope, interval) = one.per_round();
         let cells = [
@@ -220,51 +189,43 @@ fn growth_table(out: &mut String, comparison: &Comparison) {
 }
 
 fn every_run(out: &mut String, comparison: &Comparison) {
-    heads(
-        out,
-        "private memory, MiB",
-        comparison.sides.iter().map(|side| escape(&side.label)),
-    );
+    let labels = comparison.sides.iter().map(|side| escape(&side.label));
+    heads_of(out, "private memory after, MiB", labels);
     for row in rows(comparison, Figure::Private) {
         let cells = row.cells.iter().map(|cell| {
             let values = cell
                 .values
                 .iter()
-                .map(|value| units::or_unknown(*value, |value| figures::value(value, Unit::Bytes)));
+                .map(|value| value.map_or_else(|| HOLE.to_owned(), |value| figures::value(value, Unit::Bytes)));
             values.collect::<Vec<String>>().join(" ")
         });
-        line(out, &place(row), cells);
+        line(out, &escape(figures::heading(&row.measure.place)), cells);
     }
 }
 
-fn footnote(comparison: &Comparison) -> String {
-    let runs = comparison
-        .sides
+fn footnote(target: &Target) -> String {
+    let sides = &target.comparison.sides;
+    let runs = sides
         .iter()
-        .map(|side: &Side| format!("{} × {}", side.runs.len(), escape(&side.label)));
+        .map(|side| format!("{} {}", escape(&side.label), words::runs(side)));
+    let against = match sides.as_slice() {
+        [baseline, _, ..] => format!(
+            ", and the 95 % interval of the ratio against {}",
+            escape(&baseline.label)
+        ),
+        _ => String::new(),
+    };
+    let machines = match target.machines.len() {
+        0 | 1 => String::new(),
+        machines => format!(" on {}", units::counted(machines as u64, "machine")),
+    };
     format!(
-        "Medians with their 95 % intervals (* of all runs, which are too few for 95 %), and the 95 % interval of the ratio against {}. Runs: {}. Made by lsp-soak.",
-        comparison
-            .sides
-            .first()
-            .map_or(units::UNKNOWN.to_owned(), |side| escape(&side.label)),
+        "Medians with their 95 % intervals (\\* of all runs, which are too few for 95 %){against}. Runs{machines}: {}. Made by lsp-soak.",
         runs.collect::<Vec<String>>().join(", ")
     )
 }
 
-fn place(row: &Row) -> String {
-    place_of(&row.measure.place)
-}
-
-fn place_of(place: &Place) -> String {
-    escape(match place {
-        Place::Phase { name, .. } => name,
-        Place::Run => "the whole run",
-        Place::Method(method) => method,
-    })
-}
-
-fn heads(out: &mut String, first: &str, others: impl Iterator<Item = String> + Clone) {
+fn heads_of(out: &mut String, first: &str, others: impl Iterator<Item = String> + Clone) {
     let columns = others.clone().count();
     line(out, first, others);
     line_of(out, format!("|---|{}", "--:|".repeat(columns)));

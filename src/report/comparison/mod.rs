@@ -1,12 +1,27 @@
-//! Several servers side by side: the same tables for terminals and for pull requests.
+//! Several servers side by side: the same figures for terminals, pull requests and other programs.
 
+mod across;
+mod cases;
 mod figures;
+mod github;
 mod growth;
+pub mod json;
+mod junit;
 mod markdown;
+mod notes;
 mod strip;
 mod terminal;
+mod trackers;
 mod words;
 
-pub(super) use figures::unequal;
+#[cfg(test)]
+mod tests;
+
+pub(super) use notes::unequal;
+
+pub use cases::{Case, Outcome, Suite, suites};
+pub use github::annotations;
+pub use junit::render as junit;
 pub use markdown::render as markdown;
 pub use terminal::render as terminal;
+pub use trackers::{bencher, benchmark_action};

@@ -1,35 +1,39 @@
 //! A comparison as a person reads it in a terminal.
 
-use crate::analyse::compare::{Cell as Figures, Comparison, Figure, Inequality, Place, Row, Side, Target, Unit, Why};
+use crate::analyse::compare::{Cell as Figures, Comparison, Figure, Row, Target, Unit};
 use crate::lens::Lens;
 use crate::report::ascii::ascii;
 use crate::report::growth as lines;
 use crate::report::lens;
 use crate::report::table::{self, Cell, Column};
 use crate::report::terminal::Look;
-use crate::report::text::{Paint, Tone, line_of, paragraph};
-use crate::units;
+use crate::report::text::{Paint, Tone, cut, line_of, paragraph, width};
 
-use super::{figures, growth, strip, words};
+use super::figures::{self, HOLE, MARK};
+use super::notes::{self, Weight};
+use super::{across, growth, strip, words};
 
-/// Columns of a strip of runs.
-const STRIP: usize = 24;
+/// Most and fewest columns of a strip of runs.
+const STRIP: (usize, usize) = (24, 8);
 
 /// Tables in the order in which they are read, the verdict last, where a terminal leaves the eye.
 const TABLES: [(Figure, &str, &str); 6] = [
-    (Figure::Private, "private memory", "at checkpoints"),
-    (Figure::Peak, "resident peak", "within phases"),
+    (Figure::Private, "private memory", "MiB, at checkpoints"),
+    (Figure::Peak, "resident peak", "MiB, within phases"),
     (Figure::Cpu, "CPU time", "of the process tree"),
     (Figure::Faults, "minor page faults", "of the process tree"),
     (Figure::P50, "median latency", "by method"),
     (Figure::P95, "95th percentile of latency", "by method"),
 ];
 
-/// The servers on each target, one target after the other.
+/// The servers on each target: first the tables of step × system and server, then one target after the other.
 pub fn render(targets: &[Target], look: Look) -> String {
     let columns = look.columns.clamp(40, 160);
     let paint = Paint(look.color);
     let mut out = String::new();
+    if targets.len() > 1 {
+        overview(&mut out, targets, paint, columns);
+    }
     for target in targets {
         if !out.is_empty() {
             out.push('\n');
@@ -41,40 +45,91 @@ pub fn render(targets: &[Target], look: Look) -> String {
     if look.ascii { ascii(&out) } else { out }
 }
 
+/// All targets side by side; what does not fit beside each other stands below.
+fn overview(out: &mut String, targets: &[Target], paint: Paint, columns: usize) {
+    let scenario = &targets[0].comparison.scenario;
+    title(
+        out,
+        paint,
+        &format!("{scenario}: private memory after each step"),
+        "MiB",
+        columns,
+    );
+    let steps = across::steps(targets);
+    let names = || Column::text("", 0, steps.rows.iter().map(|(step, _)| Cell::plain(step)).collect());
+    let mut part = vec![names()];
+    for (place, (system, server)) in steps.heads.iter().enumerate() {
+        let cells = steps.rows.iter().map(|(_, cells)| Cell::plain(&cells[place]));
+        let column = Column::text(server.clone(), 0, cells.collect()).of(system.clone());
+        if part.len() > 1 && table::width_of(&part) + table::width_of(std::slice::from_ref(&column)) > columns {
+            table::draw(out, paint, std::mem::replace(&mut part, vec![names()]), columns);
+            out.push('\n');
+        }
+        part.push(column);
+    }
+    table::draw(out, paint, part, columns);
+    out.push('\n');
+    title(
+        out,
+        paint,
+        "average resident peak",
+        "MiB, against the baseline on the same system",
+        columns,
+    );
+    let peaks = across::peaks(targets);
+    let mut table = vec![Column::text(
+        "",
+        0,
+        peaks.rows.iter().map(|(system, _)| Cell::plain(system)).collect(),
+    )];
+    for (place, server) in peaks.heads.iter().enumerate() {
+        let cells = peaks.rows.iter().map(|(_, cells)| Cell::plain(&cells[place]));
+        table.push(Column::text(server.clone(), 1, cells.collect()));
+    }
+    let missed = table::draw(out, paint, table, columns);
+    out.push('\n');
+    let mut notes = vec!["sizes of different systems are different quantities: only ratios are compared".to_owned()];
+    notes.extend(across::legend(targets));
+    if !missed.is_empty() {
+        notes.push(format!(
+            "no room for {}: use a wider terminal or `--format markdown`",
+            missed.join(", ")
+        ));
+    }
+    for note in notes {
+        paragraph(out, paint, Tone::Quiet, "  ", &note, columns);
+    }
+}
+
+fn title(out: &mut String, paint: Paint, title: &str, note: &str, columns: usize) {
+    let note = cut(note, columns.saturating_sub(width(title) + 2));
+    let (title, note) = (paint.paint(Tone::Strong, title), paint.paint(Tone::Quiet, &note));
+    line_of(out, format!("{title}  {note}"));
+    out.push('\n');
+}
+
 /// One comparison; the target is named where there are several of them, or several machines of it.
 fn draw(out: &mut String, comparison: &Comparison, target: Option<&Target>, paint: Paint, columns: usize) {
     head(out, comparison, target, paint, columns);
-    for (figure, title, note) in TABLES {
+    for (figure, name, note) in TABLES {
         let rows: Vec<&Row> = comparison
             .rows
             .iter()
             .filter(|row| row.measure.figure == figure)
             .collect();
-        if rows.is_empty() {
-            continue;
+        if !rows.is_empty() {
+            out.push('\n');
+            title(out, paint, name, note, columns);
+            table::draw(out, paint, columns_of(comparison, &rows, columns), columns);
         }
-        out.push('\n');
-        let unit = match figure.unit() {
-            Unit::Bytes => "MiB, ",
-            Unit::Nanos | Unit::Count => "",
-        };
-        line_of(
-            out,
-            format!(
-                "{}  {}",
-                paint.paint(Tone::Strong, title),
-                paint.paint(Tone::Quiet, &format!("{unit}{note}"))
-            ),
-        );
-        out.push('\n');
-        table::draw(out, paint, columns_of(comparison, &rows), columns);
     }
     growth_table(out, comparison, paint, columns);
-    notes(out, comparison, paint, columns);
     out.push('\n');
-    for sentence in words::verdict(comparison) {
-        paragraph(out, paint, Tone::Strong, "", &sentence, columns);
+    paragraph(out, paint, Tone::Quiet, "  ", &legend(comparison), columns);
+    for (weight, text) in notes::notes(comparison) {
+        paragraph(out, paint, tone(weight), "  ", &text, columns);
     }
+    conclusion(out, comparison, paint, columns);
 }
 
 /// What grows from round to round, if anything was repeated.
@@ -84,15 +139,7 @@ fn growth_table(out: &mut String, comparison: &Comparison, paint: Paint, columns
         return;
     }
     out.push('\n');
-    line_of(
-        out,
-        format!(
-            "{}  {}",
-            paint.paint(Tone::Strong, "growth per round"),
-            paint.paint(Tone::Quiet, &lines::note())
-        ),
-    );
-    out.push('\n');
+    title(out, paint, "growth per round", &lines::note(), columns);
     let cells = |cell: &dyn Fn(&lines::Line) -> Cell| rows.iter().map(cell).collect::<Vec<Cell>>();
     let mut table = vec![
         Column::text("", 0, cells(&|line| Cell::toned(Tone::Strong, &line.name))),
@@ -109,52 +156,37 @@ fn growth_table(out: &mut String, comparison: &Comparison, paint: Paint, columns
 
 fn head(out: &mut String, comparison: &Comparison, target: Option<&Target>, paint: Paint, columns: usize) {
     let place = target.map_or_else(String::new, |target| format!(" on {}", target.name()));
-    let title = format!("{}: {} servers{place}", comparison.scenario, comparison.sides.len());
-    line_of(out, paint.paint(Tone::Strong, &title));
+    let servers = crate::units::counted(comparison.sides.len() as u64, "server");
+    let title = format!("{}: {servers}{place}", comparison.scenario);
+    paragraph(out, paint, Tone::Strong, "", &title, columns);
     out.push('\n');
+    let widest = comparison
+        .sides
+        .iter()
+        .map(|side| width(&side.label))
+        .max()
+        .unwrap_or(0);
     for (place, side) in comparison.sides.iter().enumerate() {
-        let role = if place == 0 { ", the baseline" } else { "" };
-        let text = format!("{}{role}{}", runs(side), version(side));
-        paragraph(out, paint, Tone::Plain, &format!("  {}  ", side.label), &text, columns);
+        let mut facts = vec![words::runs(side)];
+        if place == 0 && comparison.sides.len() > 1 {
+            facts.push("the baseline".to_owned());
+        }
+        facts.extend(side.version.clone());
+        let fill = " ".repeat(widest - width(&side.label));
+        let first = format!("  {}{fill}  ", side.label);
+        paragraph(out, paint, Tone::Plain, &first, &facts.join(", "), columns);
     }
     if let Some(lens) = target.and_then(|target| lens::words(&target.lens)) {
         paragraph(out, paint, Tone::Quiet, "  lens  ", &lens, columns);
     }
-    for machine in target
-        .iter()
-        .filter(|target| target.machines.len() > 1)
-        .flat_map(|target| &target.machines)
-    {
+    let machines = target.map_or(&[][..], |target| &target.machines);
+    for machine in machines.iter().filter(|_| machines.len() > 1) {
         paragraph(out, paint, Tone::Quiet, "  machine  ", machine, columns);
     }
 }
 
-fn runs(side: &Side) -> String {
-    let mut text = match side.runs.len() {
-        1 => "1 run".to_owned(),
-        runs => format!("{} runs", units::count(runs as u64)),
-    };
-    for (why, what) in [
-        (Why::WarmUp, "for warming up"),
-        (Why::Failed, "failed"),
-        (Why::Unfinished, "not finished"),
-    ] {
-        let left = side.left.iter().filter(|left| left.why == why).count() as u64;
-        if left > 0 {
-            text.push_str(&format!(" + {} {what}", units::count(left)));
-        }
-    }
-    text
-}
-
-fn version(side: &Side) -> String {
-    side.version
-        .as_ref()
-        .map_or_else(String::new, |version| format!(", {version}"))
-}
-
 /// A row for each server and place; the strips of one place share their scale.
-fn columns_of(comparison: &Comparison, rows: &[&Row]) -> Vec<Column> {
+fn columns_of(comparison: &Comparison, rows: &[&Row], columns: usize) -> Vec<Column> {
     let lines: Vec<(&Row, usize)> = rows
         .iter()
         .flat_map(|row| (0..comparison.sides.len()).map(|side| (*row, side)))
@@ -162,11 +194,17 @@ fn columns_of(comparison: &Comparison, rows: &[&Row]) -> Vec<Column> {
     let cells =
         |cell: &dyn Fn(&Row, usize) -> Cell| lines.iter().map(|(row, side)| cell(row, *side)).collect::<Vec<Cell>>();
     let unit = rows.first().map_or(Unit::Count, |row| row.measure.figure.unit());
-    vec![
+    let ratio = |text: fn(&crate::analyse::compare::Ratio) -> Option<String>| {
+        cells(&move |row, side| against(&row.cells[side], side, text))
+    };
+    let mut table = vec![
         Column::text(
             "",
             0,
-            cells(&|row, side| if side == 0 { place(row) } else { Cell::plain("") }),
+            cells(&|row, side| match side {
+                0 => Cell::toned(Tone::Strong, figures::heading(&row.measure.place)),
+                _ => Cell::plain(""),
+            }),
         ),
         Column::text(
             "server",
@@ -183,85 +221,90 @@ fn columns_of(comparison: &Comparison, rows: &[&Row]) -> Vec<Column> {
             3,
             cells(&|row, side| Cell::toned(Tone::Quiet, figures::interval(&row.cells[side], unit))),
         ),
-        Column::text(
-            "against the baseline",
-            1,
-            cells(&|row, side| against(&row.cells[side], side)),
-        ),
-        Column::text("runs", 2, cells(&|row, side| Cell::plain(runs_of(row, side)))),
-    ]
+        Column::text("vs baseline", 1, ratio(figures::difference)),
+        Column::text("on each machine", 4, ratio(figures::spread)),
+    ];
+    table.retain(|column| column.is_filled(HOLE));
+    let strip = strip_columns(&table, columns);
+    table.push(Column::text(
+        "runs",
+        2,
+        cells(&|row, side| Cell::plain(strip_of(row, side, strip))),
+    ));
+    table
 }
 
-fn place(row: &Row) -> Cell {
-    Cell::toned(
-        Tone::Strong,
-        match &row.measure.place {
-            Place::Phase { name, .. } => name.clone(),
-            Place::Run => "whole run".to_owned(),
-            Place::Method(method) => method.clone(),
-        },
-    )
-}
-
-fn against(cell: &Figures, side: usize) -> Cell {
-    match &cell.ratio {
-        _ if side == 0 => Cell::plain(""),
-        None => Cell::toned(Tone::Quiet, units::UNKNOWN),
-        Some(ratio) => {
-            let tone = match ratio {
-                ratio if ratio.low > 1.0 => Tone::Warning,
-                ratio if ratio.high < 1.0 => Tone::Good,
-                _ => Tone::Quiet,
-            };
-            Cell::toned(
-                tone,
-                format!("{}{}", words::range(ratio.low, ratio.high), words::spread(ratio)),
-            )
-        }
+/// What the other columns leave, or would leave if the widest that may go went.
+fn strip_columns(table: &[Column], columns: usize) -> usize {
+    const GAP: usize = 2;
+    let left = columns.saturating_sub(table::width_of(table) + GAP);
+    if left >= STRIP.1 {
+        return left.min(STRIP.0);
     }
+    let kept: usize = columns.saturating_sub(table::width_without(table, 3) + GAP);
+    kept.clamp(STRIP.1, STRIP.0)
 }
 
-fn runs_of(row: &Row, side: usize) -> String {
+fn against(cell: &Figures, side: usize, text: fn(&crate::analyse::compare::Ratio) -> Option<String>) -> Cell {
+    let Some(ratio) = cell.ratio.as_ref().filter(|_| side > 0) else {
+        return Cell::toned(Tone::Quiet, if side > 0 { HOLE } else { "" });
+    };
+    let tone = match ratio {
+        ratio if ratio.low > 1.0 => Tone::Warning,
+        ratio if ratio.high < 1.0 => Tone::Good,
+        _ => Tone::Quiet,
+    };
+    Cell::toned(tone, text(ratio).unwrap_or_else(|| HOLE.to_owned()))
+}
+
+fn strip_of(row: &Row, side: usize, columns: usize) -> String {
     let all = || row.cells.iter().flat_map(|cell| cell.values.iter().flatten().copied());
     let low = all().fold(f64::INFINITY, f64::min);
     let high = all().fold(f64::NEG_INFINITY, f64::max);
-    strip::draw(row.cells[side].values.iter().flatten().copied(), low, high, STRIP)
+    strip::draw(row.cells[side].values.iter().flatten().copied(), low, high, columns)
 }
 
-/// What must be known to read the tables right.
-fn notes(out: &mut String, comparison: &Comparison, paint: Paint, columns: usize) {
-    let mut notes = vec![(
-        Tone::Quiet,
-        "intervals are of the median and of the ratio, at 95 %; runs: · is one, a digit so many, each place on one scale"
-            .to_owned(),
-    )];
-    for side in &comparison.sides {
-        notes.extend(
-            side.work
-                .iter()
-                .map(|work| (tone(work), figures::work(&side.label, work))),
-        );
+/// What the signs of the tables mean, as far as they are there.
+fn legend(comparison: &Comparison) -> String {
+    let cells = || comparison.rows.iter().flat_map(|row| &row.cells);
+    let others = || comparison.rows.iter().flat_map(|row| row.cells.iter().skip(1));
+    let mut parts = vec!["intervals at 95 %, of the median and of the ratio to the baseline".to_owned()];
+    if cells().any(|cell| cell.median.is_some_and(|median| median.n > 1 && !median.reached)) {
+        parts.push(format!("{MARK} all runs, which are too few for that"));
     }
-    for row in &comparison.rows {
-        for (side, cell) in comparison.sides.iter().zip(&row.cells) {
-            notes.extend(figures::groups(&side.label, row, cell).map(|text| (Tone::Warning, text)));
-            notes.extend(figures::outliers(side, row, cell).map(|text| (Tone::Warning, text)));
+    parts.push("runs: · is one, a digit so many, the servers of one place on one scale".to_owned());
+    if cells().any(|cell| cell.median.is_none()) || others().any(|cell| cell.ratio.is_none()) {
+        parts.push(format!("{HOLE} not known, of 0, or of less than 2 runs"));
+    }
+    parts.join("; ")
+}
+
+/// Each server against the baseline: unequal work first, because it may take the worth from all the rest.
+fn conclusion(out: &mut String, comparison: &Comparison, paint: Paint, columns: usize) {
+    let Some(baseline) = comparison.sides.first() else {
+        return;
+    };
+    for (place, side) in comparison.sides.iter().enumerate().skip(1) {
+        out.push('\n');
+        for (weight, text) in notes::work(side, &baseline.label) {
+            paragraph(out, paint, tone(weight), "", &text, columns);
+        }
+        for sentence in words::verdict(comparison, place) {
+            paragraph(out, paint, Tone::Strong, "", &sentence, columns);
         }
     }
-    for difference in &comparison.differences {
-        let text = format!(
-            "the runs differ in {}: {}",
-            difference.what,
-            difference.values.join(", ")
-        );
-        notes.push((if difference.decisive { Tone::Bad } else { Tone::Warning }, text));
+    let grown = growth::verdict(comparison);
+    if !grown.is_empty() {
+        out.push('\n');
     }
-    out.push('\n');
-    for (tone, text) in notes {
-        paragraph(out, paint, tone, "  ", &text, columns);
+    for sentence in grown {
+        paragraph(out, paint, Tone::Strong, "", &sentence, columns);
     }
 }
 
-fn tone(work: &Inequality) -> Tone {
-    if work.is_less() { Tone::Bad } else { Tone::Warning }
+fn tone(weight: Weight) -> Tone {
+    match weight {
+        Weight::Warning => Tone::Warning,
+        Weight::Bad => Tone::Bad,
+    }
 }

@@ -1,33 +1,56 @@
 //! A comparison in sentences.
 
-use crate::analyse::compare::{Cell, Comparison, Figure, Measure, Place, Ratio, Row, Unit};
+use crate::analyse::compare::{Cell, Comparison, Figure, Measure, Place, Ratio, Row, Side, Unit, Why};
 use crate::units;
 
-use super::growth;
+use super::figures::{self, digits};
 
-/// What to conclude of each server against the baseline: one sentence for each figure that a choice hangs on,
-/// and of every server what it grows with.
-pub fn verdict(comparison: &Comparison) -> Vec<String> {
-    let mut sentences = Vec::new();
-    let Some(baseline) = comparison.sides.first() else {
-        return sentences;
+/// What to conclude of one server against the baseline: a sentence for each figure that a choice hangs on, or why there
+/// is none. Nothing of the baseline itself.
+pub fn verdict(comparison: &Comparison, place: usize) -> Vec<String> {
+    let (Some(baseline), Some(side)) = (comparison.sides.first(), comparison.sides.get(place)) else {
+        return Vec::new();
     };
-    for (place, side) in comparison.sides.iter().enumerate().skip(1) {
-        for row in telling(comparison) {
-            let cell = &row.cells[place];
-            if let Some(ratio) = &cell.ratio {
-                sentences.push(sentence(
-                    &side.label,
-                    &baseline.label,
-                    row,
-                    ratio,
-                    runs(&row.cells[0], cell),
-                ));
-            }
+    let said = telling(comparison).into_iter().filter_map(|row| {
+        let cell = &row.cells[place];
+        let ratio = cell.ratio.as_ref().filter(|ratio| ratio.high.is_finite())?;
+        let runs = runs_of(&row.cells[0], cell) + &by_machine(ratio);
+        Some(sentence(&side.label, &baseline.label, row, ratio, runs))
+    });
+    match said.collect::<Vec<String>>() {
+        said if said.is_empty() && place > 0 => vec![nothing(side, baseline)],
+        said => said,
+    }
+}
+
+/// Why nothing can be concluded.
+fn nothing(side: &Side, baseline: &Side) -> String {
+    let short = [baseline, side].into_iter().find(|side| side.runs.len() < 2);
+    let pair = format!("nothing can be said of {} against {}", side.label, baseline.label);
+    match short {
+        Some(short) if short.runs.is_empty() => format!("{pair}: no run of {} counts", short.label),
+        Some(short) => format!(
+            "{pair}: {} has 1 run, and what differs from run to run takes 2 of each to be seen",
+            short.label
+        ),
+        None => format!("{pair}: they have no figure in common"),
+    }
+}
+
+/// How many runs of a side count, and why others do not.
+pub fn runs(side: &Side) -> String {
+    let mut text = units::counted(side.runs.len() as u64, "run");
+    for (why, what) in [
+        (Why::WarmUp, "for warming up"),
+        (Why::Failed, "failed"),
+        (Why::Unfinished, "not finished"),
+    ] {
+        let left = side.left.iter().filter(|left| left.why == why).count() as u64;
+        if left > 0 {
+            text.push_str(&format!(" + {} {what}", units::count(left)));
         }
     }
-    sentences.extend(growth::verdict(comparison));
-    sentences
+    text
 }
 
 /// The figures that a choice hangs on: private memory where the baseline has most and at the end, the peak, CPU.
@@ -86,29 +109,18 @@ fn sentence(candidate: &str, baseline: &str, row: &Row, ratio: &Ratio, runs: Str
     )
 }
 
-fn runs(baseline: &Cell, candidate: &Cell) -> String {
+fn runs_of(baseline: &Cell, candidate: &Cell) -> String {
     let known = |cell: &Cell| cell.values.iter().flatten().count() as u64;
     match (known(baseline), known(candidate)) {
-        (a, b) if a == b => format!("{} runs each", units::count(a)),
-        (a, b) => format!("{} and {} runs", units::count(b), units::count(a)),
+        (a, b) if a == b => format!("{} each", units::counted(a, "run")),
+        (a, b) => format!("{} against {}", units::counted(b, "run"), units::count(a)),
     }
 }
 
-/// How far the machines are apart, where there are several: ` (+3 to +5 % on 3 machines)`.
-pub fn spread(ratio: &Ratio) -> String {
-    if ratio.machines.len() < 2 {
-        return String::new();
-    }
-    let ratios = || ratio.machines.iter().map(|machine| (machine.ratio - 1.0) * 100.0);
-    let (low, high) = (
-        ratios().fold(f64::INFINITY, f64::min),
-        ratios().fold(f64::NEG_INFINITY, f64::max),
-    );
-    let digits = digits(low, high);
-    format!(
-        " ({low:+.digits$} to {high:+.digits$} % on {} machines)",
-        ratio.machines.len()
-    )
+/// How far the machines are apart, where there are several.
+fn by_machine(ratio: &Ratio) -> String {
+    let several = figures::spread(ratio).map(|spread| format!(" on {} machines ({spread})", ratio.machines.len()));
+    several.unwrap_or_default()
 }
 
 /// The interval of a ratio in words: `28–31 % more`, `3–5 % less`, `between 2 % less and 3 % more`.
@@ -129,15 +141,6 @@ fn between(low: f64, high: f64) -> String {
     match (format!("{low:.digits$}"), format!("{high:.digits$}")) {
         (low, high) if low == high => format!("{low} %"),
         (low, high) => format!("{low}–{high} %"),
-    }
-}
-
-/// A decimal where whole per cent would hide the width of the interval.
-fn digits(low: f64, high: f64) -> usize {
-    match (high - low).abs() {
-        width if width < 0.3 => 2,
-        width if width < 3.0 => 1,
-        _ => 0,
     }
 }
 

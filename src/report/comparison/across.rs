@@ -1,0 +1,140 @@
+//! Servers on several targets in one table: a row for each step, a column for each server of each system.
+//!
+//! Sizes of different systems stand side by side and are never set in a ratio: they are different quantities.
+
+use crate::analyse::compare::{Cell, Figure, Measure, Place, Target, Unit};
+
+use super::figures::{self, HOLE};
+
+/// Private memory after each step, of every server on every target.
+pub struct Steps {
+    /// System and server of each column.
+    pub heads: Vec<(String, String)>,
+    /// Each step with its cells.
+    pub rows: Vec<(String, Vec<String>)>,
+}
+
+/// The average peak of each server on each target.
+pub struct Peaks {
+    /// The servers.
+    pub heads: Vec<String>,
+    /// Each system with its cells.
+    pub rows: Vec<(String, Vec<String>)>,
+}
+
+/// The table of steps.
+pub fn steps(targets: &[Target]) -> Steps {
+    let systems = systems(targets);
+    let mut steps: Vec<&Measure> = Vec::new();
+    for row in targets.iter().flat_map(|target| &target.comparison.rows) {
+        if row.measure.figure == Figure::Private && !steps.contains(&&row.measure) {
+            steps.push(&row.measure);
+        }
+    }
+    // A target may lack a step that others have, so that none has the whole order.
+    steps.sort_unstable();
+    let cells = |step: &Measure| {
+        let cells = targets.iter().flat_map(|target| {
+            let row = target.comparison.row(step);
+            let sides = 0..target.comparison.sides.len();
+            sides.map(move |side| row.map_or_else(|| HOLE.to_owned(), |row| in_bytes(&row.cells[side])))
+        });
+        cells.collect()
+    };
+    Steps {
+        heads: targets
+            .iter()
+            .zip(&systems)
+            .flat_map(|(target, system)| {
+                let sides = target.comparison.sides.iter();
+                sides.map(|side| (system.clone(), side.label.clone()))
+            })
+            .collect(),
+        rows: steps
+            .iter()
+            .map(|step| (format!("after {}", figures::heading(&step.place)), cells(step)))
+            .collect(),
+    }
+}
+
+/// The table of peaks.
+pub fn peaks(targets: &[Target]) -> Peaks {
+    let mut heads: Vec<String> = Vec::new();
+    for side in targets.iter().flat_map(|target| &target.comparison.sides) {
+        if !heads.contains(&side.label) {
+            heads.push(side.label.clone());
+        }
+    }
+    let peak = Measure {
+        place: Place::Run,
+        figure: Figure::Peak,
+    };
+    let cells = |target: &Target| {
+        let row = target.comparison.row(&peak);
+        let cells = heads.iter().map(|label| {
+            let side = target.comparison.sides.iter().position(|side| side.label == *label);
+            let cell = side.zip(row).map(|(side, row)| &row.cells[side]);
+            cell.map_or_else(|| HOLE.to_owned(), average)
+        });
+        cells.collect()
+    };
+    let rows = targets
+        .iter()
+        .zip(systems(targets))
+        .map(|(target, system)| (system, cells(target)));
+    Peaks {
+        rows: rows.collect(),
+        heads,
+    }
+}
+
+/// The short names that are not those of their targets, each with its target.
+pub fn legend(targets: &[Target]) -> Option<String> {
+    let short: Vec<String> = targets
+        .iter()
+        .zip(systems(targets))
+        .filter(|(target, system)| target.name() != *system)
+        .map(|(target, system)| format!("{system} is {}", target.name()))
+        .collect();
+    (!short.is_empty()).then(|| short.join(", "))
+}
+
+/// The names of targets, with those of their systems as long as these tell them apart.
+fn systems(targets: &[Target]) -> Vec<String> {
+    let short: Vec<String> = targets
+        .iter()
+        .map(|target| target.name().replace(&target.triple, system(&target.triple)))
+        .collect();
+    let is_one = |name: &String| short.iter().filter(|other| *other == name).count() == 1;
+    let names = targets.iter().zip(&short).map(|(target, short)| match is_one(short) {
+        true => short.clone(),
+        false => target.name(),
+    });
+    names.collect()
+}
+
+fn system(triple: &str) -> &str {
+    let known = [("linux", "Linux"), ("apple-darwin", "macOS"), ("windows", "Windows")];
+    known
+        .into_iter()
+        .find(|(part, _)| triple.contains(part))
+        .map_or(triple, |(_, name)| name)
+}
+
+fn in_bytes(cell: &Cell) -> String {
+    figures::with_interval(cell, Unit::Bytes)
+}
+
+/// `379.1 (+1.4 %, +0.2 to +2.6 %)`: the mean of the runs, with the difference of geometric means from the baseline.
+fn average(cell: &Cell) -> String {
+    let known: Vec<f64> = cell.values.iter().copied().flatten().collect();
+    if known.is_empty() {
+        return HOLE.to_owned();
+    }
+    let mean = figures::value(known.iter().sum::<f64>() / known.len() as f64, Unit::Bytes);
+    let difference = cell.ratio.as_ref().and_then(|ratio| {
+        let middle = figures::signed((ratio.ratio - 1.0) * 100.0, 1);
+        Some(format!(" ({middle} %, {})", figures::difference(ratio)?))
+    });
+    mean + &difference.unwrap_or_default()
+}

@@ -1,0 +1,152 @@
+//! A comparison as a list of cases, each with an outcome: what test reports and annotations are made from.
+
+use crate::analyse::compare::{Cell, Figure, Row, Scenarios, Side, Target, Why};
+use crate::units;
+
+use super::{figures, notes, words};
+
+/// Cases that belong together: one scenario on one target, or one gate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suite {
+    /// What they are about.
+    pub name: String,
+    /// The cases.
+    pub cases: Vec<Case>,
+}
+
+/// One thing that can be well or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// The server that it is about.
+    pub server: String,
+    /// What of it.
+    pub name: String,
+    /// How it stands.
+    pub outcome: Outcome,
+    /// Why, in a sentence.
+    pub text: String,
+}
+
+/// How a case stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing is wrong.
+    Passed,
+    /// Nothing is wrong, but somebody should know.
+    Warned,
+    /// There is nothing to look at.
+    Skipped,
+    /// There are data, and they do not decide.
+    Undecided,
+    /// A regression, or work that was not done.
+    Failed,
+    /// The server failed.
+    Errored,
+}
+
+/// The cases of a comparison. It decides nothing, so only what makes it worthless is wrong: servers that failed, and
+/// servers that did less.
+pub fn suites(scenarios: &Scenarios) -> Vec<Suite> {
+    let suite = |target: &Target| Suite {
+        name: format!("{} on {}", target.comparison.scenario, target.triple),
+        cases: cases(target),
+    };
+    scenarios.values().flatten().map(suite).collect()
+}
+
+fn cases(target: &Target) -> Vec<Case> {
+    let comparison = &target.comparison;
+    let mut cases = Vec::new();
+    for (place, side) in comparison.sides.iter().enumerate() {
+        cases.push(runs(side));
+        if place > 0 {
+            cases.push(work(side, &comparison.sides[0].label));
+        }
+        let checkpoints = comparison
+            .rows
+            .iter()
+            .filter(|row| row.measure.figure == Figure::Private);
+        cases.extend(checkpoints.map(|row| figure(side, row, &row.cells[place], &comparison.sides[0].label)));
+    }
+    for difference in comparison.differences.iter().filter(|difference| difference.decisive) {
+        cases.push(Case {
+            server: String::new(),
+            name: format!("same {}", difference.what),
+            outcome: Outcome::Warned,
+            text: notes::difference(difference),
+        });
+    }
+    cases
+}
+
+fn runs(side: &Side) -> Case {
+    let failed: Vec<&str> = side
+        .left
+        .iter()
+        .filter(|left| left.why == Why::Failed)
+        .map(|left| left.record.as_str())
+        .collect();
+    let outcome = match (failed.as_slice(), side.runs.len()) {
+        ([_, ..], _) => Outcome::Errored,
+        ([], 0) => Outcome::Skipped,
+        ([], _) => Outcome::Passed,
+    };
+    let text = match failed.as_slice() {
+        [] => words::runs(side),
+        failed => format!(
+            "{} failed the scenario in {}: {}",
+            side.label,
+            units::counted(failed.len() as u64, "run"),
+            failed.join(", ")
+        ),
+    };
+    Case {
+        server: side.label.clone(),
+        name: "runs".to_owned(),
+        outcome,
+        text,
+    }
+}
+
+fn work(side: &Side, baseline: &str) -> Case {
+    let outcome = match side.work.as_slice() {
+        [] if side.runs.is_empty() => Outcome::Skipped,
+        [] => Outcome::Passed,
+        work if work.iter().any(|work| work.is_less()) => Outcome::Failed,
+        _ => Outcome::Warned,
+    };
+    let mut lines: Vec<String> = notes::work(side, baseline).into_iter().map(|(_, text)| text).collect();
+    if lines.is_empty() {
+        lines.push(format!("the same work as {baseline}"));
+    }
+    Case {
+        server: side.label.clone(),
+        name: "work".to_owned(),
+        outcome,
+        text: lines.join("\n"),
+    }
+}
+
+fn figure(side: &Side, row: &Row, cell: &Cell, baseline: &str) -> Case {
+    let unit = row.measure.figure.unit();
+    let text = match cell.median {
+        None => "no run has this figure".to_owned(),
+        Some(median) => {
+            let mut text = format!("median {}", figures::value_with_unit(median.median, unit));
+            let interval = figures::interval(cell, unit);
+            if !interval.is_empty() {
+                text.push_str(&format!(" ({interval})"));
+            }
+            if let Some(ratio) = &cell.ratio {
+                text.push_str(&format!(", {} than {baseline}", words::range(ratio.low, ratio.high)));
+            }
+            text
+        }
+    };
+    Case {
+        server: side.label.clone(),
+        name: figures::place(row),
+        outcome: cell.median.map_or(Outcome::Skipped, |_| Outcome::Passed),
+        text,
+    }
+}

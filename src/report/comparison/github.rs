@@ -1,0 +1,33 @@
+//! Cases as annotations of a GitHub workflow.
+
+use super::cases::{Outcome, Suite};
+
+/// A line for everything that is wrong or worth a warning, in the form that the runner reads from a step's output.
+pub fn annotations(suites: &[Suite]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for suite in suites {
+        for case in &suite.cases {
+            let level = match case.outcome {
+                Outcome::Passed | Outcome::Skipped => continue,
+                Outcome::Warned | Outcome::Undecided => "warning",
+                Outcome::Failed | Outcome::Errored => "error",
+            };
+            lines.push(format!(
+                "::{level} title={}::{}",
+                property(&suite.name),
+                data(&case.text)
+            ));
+        }
+    }
+    lines
+}
+
+/// What a message may not hold as it is.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// What a property may not hold as it is.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

@@ -1,0 +1,81 @@
+//! Cases as JUnit XML, which every CI system can show.
+
+use std::fmt::Write;
+
+use super::cases::{Case, Outcome, Suite};
+
+/// The suites as one document.
+pub fn render(suites: &[Suite]) -> String {
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let all = || suites.iter().flat_map(|suite| &suite.cases);
+    let _ = writeln!(out, "<testsuites name=\"lsp-soak\"{}>", counts(all()));
+    for suite in suites {
+        let _ = writeln!(
+            out,
+            "  <testsuite name=\"{}\"{}>",
+            escape(&suite.name),
+            counts(suite.cases.iter())
+        );
+        for case in &suite.cases {
+            draw(&mut out, &suite.name, case);
+        }
+        out.push_str("  </testsuite>\n");
+    }
+    out.push_str("</testsuites>\n");
+    out
+}
+
+fn draw(out: &mut String, suite: &str, case: &Case) {
+    let class = if case.server.is_empty() { suite } else { &case.server };
+    let _ = write!(
+        out,
+        "    <testcase classname=\"{}\" name=\"{}\">",
+        escape(class),
+        escape(&case.name)
+    );
+    let text = escape(&case.text);
+    let _ = match element(case.outcome) {
+        Some(element) => write!(out, "<{element} message=\"{text}\"/>"),
+        None => write!(out, "<system-out>{text}</system-out>"),
+    };
+    out.push_str("</testcase>\n");
+}
+
+/// The element that says that a case did not pass.
+fn element(outcome: Outcome) -> Option<&'static str> {
+    match outcome {
+        Outcome::Passed | Outcome::Warned => None,
+        Outcome::Skipped | Outcome::Undecided => Some("skipped"),
+        Outcome::Failed => Some("failure"),
+        Outcome::Errored => Some("error"),
+    }
+}
+
+fn counts<'c>(cases: impl Iterator<Item = &'c Case> + Clone) -> String {
+    let of = |name: &str| cases.clone().filter(|case| element(case.outcome) == Some(name)).count();
+    format!(
+        " tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"",
+        cases.clone().count(),
+        of("failure"),
+        of("error"),
+        of("skipped")
+    )
+}
+
+/// What XML would read as its own; characters that no XML may hold become a question mark.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\n' => escaped.push_str("&#10;"),
+            '\t' => escaped.push(' '),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push('?'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}

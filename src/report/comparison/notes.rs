@@ -1,0 +1,196 @@
+//! What must be known to read the tables of a comparison right, each thing once.
+
+use crate::analyse::compare::{Cell, Comparison, Count, Difference, Figure, Inequality, Row, Side, Task};
+use crate::units;
+
+use super::figures;
+
+/// Groups and outliers of memory below this share of the value are not worth a word.
+const WORTH: f64 = 0.01;
+
+/// Of the digits of a hash so many are shown.
+const HASH: usize = 12;
+
+/// How much a note matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// Some figures are less sure.
+    Warning,
+    /// The comparison may be worth nothing.
+    Bad,
+}
+
+/// A sentence and its weight.
+pub type Note = (Weight, String);
+
+/// Everything but unequal work: groups and outliers of memory, and circumstances that differ.
+pub fn notes(comparison: &Comparison) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for (place, side) in comparison.sides.iter().enumerate() {
+        notes.extend(groups(comparison, place, side).map(|text| (Weight::Warning, text)));
+        notes.extend(
+            outliers(comparison, place, side)
+                .into_iter()
+                .map(|text| (Weight::Warning, text)),
+        );
+    }
+    notes.extend(comparison.differences.iter().map(|differing| {
+        let weight = if differing.decisive {
+            Weight::Bad
+        } else {
+            Weight::Warning
+        };
+        (weight, difference(differing))
+    }));
+    notes
+}
+
+/// What a side did less of than the baseline, and what it did otherwise: a sentence each.
+pub fn work(side: &Side, baseline: &str) -> Vec<Note> {
+    let of = |less: bool| -> Vec<&Inequality> { side.work.iter().filter(|work| work.is_less() == less).collect() };
+    let mut notes = Vec::new();
+    for (less, weight, verb) in [(true, Weight::Bad, "less"), (false, Weight::Warning, "other")] {
+        let tasks: Vec<String> = of(less).chunk_by(|a, b| a.task == b.task).map(task).collect();
+        if !tasks.is_empty() {
+            let text = format!("{} does {verb} work than {baseline}: {}", side.label, tasks.join("; "));
+            notes.push((weight, text));
+        }
+    }
+    notes
+}
+
+/// One piece of work that was not done as `other` did it.
+pub fn unequal(label: &str, other: &str, work: &Inequality) -> String {
+    let verb = if work.is_less() { "less" } else { "other" };
+    format!("{label} does {verb} work than the {other}: {}", task(&[work]))
+}
+
+/// A circumstance that is not the same in all runs.
+pub fn difference(difference: &Difference) -> String {
+    let is_hash = |value: &str| value.len() == 64 && value.chars().all(|c| c.is_ascii_hexdigit());
+    let values = difference.values.iter().map(|value| match value.as_str() {
+        value if is_hash(value) => &value[..HASH],
+        value => value,
+    });
+    format!(
+        "the runs differ in {}: {}",
+        difference.what,
+        values.collect::<Vec<&str>>().join(", ")
+    )
+}
+
+/// `goto › definition 388 hits against 400`, of one task.
+fn task(counts: &[&Inequality]) -> String {
+    let what = match counts.first().map(|work| &work.task) {
+        Some(Task::Step { phase, name, .. }) => format!("{phase} › {name}"),
+        Some(Task::Method(method)) => method.clone(),
+        None => String::new(),
+    };
+    let counts = counts.iter().map(|work| {
+        let thing = match work.count {
+            Count::Requests => "requests",
+            Count::Hits => "hits",
+            Count::Items => "elements per result",
+            Count::Bytes => "bytes per result",
+        };
+        format!("{} against {} {thing}", number(work.candidate), number(work.baseline))
+    });
+    format!("{what} {}", counts.collect::<Vec<String>>().join(" and "))
+}
+
+/// Three digits, or all before the point; what never was is none.
+fn number(value: Option<f64>) -> String {
+    match value {
+        None => "no".to_owned(),
+        Some(value) if value >= 100.0 || value.fract() == 0.0 => units::count(value.round() as u64),
+        Some(value) if value >= 10.0 => format!("{value:.1}"),
+        Some(value) => format!("{value:.2}"),
+    }
+}
+
+/// Memory only: what CPU and latencies do is seen in the strips.
+fn of_memory(comparison: &Comparison, place: usize) -> impl Iterator<Item = (&Row, &Cell)> {
+    let memory = comparison.rows.iter().filter(|row| match row.measure.figure {
+        Figure::Private | Figure::Peak | Figure::Resident => true,
+        Figure::Cpu | Figure::Faults | Figure::P50 | Figure::P95 => false,
+    });
+    memory.filter_map(move |row| Some((row, row.cells.get(place)?)))
+}
+
+/// That values fall into groups: private memory before all else where it is farthest apart, and how many other figures do.
+fn groups(comparison: &Comparison, place: usize, side: &Side) -> Option<String> {
+    let mut apart: Vec<(f64, &Row, &Cell)> = of_memory(comparison, place)
+        .filter_map(|(row, cell)| {
+            let gap = cell.clusters.last()?.low / cell.clusters.first()?.high - 1.0;
+            (cell.clusters.len() > 1 && gap >= WORTH).then_some((gap, row, cell))
+        })
+        .collect();
+    let figure = |row: &Row| row.measure.figure;
+    apart.sort_by(|a, b| figure(a.1).cmp(&figure(b.1)).then(b.0.total_cmp(&a.0)));
+    let (_, row, cell) = apart.first()?;
+    let unit = row.measure.figure.unit();
+    let groups = cell.clusters.iter().map(|group| {
+        let span = figures::span(
+            &figures::value(group.low, unit),
+            &figures::value_with_unit(group.high, unit),
+        );
+        format!("{} of {span}", units::counted(group.runs.len() as u64, "run"))
+    });
+    let others = match apart.len() - 1 {
+        0 => String::new(),
+        1 => "; so does 1 other figure of memory".to_owned(),
+        others => format!("; so do {others} other figures of memory"),
+    };
+    Some(format!(
+        "{}: {} falls into groups, {}{others}",
+        side.label,
+        figures::place(row),
+        groups.collect::<Vec<String>>().join(" and ")
+    ))
+}
+
+/// The runs that are far from the others, each with the first of its figures that is.
+fn outliers(comparison: &Comparison, place: usize, side: &Side) -> Vec<String> {
+    let mut runs: Vec<(&str, String, usize)> = Vec::new();
+    for (row, cell) in of_memory(comparison, place) {
+        let middle = cell.median.map_or(0.0, |median| median.median);
+        let far = |value: f64| (value / middle - 1.0).abs() >= WORTH;
+        for outlier in cell.outliers.iter().filter(|outlier| far(outlier.value)) {
+            let run = record(side, cell, outlier.run);
+            if let Some((.., places)) = runs.iter_mut().find(|(name, ..)| *name == run) {
+                *places += 1;
+                continue;
+            }
+            let unit = row.measure.figure.unit();
+            let example = format!(
+                "{} is {} against a median of {}",
+                figures::place(row),
+                figures::value(outlier.value, unit),
+                figures::value_with_unit(middle, unit)
+            );
+            runs.push((run, example, 1));
+        }
+    }
+    let sentence = |(run, example, places): &(&str, String, usize)| {
+        let more = match places {
+            0 | 1 => String::new(),
+            more => format!(
+                ", and so in {} of memory",
+                units::counted(*more as u64 - 1, "other figure")
+            ),
+        };
+        format!(
+            "{}: `{run}` is far from the other runs: {example}{more}; it counts all the same",
+            side.label
+        )
+    };
+    runs.iter().map(sentence).collect()
+}
+
+/// The record of the n-th known value of a cell.
+pub fn record<'s>(side: &'s Side, cell: &Cell, known: usize) -> &'s str {
+    let mut places = cell.values.iter().enumerate().filter(|(_, value)| value.is_some());
+    let run = places.nth(known).map(|(run, _)| run);
+    run.and_then(|run| side.runs.get(run))
+        .map_or(units::UNKNOWN, String::as_str)
+}

@@ -1,0 +1,102 @@
+//! `lsp-soak compare`, run as a person or a workflow runs it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Records of two servers: two runs of `ty` that ended well, one of `clangd` that crashed.
+fn records() -> TempDir {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/records");
+    for (from, to) in [
+        ("completed", "run-001-ty"),
+        ("completed", "run-003-ty"),
+        ("crashed", "run-002-clangd"),
+    ] {
+        let to = directory.path().join(format!("{to}.jsonl"));
+        fs::copy(golden.join(format!("{from}.jsonl")), to).expect("the directory is ours");
+    }
+    directory
+}
+
+fn compare(records: &TempDir) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
+    command.arg("compare").arg(records.path()).stdin(Stdio::null());
+    for variable in ["GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// What a command that succeeds prints, and what it says beside that.
+#[track_caller]
+fn said(command: &mut Command) -> (String, String) {
+    let output = command.output().expect("lsp-soak runs");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{errors}");
+    (String::from_utf8(output.stdout).expect("it is text"), errors)
+}
+
+#[test]
+fn every_format_is_one_document() {
+    let records = records();
+    let printed = |format: &str| said(compare(&records).args(["--format", format])).0;
+    for format in ["json", "bencher", "github-action-benchmark"] {
+        let document: Value = serde_json::from_str(&printed(format)).expect("it is one JSON document");
+        assert!(!document.is_null(), "{format}");
+    }
+    let junit = printed("junit");
+    assert!(
+        junit.starts_with("<?xml") && junit.contains("<error message=\"clangd failed"),
+        "{junit}"
+    );
+    assert!(printed("markdown").starts_with("### "));
+    assert!(printed("terminal").contains("2 servers"));
+}
+
+#[test]
+fn a_workflow_gets_a_summary_and_annotations() {
+    let records = records();
+    let summary: PathBuf = records.path().join("summary.md");
+    fs::write(&summary, "before\n").expect("the directory is ours");
+    let (alone, errors) = said(compare(&records).args(["--format", "json"]));
+    assert!(!errors.contains("::error"), "{errors}");
+    let mut command = compare(&records);
+    command.args(["--format", "json"]);
+    let (inside, errors) = said(
+        command
+            .env("GITHUB_ACTIONS", "true")
+            .env("GITHUB_STEP_SUMMARY", &summary),
+    );
+    assert_eq!(inside, alone, "what is printed for programs is the same everywhere");
+    let annotations: Vec<&str> = errors.lines().filter(|line| line.starts_with("::")).collect();
+    assert_eq!(annotations.len(), 1, "{errors}");
+    assert!(annotations[0].starts_with("::error title=") && annotations[0].contains("::clangd failed"));
+    let markdown = fs::read_to_string(&summary).expect("it is there");
+    assert!(markdown.starts_with("before\n### "), "{markdown}");
+    let (_, errors) = said(command.args(["--baseline", "ty"]));
+    assert!(
+        !errors.contains("::error"),
+        "what the step was told is not told again: {errors}"
+    );
+    assert_eq!(fs::read_to_string(&summary).expect("it is there"), markdown);
+}
+
+#[test]
+fn a_summary_that_cannot_be_written_is_no_failure() {
+    let records = records();
+    let nowhere = records.path().join("nowhere/summary.md");
+    let mut command = compare(&records);
+    let (_, errors) = said(
+        command
+            .env("GITHUB_ACTIONS", "true")
+            .env("GITHUB_STEP_SUMMARY", nowhere),
+    );
+    assert!(
+        errors.contains("warning: cannot append to the step summary"),
+        "{errors}"
+    );
+}
