@@ -143,10 +143,19 @@ fn create_private(dir: &Path) -> io::Result<()> {
     if let Some(parent) = dir.parent() {
         fs::create_dir_all(parent)?;
     }
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(dir)
+    make_private(dir)
+}
+
+#[cfg(unix)]
+fn make_private(dir: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().mode(0o700).create(dir)
+}
+
+/// A user's temporary directory is the user's own.
+#[cfg(not(unix))]
+fn make_private(dir: &Path) -> io::Result<()> {
+    fs::create_dir(dir)
 }
 
 /// Removes a place with all it holds. An overlay is unmounted first, so that nothing is deleted through it.
