@@ -159,7 +159,7 @@ fn adopt() -> String {
     let mut alive = Vec::new();
     super::wait_until("the daemon", || {
         alive = sampler.alive();
-        alive.iter().all(|living| living.2 == "sleep")
+        !alive.is_empty() && alive.iter().all(|living| living.2 == "sleep")
     });
     for (pid, ..) in &alive {
         let pid = rustix::process::Pid::from_raw(i32::try_from(*pid).unwrap()).unwrap();
