@@ -203,7 +203,7 @@ fn watch(root: u32, time: Duration) -> io::Result<Watched> {
     let clock = Clock::start();
     let (journal, end) = Journal::create(&path, &journal::header(), clock).map_err(io::Error::other)?;
     let options = Options {
-        orphans: false,
+        orphans_since: None,
         ..Options::default()
     };
     let sampler = Sampler::start(root, options, clock, Box::new(ToJournal(journal)))?;

@@ -67,7 +67,7 @@ impl System {
             duty: Duty::new(LOOK_SHARE, 0),
             next_sweep: 0,
             sweep_cost: Duration::ZERO,
-            tick: 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1),
+            tick: tick(),
             buffer: vec![0; 4096],
         })
     }
@@ -81,6 +81,14 @@ impl System {
             group: Some(stat.group),
             session: Some(stat.session),
         })
+    }
+
+    /// Now, in the unit of start times: clock ticks of the clock that goes on while the machine sleeps
+    /// (proc_pid_stat(5), field 22).
+    pub fn moment() -> Option<u64> {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        let since_boot = Duration::new(u64::try_from(now.tv_sec).ok()?, u32::try_from(now.tv_nsec).ok()?);
+        Some(nanos(since_boot) / tick())
     }
 
     /// The last process id given; it tells of new processes and threads for the price of one short read.
@@ -292,6 +300,11 @@ impl Source for System {
             Err(error) => self.failed(process, "clear_refs", error),
         }
     }
+}
+
+/// Nanoseconds of a clock tick.
+fn tick() -> Nanos {
+    1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)
 }
 
 /// Opens a file of a process's directory, which cannot be another's even if the process id was given again.

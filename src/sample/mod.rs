@@ -40,7 +40,7 @@ compile_error!("lsp-soak can read the memory of processes on Linux, macOS and Wi
 pub use duty::Duty;
 pub use platform::System;
 pub use pulse::{Glance, Pulse};
-pub use sampler::{Done, Sampler, started};
+pub use sampler::{Done, Sampler, moment, started};
 pub use schedule::{Command, Time, Wake, run};
 pub use watch::{Living, Watch};
 
@@ -59,9 +59,10 @@ pub struct Options {
     pub rollup_duty: f64,
     /// How long a process may go without a sample when nothing changes.
     pub heartbeat: Duration,
-    /// Whether new children of lsp-soak outside of its own process group are orphans of the tree that it adopted as a
-    /// subreaper. False if it has other such children.
-    pub orphans: bool,
+    /// The [`moment`] from which on new children of lsp-soak outside of its own process group are orphans of the tree
+    /// that it adopted as a subreaper: one before the server was started, which may be gone before it is ever looked
+    /// at. `None` if lsp-soak has other such children.
+    pub orphans_since: Option<u64>,
 }
 
 impl Default for Options {
@@ -71,7 +72,7 @@ impl Default for Options {
             peak_reset: true,
             rollup_duty: 0.01,
             heartbeat: Duration::from_secs(60),
-            orphans: true,
+            orphans_since: None,
         }
     }
 }

@@ -156,6 +156,11 @@ pub fn started(pid: u32) -> Option<u64> {
     Some(opened.started)
 }
 
+/// Now, in the unit of [`Living`]; `None` where lsp-soak can be no subreaper, and nobody needs to know.
+pub fn moment() -> Option<u64> {
+    System::moment()
+}
+
 /// The real clock and the driver's channel.
 struct Waiting {
     clock: Clock,

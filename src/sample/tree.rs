@@ -22,31 +22,23 @@ pub struct Own {
 #[derive(Debug)]
 pub struct Tree {
     own: Own,
-    orphans: bool,
-    /// Start time of the first server: what began before it is no orphan of its tree.
-    since: Option<u64>,
+    /// Since when there are orphans of this tree; `None` if there are none.
+    orphans_since: Option<u64>,
     members: HashMap<u32, Found>,
     groups: HashMap<u32, usize>,
     sessions: HashMap<u32, usize>,
 }
 
 impl Tree {
-    /// A tree without members. `orphans`: whether new children of `own` may be orphans of the tree.
-    pub fn new(own: Own, orphans: bool) -> Tree {
+    /// A tree without members. Children of `own` that start at `orphans_since` or later may be orphans of the tree.
+    pub fn new(own: Own, orphans_since: Option<u64>) -> Tree {
         Tree {
             own,
-            orphans,
-            since: None,
+            orphans_since,
             members: HashMap::new(),
             groups: HashMap::new(),
             sessions: HashMap::new(),
         }
-    }
-
-    /// Takes in a server itself.
-    pub fn root(&mut self, found: Found) {
-        self.since = self.since.or(found.started);
-        self.insert(found);
     }
 
     /// Whether that process is new and belongs.
@@ -65,11 +57,10 @@ impl Tree {
 
     /// A process that lsp-soak itself starts for its own purposes shares its group; an adopted one does not.
     fn is_orphan(&self, found: &Found) -> bool {
-        self.orphans
-            && found.parent == self.own.pid
+        found.parent == self.own.pid
             && found.group != self.own.group
             && self
-                .since
+                .orphans_since
                 .zip(found.started)
                 .is_some_and(|(since, started)| started >= since)
     }
@@ -130,8 +121,8 @@ mod tests {
     }
 
     fn with_server() -> Tree {
-        let mut tree = Tree::new(OWN, true);
-        tree.root(found(100, 10, 100, 5));
+        let mut tree = Tree::new(OWN, Some(100));
+        tree.insert(found(100, 10, 100, 5));
         tree
     }
 
@@ -179,8 +170,8 @@ mod tests {
         );
         assert!(!tree.gains(&found(103, 10, 10, 5)), "a helper that lsp-soak runs");
         assert!(!tree.gains(&found(50, 10, 50, 50)), "a child from before");
-        let mut apart = Tree::new(OWN, false);
-        apart.root(found(100, 10, 100, 5));
+        let mut apart = Tree::new(OWN, None);
+        apart.insert(found(100, 10, 100, 5));
         assert!(!apart.gains(&found(102, 10, 102, 102)));
     }
 
@@ -193,7 +184,7 @@ mod tests {
                 group: None,
                 session: None,
             },
-            false,
+            None,
         );
         let at = |pid, parent, started| Found {
             pid,
@@ -210,7 +201,7 @@ mod tests {
 
     #[test]
     fn lsp_soaks_own_group_and_session_say_nothing() {
-        let mut tree = Tree::new(OWN, true);
+        let mut tree = Tree::new(OWN, Some(100));
         tree.insert(found(100, 10, 10, 5));
         assert!(!tree.gains(&found(101, 1, 10, 5)));
     }

@@ -45,7 +45,7 @@ impl<S: Source> Watch<S> {
     pub fn new(source: S, own: Own, options: &Options, pulse: Pulse, sink: Box<dyn Sink>) -> Watch<S> {
         Watch {
             source,
-            tree: Tree::new(own, options.orphans),
+            tree: Tree::new(own, options.orphans_since),
             members: Vec::new(),
             next_number: 0,
             peak_reset: options.peak_reset,
@@ -65,7 +65,6 @@ impl<S: Source> Watch<S> {
         if self.members.iter().all(|member| member.found.pid != root) {
             match self.source.open(root) {
                 Ok((process, opened)) => {
-                    self.tree.root(opened.found);
                     self.take_in(process, opened, now);
                 }
                 Err(error) => self.note_open(root, &error, now),

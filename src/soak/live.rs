@@ -24,8 +24,9 @@ struct Inner {
 }
 
 impl Live {
-    /// A stage without a server.
-    pub fn new(journal: Journal, clock: Clock, options: sample::Options, progress: Arc<Progress>) -> Live {
+    /// A stage without a server; to be made before there is one.
+    pub fn new(journal: Journal, clock: Clock, mut options: sample::Options, progress: Arc<Progress>) -> Live {
+        options.orphans_since = sample::moment();
         let sampler = Mutex::new(None);
         Live(Arc::new(Inner {
             journal,

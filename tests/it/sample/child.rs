@@ -119,7 +119,8 @@ fn obeys() {
             "burn" => burn(Duration::from_millis(number as u64)),
             "threads" => (0..number).for_each(|_| drop(std::thread::spawn(std::thread::park))),
             "short" => (0..number).for_each(|_| assert!(Command::new("true").status().unwrap().success())),
-            "adopt" => answer = adopt(),
+            "adopt" => answer = adopt(false),
+            "adopt-late" => answer = adopt(true),
             _ => panic!("told to {line}"),
         }
         println!("done {answer}");
@@ -139,22 +140,30 @@ fn burn(time: Duration) {
     }
 }
 
-/// Plays lsp-soak with a server whose daemon's parent ends at once, and says the names that the sampler sees.
-fn adopt() -> String {
+/// Plays lsp-soak with a server whose daemon's parent ends at once, and says the names that the sampler sees. `late`: the
+/// server itself is gone before the sampler starts.
+fn adopt(late: bool) -> String {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
+    let options = Options {
+        orphans_since: lsp_soak::sample::moment(),
+        ..Options::default()
+    };
     let mut server = Child::shell("(setsid sleep 300 &) ; echo started ; read line");
     server.hear("started");
+    let pid = server.pid();
     let mut helper = Command::new("sleep").arg("301").spawn().unwrap();
-    let sampler = Sampler::start(
-        server.pid(),
-        Options::default(),
-        Clock::start(),
-        Box::new(Kept::default()),
-    )
-    .unwrap();
-    let mut late = Command::new("sleep").arg("302").spawn().unwrap();
-    server.say("end");
-    server.process.wait().unwrap();
+    let mut end = || {
+        server.say("end");
+        server.process.wait().unwrap();
+    };
+    if late {
+        end();
+    }
+    let sampler = Sampler::start(pid, options, Clock::start(), Box::new(Kept::default())).unwrap();
+    let mut later = Command::new("sleep").arg("302").spawn().unwrap();
+    if !late {
+        end();
+    }
     // The daemon may be on its way still, from shell to `setsid` to `sleep`.
     let mut alive = Vec::new();
     super::wait_until("the daemon", || {
@@ -165,7 +174,7 @@ fn adopt() -> String {
         let pid = rustix::process::Pid::from_raw(i32::try_from(*pid).unwrap()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     }
-    for child in [&mut helper, &mut late] {
+    for child in [&mut helper, &mut later] {
         child.kill().unwrap();
         child.wait().unwrap();
     }

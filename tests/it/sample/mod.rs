@@ -47,7 +47,7 @@ impl Kept {
 fn options(interval: Duration) -> Options {
     Options {
         interval,
-        orphans: false,
+        orphans_since: None,
         ..Options::default()
     }
 }

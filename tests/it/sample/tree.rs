@@ -104,6 +104,12 @@ fn a_daemon_that_lsp_soak_adopts_belongs_and_its_own_helpers_do_not() {
 }
 
 #[test]
+fn a_daemon_of_a_server_that_nobody_saw_is_adopted_too() {
+    let mut child = Child::obedient();
+    assert_eq!(child.tell("adopt-late"), "sleep");
+}
+
+#[test]
 fn what_outlives_the_server_is_still_there_and_a_zombie_is_not() {
     let mut child = Child::shell("sleep 351 & echo started; wait");
     child.hear("started");
