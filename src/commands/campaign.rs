@@ -104,10 +104,9 @@ impl Campaign<'_> {
         let path = self
             .out
             .join(format!("run-{:03}-{}.jsonl", planned.number, name(choice)));
-        let record = path.display().to_string();
-        if let Some(summary) = resume::kept(&path, self.scenario)? {
-            let exit = analyse::exit(&summary);
-            outcomes.runs.push(Played { record, summary });
+        if let Some(played) = resume::kept(&path, self.scenario)? {
+            let exit = analyse::exit(&played.summary);
+            outcomes.runs.push(played);
             return Ok(exit);
         }
         let run = single::Run {
@@ -127,24 +126,22 @@ impl Campaign<'_> {
             Outcome::Played => {}
             Outcome::Failed(error) => {
                 // Where there is not even a record, the error says all there is to say.
-                if let Ok(summary) = show::summary(&path) {
-                    outcomes.runs.push(Played { record, summary });
-                }
+                outcomes.runs.extend(show::played(&path));
                 outcomes.failed = Some(error);
                 return Ok(Exit::OwnFailure);
             }
             Outcome::CalledOff => return Ok(Exit::Interrupted),
         }
-        let summary = show::summary(&path)?;
-        let exit = analyse::exit(&summary);
+        let played = show::played(&path)?;
+        let exit = analyse::exit(&played.summary);
         if all > 1 && !self.quiet {
             super::say(&format!(
                 "run {} of {all}, {}",
                 planned.number,
-                report::one_line(&summary)
+                report::one_line(&played.summary)
             ));
         }
-        outcomes.runs.push(Played { record, summary });
+        outcomes.runs.push(played);
         Ok(exit)
     }
 }

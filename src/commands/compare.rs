@@ -13,13 +13,7 @@ use super::{github, show};
 
 /// Runs the command. A comparison decides nothing, so it succeeds whatever it finds.
 pub fn run(options: &cli::Compare) -> anyhow::Result<u8> {
-    let mut runs = Vec::new();
-    for path in show::records(&options.records)? {
-        runs.push(Played {
-            record: path.display().to_string(),
-            summary: show::summary(&path)?,
-        });
-    }
+    let runs = show::all_played(&options.records)?;
     let labels = runs.iter().map(|run| run.summary.header.server.label.as_str());
     known(labels, options.baseline.as_deref())?;
     print(runs, options.baseline.as_deref(), options.format)?;

@@ -1,7 +1,7 @@
 //! `lsp-soak gate`: whether a candidate may replace a baseline, from runs made here or from records.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, bail};
 
@@ -251,14 +251,7 @@ fn is_records(text: &str) -> bool {
 }
 
 fn read(path: impl AsRef<Path>) -> anyhow::Result<Vec<Played>> {
-    let paths: Vec<PathBuf> = show::records(&[path.as_ref().to_owned()])?;
-    let played = |path: PathBuf| {
-        Ok(Played {
-            record: path.display().to_string(),
-            summary: show::summary(&path)?,
-        })
-    };
-    paths.into_iter().map(played).collect()
+    show::all_played(&[path.as_ref().to_owned()])
 }
 
 /// The sides of the records that were named.

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use clap::Parser;
 use serde::{Deserialize, Serialize};
 
-use crate::analyse::Summary;
+use crate::analyse::compare::Played;
 use crate::cli::{self, Cli, Command};
 use crate::config::Loaded;
 use crate::record::Ending;
@@ -81,23 +81,23 @@ impl Invocation {
     }
 }
 
-/// The summary of a run that was played before, if it was played to an end of its own.
+/// A run that was played before, if it was played to an end of its own.
 ///
 /// A record that was cut off is put aside, where no report reads it. One of another scenario cannot be gone on with.
-pub fn kept(path: &Path, scenario: &Loaded) -> anyhow::Result<Option<Summary>> {
+pub fn kept(path: &Path, scenario: &Loaded) -> anyhow::Result<Option<Played>> {
     if !path.exists() {
         return Ok(None);
     }
-    let whole = show::summary(path).ok().filter(|summary| match summary.ending {
+    let whole = show::played(path).ok().filter(|played| match played.summary.ending {
         None | Some(Ending::Interrupted) => false,
         Some(_) => true,
     });
-    let Some(summary) = whole else {
+    let Some(played) = whole else {
         let aside = path.with_extension("cut-off");
         fs::rename(path, &aside).with_context(|| format!("cannot put `{}` aside", path.display()))?;
         return Ok(None);
     };
-    if summary.header.scenario.sha256 != scenario.sha256 {
+    if played.summary.header.scenario.sha256 != scenario.sha256 {
         bail!(
             "`{}` is of another text of the scenario `{}`: what was played before cannot be compared with what would be \
              played now; begin anew",
@@ -105,5 +105,5 @@ pub fn kept(path: &Path, scenario: &Loaded) -> anyhow::Result<Option<Summary>> {
             scenario.scenario.name
         );
     }
-    Ok(Some(summary))
+    Ok(Some(played))
 }

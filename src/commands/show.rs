@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 
+use crate::analyse::compare::Played;
 use crate::analyse::{self, Severity, Summary};
 use crate::cli::Format;
 use crate::config;
@@ -25,6 +26,19 @@ const STDIN: &str = "-";
 pub fn summary(path: &Path) -> anyhow::Result<Summary> {
     let about = || format!("cannot read the record `{}`", path.display());
     analyse::read(open(path)?).with_context(about)
+}
+
+/// Reads one record, to be compared with others under the name of its file.
+pub fn played(path: &Path) -> anyhow::Result<Played> {
+    Ok(Played {
+        record: path.display().to_string(),
+        summary: summary(path)?,
+    })
+}
+
+/// Reads the records that were named, see [`records`].
+pub fn all_played(named: &[PathBuf]) -> anyhow::Result<Vec<Played>> {
+    records(named)?.iter().map(|path| played(path)).collect()
 }
 
 /// The records that were named, those in a directory and below it in the order of their names.
