@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum};
 
 use crate::units::{Share, Size, Span};
 
-use super::{LENS, Lenses, LookPlan, Measuring, Runs, ScenarioOptions, ServerExtras, looks};
+use super::options::{LENS, Measuring, ScenarioOptions, ServerExtras};
+use super::values::{Lenses, LookPlan, Runs, looks};
 
 /// `lsp-soak gate`.
 #[derive(Debug, Args)]

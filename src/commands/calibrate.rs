@@ -18,16 +18,10 @@ use super::{calibrations, output, prepare, show};
 /// Runs the command.
 pub fn run(options: &cli::Calibrate) -> anyhow::Result<u8> {
     let options = as_run(options);
-    prepare::keep_to(options.cpus.as_ref())?;
-    let (scenarios, choices) = prepare::understood(&prepare::Typed {
-        scenarios: &options.scenarios,
-        options: &options.scenario,
-        servers: &options.servers.servers,
-        extras: &options.servers.extra,
-        lenses: options.lens,
-        out: options.out.as_deref(),
-    })?;
-    let directories = output::directories(options.out.as_deref(), &scenarios)?;
+    let out = options.recording.out.as_deref();
+    prepare::keep_to(options.recording.cpus.as_ref())?;
+    let (scenarios, choices) = prepare::understood(&prepare::Typed::of(&options, out))?;
+    let directories = output::directories(out, &scenarios)?;
     let (Some(scenario), Some(out)) = (scenarios.first(), directories.first()) else {
         return Ok(Exit::Passed.code());
     };
@@ -38,7 +32,7 @@ pub fn run(options: &cli::Calibrate) -> anyhow::Result<u8> {
             choices: &choices,
             out,
             repeating: &options.repeating,
-            measuring: options.measuring,
+            measuring: options.recording.measuring,
             quiet: options.output.quiet,
             enough: &|_| false,
         };
@@ -75,10 +69,7 @@ fn as_run(options: &cli::Calibrate) -> cli::Run {
         extra,
         runs,
         options,
-        lens,
-        measuring,
-        cpus,
-        out,
+        recording,
         quiet,
     } = options.clone();
     cli::Run {
@@ -93,10 +84,7 @@ fn as_run(options: &cli::Calibrate) -> cli::Run {
             partition: None,
             baseline: None,
         },
-        lens,
-        measuring,
-        cpus,
-        out,
+        recording,
         output: cli::Output {
             format: cli::Format::Terminal,
             quiet,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_json::Value;
 
-use crate::cli::{CpuList, Lenses, ScenarioOptions, ServerExtras};
+use crate::cli::{self, CpuList, Lenses, ScenarioOptions, ServerExtras};
 use crate::config::{
     self, Catalogue, ChoiceError, Common, Fault, IdleMode, Isolation, Loaded, Overrides, Report, ServerChoice,
     ServerSpec, Step, Which,
@@ -33,6 +33,20 @@ pub struct Typed<'c> {
     pub lenses: Lenses,
     /// Where records go, when that was said.
     pub out: Option<&'c Path>,
+}
+
+impl<'c> Typed<'c> {
+    /// That of runs whose records go to `out`.
+    pub fn of(run: &'c cli::Run, out: Option<&'c Path>) -> Typed<'c> {
+        Typed {
+            scenarios: &run.scenarios,
+            options: &run.scenario,
+            servers: &run.servers.servers,
+            extras: &run.servers.extra,
+            lenses: run.recording.lens,
+            out,
+        }
+    }
 }
 
 /// What it means, or every mistake in all of it; each server once for each lens. Nothing has been started by then.

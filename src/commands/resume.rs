@@ -76,7 +76,7 @@ impl Invocation {
         };
         let scenario = options.scenarios.get(invocation.scenario).cloned();
         options.scenarios = scenario.into_iter().collect();
-        options.out = Some(out);
+        options.recording.out = Some(out);
         Ok(options)
     }
 }

@@ -19,23 +19,18 @@ use super::{compare, github, output, prepare};
 pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
     let resumed = options.resume.as_deref().map(Invocation::resume).transpose()?;
     let options = resumed.as_ref().unwrap_or(options);
-    prepare::keep_to(options.cpus.as_ref())?;
-    let (scenarios, choices) = prepare::understood(&prepare::Typed {
-        scenarios: &options.scenarios,
-        options: &options.scenario,
-        servers: &options.servers.servers,
-        extras: &options.servers.extra,
-        lenses: options.lens,
-        // A directory that is gone on with is not empty.
-        out: options.out.as_deref().filter(|_| resumed.is_none()),
-    })?;
+    let out = options.recording.out.as_deref();
+    prepare::keep_to(options.recording.cpus.as_ref())?;
+    // A directory that is gone on with is not empty.
+    let new = out.filter(|_| resumed.is_none());
+    let (scenarios, choices) = prepare::understood(&prepare::Typed::of(options, new))?;
     let labels = choices.iter().map(|choice| choice.label.as_str());
     compare::known(labels, options.repeating.baseline.as_deref())?;
     // What is printed depends on what was asked for, not on how far it came.
     let several = options.repeating.repeats(choices.len());
-    let directories = match (&resumed, &options.out) {
-        (Some(_), Some(out)) => vec![out.clone()],
-        _ => begun(output::directories(options.out.as_deref(), &scenarios)?)?,
+    let directories = match (&resumed, out) {
+        (Some(_), Some(out)) => vec![out.to_owned()],
+        _ => begun(output::directories(out, &scenarios)?)?,
     };
     super::block_on(async {
         let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
@@ -76,7 +71,7 @@ async fn play(
             choices,
             out,
             repeating: &options.repeating,
-            measuring: options.measuring,
+            measuring: options.recording.measuring,
             quiet: options.output.quiet,
             enough: &|runs| campaign::decided(runs, &options.repeating),
         };

@@ -1,0 +1,164 @@
+//! Options that several commands share.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::plan::Partition;
+use crate::units::Span;
+
+use super::values::{CpuList, Lenses, LookPlan, Runs, cpus, interval, looks, partition};
+
+/// What `--lens` chooses between.
+pub(super) const LENS: &str = "\
+What memory is looked at through: the allocator as the server ships it, which is what people feel; or told to give back \
+at once, which leaves little but what is in use and so shows small changes in few runs. The profile must name the \
+allocator, such as `allocator = { linked = \"jemalloc\" }`. It compares versions of one server, never allocators";
+
+/// Which servers, and what they are told.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Servers")]
+pub struct ServerOptions {
+    /// A server: a profile's name, a program or a path, with an optional label and environment
+    #[arg(
+        long = "server",
+        value_name = "[LABEL:] [K=V …] NAME|PATH",
+        required_unless_present = "resume"
+    )]
+    pub servers: Vec<String>,
+    /// What every server is told.
+    #[command(flatten)]
+    pub extra: ServerExtras,
+}
+
+/// What every server is told beside its profile.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Servers")]
+pub struct ServerExtras {
+    /// One more argument for every server
+    #[arg(long = "server-arg", value_name = "ARG", allow_hyphen_values = true)]
+    pub server_args: Vec<String>,
+    /// An environment variable for every server
+    #[arg(long = "env", value_name = "K=V")]
+    pub env: Vec<String>,
+    /// Initialization options, a JSON or TOML file, instead of the profile's
+    #[arg(long, value_name = "FILE")]
+    pub init_options: Option<PathBuf>,
+    /// Settings to answer `workspace/configuration` with, a JSON or TOML file, instead of the profile's
+    #[arg(long, value_name = "FILE")]
+    pub settings: Option<PathBuf>,
+    /// Server profiles of your own [default: servers.toml beside the scenario or in the current directory]
+    #[arg(long = "servers", value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
+/// What of the scenario is set aside.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Scenario")]
+pub struct ScenarioOptions {
+    /// Your own project instead of the scenario's workspace
+    #[arg(long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    /// Its language
+    #[arg(long, value_name = "ID")]
+    pub language: Option<String>,
+    /// Which of its files to open
+    #[arg(long, value_name = "GLOB")]
+    pub files: Option<String>,
+    /// Seed of everything that is picked at random
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub seed: Option<u64>,
+    /// How the workspace is kept from harm: copy, reflink, overlay or in-place
+    #[arg(long, value_name = "MODE")]
+    pub isolation: Option<String>,
+}
+
+/// How often each server is run, and which part of the plan is played here.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Runs")]
+pub struct Repeating {
+    /// Runs of each server that count, or `auto`: until a difference from the baseline is shown or ruled out [default:
+    /// 1 for one server, 5 for several]
+    #[arg(long, value_name = "N|auto")]
+    pub runs: Option<Runs>,
+    /// After how many runs `auto` looks
+    #[arg(long, value_name = "N,N,…", value_parser = looks, default_value = "3,5,8,12")]
+    pub looks: LookPlan,
+    /// As many runs as fit into this time, whatever else is asked for
+    #[arg(long, value_name = "TIME")]
+    pub time_budget: Option<Span>,
+    /// Play only this part of the plan, such as 2/4: every block stays whole on one machine
+    #[arg(long, value_name = "K/N", value_parser = partition, requires = "runs")]
+    pub partition: Option<Partition>,
+    /// The server that the others are compared with [default: the first]
+    #[arg(long, value_name = "LABEL")]
+    pub baseline: Option<String>,
+}
+
+impl Repeating {
+    /// Whether servers are run more than once, so that caches are warmed up first.
+    pub fn repeats(&self, servers: usize) -> bool {
+        match (self.runs, self.time_budget) {
+            (Some(Runs::Fixed(runs)), _) => runs > 1,
+            (Some(Runs::Auto), _) | (None, Some(_)) => true,
+            (None, None) => servers > 1,
+        }
+    }
+}
+
+/// How it is recorded: through what, how often it is looked, on what, and where that is written.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Measuring")]
+pub struct Recording {
+    /// What memory is looked at through.
+    #[arg(long, value_enum, value_name = "LENS", default_value_t, long_help = LENS)]
+    pub lens: Lenses,
+    /// How it is measured.
+    #[command(flatten)]
+    pub measuring: Measuring,
+    /// Keep to these processors, such as 0-3,6, with everything that is started: all servers alike (Linux)
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    pub cpus: Option<CpuList>,
+    /// Where to write the records [default: reports/UTC-SCENARIO]
+    #[arg(long, value_name = "DIR", help_heading = None::<&str>)]
+    pub out: Option<PathBuf>,
+}
+
+/// How it is measured.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Measuring")]
+pub struct Measuring {
+    /// Time between two samples, 5ms to 10s
+    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = interval, allow_hyphen_values = true)]
+    pub interval: Span,
+    /// Leave the kernel's high-water marks alone, to compare one process with `/usr/bin/time -v`
+    #[arg(long)]
+    pub no_peak_reset: bool,
+    /// Play on without the steps that the server does not offer
+    #[arg(long)]
+    pub allow_unsupported: bool,
+}
+
+/// How much is said, and how.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct Output {
+    /// What to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// No progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// What a report is printed as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Tables and a timeline for people
+    #[default]
+    Terminal,
+    /// The summary for programs: a list unless one record is named by itself, and the comparison of several runs
+    Json,
+    /// Every sample
+    Csv,
+}
