@@ -1,5 +1,6 @@
 //! Quantiles of latencies.
 
+use crate::analyse::stats::median_by;
 use crate::record::Nanos;
 
 /// The quantile `q` (0 to 1) of sorted values by Hyndman and Fan's type 7, as in R, NumPy and spreadsheets:
@@ -16,14 +17,8 @@ pub fn quantile(sorted: &[Nanos], q: f64) -> Option<Nanos> {
 }
 
 /// The median of values in any order, the lower one of a middle pair's mean rounded down.
-pub(super) fn median(mut values: Vec<u64>) -> Option<u64> {
-    values.sort_unstable();
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(values[middle]),
-        _ => Some(values[middle - 1].midpoint(values[middle])),
-    }
+pub(super) fn median(values: Vec<u64>) -> Option<u64> {
+    median_by(values, u64::cmp, u64::midpoint)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::analyse::Summary;
+use crate::analyse::stats::middle;
 
 /// How far two sides may be apart before their work counts as unequal, as a share of the baseline's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -121,15 +122,7 @@ fn medians(runs: &[&Summary]) -> Counts {
             values.entry(key).or_default().push(value);
         }
     }
-    let median = |mut values: Vec<f64>| {
-        values.sort_unstable_by(f64::total_cmp);
-        let middle = values.len() / 2;
-        match values.len() % 2 {
-            0 => f64::midpoint(values[middle - 1], values[middle]),
-            _ => values[middle],
-        }
-    };
-    values.into_iter().map(|(key, values)| (key, median(values))).collect()
+    values.into_iter().map(|(key, values)| (key, middle(values))).collect()
 }
 
 /// The work of one run. Steps count per round, since two runs of a given time may play one round more or less.

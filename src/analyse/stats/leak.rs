@@ -1,7 +1,7 @@
 //! Whether memory grows from cycle to cycle: a slope per run, and several runs that agree.
 
 use super::decide::Answer;
-use super::outliers::middle;
+use super::median::middle;
 use super::shape::{Shape, shape};
 use super::trend::{Trend, trend};
 

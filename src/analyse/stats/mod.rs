@@ -37,6 +37,7 @@ pub use leak::{
 };
 pub use looks::{Looks, LooksError};
 pub use median::{MedianInterval, median_interval};
+pub(crate) use median::{median_by, middle};
 pub use outliers::{Outlier, outliers};
 pub use permutation::{
     EXHAUSTIVE_UP_TO, MONTE_CARLO_DRAWS, MannWhitney, Method, Permutation, mann_whitney, permutation,

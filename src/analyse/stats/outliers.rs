@@ -2,6 +2,7 @@
 
 use super::arm::{Arm, NoiseFloor};
 use super::calibrated;
+use super::median::middle;
 
 /// A run far from the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,17 +38,6 @@ pub fn outliers(arm: &Arm, floor: NoiseFloor) -> Vec<Outlier> {
         })
         .filter(|outlier| outlier.distance.abs() > limit)
         .collect()
-}
-
-/// The median of values that are there and are numbers.
-pub(super) fn middle(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let half = values.len() / 2;
-    if values.len() % 2 == 1 {
-        values[half]
-    } else {
-        values[half - 1].midpoint(values[half])
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The shape of growth over cycles, in one word.
 
-use super::outliers::middle;
+use super::median::middle;
 use super::trend::trend;
 
 /// How a series grows.

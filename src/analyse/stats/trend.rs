@@ -1,7 +1,7 @@
 //! The slope of a series of one run: Theil–Sen with its interval, and Mann–Kendall beside it.
 
 use super::kendall::Inversions;
-use super::outliers::middle;
+use super::median::middle;
 use super::student::normal;
 
 /// More values than this are put together into about so many groups: slopes are taken between all pairs.
