@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::config::glob::Glob;
 
-/// A directory with a project in `work` and room for copies in `scratch`.
+/// A directory with a project in `source` and room for copies in `scratch`.
 struct Place {
     dir: TempDir,
 }
@@ -45,7 +45,7 @@ impl Place {
     }
 
     fn source(&self) -> PathBuf {
-        self.dir.path().join("work")
+        self.dir.path().join("source")
     }
 
     fn scratch(&self) -> PathBuf {
@@ -250,7 +250,7 @@ fn no_link_of_a_copy_leads_back_into_the_original() {
     let links = [
         ("pkg/up", PathBuf::from("../a.py"), "import b\n"),
         ("absolute", source.join("a.py"), "import b\n"),
-        ("around", PathBuf::from("../work/a.py"), "import b\n"),
+        ("around", PathBuf::from("../source/a.py"), "import b\n"),
         ("out", PathBuf::from("../outside"), "o"),
     ];
     for (name, goal, _) in &links {
@@ -321,8 +321,8 @@ fn what_cannot_be_served_is_named_with_a_cure() {
         missing.contains("nope` does not exist") && missing.contains("--workspace"),
         "{missing}"
     );
-    assert!(open("work/a.py", &place.scratch()).contains("is not a directory"));
-    let nested = open("work", &place.source().join("pkg"));
+    assert!(open("source/a.py", &place.scratch()).contains("is not a directory"));
+    let nested = open("source", &place.source().join("pkg"));
     assert!(
         nested.contains("lies inside the workspace") && nested.contains("TMPDIR"),
         "{nested}"
