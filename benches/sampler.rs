@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use lsp_soak::record::{Clock, Event, Journal, Nanos};
 use lsp_soak::sample::source::Source;
-use lsp_soak::sample::{Options, Sampler, Sink, System};
+use lsp_soak::sample::{Options, Sampler, System};
 use lsp_soak::units::{self, UNKNOWN};
 use sysinfo::{ProcessRefreshKind, ProcessesToUpdate};
 
@@ -144,15 +144,6 @@ fn one_sample(args: &Args) -> io::Result<()> {
     Ok(())
 }
 
-/// The sampler's way to the disk.
-struct ToJournal(Journal);
-
-impl Sink for ToJournal {
-    fn put(&mut self, at: Nanos, event: Event) {
-        self.0.write_at(at, event);
-    }
-}
-
 fn trees(args: &Args) -> io::Result<()> {
     let head = [
         "tree",
@@ -206,7 +197,7 @@ fn watch(root: u32, time: Duration) -> io::Result<Watched> {
         orphans_since: None,
         ..Options::default()
     };
-    let sampler = Sampler::start(root, options, clock, Box::new(ToJournal(journal)))?;
+    let sampler = Sampler::start(root, options, clock, Box::new(journal))?;
     // The first look at the system is made once in a run.
     thread::sleep(Duration::from_millis(300));
     let started = Instant::now();

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use lsp_soak::record::{FORMAT, Header, Host, PlanFacts, ScenarioFacts, ServerFacts, Settings, WorkspaceFacts};
+use lsp_soak::record::Header;
 use tempfile::TempDir;
 
 /// A directory on the disk that holds the target directory; `/tmp` may be memory.
@@ -13,14 +13,8 @@ pub fn scratch() -> io::Result<TempDir> {
 /// The header of a record of nothing in particular.
 pub fn header() -> Header {
     Header {
-        format: FORMAT,
         tool: env!("CARGO_PKG_VERSION").to_owned(),
         started: "2026-01-01T00:00:00Z".to_owned(),
-        plan: PlanFacts::default(),
-        host: Host::default(),
-        server: ServerFacts::default(),
-        scenario: ScenarioFacts::default(),
-        workspace: WorkspaceFacts::default(),
-        settings: Settings::default(),
+        ..Header::default()
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer, ser};
 
 use crate::lens::Lens;
 
-use super::Nanos;
+use super::{FORMAT, Nanos};
 
 /// The record format's version: a reader reads every minor version of its own major one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +39,23 @@ pub struct Header {
     pub workspace: WorkspaceFacts,
     /// How it was measured.
     pub settings: Settings,
+}
+
+impl Default for Header {
+    /// Of a run of which nothing is known.
+    fn default() -> Header {
+        Header {
+            format: FORMAT,
+            tool: String::new(),
+            started: String::new(),
+            plan: PlanFacts::default(),
+            host: Host::default(),
+            server: ServerFacts::default(),
+            scenario: ScenarioFacts::default(),
+            workspace: WorkspaceFacts::default(),
+            settings: Settings::default(),
+        }
+    }
 }
 
 /// The place of a run in the plan of an invocation.

@@ -8,21 +8,15 @@ use std::time::Duration;
 
 use super::read::Reader;
 use super::{
-    Clock, Ending, Entry, Event, FORMAT, Header, Host, Journal, PlanFacts, ReadError, ScenarioFacts, ServerFacts,
-    Settings, Storage, Version, Warning, WarningKind, WorkspaceFacts, WriteError, open,
+    Clock, Ending, Entry, Event, FORMAT, Header, Journal, ReadError, Storage, Version, Warning, WarningKind,
+    WriteError, open,
 };
 
 pub(super) fn header() -> Header {
     Header {
-        format: FORMAT,
         tool: "0.1.0".to_owned(),
         started: "2026-11-21T06:00:00Z".to_owned(),
-        plan: PlanFacts::default(),
-        host: Host::default(),
-        server: ServerFacts::default(),
-        scenario: ScenarioFacts::default(),
-        workspace: WorkspaceFacts::default(),
-        settings: Settings::default(),
+        ..Header::default()
     }
 }
 

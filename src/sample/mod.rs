@@ -46,7 +46,7 @@ pub use watch::{Living, Watch};
 
 use std::time::Duration;
 
-use crate::record::{Event, Nanos};
+use crate::record::{Event, Journal, Nanos};
 
 /// How to sample.
 #[derive(Clone, Debug)]
@@ -81,4 +81,10 @@ impl Default for Options {
 pub trait Sink: Send {
     /// Takes one event of that moment.
     fn put(&mut self, at: Nanos, event: Event);
+}
+
+impl Sink for Journal {
+    fn put(&mut self, at: Nanos, event: Event) {
+        self.write_at(at, event);
+    }
 }

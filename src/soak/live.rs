@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::drive::{Cpu, Frame, Stage};
 use crate::progress::Progress;
 use crate::record::{Clock, Event, Journal, Nanos, PhaseRef, Survivor};
-use crate::sample::{self, Done, Glance, Living, Sampler, Sink};
+use crate::sample::{self, Done, Glance, Living, Sampler};
 
 use super::survivors;
 
@@ -97,7 +97,7 @@ impl Stage for Live {
         match sampler.as_ref() {
             Some(sampler) => sampler.follow(pid),
             None => {
-                let sink = Box::new(ToJournal(self.0.journal.clone()));
+                let sink = Box::new(self.0.journal.clone());
                 *sampler = Some(Sampler::start(pid, self.0.options.clone(), self.0.clock, sink)?);
             }
         }
@@ -132,14 +132,5 @@ impl Stage for Live {
 
     async fn peak(&self, phase: PhaseRef) {
         self.ask(|sampler| sampler.peak(phase)).await;
-    }
-}
-
-/// The sampler's way into the journal.
-struct ToJournal(Journal);
-
-impl Sink for ToJournal {
-    fn put(&mut self, at: Nanos, event: Event) {
-        self.0.write_at(at, event);
     }
 }

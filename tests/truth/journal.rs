@@ -3,13 +3,10 @@
 use std::cell::Cell;
 use std::io;
 
-use lsp_soak::record::{
-    self, Clock, Counters, Event, FORMAT, Header, Host, Journal, Nanos, PlanFacts, Rollup, ScenarioFacts, ServerFacts,
-    Settings, WorkspaceFacts,
-};
+use lsp_soak::record::{self, Clock, Counters, Event, Header, Journal, Nanos, Rollup};
 use lsp_soak::sample::source::{Effort, Failure, Found, Kin, Opened, Reading, Source};
 use lsp_soak::sample::tree::Own;
-use lsp_soak::sample::{self, Command, Options, Pulse, Sink, Time, Wake, Watch};
+use lsp_soak::sample::{self, Command, Options, Pulse, Time, Wake, Watch};
 
 use tokio::sync::oneshot;
 
@@ -138,30 +135,11 @@ impl Time for Fast<'_> {
     }
 }
 
-struct ToJournal(Journal);
-
-impl Sink for ToJournal {
-    fn put(&mut self, at: Nanos, event: Event) {
-        self.0.write_at(at, event);
-    }
-}
-
 #[test]
 fn a_day_beside_busy_neighbours_fits_in_five_mebibytes() {
     let directory = tempfile::tempdir().expect("there is a place for temporary files");
     let path = directory.path().join("day.jsonl");
-    let header = Header {
-        format: FORMAT,
-        tool: String::new(),
-        started: String::new(),
-        plan: PlanFacts::default(),
-        host: Host::default(),
-        server: ServerFacts::default(),
-        scenario: ScenarioFacts::default(),
-        workspace: WorkspaceFacts::default(),
-        settings: Settings::default(),
-    };
-    let (journal, end) = Journal::create(&path, &header, Clock::start()).expect("the directory is ours");
+    let (journal, end) = Journal::create(&path, &Header::default(), Clock::start()).expect("the directory is ours");
     let now = Cell::new(0);
     let source = Idle {
         now: &now,
@@ -173,7 +151,7 @@ fn a_day_beside_busy_neighbours_fits_in_five_mebibytes() {
         session: Some(5),
     };
     let (options, pulse) = (Options::default(), Pulse::default());
-    let mut watch = Watch::new(source, own, &options, pulse.clone(), Box::new(ToJournal(journal)));
+    let mut watch = Watch::new(source, own, &options, pulse.clone(), Box::new(journal));
     watch.follow(TREE[0], &|| now.get());
     let mut time = Fast {
         now: &now,

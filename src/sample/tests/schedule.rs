@@ -5,11 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::record::{
-    self, Clock, Delays, Event, FORMAT, Header, Host, Journal, Nanos, PlanFacts, Rollup, Sample, ScenarioFacts,
-    ServerFacts, Settings, Warning, WarningKind, WorkspaceFacts,
-};
-use crate::sample::Sink;
+use crate::record::{self, Clock, Delays, Event, Header, Journal, Nanos, Rollup, Sample, Warning, WarningKind};
 use crate::sample::schedule::Command;
 
 use super::world::{MILLISECOND, SECOND, Scene, counters};
@@ -235,31 +231,12 @@ fn an_exact_read_that_says_the_same_is_not_written_and_becomes_rarer() {
     assert!((30..80).contains(&world.borrow().rollups), "{}", world.borrow().rollups);
 }
 
-struct ToJournal(Journal);
-
-impl Sink for ToJournal {
-    fn put(&mut self, at: Nanos, event: Event) {
-        self.0.write_at(at, event);
-    }
-}
-
 #[test]
 fn a_day_of_idling_fits_in_five_mebibytes() {
     const DAY: Nanos = 24 * 3600 * SECOND;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("idle.jsonl");
-    let header = Header {
-        format: FORMAT,
-        tool: String::new(),
-        started: String::new(),
-        plan: PlanFacts::default(),
-        host: Host::default(),
-        server: ServerFacts::default(),
-        scenario: ScenarioFacts::default(),
-        workspace: WorkspaceFacts::default(),
-        settings: Settings::default(),
-    };
-    let (journal, end) = Journal::create(&path, &header, Clock::start()).unwrap();
+    let (journal, end) = Journal::create(&path, &Header::default(), Clock::start()).unwrap();
     let scene = Scene::new().until(DAY);
     scene.at(0, |world| {
         world.spawn(200, 100);
@@ -272,7 +249,7 @@ fn a_day_of_idling_fits_in_five_mebibytes() {
         });
     }
     scene.command(0, || quiet(true));
-    let pulse = scene.play_into(Box::new(ToJournal(journal)));
+    let pulse = scene.play_into(Box::new(journal));
     end.finish().unwrap();
 
     assert_eq!(pulse.ticks(), DAY / (50 * MILLISECOND) + 2);
