@@ -16,7 +16,7 @@ use std::io::{self, Read};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lsp_soak::record::{Clock, Event, Journal, Nanos};
+use lsp_soak::record::{Clock, Event, Journal};
 use lsp_soak::sample::source::Source;
 use lsp_soak::sample::{Options, Sampler, System};
 use lsp_soak::units::{self, UNKNOWN};

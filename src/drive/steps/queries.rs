@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::config::Step;
 use crate::config::step::template::{self, Scope, Values};
-use crate::config::step::{Diagnostics, ExecuteCommand, Notification, PerDocument, Request, WorkspaceSymbol};
+use crate::config::step::{Count, Diagnostics, ExecuteCommand, Notification, PerDocument, Request, WorkspaceSymbol};
 use crate::drive::desk::Desk;
 use crate::drive::target::Place;
 use crate::drive::{Stage, Stop, uri};
@@ -106,7 +106,7 @@ pub async fn execute_command<S: Stage>(
     options: &ExecuteCommand,
 ) -> Result<(), Stop> {
     let arguments = Value::Array(options.arguments.clone());
-    let all = filled(scene, desk, &arguments, Some(1), 1);
+    let all = filled(scene, desk, Some(&arguments), Some(Count::ONE), Count::ONE);
     for _ in 0..options.times.get() {
         for arguments in &all {
             let params = json!({ "command": options.command, "arguments": arguments });
@@ -118,14 +118,7 @@ pub async fn execute_command<S: Stage>(
 
 /// `request`: any method, once per document or place when its parameters name one.
 pub async fn request<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Request) -> Result<(), Stop> {
-    let params = options.params.clone().unwrap_or_default();
-    let all = filled(
-        scene,
-        desk,
-        &params,
-        files(options.files),
-        options.per_file.get() as usize,
-    );
+    let all = filled(scene, desk, options.params.as_ref(), options.files, options.per_file);
     for _ in 0..options.times.get() {
         each(&all, lanes(options.ask()), async |params| {
             raw(scene, &options.method, params).await
@@ -137,14 +130,7 @@ pub async fn request<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Requ
 
 /// `notification`: any method, likewise.
 pub async fn notification<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Notification) -> Result<(), Stop> {
-    let params = options.params.clone().unwrap_or_default();
-    let all = filled(
-        scene,
-        desk,
-        &params,
-        files(options.files),
-        options.per_file.get() as usize,
-    );
+    let all = filled(scene, desk, options.params.as_ref(), options.files, options.per_file);
     let mut cadence = Cadence::new(options.cadence.0);
     for _ in 0..options.times.get() {
         for params in &all {
@@ -160,11 +146,13 @@ pub async fn notification<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: 
 fn filled<S: Stage>(
     scene: &Scene<'_, S>,
     desk: &Desk,
-    template: &Value,
-    files: Option<usize>,
-    per_file: usize,
+    template: Option<&Value>,
+    of_files: Option<Count>,
+    per_file: Count,
 ) -> Vec<Value> {
-    let values = values(scene, desk, files, per_file, template::scope(template));
+    let template = template.unwrap_or(&Value::Null);
+    let scope = template::scope(template);
+    let values = values(scene, desk, files(of_files), per_file.get() as usize, scope);
     values.iter().map(|values| template::fill(template, values)).collect()
 }
 
