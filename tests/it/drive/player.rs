@@ -90,6 +90,26 @@ async fn method(peer: &mut Peer, method: &str) -> Value {
     message
 }
 
+/// Has the phases played to their end, while a server that is ready does what the script says. What was told, and what
+/// the script found.
+async fn played<T>(phases: &str, script: impl AsyncFnOnce(&mut Peer) -> T) -> (Fake, T) {
+    let Play {
+        job,
+        stage,
+        mut peer,
+        place: _place,
+    } = play("", phases);
+    let server = async {
+        get_ready(&mut peer).await;
+        script(&mut peer).await
+    };
+    let mut player = Player::new(&job, &stage, Desk::new(&job));
+    let (result, found) = tokio::join!(player.play(), server);
+    result.unwrap();
+    drop(player);
+    (stage, found)
+}
+
 fn step_end(stage: &Fake, name: &str) -> StepEnd {
     let mut ends = stage.told().into_iter().filter_map(|event| match event {
         Event::StepEnded(end) if end.name == name => Some(end),
@@ -131,20 +151,13 @@ async fn every_round_of_a_repeat_types_what_was_never_typed_before() {
         repeat = { times = 3 }
         steps = [{ type = { per-file = 1, text = "x${n}", cadence = "1ms" } }]
     "#;
-    let Play {
-        job,
-        stage,
-        mut peer,
-        place: _place,
-    } = play("", phases);
-    let script = async {
-        get_ready(&mut peer).await;
-        method(&mut peer, "textDocument/didOpen").await;
+    let script = async |peer: &mut Peer| {
+        method(peer, "textDocument/didOpen").await;
         let mut rounds = Vec::new();
         for _ in 0..3 {
             let mut typed = Vec::new();
             for _ in 0..3 {
-                let change = method(&mut peer, "textDocument/didChange").await;
+                let change = method(peer, "textDocument/didChange").await;
                 let text = &change["params"]["contentChanges"][0]["text"];
                 typed.push(text.as_str().unwrap().to_owned());
             }
@@ -152,9 +165,7 @@ async fn every_round_of_a_repeat_types_what_was_never_typed_before() {
         }
         rounds
     };
-    let mut player = Player::new(&job, &stage, Desk::new(&job));
-    let (result, rounds) = tokio::join!(player.play(), script);
-    result.unwrap();
+    let (stage, rounds) = played(phases, script).await;
     // Two keys and the stroke that takes them back.
     assert_eq!(rounds, [["x", "0", ""], ["x", "1", ""], ["x", "2", ""]]);
     let cycles = stage.told().into_iter().filter_map(|event| match event {
@@ -171,18 +182,11 @@ async fn as_many_requests_as_the_step_says_are_in_flight_together_and_no_more() 
         name = "hovers"
         steps = [{ open = {} }, { hover = { per-file = 5, concurrency = 3 } }]
     "#;
-    let Play {
-        job,
-        stage,
-        mut peer,
-        place: _place,
-    } = play("", phases);
-    let script = async {
-        get_ready(&mut peer).await;
-        method(&mut peer, "textDocument/didOpen").await;
+    let script = async |peer: &mut Peer| {
+        method(peer, "textDocument/didOpen").await;
         let mut open = Vec::new();
         for _ in 0..3 {
-            open.push(method(&mut peer, "textDocument/hover").await);
+            open.push(method(peer, "textDocument/hover").await);
         }
         // What comes next is the answer to this, not a fourth request.
         peer.ask(json!("t"), "window/workDoneProgress/create", json!({ "token": "t" }))
@@ -193,15 +197,13 @@ async fn as_many_requests_as_the_step_says_are_in_flight_together_and_no_more() 
         let found = json!({ "contents": "a value" });
         for _ in 0..2 {
             peer.answer(&open.remove(1), found.clone()).await;
-            open.push(method(&mut peer, "textDocument/hover").await);
+            open.push(method(peer, "textDocument/hover").await);
         }
         for request in open {
             peer.answer(&request, found.clone()).await;
         }
     };
-    let mut player = Player::new(&job, &stage, Desk::new(&job));
-    let (result, ()) = tokio::join!(player.play(), script);
-    result.unwrap();
+    let (stage, ()) = played(phases, script).await;
     let end = step_end(&stage, "hover");
     assert_eq!((end.requests, end.hits), (5, 5));
 }
@@ -257,31 +259,22 @@ async fn a_code_action_carries_what_the_server_said_of_its_place_and_a_raw_step_
             { code-action = { per-file = 1, expect = "anything" } },
         ]
     "#;
-    let Play {
-        job,
-        stage,
-        mut peer,
-        place: _place,
-    } = play("", phases);
     let at = |line: u32| json!({ "line": line, "character": 0 });
     let diagnostic = |from, to, message: &str| json!({ "range": { "start": at(from), "end": at(to) }, "message": message, "data": 7 });
     let (everywhere, nowhere) = (diagnostic(0, 40, "everywhere"), diagnostic(100, 101, "nowhere"));
-    let script = async {
-        get_ready(&mut peer).await;
-        let opened = method(&mut peer, "textDocument/didOpen").await;
+    let script = async |peer: &mut Peer| {
+        let opened = method(peer, "textDocument/didOpen").await;
         let uri = &opened["params"]["textDocument"]["uri"];
-        let request = method(&mut peer, "x/check").await;
+        let request = method(peer, "x/check").await;
         let params = json!({ "uri": uri, "diagnostics": [everywhere, nowhere] });
         peer.send(json!({ "jsonrpc": "2.0", "method": "textDocument/publishDiagnostics", "params": params }))
             .await;
         peer.answer(&request, Value::Null).await;
-        let action = method(&mut peer, "textDocument/codeAction").await;
+        let action = method(peer, "textDocument/codeAction").await;
         peer.answer(&action, json!([])).await;
         action
     };
-    let mut player = Player::new(&job, &stage, Desk::new(&job));
-    let (result, action) = tokio::join!(player.play(), script);
-    result.unwrap();
+    let (stage, action) = played(phases, script).await;
     assert_eq!(action["params"]["context"]["diagnostics"], json!([everywhere]));
     let methods = stage.told().into_iter().filter_map(|event| match event {
         Event::StepStarted(start) => Some((start.name, start.method)),
