@@ -1,74 +1,20 @@
 //! Gates on servers whose memory is known: what grew fails, what is the same passes, what does less is refused.
 
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use crate::ground::{Ground, SYSTEM};
 
-use tempfile::TempDir;
-
-const SCENARIO: &str = r#"
-format = 1
-name = "pair"
-[workspace]
-path = "workspace"
-language = "python"
-files = "*.py"
-[readiness]
-start-grace = "200ms"
-quiet = "200ms"
-[settle]
-quiet = "200ms"
-[[phase]]
-name = "start"
-steps = [{ start = {} }]
-[[phase]]
-name = "goto"
-steps = [{ open = { files = 1 } }, { definition = { per-file = 2 } }]
-"#;
-
-/// A scenario, a workspace, and servers: `base` holds 200 MiB, `more` 3 % more, `empty` answers with nothing.
-fn ground() -> TempDir {
-    let directory = tempfile::tempdir().expect("there is a place for temporary files");
-    write(directory.path(), "scenario.toml", SCENARIO);
-    let shop = "def price(item):\n    return item\n\n\nprice(1)\nprice(price(2))\n";
-    write(directory.path(), "workspace/shop.py", shop);
-    let program = env!("CARGO_BIN_EXE_fixture-system");
-    let server = |name: &str, args: &str| {
-        format!(
-            "[server.{name}]\nprograms = ['{program}']\nargs = [{args}]\nlanguages = ['python']\n\
-             allocator = {{ linked = 'system' }}\n"
-        )
-    };
-    let servers = [
-        server("base", "'--ballast', '200MiB'"),
-        server("more", "'--ballast', '206MiB'"),
-        server("empty", "'--ballast', '100MiB', '--empty-results'"),
-        format!("[server.unknown]\nprograms = ['{program}']\nlanguages = ['python']\n"),
-    ];
-    write(directory.path(), "servers.toml", &servers.concat());
-    directory
-}
-
-fn write(directory: &Path, name: &str, text: &str) {
-    let path = directory.join(name);
-    fs::create_dir_all(path.parent().expect("it is in the directory")).expect("the directory is ours");
-    fs::write(path, text).expect("the directory is ours");
-}
-
-fn gate(directory: &Path, words: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
-    let command = command.current_dir(directory).arg("gate").args(words);
-    command.stdin(Stdio::null()).output().expect("lsp-soak starts")
+/// `base` holds 200 MiB, `more` 3 % more, `empty` answers with nothing, of `unknown` nobody says what allocator it has.
+fn ground() -> Ground {
+    Ground::pair()
+        .with("base", &["--ballast", "200MiB"], SYSTEM)
+        .with("more", &["--ballast", "206MiB"], SYSTEM)
+        .with("empty", &["--ballast", "100MiB", "--empty-results"], SYSTEM)
+        .with("unknown", &[], "")
 }
 
 /// What is printed by a gate that must end with this code.
 #[track_caller]
-fn ends(code: i32, directory: &Path, words: &[&str]) -> (String, String) {
-    let output = gate(directory, words);
-    let text = |bytes| String::from_utf8(bytes).expect("reports are UTF-8");
-    let (said, errors) = (text(output.stdout), text(output.stderr));
-    assert_eq!(output.status.code(), Some(code), "{words:?}\n{said}\n{errors}");
-    (said, errors)
+fn ends(code: i32, ground: &Ground, words: &[&str]) -> (String, String) {
+    ground.ends(code, &[&["gate"][..], words].concat())
 }
 
 #[test]
@@ -78,33 +24,25 @@ fn three_per_cent_more_fail_in_three_runs_through_the_purged_lens() {
         "scenario.toml", "--baseline", "base", "--candidate", "more", "--runs", "3", "--lens", "purged", "--out",
         "out", "-q",
     ];
-    let (said, _) = ends(1, ground.path(), &words);
+    let (said, _) = ends(1, &ground, &words);
     assert!(said.contains("pair: FAIL"), "{said}");
     assert!(said.contains("approximate, not verified"), "{said}");
     assert!(said.contains("purged private at the end: at least +"), "{said}");
     // Three runs of each after a warm-up, and the records give the same verdict.
-    let (again, _) = ends(1, ground.path(), &["--from", "out", "--runs", "3"]);
+    let (again, _) = ends(1, &ground, &["--from", "out", "--runs", "3"]);
     assert_eq!(again, said);
     // A budget that is kept changes nothing, and 4 % tolerated let it pass.
     let lax = [
         "--from", "out", "--runs", "3", "--tol", "4%", "--fail", "6%", "--budget", "private <= 300 MiB",
     ];
-    let (said, _) = ends(0, ground.path(), &lax);
+    let (said, _) = ends(0, &ground, &lax);
     assert!(said.contains("private at the end <= 300.0 MiB"), "{said}");
-    ends(1, ground.path(), &[&lax[..], &["--budget", "peak <= 100 MiB"]].concat());
+    ends(1, &ground, &[&lax[..], &["--budget", "peak <= 100 MiB"]].concat());
     // Five runs were never made.
-    let (said, _) = ends(3, ground.path(), &["--from", "out", "--runs", "5"]);
+    let (said, _) = ends(3, &ground, &["--from", "out", "--runs", "5"]);
     assert!(said.contains("INCONCLUSIVE"), "{said}");
-    ends(
-        0,
-        ground.path(),
-        &["--from", "out", "--runs", "5", "--inconclusive", "pass"],
-    );
-    ends(
-        1,
-        ground.path(),
-        &["--from", "out", "--runs", "5", "--inconclusive", "fail"],
-    );
+    ends(0, &ground, &["--from", "out", "--runs", "5", "--inconclusive", "pass"]);
+    ends(1, &ground, &["--from", "out", "--runs", "5", "--inconclusive", "fail"]);
 }
 
 #[test]
@@ -113,17 +51,17 @@ fn a_server_passes_against_itself_and_fails_against_an_anchor_that_needed_less()
     let same = [
         "scenario.toml", "--baseline", "more", "--candidate", "more", "--lens", "purged", "--out", "same", "-q",
     ];
-    let (said, _) = ends(0, ground.path(), &same);
+    let (said, _) = ends(0, &ground, &same);
     assert!(said.contains("pair: PASS"), "{said}");
-    let (again, _) = ends(0, ground.path(), &["--from", "same"]);
+    let (again, _) = ends(0, &ground, &["--from", "same"]);
     assert_eq!(again, said);
     let anchored = [
         "scenario.toml", "--baseline", "more", "--candidate", "more", "--anchor", "base", "--lens", "purged", "--runs",
         "3", "--out", "anchored", "-q",
     ];
-    let (said, _) = ends(1, ground.path(), &anchored);
+    let (said, _) = ends(1, &ground, &anchored);
     assert!(said.contains("against the anchor"), "{said}");
-    let (said, _) = ends(1, ground.path(), &["--from", "anchored", "--runs", "3"]);
+    let (said, _) = ends(1, &ground, &["--from", "anchored", "--runs", "3"]);
     assert!(said.contains("against the anchor"), "{said}");
 }
 
@@ -133,7 +71,7 @@ fn a_candidate_that_answers_with_nothing_is_refused_however_little_it_needs() {
     let words = [
         "scenario.toml", "--baseline", "base", "--candidate", "empty", "--runs", "3", "--out", "out", "-q",
     ];
-    let (said, _) = ends(4, ground.path(), &words);
+    let (said, _) = ends(4, &ground, &words);
     assert!(said.contains("the candidate failed the scenario"), "{said}");
     assert!(said.contains("pair: REFUSED") && !said.contains("PASS"), "{said}");
 }
@@ -143,11 +81,11 @@ fn mistakes_in_a_gate_file_are_told_before_anything_runs() {
     let ground = ground();
     let file = "format = 1\nbudgets = [\"peek <= 600 MiB\", \"private after gotoo <= 1 GiB\"]\n[[endpoint]]\nmetric = \
                 \"privat\"\n[[endpoint]]\nmetric = \"private\"\nphase = \"gto\"\ntol = \"5\"\n[leak]\nslope = \"1 KiB\"\n";
-    write(ground.path(), "gate.toml", file);
+    ground.write("gate.toml", file);
     let words = [
         "scenario.toml", "--baseline", "base", "--candidate", "more", "--gate", "gate.toml", "--out", "out",
     ];
-    let (_, errors) = ends(2, ground.path(), &words);
+    let (_, errors) = ends(2, &ground, &words);
     for told in [
         "unknown metric `privat`",
         "did you mean `private`?",
@@ -163,7 +101,7 @@ fn mistakes_in_a_gate_file_are_told_before_anything_runs() {
     ] {
         assert!(errors.contains(told), "{told} is not in\n{errors}");
     }
-    assert!(!ground.path().join("out").exists());
+    assert!(!ground.join("out").exists());
 }
 
 #[test]
@@ -172,13 +110,13 @@ fn an_allocator_that_nobody_knows_is_looked_at_as_shipped_and_never_silently() {
     let purged = [
         "scenario.toml", "--baseline", "unknown", "--candidate", "unknown", "--lens", "purged", "--out", "out", "-q",
     ];
-    let (_, errors) = ends(2, ground.path(), &purged);
+    let (_, errors) = ends(2, &ground, &purged);
     assert!(errors.contains("allocator = { linked = \"jemalloc\" }"), "{errors}");
-    assert!(!ground.path().join("out").exists());
+    assert!(!ground.join("out").exists());
     let usual = [
         "scenario.toml", "--baseline", "unknown", "--candidate", "unknown", "--runs", "2", "-q",
     ];
-    let output = gate(ground.path(), &usual);
+    let output = ground.run(&[&["gate"][..], &usual].concat());
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
         said.contains("as-shipped decides: which allocator `baseline` uses is not known"),

@@ -1,11 +1,8 @@
 //! Growth from round to round: a leak is found, sized and put down to what causes it, and where there is none it is flat.
 
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
-
 use serde_json::Value;
-use tempfile::TempDir;
+
+use crate::ground::Ground;
 
 const SCENARIO: &str = r#"
 format = 1
@@ -35,50 +32,24 @@ repeat = { times = 10 }
 steps = [{ idle = { for = "100ms" } }]
 "#;
 
-fn hunt() -> TempDir {
-    let directory = tempfile::tempdir().expect("there is a place for temporary files");
-    let write = |name: &str, text: &str| {
-        let path = directory.path().join(name);
-        fs::create_dir_all(path.parent().expect("it is in the directory")).expect("the directory is ours");
-        fs::write(path, text).expect("the directory is ours");
-    };
-    write("scenario.toml", SCENARIO);
+/// Two servers: `leaky` keeps 64 KiB of every hover.
+fn hunt() -> Ground {
     let function = |number: u32| format!("def price_{number}(item):\n    return item\n\n\nprice_{number}({number})\n");
-    write(
-        "workspace/shop.py",
-        &(0..10).map(function).collect::<Vec<String>>().join("\n\n"),
-    );
-    let server = |name: &str, more: &str| {
-        let program = env!("CARGO_BIN_EXE_fixture-system");
-        format!(
-            "[server.{name}]\nprograms = ['{program}']\nargs = ['--ballast', '20MiB'{more}]\nlanguages = ['python']\n"
+    let shop = (0..10).map(function).collect::<Vec<String>>().join("\n\n");
+    Ground::of(SCENARIO, &shop)
+        .with(
+            "leaky",
+            &["--ballast", "20MiB", "--leak", "64KiB-per=textDocument/hover"],
+            "",
         )
-    };
-    write(
-        "servers.toml",
-        &(server("leaky", ", '--leak', '64KiB-per=textDocument/hover'") + &server("tight", "")),
-    );
-    directory
+        .with("tight", &["--ballast", "20MiB"], "")
 }
 
-#[track_caller]
-fn said(directory: &Path, words: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_lsp-soak"))
-        .current_dir(directory)
-        .args(words)
-        .stdin(Stdio::null())
-        .output()
-        .expect("lsp-soak starts");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{words:?}: {}\n{errors}", output.status);
-    String::from_utf8(output.stdout).expect("reports are UTF-8")
-}
-
-fn record(directory: &Path, server: &str, out: &str) -> Value {
+fn record(hunt: &Ground, server: &str, out: &str) -> Value {
     let words = [
         "run", "scenario.toml", "--server", server, "--out", out, "-q", "--format", "json", "--interval", "10ms",
     ];
-    serde_json::from_str(&said(directory, &words)).expect("it is JSON")
+    serde_json::from_str(&hunt.said(&words)).expect("it is JSON")
 }
 
 fn slope<'r>(report: &'r Value, name: &str) -> &'r Value {
@@ -91,7 +62,7 @@ fn slope<'r>(report: &'r Value, name: &str) -> &'r Value {
 fn a_leak_is_found_sized_and_put_down_to_its_method_and_the_same_work_without_it_is_flat() {
     let hunt = hunt();
     for out in ["1", "2", "3"] {
-        let report = record(hunt.path(), "leaky", out);
+        let report = record(&hunt, "leaky", out);
         let per_request = slope(&report, "hover")["per_message"].as_f64().expect("it is known");
         assert!(
             (58_982.0..72_090.0).contains(&per_request),
@@ -101,17 +72,17 @@ fn a_leak_is_found_sized_and_put_down_to_its_method_and_the_same_work_without_it
         assert_eq!(slope(&report, "definition")["grows"], "no", "{report:#}");
         assert_eq!(slope(&report, "silence")["shape"], "flat", "{report:#}");
     }
-    let report = said(hunt.path(), &["compare", "1", "2", "3"]);
+    let report = hunt.said(&["compare", "1", "2", "3"]);
     assert!(report.contains("leaky: retention growth in hover: +6"), "{report}");
     assert!(report.contains("KiB per request"), "{report}");
     assert!(
         report.contains("leaky: no retention growth in definition, silence"),
         "{report}"
     );
-    let report = said(hunt.path(), &["report", "1"]);
+    let report = hunt.said(&["report", "1"]);
     assert!(report.contains("retention growth in hover: +6"), "{report}");
     assert!(report.contains("one run is no verdict"), "{report}");
-    let report = record(hunt.path(), "tight", "4");
+    let report = record(&hunt, "tight", "4");
     for name in ["hover", "definition", "silence"] {
         assert_eq!(slope(&report, name)["grows"], "no", "{report:#}");
     }

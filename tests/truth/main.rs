@@ -17,6 +17,8 @@ mod floods;
 #[cfg(target_os = "linux")]
 mod gate;
 #[cfg(target_os = "linux")]
+mod ground;
+#[cfg(target_os = "linux")]
 mod header;
 #[cfg(target_os = "linux")]
 mod interrupts;

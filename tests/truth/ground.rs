@@ -1,0 +1,117 @@
+//! A directory with a scenario, a workspace and servers, where lsp-soak is called as a user calls it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// One phase that starts the server and one that asks for two definitions.
+pub const PAIR: &str = r#"
+format = 1
+name = "pair"
+[workspace]
+path = "workspace"
+language = "python"
+files = "*.py"
+[readiness]
+start-grace = "200ms"
+quiet = "200ms"
+[settle]
+quiet = "200ms"
+[[phase]]
+name = "start"
+steps = [{ start = {} }]
+[[phase]]
+name = "goto"
+steps = [{ open = { files = 1 } }, { definition = { per-file = 2 } }]
+"#;
+
+/// The workspace of [`PAIR`].
+const SHOP: &str = "def price(item):\n    return item\n\n\nprice(1)\nprice(price(2))\n";
+
+/// What a server's profile says of the allocator of the fixture, so that it can be told to purge.
+pub const SYSTEM: &str = "allocator = { linked = 'system' }\n";
+
+/// The directory.
+pub struct Ground(TempDir);
+
+impl Ground {
+    /// With a scenario, `scenario.toml`, over a workspace of one file.
+    pub fn of(scenario: &str, shop: &str) -> Ground {
+        let ground = Ground(tempfile::tempdir().expect("there is a place for temporary files"));
+        ground.write("scenario.toml", scenario);
+        ground.write("workspace/shop.py", shop);
+        ground
+    }
+
+    /// With [`PAIR`].
+    pub fn pair() -> Ground {
+        Ground::of(PAIR, SHOP)
+    }
+
+    /// The same with one more server: the fixture on the system's allocator with these arguments. `profile` is what else
+    /// its profile says.
+    pub fn with(self, name: &str, args: &[&str], profile: &str) -> Ground {
+        let program = env!("CARGO_BIN_EXE_fixture-system");
+        let before = fs::read_to_string(self.join("servers.toml")).unwrap_or_default();
+        let server =
+            format!("[server.{name}]\nprograms = ['{program}']\nargs = {args:?}\nlanguages = ['python']\n{profile}");
+        self.write("servers.toml", &(before + &server));
+        self
+    }
+
+    /// Writes a file, and the directories that it needs.
+    pub fn write(&self, name: &str, text: &str) {
+        let path = self.join(name);
+        fs::create_dir_all(path.parent().expect("it is in the directory")).expect("the directory is ours");
+        fs::write(path, text).expect("the directory is ours");
+    }
+
+    /// Where something in it is.
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The records in a directory of it, in the order of their names.
+    pub fn records(&self, name: &str) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.join(name)).into_iter().flatten();
+        let mut records: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be listed").path()).collect();
+        records.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+        records.sort();
+        records
+    }
+
+    /// lsp-soak, to be called in it.
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
+        command.current_dir(self.0.path()).args(words).stdin(Stdio::null());
+        command
+    }
+
+    /// Calls lsp-soak in it.
+    pub fn run(&self, words: &[&str]) -> Output {
+        self.command(words).output().expect("lsp-soak starts")
+    }
+
+    /// What a command prints that must succeed.
+    #[track_caller]
+    pub fn said(&self, words: &[&str]) -> String {
+        self.ends(0, words).0
+    }
+
+    /// What a command prints, and says beside that, which must end with this code.
+    #[track_caller]
+    pub fn ends(&self, code: i32, words: &[&str]) -> (String, String) {
+        ended(code, words, self.run(words))
+    }
+}
+
+/// What was printed, and what was said beside that, by a command that must have ended with this code.
+#[track_caller]
+pub fn ended(code: i32, words: &[&str], output: Output) -> (String, String) {
+    let text = |bytes| String::from_utf8(bytes).expect("reports are UTF-8");
+    let (said, errors) = (text(output.stdout), text(output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{words:?}\n{said}\n{errors}");
+    (said, errors)
+}
