@@ -11,7 +11,7 @@ mod targets;
 mod work;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 pub use gather::{Left, Played, Why, compare, counts};
 pub use growth::Grown;

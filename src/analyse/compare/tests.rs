@@ -6,7 +6,7 @@ use super::*;
 const MIB: u64 = 1 << 20;
 
 /// A run of the usual path whose private memory is `percent` of the golden record's.
-fn run(label: &str, number: u32, percent: u64) -> Played {
+pub fn run(label: &str, number: u32, percent: u64) -> Played {
     let mut summary = analyse::read(golden::open("completed")).unwrap();
     summary.header.server.label = label.to_owned();
     summary.header.plan.run = number;

@@ -1,24 +1,16 @@
-use crate::analyse::compare::{Figure, Played, WorkLimits};
+use crate::analyse::Exit;
+use crate::analyse::compare::{self, Figure, Played, WorkLimits};
 use crate::analyse::stats::{Answer, LeakLimit, Looks, Tolerance};
-use crate::analyse::{self, Exit};
 use crate::lens::Lens;
-use crate::record::{Ending, golden};
+use crate::record::Ending;
 
 use super::*;
 
-/// A run whose private memory is `percent` of the golden record's.
+/// A run through this lens whose private memory is `percent` of the golden record's.
 fn run(label: &str, number: u32, lens: Lens, percent: u64) -> Played {
-    let mut summary = analyse::read(golden::open("completed")).unwrap();
-    summary.header.server.label = label.to_owned();
-    summary.header.server.lens.name = lens;
-    summary.header.plan.run = number;
-    for phase in &mut summary.phases {
-        phase.private = phase.private.map(|private| private * percent / 100);
-    }
-    Played {
-        record: format!("run-{number:03}-{label}.jsonl"),
-        summary,
-    }
+    let mut run = compare::tests::run(label, number, percent);
+    run.summary.header.server.lens.name = lens;
+    run
 }
 
 fn side(label: &str, percents: &[u64]) -> Vec<Played> {
