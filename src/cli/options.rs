@@ -120,7 +120,7 @@ pub struct Recording {
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub cpus: Option<CpuList>,
     /// Where to write the records [default: reports/UTC-SCENARIO]
-    #[arg(long, value_name = "DIR", help_heading = None::<&str>)]
+    #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }
 
