@@ -3,6 +3,11 @@ use crate::record::{Ending, golden};
 
 use super::*;
 
+mod hosts;
+mod measure;
+mod targets;
+mod work;
+
 const MIB: u64 = 1 << 20;
 
 /// A run of the usual path whose private memory is `percent` of the golden record's.

@@ -6,6 +6,9 @@ use crate::record::Ending;
 
 use super::*;
 
+mod judge;
+mod limits;
+
 /// A run through this lens whose private memory is `percent` of the golden record's.
 fn run(label: &str, number: u32, lens: Lens, percent: u64) -> Played {
     let mut run = compare::tests::run(label, number, percent);

@@ -1,0 +1,101 @@
+//! What is compared with what, and what never is.
+
+use super::*;
+use crate::lens::Lens;
+
+fn changed(runs: Vec<Played>, change: impl Fn(&mut Summary)) -> Vec<Played> {
+    let mut runs = runs;
+    runs.iter_mut().for_each(|run| change(&mut run.summary));
+    runs
+}
+
+fn names(scenarios: &Scenarios) -> Vec<(&str, Vec<String>)> {
+    let names = |targets: &Vec<Target>| targets.iter().map(Target::name).collect();
+    scenarios
+        .iter()
+        .map(|(name, targets)| (name.as_str(), names(targets)))
+        .collect()
+}
+
+/// Runs of `a` and `b` as they are, those of another target, through another lens, and of another scenario.
+fn mixed() -> Vec<Played> {
+    let two = || runs(&[100, 100], &[110, 110]);
+    [
+        changed(two(), |run| run.header.scenario.name = "second".to_owned()),
+        changed(two(), |run| run.header.scenario.name = "first".to_owned()),
+        changed(two(), |run| {
+            run.header.scenario.name = "first".to_owned();
+            run.header.host.target = "aarch64-apple-darwin".to_owned();
+        }),
+        changed(two(), |run| {
+            run.header.scenario.name = "first".to_owned();
+            run.header.server.lens.name = Lens::Purged;
+            run.header.server.lens.allocator = Some("jemalloc".to_owned());
+        }),
+    ]
+    .concat()
+}
+
+#[test]
+fn scenarios_targets_and_lenses_are_apart_and_the_usual_lens_needs_no_word() {
+    let triple = run("a", 1, 100).summary.header.host.target;
+    let first = vec![
+        "aarch64-apple-darwin".to_owned(),
+        format!("{triple}, purged"),
+        triple.clone(),
+    ];
+    assert_eq!(
+        names(&by_target(mixed(), None)),
+        [("first", first), ("second", vec![triple])]
+    );
+}
+
+#[test]
+fn each_target_has_its_own_runs_and_says_through_which_lens_they_were_made() {
+    let scenarios = by_target(mixed(), Some("b"));
+    for target in scenarios.values().flatten() {
+        let sides: Vec<(&str, usize)> = target
+            .comparison
+            .sides
+            .iter()
+            .map(|side| (side.label.as_str(), side.runs.len()))
+            .collect();
+        assert_eq!(sides, [("b", 2), ("a", 2)], "{}", target.name());
+        let purged = target.lens.name == Lens::Purged;
+        assert_eq!(target.lens.allocator.as_deref() == Some("jemalloc"), purged);
+    }
+    assert_eq!(scenarios["second"][0].comparison.scenario, "second");
+}
+
+#[test]
+fn machines_are_named_once_each_in_their_order() {
+    let mut all = runs(&[100, 100], &[110, 110]);
+    for (run, cpu) in all.iter_mut().zip(["z", "y", "z", "y"]) {
+        run.summary.header.host.cpu = Some(cpu.to_owned());
+    }
+    let scenarios = by_target(all, None);
+    let machines = &scenarios.values().next().unwrap()[0].machines;
+    let first: Vec<&str> = machines.iter().map(|machine| &machine[..1]).collect();
+    assert_eq!(first, ["y", "z"]);
+}
+
+#[test]
+fn the_parts_of_a_plan_are_machines_of_their_own() {
+    let part = |partition: &str| {
+        let mut run = run("a", 1, 100);
+        run.summary.header.plan.partition = Some(partition.to_owned());
+        run.machine()
+    };
+    assert!(part("1/2").starts_with("part 1/2 on "));
+    assert_ne!(part("1/2"), part("2/2"));
+    let mut other = run("a", 1, 100);
+    for change in [
+        |run: &mut Summary| run.header.host.cpus = Some(1),
+        |run: &mut Summary| run.header.host.memory.total = None,
+        |run: &mut Summary| run.header.host.kernel = None,
+    ] {
+        let before = other.machine();
+        change(&mut other.summary);
+        assert_ne!(other.machine(), before);
+    }
+}

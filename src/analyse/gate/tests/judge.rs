@@ -1,0 +1,335 @@
+//! Each part of a verdict by itself: which runs it is of, by what it is weighed, and whose it is.
+
+use super::*;
+use crate::analyse::Summary;
+
+pub const MIB: u64 = 1 << 20;
+
+/// Runs whose figure is set to each of these values.
+pub fn valued(label: &str, values: &[u64], set: impl Fn(&mut Summary, u64)) -> Vec<Played> {
+    let mut runs = side(label, &vec![100; values.len()]);
+    for (run, value) in runs.iter_mut().zip(values) {
+        set(&mut run.summary, *value);
+    }
+    runs
+}
+
+/// A baseline and a candidate that differ in one figure.
+pub fn pair(baseline: &[u64], candidate: &[u64], set: impl Fn(&mut Summary, u64)) -> Sides {
+    Sides {
+        baseline: valued("a", baseline, &set),
+        candidate: valued("b", candidate, &set),
+        anchor: None,
+    }
+}
+
+pub fn end(summary: &mut Summary, bytes: u64) {
+    summary.phases.last_mut().unwrap().private = Some(bytes);
+}
+
+fn cpu(summary: &mut Summary, nanos: u64) {
+    summary.programs.truncate(1);
+    summary.programs[0].cpu = Some(nanos);
+}
+
+fn p50(summary: &mut Summary, nanos: u64) {
+    summary.methods.truncate(1);
+    summary.methods[0].method = "textDocument/hover".to_owned();
+    summary.methods[0].p50 = Some(nanos);
+}
+
+fn peak(summary: &mut Summary, bytes: u64) {
+    summary.peak.as_mut().unwrap().lower = bytes;
+}
+
+/// A rule that tolerates 1 % and rules out 2 %.
+pub fn rule(what: &str) -> Rule {
+    Rule {
+        what: what.parse().unwrap(),
+        tolerance: Tolerance::new(0.01, 0.02, 0.0).unwrap(),
+    }
+}
+
+pub fn primaries(whats: &[&str]) -> Rules {
+    Rules {
+        primaries: whats.iter().map(|what| rule(what)).collect(),
+        ..rules()
+    }
+}
+
+/// The answer of each primary endpoint, with all of α at three runs.
+fn answers(sides: &Sides, rules: &Rules) -> Vec<Answer> {
+    let judgement = judge(sides, rules, &Looks::once(3, 0.05).unwrap());
+    let primaries = judgement.against[0].primaries.iter();
+    primaries.map(|judged| judged.verdict.answer).collect()
+}
+
+/// About 3 % more with a spread of 1 %: p is 0.036 against 1 % tolerated.
+const UNSURE: ([u64; 3], [u64; 3]) = (
+    [100_000_000, 101_000_000, 102_000_000],
+    [103_000_000, 104_000_000, 105_000_000],
+);
+
+#[test]
+fn several_endpoints_share_alpha_and_advice_takes_none_of_it() {
+    let sides = pair(&UNSURE.0, &UNSURE.1, end);
+    assert_eq!(answers(&sides, &primaries(&["private"])), [Answer::Fail]);
+    let mut three = primaries(&["private", "peak", "resident"]);
+    assert_eq!(answers(&sides, &three)[0], Answer::Inconclusive);
+    three.primaries.truncate(1);
+    three.advisory = vec![rule("private"), rule("peak"), rule("resident")];
+    let judgement = judge(&sides, &three, &Looks::once(3, 0.05).unwrap());
+    assert_eq!(judgement.against[0].primaries[0].verdict.answer, Answer::Fail);
+    assert_eq!(judgement.against[0].advisory[0].verdict.answer, Answer::Fail);
+}
+
+#[test]
+fn what_failed_first_leaves_its_alpha_to_the_next() {
+    let mut sides = pair(&UNSURE.0, &UNSURE.1, end);
+    for (runs, bytes) in [(&mut sides.baseline, 100), (&mut sides.candidate, 200)] {
+        runs.iter_mut().for_each(|run| peak(&mut run.summary, bytes * MIB));
+    }
+    assert_eq!(answers(&sides, &primaries(&["private", "peak"])), [Answer::Fail; 2]);
+}
+
+#[test]
+fn each_look_has_its_part_of_alpha() {
+    let sides = pair(&UNSURE.0, &UNSURE.1, end);
+    let judgement = judge(&sides, &primaries(&["private"]), &Looks::default());
+    assert_eq!(judgement.against[0].look, Some(3));
+    assert_eq!(judgement.against[0].answer, Answer::Inconclusive);
+}
+
+#[test]
+fn a_fourth_endpoint_is_not_tested() {
+    let sides = sides(&[100; 3], &[100; 3], None);
+    assert_eq!(
+        answers(&sides, &primaries(&["private", "peak", "resident", "cpu"])).len(),
+        3
+    );
+}
+
+#[test]
+fn every_figure_is_weighed_by_its_own_noise() {
+    for (what, set, baseline, answer) in [
+        // 10 % more of 1 MiB are little beside 64 KiB, and of 100 MiB they are much.
+        ("private", end as fn(&mut Summary, u64), MIB, Answer::Inconclusive),
+        ("private", end, 100 * MIB, Answer::Fail),
+        // The kernel counts processor time in ticks of 10 ms, however little it is.
+        ("cpu", cpu, 20_000_000, Answer::Inconclusive),
+        ("cpu", cpu, 2_000_000_000, Answer::Fail),
+        // A latency has no tick.
+        ("p50 of textDocument/hover", p50, 20_000, Answer::Fail),
+    ] {
+        let more = baseline + baseline / 10;
+        let sides = pair(&[baseline; 3], &[more; 3], set);
+        assert_eq!(answers(&sides, &primaries(&[what])), [answer], "{what} {baseline}");
+    }
+}
+
+#[test]
+fn every_rule_has_a_tolerance_of_its_own() {
+    let mut sides = sides(&[100; 3], &[100; 3], None);
+    for (runs, bytes) in [(&mut sides.baseline, 100), (&mut sides.candidate, 110)] {
+        for run in runs {
+            end(&mut run.summary, bytes * MIB);
+            peak(&mut run.summary, bytes * MIB);
+        }
+    }
+    let mut rules = primaries(&["private", "peak"]);
+    for (tolerance, answer) in [
+        (Tolerance::new(0.2, 0.3, 0.0), Answer::Pass),
+        (Tolerance::new(0.01, 0.05, (20 * MIB) as f64), Answer::Pass),
+        (Tolerance::new(0.01, 0.05, (2 * MIB) as f64), Answer::Fail),
+    ] {
+        rules.primaries[1].tolerance = tolerance.unwrap();
+        assert_eq!(answers(&sides, &rules), [Answer::Fail, answer]);
+    }
+}
+
+#[test]
+fn the_candidate_is_held_against_the_baseline_and_against_the_anchor() {
+    let judgement = answer(&sides(&[100; 3], &[110; 3], Some(&[110; 3])));
+    let told: Vec<(Role, Answer)> = judgement
+        .against
+        .iter()
+        .map(|against| (against.role, against.answer))
+        .collect();
+    assert_eq!(told, [(Role::Baseline, Answer::Fail), (Role::Anchor, Answer::Pass)]);
+    assert_eq!((judgement.exit(), judgement.is_final()), (Exit::GateFailed, true));
+    let means = judgement.against[0].primaries[0]
+        .verdict
+        .evidence
+        .as_ref()
+        .unwrap()
+        .means;
+    assert!(means.1 > means.0, "the candidate's comes second: {means:?}");
+}
+
+#[test]
+fn an_anchor_that_was_not_run_often_enough_leaves_it_open() {
+    let judgement = answer(&sides(&[100; 3], &[100; 3], Some(&[100; 1])));
+    assert_eq!(judgement.against[0].answer, Answer::Pass);
+    assert_eq!(
+        (judgement.against[1].answer, judgement.against[1].look),
+        (Answer::Inconclusive, None)
+    );
+    assert_eq!(judgement.exit(), Exit::Inconclusive);
+    assert!(!judgement.is_final());
+}
+
+#[test]
+fn a_candidate_that_did_less_than_the_anchor_is_refused_and_one_that_did_more_is_not() {
+    let halve = |runs: &mut [Played]| {
+        for step in runs
+            .iter_mut()
+            .flat_map(|run| &mut run.summary.phases)
+            .flat_map(|phase| &mut phase.steps)
+        {
+            step.hits = step.hits.map(|hits| hits / 2);
+        }
+    };
+    let mut less = sides(&[100; 3], &[100; 3], Some(&[100; 3]));
+    halve(&mut less.baseline);
+    halve(&mut less.candidate);
+    let judgement = answer(&less);
+    assert!(judgement.less_work().all(|(role, _)| role == Role::Anchor));
+    assert_eq!(judgement.exit(), Exit::ServerFailed);
+    let mut more = sides(&[100; 3], &[100; 3], None);
+    halve(&mut more.baseline);
+    let judgement = answer(&more);
+    assert!(!judgement.against[0].work.is_empty());
+    assert_eq!(judgement.exit(), Exit::Passed);
+}
+
+#[test]
+fn work_is_held_to_the_rule_s_limits() {
+    let mut less = sides(&[100; 3], &[100; 3], None);
+    for step in less
+        .candidate
+        .iter_mut()
+        .flat_map(|run| &mut run.summary.phases)
+        .flat_map(|phase| &mut phase.steps)
+    {
+        step.hits = step.hits.map(|hits| hits - hits / 10);
+    }
+    assert!(answer(&less).is_refused());
+    let mut rules = rules();
+    rules.work.hits = 0.2;
+    assert!(!judge(&less, &rules, &Looks::default()).is_refused());
+}
+
+#[test]
+fn a_run_that_any_side_failed_is_named_and_one_that_was_cut_off_is_only_left_out() {
+    let crashed = || {
+        Some(Ending::Crashed {
+            signal: Some(11),
+            code: None,
+            during: String::new(),
+        })
+    };
+    for (role, place) in [(Role::Baseline, 0), (Role::Candidate, 1), (Role::Anchor, 2)] {
+        let mut sides = sides(&[100; 3], &[100; 3], Some(&[100; 3]));
+        let runs = match role {
+            Role::Baseline => &mut sides.baseline,
+            Role::Candidate => &mut sides.candidate,
+            Role::Anchor => sides.anchor.as_mut().unwrap(),
+        };
+        runs[1].summary.ending = crashed();
+        let record = runs[1].record.clone();
+        let judgement = answer(&sides);
+        assert_eq!(judgement.broken, [Broken { role, record }]);
+        assert_eq!((judgement.parties[place].runs, judgement.parties[place].left), (2, 1));
+        assert_eq!((judgement.exit(), judgement.is_final()), (Exit::ServerFailed, true));
+    }
+    let mut sides = sides(&[100; 3], &[100; 4], None);
+    sides.candidate[3].summary.ending = Some(Ending::Interrupted);
+    let judgement = answer(&sides);
+    assert_eq!((judgement.broken.len(), judgement.exit()), (0, Exit::Passed));
+}
+
+#[test]
+fn runs_for_warming_up_are_counted_for_nothing() {
+    let mut sides = sides(&[100; 4], &[500, 100, 100, 100], None);
+    sides.baseline[0].summary.header.plan.warm_up = true;
+    sides.candidate[0].summary.header.plan.warm_up = true;
+    sides.candidate[0].summary.header.host.kernel = Some("another".to_owned());
+    let judgement = answer(&sides);
+    assert_eq!(judgement.exit(), Exit::Passed);
+    assert!(judgement.differences.is_empty());
+    let counted: Vec<(usize, usize)> = judgement.parties.iter().map(|party| (party.runs, party.left)).collect();
+    assert_eq!(counted, [(3, 1); 2]);
+}
+
+#[test]
+fn circumstances_of_every_side_are_held_against_each_other() {
+    for place in 0..3 {
+        let mut sides = sides(&[100; 3], &[100; 3], Some(&[100; 3]));
+        let anchor = sides.anchor.as_mut().unwrap();
+        let all = [&mut sides.baseline, &mut sides.candidate, anchor];
+        all[place][2].summary.header.scenario.seed += 1;
+        let told: Vec<&str> = answer(&sides)
+            .differences
+            .iter()
+            .map(|difference| difference.what)
+            .collect();
+        assert_eq!(told, ["seed"], "{place}");
+    }
+}
+
+#[test]
+fn who_took_part_is_said_with_labels_versions_and_lenses() {
+    let mut sides = sides(&[100; 2], &[100; 2], Some(&[]));
+    sides.candidate[1].summary.header.server.lens.name = Lens::AsShipped;
+    sides.candidate[0].summary.header.server.version = Some("2".to_owned());
+    sides.candidate.push(run("b", 3, Lens::Purged, 100));
+    sides.candidate[0].summary.header.scenario.name = "of the candidate".to_owned();
+    let judgement = answer(&sides);
+    assert_eq!(
+        (judgement.scenario.as_str(), judgement.lens),
+        ("of the candidate", Lens::Purged)
+    );
+    let labels: Vec<(Role, &str)> = judgement
+        .parties
+        .iter()
+        .map(|party| (party.role, party.label.as_str()))
+        .collect();
+    assert_eq!(
+        labels,
+        [(Role::Baseline, "a"), (Role::Candidate, "b"), (Role::Anchor, "anchor")]
+    );
+    assert_eq!(judgement.parties[1].version.as_deref(), Some("2"));
+    let lenses: Vec<Lens> = judgement.parties[1].lenses.iter().map(|lens| lens.name).collect();
+    assert_eq!(lenses, [Lens::Purged, Lens::AsShipped]);
+    assert!(judgement.parties[2].lenses.is_empty());
+}
+
+#[test]
+fn runs_are_recommended_only_where_nothing_is_decided_and_up_to_a_look() {
+    let needed = |candidate: &[u64; 3]| {
+        let sides = pair(&UNSURE.0, candidate, end);
+        let judgement = judge(&sides, &primaries(&["private"]), &Looks::default());
+        let judged = &judgement.against[0].primaries[0];
+        (judged.verdict.answer, judged.needed)
+    };
+    assert_eq!(needed(&UNSURE.1), (Answer::Inconclusive, Some(8)));
+    assert_eq!(
+        needed(&[103_500_000, 104_500_000, 105_500_000]),
+        (Answer::Inconclusive, Some(5))
+    );
+    assert_eq!(needed(&[203_000_000, 204_000_000, 205_000_000]), (Answer::Fail, None));
+}
+
+#[test]
+fn runs_are_recommended_for_the_nearer_answer() {
+    let sides = pair(
+        &[98_000_000, 100_000_000, 102_000_000],
+        &[100_000_000, 102_000_000, 104_000_000],
+        end,
+    );
+    let mut rules = primaries(&["private"]);
+    rules.primaries[0].tolerance = Tolerance::new(0.01, 0.05, 0.0).unwrap();
+    let judgement = judge(&sides, &rules, &Looks::default());
+    // To show 2 % to be more than 1 % takes many more runs than to show that they are less than 5 %.
+    assert_eq!(judgement.against[0].primaries[0].needed, Some(12));
+}

@@ -1,0 +1,148 @@
+//! Absolute limits and growth: whose they are, and through which lens.
+
+use super::judge::{MIB, end, pair, primaries, rule, valued};
+use super::*;
+
+#[test]
+fn a_budget_is_the_candidate_s_through_the_lens_that_decides_unless_it_names_one() {
+    let mut sides = pair(&[500 * MIB; 3], &[100 * MIB; 3], end);
+    let mut shipped = valued("b", &[300 * MIB; 3], end);
+    shipped
+        .iter_mut()
+        .for_each(|run| run.summary.header.server.lens.name = Lens::AsShipped);
+    sides.candidate.extend(shipped);
+    for (what, answer) in [("private", Answer::Pass), ("as-shipped private", Answer::Fail)] {
+        let rules = Rules {
+            primaries: Vec::new(),
+            budgets: vec![Limit {
+                what: what.parse().unwrap(),
+                limit: (200 * MIB) as f64,
+            }],
+            ..rules()
+        };
+        let judgement = judge(&sides, &rules, &Looks::default());
+        assert_eq!(judgement.budgets[0].verdict.answer, answer, "{what}");
+    }
+}
+
+#[test]
+fn a_budget_within_its_noise_is_neither_kept_nor_broken() {
+    for (level, limit, answer) in [
+        (100, 100.05, Answer::Inconclusive),
+        (100, 101.0, Answer::Pass),
+        (100, 99.0, Answer::Fail),
+        // 64 KiB are more of little memory.
+        (1, 1.02, Answer::Inconclusive),
+    ] {
+        let sides = pair(&[level * MIB; 3], &[level * MIB; 3], end);
+        let rules = Rules {
+            budgets: vec![Limit {
+                what: "private".parse().unwrap(),
+                limit: limit * MIB as f64,
+            }],
+            ..rules()
+        };
+        let judgement = judge(&sides, &rules, &Looks::default());
+        assert_eq!(judgement.budgets[0].verdict.answer, answer, "{limit}");
+        assert_eq!(judgement.answer, answer, "every rule takes part in the whole: {limit}");
+    }
+}
+
+/// Runs that play two phases twelve times each, of which one grows by so much from round to round.
+fn growing(label: &str, lens: Lens, step: u64) -> Vec<Played> {
+    let runs = (1..=3).map(|number| {
+        let mut run = run(label, number, lens, 100);
+        let first = run.summary.phases[0].clone();
+        let round = |number: u32, cycle: u32, name: &str, bytes: u64| {
+            let mut phase = first.clone();
+            phase.phase.phase = number;
+            phase.phase.cycle = cycle;
+            phase.phase.name = name.to_owned();
+            phase.private = Some(bytes);
+            phase
+        };
+        let still = (0..12).map(|cycle| round(0, cycle, "still", 100 * MIB));
+        let grows = (0..12).map(|cycle| round(1, cycle, "grows", 100 * MIB + u64::from(cycle) * step));
+        run.summary.phases = still.chain(grows).collect();
+        run.summary.header.scenario.phases = vec!["still".to_owned(), "grows".to_owned()];
+        run
+    });
+    runs.collect()
+}
+
+/// What is said of growth, and of everything together.
+fn leaks(sides: &Sides, phase: Option<&str>) -> (Vec<(String, Answer)>, Answer) {
+    let rules = Rules {
+        primaries: vec![rule("private after still")],
+        leak: Some(Leak {
+            phase: phase.map(str::to_owned),
+            limit: LeakLimit::default(),
+        }),
+        ..rules()
+    };
+    let judgement = judge(sides, &rules, &Looks::default());
+    let leaks = judgement
+        .leaks
+        .iter()
+        .map(|leak| (leak.name.clone(), leak.verdict.answer));
+    (leaks.collect(), judgement.answer)
+}
+
+#[test]
+fn growth_of_the_candidate_fails_the_gate_and_that_of_the_baseline_does_not() {
+    let sides = |baseline, candidate| Sides {
+        baseline: growing("a", Lens::Purged, baseline),
+        candidate: growing("b", Lens::Purged, candidate),
+        anchor: None,
+    };
+    let told = |grows| vec![("still".to_owned(), Answer::Pass), ("grows".to_owned(), grows)];
+    assert_eq!(leaks(&sides(0, 4 * MIB), None), (told(Answer::Fail), Answer::Fail));
+    assert_eq!(leaks(&sides(4 * MIB, 0), None), (told(Answer::Pass), Answer::Pass));
+}
+
+#[test]
+fn growth_is_looked_at_in_the_phase_that_is_named_and_through_the_lens_that_decides() {
+    let mut sides = Sides {
+        baseline: growing("a", Lens::Purged, 0),
+        candidate: growing("b", Lens::Purged, 4 * MIB),
+        anchor: None,
+    };
+    let still = vec![("still".to_owned(), Answer::Pass)];
+    assert_eq!(leaks(&sides, Some("still")), (still, Answer::Pass));
+    sides.candidate = growing("b", Lens::Purged, 0);
+    sides.candidate.extend(growing("b", Lens::AsShipped, 4 * MIB));
+    assert_eq!(leaks(&sides, None).1, Answer::Pass);
+}
+
+#[test]
+fn growth_that_the_rule_tolerates_passes() {
+    let grown = Sides {
+        baseline: growing("a", Lens::Purged, 0),
+        candidate: growing("b", Lens::Purged, 4 * MIB),
+        anchor: None,
+    };
+    for (slope, answer) in [(5 * MIB, Answer::Pass), (3 * MIB, Answer::Fail)] {
+        let rules = Rules {
+            leak: Some(Leak {
+                phase: Some("grows".to_owned()),
+                limit: LeakLimit {
+                    slope: slope as f64,
+                    ..LeakLimit::default()
+                },
+            }),
+            ..primaries(&["private after still"])
+        };
+        assert_eq!(judge(&grown, &rules, &Looks::default()).answer, answer, "{slope}");
+    }
+}
+
+#[test]
+fn growth_that_is_not_asked_about_is_not_looked_at() {
+    let sides = Sides {
+        baseline: growing("a", Lens::Purged, 4 * MIB),
+        candidate: growing("b", Lens::Purged, 4 * MIB),
+        anchor: None,
+    };
+    let judgement = judge(&sides, &primaries(&["private after still"]), &Looks::default());
+    assert_eq!((judgement.leaks.len(), judgement.answer), (0, Answer::Pass));
+}
