@@ -66,6 +66,21 @@ fn a_server_passes_against_itself_and_fails_against_an_anchor_that_needed_less()
 }
 
 #[test]
+fn a_server_never_fails_against_itself_through_both_lenses() {
+    let ground = ground();
+    let words = [
+        "gate", "scenario.toml", "--baseline", "base", "--candidate", "base", "--looks", "3,5", "-q",
+    ];
+    let output = ground.run(&words);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}\n{said}", output.status);
+    assert!(
+        said.contains("pair: PASS") || said.contains("pair: INCONCLUSIVE"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_candidate_that_answers_with_nothing_is_refused_however_little_it_needs() {
     let ground = ground();
     let words = [

@@ -23,6 +23,8 @@ mod header;
 #[cfg(target_os = "linux")]
 mod interrupts;
 #[cfg(target_os = "linux")]
+mod itself;
+#[cfg(target_os = "linux")]
 mod journal;
 #[cfg(target_os = "linux")]
 mod leaks;

@@ -1,0 +1,71 @@
+//! A server against itself through the purged lens, in many sessions that are drawn from runs recorded once.
+
+use lsp_soak::analyse;
+use lsp_soak::analyse::compare::{Played, counts};
+use lsp_soak::analyse::gate::{Rules, Sides, judge};
+use lsp_soak::analyse::stats::{Answer, Looks};
+use lsp_soak::config::GateContext;
+use lsp_soak::lens::Lens;
+use lsp_soak::record;
+
+use crate::ground::{Ground, SYSTEM};
+
+const SESSIONS: u64 = 20;
+
+/// Twelve runs of one server.
+fn pool() -> Vec<Played> {
+    let ground = Ground::pair().with("base", &["--ballast", "200MiB"], SYSTEM);
+    ground.said(&[
+        "run", "scenario.toml", "--server", "base", "--lens", "purged", "--runs", "12", "--out", "pool", "-q",
+    ]);
+    let records = ground.records("pool");
+    let played = records.iter().map(|path| Played {
+        record: path.display().to_string(),
+        summary: analyse::read(record::open(path).expect("it is a record")).expect("it can be read"),
+    });
+    played.filter(|run| counts(&run.summary)).collect()
+}
+
+/// What decides when nobody says.
+fn usual(pool: &[Played]) -> Rules {
+    let context = GateContext {
+        phases: pool[0].summary.header.scenario.phases.clone(),
+        lenses: vec![Lens::Purged],
+        ..GateContext::default()
+    };
+    context.rules(None).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+}
+
+/// A session of the pool against itself: as many runs of each side as the last look needs, each any of the pool's. What
+/// the candidate holds is so many per cent of what was recorded.
+fn session(pool: &[Played], looks: &Looks, seed: u64, percent: u64) -> Sides {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let runs = looks.runs().last().copied().expect("there is a look");
+    let mut side = || -> Vec<Played> { (0..runs).map(|_| pool[random.usize(..pool.len())].clone()).collect() };
+    let (baseline, mut candidate) = (side(), side());
+    for phase in candidate.iter_mut().flat_map(|run| &mut run.summary.phases) {
+        phase.private = phase.private.map(|private| private * percent / 100);
+    }
+    Sides {
+        baseline,
+        candidate,
+        anchor: None,
+    }
+}
+
+#[test]
+fn of_twenty_sessions_of_a_server_against_itself_nineteen_pass_and_none_fails_and_with_three_per_cent_more_all_fail() {
+    let (pool, looks) = (pool(), Looks::default());
+    assert_eq!(pool.len(), 12);
+    let rules = usual(&pool);
+    let answers = |percent: u64| -> Vec<Answer> {
+        let sessions = (0..SESSIONS).map(|seed| session(&pool, &looks, seed, percent));
+        sessions.map(|sides| judge(&sides, &rules, &looks).answer).collect()
+    };
+    let count = |answers: &[Answer], answer: Answer| answers.iter().filter(|one| **one == answer).count();
+    let same = answers(100);
+    assert!(count(&same, Answer::Pass) >= 19, "{same:?}");
+    assert_eq!(count(&same, Answer::Fail), 0, "{same:?}");
+    let more = answers(103);
+    assert_eq!(count(&more, Answer::Fail), 20, "{more:?}");
+}
