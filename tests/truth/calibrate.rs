@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::ground::{Ground, PAIR};
+use crate::ground::Ground;
 
 /// Two servers: `base`, and `more` with half as much again.
 fn pair() -> Ground {
@@ -51,7 +51,8 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
     assert!(after.contains("differences are seen in private goto (CV "), "{after}");
     assert!(after.contains("by `calibrations/"), "{after}");
 
-    pair.write("scenario.toml", &PAIR.replace("per-file = 2", "per-file = 1"));
+    let scenario = fs::read_to_string(pair.join("scenario.toml")).expect("it can be read");
+    pair.write("scenario.toml", &scenario.replace("per-file = 2", "per-file = 1"));
     let other = told(&pair, &auto);
     assert!(other.contains("was made with another scenario"), "{other}");
     assert!(!other.contains("differences are seen"), "{other}");

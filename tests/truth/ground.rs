@@ -6,19 +6,8 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-/// One phase that starts the server and one that asks for two definitions.
-pub const PAIR: &str = r#"
-format = 1
-name = "pair"
-[workspace]
-path = "workspace"
-language = "python"
-files = "*.py"
-[readiness]
-start-grace = "200ms"
-quiet = "200ms"
-[settle]
-quiet = "200ms"
+/// Starts the server, and asks for two definitions.
+const PAIR: &str = r#"
 [[phase]]
 name = "start"
 steps = [{ start = {} }]
@@ -32,6 +21,25 @@ const SHOP: &str = "def price(item):\n    return item\n\n\nprice(1)\nprice(price
 
 /// What a server's profile says of the allocator of the fixture, so that it can be told to purge.
 pub const SYSTEM: &str = "allocator = { linked = 'system' }\n";
+
+/// A scenario of these phases over Python files, that settles after so long a quiet.
+pub fn scenario(name: &str, quiet: &str, phases: &str) -> String {
+    format!(
+        r#"
+format = 1
+name = "{name}"
+[workspace]
+path = "workspace"
+language = "python"
+files = "*.py"
+[readiness]
+start-grace = "200ms"
+quiet = "200ms"
+[settle]
+quiet = "{quiet}"
+{phases}"#
+    )
+}
 
 /// The directory.
 pub struct Ground(TempDir);
@@ -47,7 +55,7 @@ impl Ground {
 
     /// With [`PAIR`].
     pub fn pair() -> Ground {
-        Ground::of(PAIR, SHOP)
+        Ground::of(&scenario("pair", "200ms", PAIR), SHOP)
     }
 
     /// The same with one more server: the fixture on the system's allocator with these arguments. `profile` is what else

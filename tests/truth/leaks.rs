@@ -2,19 +2,9 @@
 
 use serde_json::Value;
 
-use crate::ground::Ground;
+use crate::ground::{Ground, scenario};
 
-const SCENARIO: &str = r#"
-format = 1
-name = "hunt"
-settle = { quiet = "100ms" }
-[workspace]
-path = "workspace"
-language = "python"
-files = "*.py"
-[readiness]
-start-grace = "200ms"
-quiet = "200ms"
+const PHASES: &str = r#"
 [[phase]]
 name = "start"
 steps = [{ start = {} }, { open = { files = 1 } }]
@@ -36,7 +26,7 @@ steps = [{ idle = { for = "100ms" } }]
 fn hunt() -> Ground {
     let function = |number: u32| format!("def price_{number}(item):\n    return item\n\n\nprice_{number}({number})\n");
     let shop = (0..10).map(function).collect::<Vec<String>>().join("\n\n");
-    Ground::of(SCENARIO, &shop)
+    Ground::of(&scenario("hunt", "100ms", PHASES), &shop)
         .with(
             "leaky",
             &["--ballast", "20MiB", "--leak", "64KiB-per=textDocument/hover"],
