@@ -29,6 +29,12 @@ fn quiet(on: bool) -> Command {
     Command::Quiet(on, oneshot::channel().0)
 }
 
+/// When an exact read was written.
+fn rollups(events: &[(Nanos, Event)]) -> Vec<Nanos> {
+    let rollups = events.iter().filter(|(_, event)| matches!(event, Event::Rollup(_)));
+    rollups.map(|(at, _)| *at).collect()
+}
+
 fn late(events: &[(Nanos, Event)]) -> Vec<(Nanos, u64, Nanos)> {
     let late = |(at, event): &(Nanos, Event)| match event {
         Event::Late(ticks) => Some((*at, ticks.missed, ticks.late)),
@@ -139,12 +145,7 @@ fn exact_reads_are_made_in_quiet_windows_only() {
     }
     scene.command(20 * SECOND, || quiet(true));
     scene.command(40 * SECOND, || quiet(false));
-    let events = scene.play();
-    let at: Vec<_> = events
-        .iter()
-        .filter(|(_, event)| matches!(event, Event::Rollup(_)))
-        .map(|(at, _)| *at)
-        .collect();
+    let at = rollups(&scene.play());
     assert!(
         at.iter()
             .all(|at| (20 * SECOND..40 * SECOND + 50 * MILLISECOND).contains(at)),
@@ -220,12 +221,7 @@ fn an_exact_read_that_says_the_same_is_not_written_and_becomes_rarer() {
     let world = scene.world.clone();
     scene.command(0, || quiet(true));
     scene.at(500 * SECOND, |world| world.set(100, counters(2 << 20)));
-    let events = scene.play();
-    let at: Vec<_> = events
-        .iter()
-        .filter(|(_, event)| matches!(event, Event::Rollup(_)))
-        .map(|(at, _)| *at)
-        .collect();
+    let at = rollups(&scene.play());
     // The cost differs with every read and does not count; what moved is looked at without delay.
     assert_eq!(at, [0, 500 * SECOND]);
     assert!((30..80).contains(&world.borrow().rollups), "{}", world.borrow().rollups);
