@@ -44,7 +44,8 @@ pub fn advice(host: &Host, waited: Option<f64>) -> Vec<String> {
         && load > cpus as f64
     {
         advice.push(format!(
-            "the machine is busy (load {load:.1} on {cpus} processors), so latencies and settling times are longer than they need be: wait until it is idle"
+            "the machine is busy (load {load:.1} on {}), so latencies and settling times are longer than they need be: wait until it is idle",
+            units::counted(cpus, "processor")
         ));
     }
     advice

@@ -146,7 +146,7 @@ fn tail(outline: &Outline) -> String {
             None => "nothing".to_owned(),
         };
         let how = match repeat {
-            Repeat::Times(times) => format!("is played {} times", units::count(times)),
+            Repeat::Times(times) => format!("is played {}", units::counted(times, "time")),
             Repeat::For(time) => format!("is repeated for {time}; the counts are of one round"),
         };
         let _ = writeln!(text, "\n{what} {how}");

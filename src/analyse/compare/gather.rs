@@ -27,9 +27,9 @@ impl Played {
         let host = &self.summary.header.host;
         let unknown = || units::UNKNOWN.to_owned();
         let mut machine = format!(
-            "{}, {} processors, {}, {}",
+            "{}, {}, {}, {}",
             host.cpu.clone().unwrap_or_else(unknown),
-            units::or_unknown(host.cpus, units::count),
+            units::or_unknown(host.cpus, |cpus| units::counted(cpus, "processor")),
             units::or_unknown(host.memory.total, units::bytes),
             host.kernel.clone().unwrap_or_else(unknown),
         );

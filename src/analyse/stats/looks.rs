@@ -14,7 +14,7 @@ pub enum LooksError {
     #[error("no look: name at least one number of runs")]
     None,
     /// One run has no spread.
-    #[error("a look at {runs} runs: one run has no spread, take at least 2")]
+    #[error("a look after {runs}: one run has no spread, take at least 2")]
     TooFew {
         /// The first look.
         runs: usize,

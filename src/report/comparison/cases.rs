@@ -48,7 +48,7 @@ pub enum Outcome {
 /// servers that did less.
 pub fn suites(scenarios: &Scenarios) -> Vec<Suite> {
     let suite = |target: &Target| Suite {
-        name: format!("{} on {}", target.comparison.scenario, target.triple),
+        name: format!("{} on {}", target.comparison.scenario, target.name()),
         cases: cases(target),
     };
     scenarios.values().flatten().map(suite).collect()

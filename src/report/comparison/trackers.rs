@@ -86,7 +86,7 @@ fn scenario(point: &Point<'_>, scenarios: &Scenarios) -> String {
     let name = &point.target.comparison.scenario;
     match scenarios.get(name).map_or(0, Vec::len) {
         0 | 1 => name.clone(),
-        _ => format!("{name} on {}", point.target.triple),
+        _ => format!("{name} on {}", point.target.name()),
     }
 }
 
