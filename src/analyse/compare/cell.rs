@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::analyse::stats::{
-    Arm, Contrast, NoiseFloor, Outlier, clusters, mann_whitney, median_interval, outliers, permutation,
+    Arm, NoiseFloor, Outlier, Strata, clusters, mann_whitney, median_interval, outliers, permutation,
 };
 
 use super::{CONFIDENCE, Cell, MachineRatio, Ratio};
@@ -51,15 +51,11 @@ fn far(values: &Values, floor: NoiseFloor) -> Vec<Outlier> {
 /// are averaged.
 fn ratio(baseline: &Values, candidate: &Values, floor: NoiseFloor) -> Option<Ratio> {
     let (baseline, candidate) = (by_machine(baseline), by_machine(candidate));
-    let both = baseline
-        .iter()
-        .filter_map(|(machine, arm)| Some((machine, arm, candidate.get(machine)?)));
-    let parts: Vec<(&&str, &Arm, &Arm)> = both.collect();
-    let contrasts: Vec<Contrast> = parts.iter().map(|(_, a, b)| Contrast::welch(a, b, floor)).collect();
-    let contrast = Contrast::mean(&contrasts)?;
+    let strata = Strata::new(&baseline, &candidate)?;
+    let contrast = strata.contrast(floor);
     let (low, high) = contrast.interval(CONFIDENCE);
-    let one = match parts.as_slice() {
-        [(_, baseline, candidate)] => Some((*baseline, *candidate)),
+    let one = match strata.parts() {
+        [one] => Some(one),
         _ => None,
     };
     Some(Ratio {
@@ -67,14 +63,14 @@ fn ratio(baseline: &Values, candidate: &Values, floor: NoiseFloor) -> Option<Rat
         low,
         high,
         p: contrast.p(),
-        permutation: one.map(|(baseline, candidate)| permutation(baseline, candidate, SEED)),
-        ranks: one.map(|(baseline, candidate)| mann_whitney(baseline, candidate, SEED)),
-        machines: parts
+        permutation: one.map(|part| permutation(&part.baseline, &part.candidate, SEED)),
+        ranks: one.map(|part| mann_whitney(&part.baseline, &part.candidate, SEED)),
+        machines: strata
+            .parts()
             .iter()
-            .zip(&contrasts)
-            .map(|((machine, ..), contrast)| MachineRatio {
-                machine: (**machine).to_owned(),
-                ratio: contrast.ratio(),
+            .map(|part| MachineRatio {
+                machine: part.machine.to_owned(),
+                ratio: part.ratio(),
             })
             .collect(),
     })

@@ -1,6 +1,6 @@
 //! What decides between two servers, named before anything is measured.
 
-use crate::analyse::stats::{Endpoint, NoiseFloor, Tolerance};
+use crate::analyse::stats::{Endpoint, NoiseFloor, Seen, Tolerance};
 
 use super::measure::{Figure, Measure, Place};
 use super::{Comparison, Row};
@@ -20,7 +20,12 @@ pub fn primary(comparison: &Comparison, side: usize) -> Vec<Endpoint> {
 }
 
 fn endpoint(row: &Row, side: usize) -> Endpoint {
-    let values = |side: usize| row.cells.get(side).map_or_else(Vec::new, |cell| cell.values.clone());
+    // What asks for this makes its runs itself, on one machine.
+    let values = |side: usize| -> Vec<Seen> {
+        let cell = row.cells.get(side).into_iter();
+        cell.flat_map(|cell| cell.values.iter().copied().map(Seen::here))
+            .collect()
+    };
     let place = match &row.measure.place {
         Place::Phase { name, .. } => format!(" after {name}"),
         Place::Run | Place::Method(_) => String::new(),

@@ -3,14 +3,16 @@
 use crate::analyse::compare::{Difference, Inequality, Played, counts, differences, inequalities};
 use crate::analyse::growth::{Repeated, repeated};
 use crate::analyse::stats::{
-    Answer, Arm, Budget, BudgetVerdict, Endpoint, EndpointVerdict, Evidence, LeakVerdict, Looks, MOST_ENDPOINTS,
+    Answer, Budget, BudgetVerdict, Endpoint, EndpointVerdict, Evidence, LeakVerdict, Looks, MOST_ENDPOINTS, Seen,
     Verdict, decide_by_looks, judge_budget_by_looks, judge_leak, runs_needed,
 };
 use crate::analyse::{Exit, Summary, exit};
 use crate::lens::Lens;
-use crate::record::LensFacts;
+use crate::record::{Header, LensFacts};
 
+use super::machines::Machines;
 use super::rules::{Leak, Limit, Rule, Rules};
+use super::what::What;
 
 /// The chance of an answer that a number of runs should have before it is recommended.
 const WANTED: f64 = 0.8;
@@ -55,6 +57,8 @@ pub struct Party {
     pub role: Role,
     /// Its label.
     pub label: String,
+    /// The profile it was run with.
+    pub profile: Option<String>,
     /// Its version, as the first run says.
     pub version: Option<String>,
     /// Runs that count, over all lenses.
@@ -79,6 +83,8 @@ pub struct Broken {
 pub struct Judged {
     /// The rule.
     pub rule: Rule,
+    /// The figure in each run that counts.
+    pub endpoint: Endpoint,
     /// What it comes to.
     pub verdict: EndpointVerdict,
     /// Runs of each side that would probably decide it, where it is not; `None` when no sensible number would.
@@ -100,6 +106,8 @@ pub struct Against {
     pub advisory: Vec<Judged>,
     /// Work that was not done alike.
     pub work: Vec<Inequality>,
+    /// Whether each side was run on one machine of its own, so that what differs may be the machine's.
+    pub apart: bool,
 }
 
 /// Whether a budget is kept.
@@ -177,6 +185,7 @@ pub fn judge(sides: &Sides, rules: &Rules, looks: &Looks) -> Judgement {
     let mut parties = vec![(Role::Baseline, &sides.baseline), (Role::Candidate, &sides.candidate)];
     parties.extend(sides.anchor.as_ref().map(|anchor| (Role::Anchor, anchor)));
     let all = parties.iter().flat_map(|(_, runs)| counting(runs));
+    let all: Vec<&Header> = all.map(|run| &run.summary.header).collect();
     let against: Vec<Against> = parties
         .iter()
         .filter(|(role, _)| *role != Role::Candidate)
@@ -190,20 +199,20 @@ pub fn judge(sides: &Sides, rules: &Rules, looks: &Looks) -> Judgement {
     let leaks = rules
         .leak
         .as_ref()
-        .map(|rule| leaks(rule, &through(&sides.candidate, rules.lens)));
+        .map(|rule| leaks(rule, &through(&sides.candidate, Some(rules.lens))));
     let answers = against.iter().map(|against| against.answer);
     let answers = answers.chain(budgets.iter().map(|kept| kept.verdict.answer));
     let grown = leaks
         .iter()
         .map(|leaks| Answer::all(leaks.iter().map(|leak| leak.verdict.answer)));
     Judgement {
-        scenario: sides
-            .candidate
-            .first()
+        scenario: [&sides.candidate, &sides.baseline]
+            .into_iter()
+            .find_map(|runs| runs.first())
             .map_or_else(String::new, |run| run.summary.header.scenario.name.clone()),
         lens: rules.lens,
         broken: parties.iter().flat_map(|(role, runs)| broken(*role, runs)).collect(),
-        differences: differences(all.map(|run| &run.header).collect::<Vec<_>>().into_iter()),
+        differences: differences(all.into_iter()),
         answer: Answer::all(answers.chain(grown)),
         parties: parties.iter().map(|(role, runs)| party(*role, runs)).collect(),
         against,
@@ -213,15 +222,28 @@ pub fn judge(sides: &Sides, rules: &Rules, looks: &Looks) -> Judgement {
 }
 
 /// The runs that count.
-fn counting(runs: &[Played]) -> Vec<&Summary> {
-    runs.iter().map(|run| &run.summary).filter(|run| counts(run)).collect()
+fn counting(runs: &[Played]) -> Vec<&Played> {
+    runs.iter().filter(|run| counts(&run.summary)).collect()
 }
 
-/// The runs that count and were looked at through this lens.
-fn through(runs: &[Played], lens: Lens) -> Vec<&Summary> {
+/// The runs that count and were looked at through this lens, or through any.
+fn through(runs: &[Played], lens: Option<Lens>) -> Vec<&Played> {
     let mut runs = counting(runs);
-    runs.retain(|run| run.header.server.lens.name == lens);
+    runs.retain(|run| lens.is_none_or(|lens| run.summary.header.server.lens.name == lens));
     runs
+}
+
+fn summaries<'r>(runs: &[&'r Played]) -> Vec<&'r Summary> {
+    runs.iter().map(|run| &run.summary).collect()
+}
+
+/// A figure in these runs.
+fn seen(what: &What, runs: &[&Played], machines: &Machines) -> Vec<Seen> {
+    let seen = |run: &&Played| Seen {
+        machine: machines.place(run),
+        value: what.value(&run.summary),
+    };
+    runs.iter().map(seen).collect()
 }
 
 fn broken(role: Role, runs: &[Played]) -> impl Iterator<Item = Broken> + '_ {
@@ -245,6 +267,7 @@ fn party(role: Role, runs: &[Played]) -> Party {
     Party {
         role,
         label: server.map_or_else(|| role.name().to_owned(), |server| server.label.clone()),
+        profile: server.and_then(|server| server.profile.clone()),
         version: server.and_then(|server| server.version.clone()),
         runs: counted,
         left: runs.len() - counted,
@@ -253,7 +276,8 @@ fn party(role: Role, runs: &[Played]) -> Party {
 }
 
 fn versus(role: Role, baseline: &[Played], candidate: &[Played], rules: &Rules, looks: &Looks) -> Against {
-    let endpoint = |rule: &Rule| endpoint(rule, baseline, candidate, rules);
+    let machines = Machines::of(&counting(baseline), &counting(candidate));
+    let endpoint = |rule: &Rule| endpoint(rule, baseline, candidate, rules, &machines);
     let primaries: Vec<Endpoint> = rules.primaries.iter().take(MOST_ENDPOINTS).map(endpoint).collect();
     let verdict = by_looks(&primaries, looks);
     let advised = |rule: &Rule| {
@@ -272,7 +296,8 @@ fn versus(role: Role, baseline: &[Played], candidate: &[Played], rules: &Rules, 
             .map(|((rule, endpoint), verdict)| judged(rule, endpoint, verdict, looks))
             .collect(),
         advisory: rules.advisory.iter().map(advised).collect(),
-        work: work(&counting(baseline), &counting(candidate), rules),
+        work: work(&summaries(&counting(baseline)), &summaries(&counting(candidate)), rules),
+        apart: machines.are_apart(),
     }
 }
 
@@ -288,8 +313,9 @@ fn by_looks(endpoints: &[Endpoint], looks: &Looks) -> Verdict {
     decide_by_looks(endpoints, looks).expect("no more endpoints were taken than can be tested together")
 }
 
-fn endpoint(rule: &Rule, baseline: &[Played], candidate: &[Played], rules: &Rules) -> Endpoint {
-    let values = |runs| rule.what.values(&through(runs, rule.what.lens.unwrap_or(rules.lens)));
+fn endpoint(rule: &Rule, baseline: &[Played], candidate: &[Played], rules: &Rules, machines: &Machines) -> Endpoint {
+    let lens = Some(rule.what.lens.unwrap_or(rules.lens));
+    let values = |runs| seen(&rule.what, &through(runs, lens), machines);
     Endpoint {
         name: rule.what.to_string(),
         tolerance: rule.tolerance,
@@ -304,6 +330,7 @@ fn judged(rule: &Rule, endpoint: &Endpoint, verdict: EndpointVerdict, looks: &Lo
     let evidence = verdict.evidence.as_ref().ok().filter(|_| undecided);
     Judged {
         rule: rule.clone(),
+        endpoint: endpoint.clone(),
         needed: evidence.and_then(|evidence| needed(endpoint, evidence, looks)),
         verdict,
     }
@@ -311,8 +338,7 @@ fn judged(rule: &Rule, endpoint: &Endpoint, verdict: EndpointVerdict, looks: &Lo
 
 /// How many runs would decide, if the spread and the ratio stay as they are: for whichever answer is nearer, at a look.
 fn needed(endpoint: &Endpoint, evidence: &Evidence, looks: &Looks) -> Option<usize> {
-    let (baseline, candidate) = endpoint.arms().ok()?;
-    let spread = baseline.variation().max(Arm::variation(&candidate));
+    let spread = endpoint.strata().ok()?.variation();
     let ratio = evidence.contrast.ratio();
     let pass = runs_needed(
         spread,
@@ -332,9 +358,8 @@ fn needed(endpoint: &Endpoint, evidence: &Evidence, looks: &Looks) -> Option<usi
 }
 
 fn keep(limit: &Limit, candidate: &[Played], rules: &Rules, looks: &Looks) -> Kept {
-    let values = limit
-        .what
-        .values(&through(candidate, limit.what.lens.unwrap_or(rules.lens)));
+    let runs = through(candidate, Some(limit.what.lens.unwrap_or(rules.lens)));
+    let values = seen(&limit.what, &runs, &Machines::of(&runs, &runs));
     let budget = Budget {
         name: limit.what.to_string(),
         limit: limit.limit,
@@ -348,8 +373,8 @@ fn keep(limit: &Limit, candidate: &[Played], rules: &Rules, looks: &Looks) -> Ke
 }
 
 /// Everything that is repeated and that the rule is about, judged over all runs.
-fn leaks(rule: &Leak, runs: &[&Summary]) -> Vec<Leaking> {
-    let runs: Vec<Vec<Repeated>> = runs.iter().map(|run| repeated(run)).collect();
+fn leaks(rule: &Leak, runs: &[&Played]) -> Vec<Leaking> {
+    let runs: Vec<Vec<Repeated>> = runs.iter().map(|run| repeated(&run.summary)).collect();
     let mut names: Vec<&str> = Vec::new();
     for one in runs.iter().flatten() {
         let meant = rule.phase.as_deref().is_none_or(|phase| phase == one.name);

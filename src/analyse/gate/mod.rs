@@ -1,6 +1,7 @@
 //! Whether a candidate may replace a baseline: the rules, and what the runs say to each of them.
 
 mod judge;
+mod machines;
 mod rules;
 mod what;
 

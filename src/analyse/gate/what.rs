@@ -73,9 +73,9 @@ impl What {
         What { lens, ..self }
     }
 
-    /// The figure in each of these runs.
-    pub fn values(&self, runs: &[&Summary]) -> Vec<Option<f64>> {
-        runs.iter().map(|run| self.measure(run)?.of(run)).collect()
+    /// The figure in a run; `None` where the run does not have it.
+    pub fn value(&self, run: &Summary) -> Option<f64> {
+        self.measure(run)?.of(run)
     }
 
     fn measure(&self, run: &Summary) -> Option<Measure> {

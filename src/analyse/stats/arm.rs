@@ -37,6 +37,30 @@ pub enum Unusable {
         /// Which run, from 0.
         run: usize,
     },
+    /// Runs of both sides, but never two of each on one machine, and machines are never compared.
+    #[error("no machine has 2 runs of both")]
+    Apart,
+}
+
+/// A figure of one run, and where that was made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// Which machine: equal numbers are equal machines.
+    pub machine: usize,
+    /// The figure; `None` where the run does not have it.
+    pub value: Option<f64>,
+}
+
+impl Seen {
+    /// A figure of a run on the only machine that there is.
+    pub fn here(value: Option<f64>) -> Seen {
+        Seen { machine: 0, value }
+    }
+
+    /// The figures alone.
+    pub(super) fn values(runs: &[Seen]) -> Vec<Option<f64>> {
+        runs.iter().map(|seen| seen.value).collect()
+    }
 }
 
 impl Arm {

@@ -1,6 +1,8 @@
 //! Absolute limits: a budget that ten small steps cannot walk past.
 
-use super::arm::{Arm, NoiseFloor, Unusable};
+use std::collections::BTreeMap;
+
+use super::arm::{Arm, NoiseFloor, Seen, Unusable};
 use super::contrast::Contrast;
 use super::decide::Answer;
 use super::looks::Looks;
@@ -15,30 +17,68 @@ pub struct Budget {
     /// The least noise that is believed of this metric.
     pub noise: NoiseFloor,
     /// One value per run.
-    pub values: Vec<Option<f64>>,
+    pub values: Vec<Seen>,
 }
 
 /// Whether a budget is kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BudgetVerdict {
-    /// FAIL if the whole interval is over the limit, PASS if the whole interval is under it.
+    /// FAIL if the whole interval is over the limit on any machine, PASS if it is under it on every one.
     pub answer: Answer,
-    /// The geometric mean with its one-sided bounds at α, lower and upper; or why there is none.
+    /// The geometric mean with its one-sided bounds, lower and upper, on the machine that decides: the one with the
+    /// highest; or why there is none.
     pub interval: Result<(f64, f64, f64), Unusable>,
+    /// Of how many machines.
+    pub machines: usize,
 }
 
-/// Holds the geometric mean's one-sided bounds (Student's t on logs) against the limit, at level `alpha` each.
+/// Holds the geometric mean's one-sided bounds (Student's t on logs) against the limit, the upper one at level `alpha`.
+///
+/// A limit is kept if it is kept on every machine, which needs no correction; that any of m exceeds it is held against
+/// α/m (Bonferroni). A mean over machines would be of none of them.
 pub fn judge_budget(budget: &Budget, alpha: f64) -> BudgetVerdict {
-    let interval = Arm::of_runs(&budget.values).map(|arm| {
+    let mut machines: BTreeMap<usize, Vec<Option<f64>>> = BTreeMap::new();
+    for seen in &budget.values {
+        machines.entry(seen.machine).or_default().push(seen.value);
+    }
+    let count = machines.len();
+    let verdicts = machines.values().map(|values| of_machine(budget, values, alpha, count));
+    let (answer, interval) = verdicts
+        .reduce(worse)
+        .unwrap_or((Answer::Inconclusive, Err(Unusable::TooFew { have: 0 })));
+    BudgetVerdict {
+        answer,
+        interval,
+        machines: count,
+    }
+}
+
+/// An answer and what it rests on.
+type OfMachine = (Answer, Result<(f64, f64, f64), Unusable>);
+
+fn of_machine(budget: &Budget, values: &[Option<f64>], alpha: f64, machines: usize) -> OfMachine {
+    let interval = Arm::of_runs(values).map(|arm| {
         let contrast = Contrast::against(&arm, 1.0, budget.noise);
-        (contrast.ratio(), contrast.lower(alpha), contrast.upper(alpha))
+        let lower = contrast.lower(alpha / machines as f64);
+        (contrast.ratio(), lower, contrast.upper(alpha))
     });
     let answer = match interval {
         Ok((_, lower, _)) if lower > budget.limit => Answer::Fail,
         Ok((_, _, upper)) if upper <= budget.limit => Answer::Pass,
         Ok(_) | Err(_) => Answer::Inconclusive,
     };
-    BudgetVerdict { answer, interval }
+    (answer, interval)
+}
+
+/// The answer of two machines together, with the numbers of the one that gave it; of equal ones the higher.
+fn worse(one: OfMachine, other: OfMachine) -> OfMachine {
+    let answer = one.0.and(other.0);
+    let upper = |of: &OfMachine| of.1.map_or(f64::INFINITY, |(_, _, upper)| upper);
+    match (one.0 == answer, other.0 == answer) {
+        (true, true) if upper(&other) > upper(&one) => other,
+        (true, _) => one,
+        (false, _) => other,
+    }
 }
 
 /// Holds the budget at each look that the runs reach, to the runs up to it, and stops at the first answer.
@@ -70,7 +110,7 @@ mod tests {
             name: "peak".into(),
             limit,
             noise: NoiseFloor::MEMORY,
-            values: values.iter().copied().map(Some).collect(),
+            values: values.iter().map(|value| Seen::here(Some(*value))).collect(),
         };
         judge_budget(&budget, 0.05).answer
     }
@@ -81,6 +121,39 @@ mod tests {
         assert_eq!(answer(&runs, 5.2e8), Answer::Pass);
         assert_eq!(answer(&runs, 4.8e8), Answer::Fail);
         assert_eq!(answer(&runs, 5.01e8), Answer::Inconclusive);
+    }
+
+    #[test]
+    fn a_budget_is_kept_on_every_machine_or_not_at_all() {
+        let judged = |runs: &[(usize, f64)]| {
+            let seen = |(machine, value): &(usize, f64)| Seen {
+                machine: *machine,
+                value: Some(*value),
+            };
+            let budget = Budget {
+                name: "peak".into(),
+                limit: 6e8,
+                noise: NoiseFloor::MEMORY,
+                values: runs.iter().map(seen).collect(),
+            };
+            judge_budget(&budget, 0.05)
+        };
+        let (low, high, over) = ([(0, 4e8); 3], [(1, 5.9e8); 3], [(2, 6.5e8); 3]);
+        let kept = judged(&[low, high].concat());
+        assert_eq!((kept.answer, kept.machines), (Answer::Pass, 2));
+        let (middle, ..) = kept.interval.unwrap();
+        assert!(
+            (middle / 5.9e8 - 1.0).abs() < 1e-9,
+            "the machine with more is told: {middle}"
+        );
+        let broken = judged(&[low, over, high].concat());
+        assert_eq!(broken.answer, Answer::Fail);
+        assert!(broken.interval.unwrap().0 > 6e8);
+        let one = judged(&[&low[..], &high[..1]].concat());
+        assert_eq!(
+            (one.answer, one.interval),
+            (Answer::Inconclusive, Err(Unusable::TooFew { have: 1 }))
+        );
     }
 
     #[test]

@@ -30,20 +30,22 @@ impl Contrast {
         }
     }
 
-    /// The mean of independent contrasts, each of the same weight: `d = Σdᵢ/m`, `SE² = Σ SEᵢ²/m²`, and by Satterthwaite
-    /// (*An Approximate Distribution of Estimates of Variance Components*, Biometrics Bulletin 2, 1946)
-    /// `df = (Σ SEᵢ²)² / Σ(SEᵢ⁴/dfᵢ)`. For the same difference seen on several machines. `None` of none.
-    pub fn mean(parts: &[Contrast]) -> Option<Contrast> {
-        if parts.is_empty() {
-            return None;
-        }
-        let count = parts.len() as f64;
-        let variance: f64 = parts.iter().map(|part| part.error.powi(2)).sum();
-        let shares: f64 = parts.iter().map(|part| part.error.powi(4) / part.freedom).sum();
+    /// The mean of independent contrasts by weights that add up to 1: `d = Σ wᵢdᵢ`, `SE² = Σ wᵢ²SEᵢ²`, and by
+    /// Satterthwaite (*An Approximate Distribution of Estimates of Variance Components*, Biometrics Bulletin 2, 1946)
+    /// `df = SE⁴ / Σ(wᵢ⁴SEᵢ⁴/dfᵢ)`. For the same difference seen on several machines. `None` of none.
+    pub(super) fn mean(parts: &[(f64, Contrast)]) -> Option<Contrast> {
+        let [(_, first), ..] = parts else { return None };
+        let variance: f64 = parts.iter().map(|(weight, part)| (weight * part.error).powi(2)).sum();
+        let share = |(weight, part): &(f64, Contrast)| (weight * part.error).powi(4) / part.freedom;
         Some(Contrast {
-            difference: parts.iter().map(|part| part.difference).sum::<f64>() / count,
-            error: variance.sqrt() / count,
-            freedom: variance.powi(2) / shares,
+            // Around the first, so that one contrast is exactly itself.
+            difference: first.difference
+                + parts
+                    .iter()
+                    .map(|(weight, part)| weight * (part.difference - first.difference))
+                    .sum::<f64>(),
+            error: variance.sqrt(),
+            freedom: variance.powi(2) / parts.iter().map(share).sum::<f64>(),
         })
     }
 
@@ -136,10 +138,10 @@ mod tests {
             &arm(&[3e8, 3.1e8, 3.3e8]),
             NoiseFloor::MEMORY,
         );
-        let same = Contrast::mean(&[one]).unwrap();
+        let same = Contrast::mean(&[(1.0, one)]).unwrap();
         assert!((same.freedom() - one.freedom()).abs() < 1e-9);
         assert!((same.lower(0.05) - one.lower(0.05)).abs() < 1e-12);
-        let two = Contrast::mean(&[one, one]).unwrap();
+        let two = Contrast::mean(&[(0.5, one), (0.5, one)]).unwrap();
         assert!((two.ratio() - one.ratio()).abs() < 1e-12);
         assert!((two.freedom() - 2.0 * one.freedom()).abs() < 1e-9);
         assert!(two.lower(0.05) > one.lower(0.05));

@@ -1,8 +1,9 @@
 //! One primary endpoint: what may differ by how much, and what the data say of it.
 
-use super::arm::{Arm, NoiseFloor, Unusable};
+use super::arm::{NoiseFloor, Seen, Unusable};
 use super::contrast::Contrast;
 use super::decide::Answer;
+use super::strata::Strata;
 
 const MIB: f64 = 1_048_576.0;
 
@@ -121,9 +122,9 @@ pub struct Endpoint {
     /// The least noise that is believed of this metric.
     pub noise: NoiseFloor,
     /// One value per run of the baseline, in order.
-    pub baseline: Vec<Option<f64>>,
+    pub baseline: Vec<Seen>,
     /// The same of the candidate.
-    pub candidate: Vec<Option<f64>>,
+    pub candidate: Vec<Seen>,
 }
 
 /// Which of the two servers.
@@ -149,10 +150,14 @@ pub struct EndpointVerdict {
 /// What an endpoint's answer rests on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evidence {
-    /// Runs of the baseline and of the candidate.
+    /// Runs of the baseline and of the candidate, on machines that have two of each.
     pub runs: (usize, usize),
-    /// Their geometric means.
+    /// Their geometric means; over several machines with the weights of the contrast, so that their ratio is its.
     pub means: (f64, f64),
+    /// On how many machines they are compared.
+    pub machines: usize,
+    /// The lowest and the highest ratio that a machine has by itself.
+    pub spread: (f64, f64),
     /// The difference, for intervals at any other level.
     pub contrast: Contrast,
     /// The lower bound of the ratio at `fail_level`; FAIL if it is above `fail_above`.
@@ -172,16 +177,14 @@ pub struct Evidence {
 }
 
 impl Endpoint {
-    /// Both arms, or which of them cannot be used.
-    pub fn arms(&self) -> Result<(Arm, Arm), (Side, Unusable)> {
-        let baseline = Arm::of_runs(&self.baseline).map_err(|why| (Side::Baseline, why))?;
-        let candidate = Arm::of_runs(&self.candidate).map_err(|why| (Side::Candidate, why))?;
-        Ok((baseline, candidate))
+    /// The runs by machine, or which side cannot be used.
+    pub fn strata(&self) -> Result<Strata<usize>, (Side, Unusable)> {
+        Strata::of(&self.baseline, &self.candidate)
     }
 
     /// The same endpoint after `runs` runs of each side.
     pub(super) fn after(&self, runs: usize) -> Endpoint {
-        let first = |values: &[Option<f64>]| values[..runs.min(values.len())].to_vec();
+        let first = |values: &[Seen]| values[..runs.min(values.len())].to_vec();
         Endpoint {
             baseline: first(&self.baseline),
             candidate: first(&self.candidate),
@@ -196,13 +199,16 @@ impl Endpoint {
 
     /// The evidence before Holm has said at which level the lower bound is held.
     pub(super) fn weigh(&self, alpha: f64) -> Result<Evidence, (Side, Unusable)> {
-        let (baseline, candidate) = self.arms()?;
-        let base = baseline.geometric_mean();
-        let contrast = Contrast::welch(&baseline, &candidate, self.noise);
+        let strata = self.strata()?;
+        let means = strata.means();
+        let (base, _) = means;
+        let contrast = strata.contrast(self.noise);
         let fail_above = self.tolerance.fail_above(base);
         Ok(Evidence {
-            runs: (baseline.len(), candidate.len()),
-            means: (base, candidate.geometric_mean()),
+            runs: strata.runs(),
+            means,
+            machines: strata.parts().len(),
+            spread: strata.spread(),
             contrast,
             lower: contrast.lower(alpha),
             fail_level: alpha,

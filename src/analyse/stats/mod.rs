@@ -19,13 +19,14 @@ mod outliers;
 mod permutation;
 mod power;
 mod shape;
+mod strata;
 mod student;
 mod trend;
 
 #[cfg(test)]
 mod tests;
 
-pub use arm::{Arm, NoiseFloor, Unusable};
+pub use arm::{Arm, NoiseFloor, Seen, Unusable};
 pub use budget::{Budget, BudgetVerdict, judge_budget, judge_budget_by_looks};
 pub use clusters::{Cluster, clusters};
 pub use contrast::Contrast;
@@ -44,4 +45,5 @@ pub use permutation::{
 };
 pub use power::{detectable, power, runs_needed};
 pub use shape::{Shape, shape};
+pub use strata::{Strata, Stratum};
 pub use trend::{MannKendall, Trend, trend};

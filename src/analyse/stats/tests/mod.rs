@@ -7,10 +7,14 @@ mod rule;
 mod simulations;
 mod vectors;
 
-use super::{Arm, Endpoint, NoiseFloor, Tolerance};
+use super::{Arm, Endpoint, NoiseFloor, Seen, Tolerance};
 
 fn arm(values: &[f64]) -> Arm {
     Arm::new(values).unwrap()
+}
+
+fn seen(values: &[f64]) -> Vec<Seen> {
+    values.iter().map(|value| Seen::here(Some(*value))).collect()
 }
 
 fn endpoint(tolerance: Tolerance, baseline: &[f64], candidate: &[f64]) -> Endpoint {
@@ -18,7 +22,7 @@ fn endpoint(tolerance: Tolerance, baseline: &[f64], candidate: &[f64]) -> Endpoi
         name: "private after decay".into(),
         tolerance,
         noise: NoiseFloor::MEMORY,
-        baseline: baseline.iter().copied().map(Some).collect(),
-        candidate: candidate.iter().copied().map(Some).collect(),
+        baseline: seen(baseline),
+        candidate: seen(candidate),
     }
 }

@@ -79,7 +79,7 @@ fn no_data_can_never_pass_or_fail() {
 #[test]
 fn the_reason_names_the_side_and_the_run() {
     let mut endpoint = endpoint(Tolerance::PURGED, &[2e8; 3], &[2e8; 3]);
-    endpoint.candidate[1] = None;
+    endpoint.candidate[1].value = None;
     let verdict = decide(&[endpoint], 0.05).unwrap();
     assert_eq!(verdict.answer, Answer::Inconclusive);
     let why = verdict.endpoints[0].evidence.unwrap_err();
