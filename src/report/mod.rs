@@ -18,6 +18,7 @@ pub mod gate;
 mod growth;
 pub mod json;
 mod lens;
+mod markdown;
 mod table;
 pub mod terminal;
 mod text;

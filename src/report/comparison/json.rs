@@ -2,7 +2,7 @@
 //!
 //! Sizes are bytes and times nanoseconds, as in the summary of one run. What is not known is `null`, never 0.
 
-mod from;
+pub(in crate::report) mod from;
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::analyse::compare::{Cell, Comparison, Figure, Row, Target, Unit};
+use crate::report::markdown::{escape, heads_of, line};
 use crate::report::text::line_of;
 use crate::units;
 
@@ -223,31 +224,4 @@ fn footnote(target: &Target) -> String {
         "Medians with their 95 % intervals (\\* of all runs, which are too few for 95 %){against}. Runs{machines}: {}. Made by lsp-soak.",
         runs.collect::<Vec<String>>().join(", ")
     )
-}
-
-fn heads_of(out: &mut String, first: &str, others: impl Iterator<Item = String> + Clone) {
-    let columns = others.clone().count();
-    line(out, first, others);
-    line_of(out, format!("|---|{}", "--:|".repeat(columns)));
-}
-
-fn line(out: &mut String, first: &str, others: impl Iterator<Item = String>) {
-    let cells: Vec<String> = std::iter::once(first.to_owned()).chain(others).collect();
-    line_of(out, format!("| {} |", cells.join(" | ")));
-}
-
-/// What Markdown and HTML would read as theirs.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' => escaped.extend(['\\', c]),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '&' => escaped.push_str("&amp;"),
-            '\n' | '\r' => escaped.push(' '),
-            _ => escaped.push(c),
-        }
-    }
-    escaped
 }

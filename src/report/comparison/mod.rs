@@ -17,7 +17,8 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub(super) use notes::unequal;
+pub(super) use figures::signed;
+pub(super) use notes::{difference, unequal};
 
 pub use cases::{Case, Outcome, Suite, suites};
 pub use github::annotations;

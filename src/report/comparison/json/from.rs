@@ -21,15 +21,15 @@ pub(super) fn target(target: &compare::Target) -> Target {
             .iter()
             .map(|line| row(line, &comparison.sides))
             .collect(),
-        differences: comparison
-            .differences
-            .iter()
-            .map(|difference| Difference {
-                what: difference.what.to_owned(),
-                values: difference.values.clone(),
-                decisive: difference.decisive,
-            })
-            .collect(),
+        differences: comparison.differences.iter().map(difference).collect(),
+    }
+}
+
+pub(in crate::report) fn difference(difference: &compare::Difference) -> Difference {
+    Difference {
+        what: difference.what.to_owned(),
+        values: difference.values.clone(),
+        decisive: difference.decisive,
     }
 }
 
@@ -61,15 +61,19 @@ fn growth(grown: &compare::Grown) -> Growth {
         slope: slope.and_then(|(slope, ..)| finite(slope)),
         low: slope.and_then(|(_, low, _)| finite(low)),
         high: slope.and_then(|(.., high)| finite(high)),
-        answer: match grown.verdict.answer {
-            stats::Answer::Pass => Answer::Pass,
-            stats::Answer::Fail => Answer::Fail,
-            stats::Answer::Inconclusive => Answer::Inconclusive,
-        },
+        answer: answer(grown.verdict.answer),
     }
 }
 
-fn inequality(work: &compare::Inequality) -> Inequality {
+pub(in crate::report) fn answer(answer: stats::Answer) -> Answer {
+    match answer {
+        stats::Answer::Pass => Answer::Pass,
+        stats::Answer::Fail => Answer::Fail,
+        stats::Answer::Inconclusive => Answer::Inconclusive,
+    }
+}
+
+pub(in crate::report) fn inequality(work: &compare::Inequality) -> Inequality {
     let (phase, step, method) = match &work.task {
         Task::Step { phase, name, .. } => (Some(phase.clone()), Some(name.clone()), None),
         Task::Method(method) => (None, None, Some(method.clone())),
@@ -99,25 +103,33 @@ fn row(row: &compare::Row, sides: &[compare::Side]) -> Row {
     Row {
         place,
         name,
-        figure: match row.measure.figure {
-            compare::Figure::Private => Figure::Private,
-            compare::Figure::Peak => Figure::Peak,
-            compare::Figure::Resident => Figure::Resident,
-            compare::Figure::Cpu => Figure::Cpu,
-            compare::Figure::Faults => Figure::Faults,
-            compare::Figure::P50 => Figure::P50,
-            compare::Figure::P95 => Figure::P95,
-        },
-        unit: match row.measure.figure.unit() {
-            compare::Unit::Bytes => Unit::Bytes,
-            compare::Unit::Nanos => Unit::Nanoseconds,
-            compare::Unit::Count => Unit::Count,
-        },
+        figure: figure(row.measure.figure),
+        unit: unit(row.measure.figure.unit()),
         cells: sides
             .iter()
             .zip(&row.cells)
             .map(|(side, shown)| cell(side, shown))
             .collect(),
+    }
+}
+
+pub(in crate::report) fn figure(figure: compare::Figure) -> Figure {
+    match figure {
+        compare::Figure::Private => Figure::Private,
+        compare::Figure::Peak => Figure::Peak,
+        compare::Figure::Resident => Figure::Resident,
+        compare::Figure::Cpu => Figure::Cpu,
+        compare::Figure::Faults => Figure::Faults,
+        compare::Figure::P50 => Figure::P50,
+        compare::Figure::P95 => Figure::P95,
+    }
+}
+
+pub(in crate::report) fn unit(unit: compare::Unit) -> Unit {
+    match unit {
+        compare::Unit::Bytes => Unit::Bytes,
+        compare::Unit::Nanos => Unit::Nanoseconds,
+        compare::Unit::Count => Unit::Count,
     }
 }
 

@@ -1,0 +1,230 @@
+//! Everything that a gate found, in sentences with their numbers.
+
+use crate::analyse::compare::Inequality;
+use crate::analyse::gate::{Judged, Judgement, Kept, Leaking, Role};
+use crate::analyse::stats::{Answer, Side};
+use crate::lens::Lens;
+use crate::report::comparison::{difference, signed, unequal};
+use crate::units;
+
+use super::words::{amount, change, limit};
+
+/// One thing that a gate found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// What it is about.
+    pub about: About,
+    /// Whether it decides.
+    pub decides: bool,
+    /// What it comes to.
+    pub answer: Answer,
+    /// It in a few words, for a heading.
+    pub short: String,
+    /// It in a sentence.
+    pub text: String,
+}
+
+/// What a finding is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum About {
+    /// A run that the server of this part failed.
+    Run(Role),
+    /// Work that the candidate did less of than this one.
+    Work(Role),
+    /// A figure, against this one.
+    Endpoint(String, Role),
+    /// A figure that has an absolute limit.
+    Budget(String),
+    /// Growth with something that is repeated.
+    Growth(String),
+}
+
+/// What decides first, then what advises. Where a server failed or did less, that alone.
+pub fn findings(judgement: &Judgement) -> Vec<Finding> {
+    let mut found: Vec<Finding> = refusals(judgement);
+    if judgement.is_refused() {
+        return found;
+    }
+    for against in &judgement.against {
+        let primaries = against.primaries.iter();
+        found.extend(primaries.map(|judged| endpoint(against.role, judged, true)));
+    }
+    found.extend(judgement.budgets.iter().map(budget));
+    found.extend(judgement.leaks.iter().map(|leak| growth(leak, judgement.lens)));
+    for against in &judgement.against {
+        let advice = against.advisory.iter();
+        found.extend(advice.map(|judged| endpoint(against.role, judged, false)));
+    }
+    found
+}
+
+fn refusals(judgement: &Judgement) -> Vec<Finding> {
+    let refusal = |about: About, short: String, text: String| Finding {
+        about,
+        decides: true,
+        answer: Answer::Fail,
+        short,
+        text,
+    };
+    let broken = judgement.broken.iter().map(|broken| {
+        let text = format!(
+            "the {} failed the scenario: see `{}`",
+            broken.role.name(),
+            broken.record
+        );
+        let short = format!("the {} failed the scenario", broken.role.name());
+        refusal(About::Run(broken.role), short, text)
+    });
+    let less = judgement.less_work().map(|(role, work)| {
+        let text = format!(
+            "{}; memory is only compared for equal work",
+            unequal("candidate", role.name(), work)
+        );
+        let short = format!("the candidate does less work than the {}", role.name());
+        refusal(About::Work(role), short, text)
+    });
+    broken.chain(less).collect()
+}
+
+/// What must be known to read the verdict right: circumstances that differ, sides that share no machine, and work that
+/// was done otherwise, but not less.
+pub fn doubts(judgement: &Judgement) -> Vec<String> {
+    let mut doubts: Vec<String> = judgement.differences.iter().map(difference).collect();
+    for against in &judgement.against {
+        if against.apart {
+            doubts.push(format!(
+                "the candidate and the {} were run on different machines: what differs may be theirs",
+                against.role.name()
+            ));
+        }
+        let other = against.work.iter().filter(|work| !work.is_less());
+        doubts.extend(other.map(|work: &Inequality| unequal("candidate", against.role.name(), work)));
+    }
+    doubts
+}
+
+fn endpoint(role: Role, judged: &Judged, decides: bool) -> Finding {
+    let what = &judged.rule.what;
+    let answer = judged.verdict.answer;
+    let aside = if decides { "" } else { " (advises)" };
+    Finding {
+        about: About::Endpoint(what.to_string(), role),
+        decides,
+        answer,
+        short: in_short(role, judged),
+        text: format!("{what}{aside}: {}", evidence(role, judged)),
+    }
+}
+
+fn in_short(role: Role, judged: &Judged) -> String {
+    let bounds = match (&judged.verdict.evidence, judged.verdict.answer) {
+        (Err(_), _) => "without usable data".to_owned(),
+        (Ok(evidence), Answer::Fail) => format!("at least {}", change(evidence.lower)),
+        (Ok(evidence), Answer::Pass) => format!("at most {}", change(evidence.upper)),
+        (Ok(evidence), Answer::Inconclusive) => {
+            format!("between {} and {}", change(evidence.lower), change(evidence.upper))
+        }
+    };
+    let other = match role {
+        Role::Anchor => " against the anchor",
+        Role::Baseline | Role::Candidate => "",
+    };
+    format!("{} {bounds}{other}", judged.rule.what)
+}
+
+fn evidence(role: Role, judged: &Judged) -> String {
+    let other = role.name();
+    let evidence = match &judged.verdict.evidence {
+        Ok(evidence) => evidence,
+        Err((side, why)) => {
+            let side = match side {
+                Side::Baseline => other,
+                Side::Candidate => Role::Candidate.name(),
+            };
+            return format!("no usable data of the {side}: {why}");
+        }
+    };
+    let (lower, upper) = (change(evidence.lower), change(evidence.upper));
+    let (fail, pass) = (limit(evidence.fail_above), limit(evidence.pass_below));
+    let machines = match evidence.machines {
+        0 | 1 => String::new(),
+        several => format!(
+            " on {several} machines (by machine {} to {})",
+            change(evidence.spread.0),
+            change(evidence.spread.1)
+        ),
+    };
+    match judged.verdict.answer {
+        Answer::Fail => format!("at least {lower} against the {other}{machines}, {fail} is tolerated"),
+        Answer::Pass => format!("at most {upper} against the {other}{machines}, below {pass} passes"),
+        Answer::Inconclusive => format!(
+            "between {lower} and {upper} against the {other}{machines}; it fails above {fail} and passes below {pass}{}",
+            more(judged.needed)
+        ),
+    }
+}
+
+fn more(needed: Option<usize>) -> String {
+    match needed {
+        Some(runs) => format!("; {} of each would probably decide", units::counted(runs as u64, "run")),
+        None => "; no sensible number of runs would decide".to_owned(),
+    }
+}
+
+fn budget(kept: &Kept) -> Finding {
+    let unit = kept.limit.what.figure.unit();
+    let name = format!("{} <= {}", kept.limit.what, amount(kept.limit.limit, unit));
+    let machines = match kept.verdict.machines {
+        0 | 1 => String::new(),
+        several => format!(" on the highest of {several} machines"),
+    };
+    let text = match &kept.verdict.interval {
+        Err(why) => format!("no usable data of the candidate: {why}"),
+        Ok((middle, low, high)) => format!(
+            "{}, between {} and {}{machines}",
+            amount(*middle, unit),
+            amount(*low, unit),
+            amount(*high, unit)
+        ),
+    };
+    let kept_or_not = match kept.verdict.answer {
+        Answer::Pass => "is kept",
+        Answer::Fail => "is exceeded",
+        Answer::Inconclusive => "is not decided",
+    };
+    Finding {
+        short: format!("{name} {kept_or_not}"),
+        text: format!("{name}: {text}"),
+        about: About::Budget(name),
+        decides: true,
+        answer: kept.verdict.answer,
+    }
+}
+
+/// What is said of growth; as shipped it is what the allocator keeps, and no leak.
+fn growth(leak: &Leaking, lens: Lens) -> Finding {
+    let thing = match lens {
+        Lens::Purged => "growth",
+        Lens::AsShipped => "retention growth",
+    };
+    let slope = match leak.verdict.slope {
+        None => "too few rounds or runs to tell".to_owned(),
+        Some((middle, low, high)) => {
+            let per = |value: f64| signed(value / 1024.0, 1);
+            format!("{} KiB per round, between {} and {}", per(middle), per(low), per(high))
+        }
+    };
+    let name = format!("{thing} over {}", leak.name);
+    let shown = match leak.verdict.answer {
+        Answer::Pass => "is ruled out",
+        Answer::Fail => "is shown",
+        Answer::Inconclusive => "is not decided",
+    };
+    Finding {
+        short: format!("{name} {shown}"),
+        text: format!("{name}: {slope}"),
+        about: About::Growth(name),
+        decides: true,
+        answer: leak.verdict.answer,
+    }
+}

@@ -1,0 +1,63 @@
+//! Tests of the format: the schema is the one checked in, and what is written keeps to it.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the checked-in schema is written anew from here"
+)]
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::super::tests::{all, failed, refused};
+use super::{render, schema};
+use crate::analyse::gate::Judgement;
+
+fn of(judgement: &Judgement) -> Value {
+    let notes = ["a note".to_owned()];
+    serde_json::from_str(&render(judgement, &notes, judgement.exit().code()).unwrap()).unwrap()
+}
+
+#[test]
+fn the_schema_of_gates_checked_in_is_the_schema_of_the_types() {
+    let current = format!("{:#}\n", schema());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/gate.schema.json");
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        std::fs::write(&path, &current).unwrap();
+    }
+    let stored = std::fs::read_to_string(&path).unwrap();
+    assert!(
+        stored == current,
+        "src/report/gate.schema.json is stale: raise the version in src/report/gate/json.rs, then run UPDATE_SCHEMA=1 \
+         cargo test schema"
+    );
+}
+
+#[test]
+fn every_verdict_keeps_to_the_schema() {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    for (name, judgement) in all() {
+        let report = of(&judgement);
+        let errors: Vec<String> = validator.iter_errors(&report).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{name}: {errors:?}");
+    }
+    let mut report = of(&failed());
+    report["outcome"] = json!("perhaps");
+    assert!(!validator.is_valid(&report));
+}
+
+#[test]
+fn a_program_finds_the_verdict_and_the_numbers_that_decided() {
+    let report = of(&failed());
+    assert_eq!((&report["outcome"], &report["exit_code"]), (&json!("fail"), &json!(1)));
+    let rule = &report["against"][0]["rules"][0];
+    assert_eq!((&rule["answer"], &rule["decides"]), (&json!("fail"), &json!(true)));
+    assert!(rule["evidence"]["low"].as_f64() > rule["evidence"]["fails_above"].as_f64());
+    assert_eq!(rule["candidate"].as_array().unwrap().len(), 3);
+    assert!(report["notes"].as_array().unwrap().contains(&json!("a note")));
+    let refused = of(&refused());
+    assert_eq!(
+        (&refused["outcome"], &refused["exit_code"]),
+        (&json!("refused"), &json!(4))
+    );
+    assert_eq!(refused["against"][0]["work"][0]["less"], true);
+}

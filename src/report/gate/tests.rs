@@ -1,0 +1,231 @@
+//! Golden gates: made from the golden record, with what tells servers apart put into each run.
+
+use crate::analyse;
+use crate::analyse::compare::{Figure, Played, WorkLimits};
+use crate::analyse::gate::{At, Judgement, Limit, Rule, Rules, Sides, What, judge};
+use crate::analyse::stats::{Looks, Tolerance};
+use crate::lens::Lens;
+use crate::record::{Ending, golden};
+use crate::report::comparison::{annotations, junit};
+use crate::report::terminal::Look;
+
+use super::{markdown, suites, terminal};
+
+/// A run whose private memory, peak and latencies are so many thousandths of the golden record's.
+fn run(label: &str, number: u32, lens: Lens, thousandths: u64) -> Played {
+    let mut summary = analyse::read(golden::open("completed")).unwrap();
+    summary.header.server.label = label.to_owned();
+    summary.header.server.version = Some(format!("{label} 0.4.2"));
+    summary.header.server.lens.name = lens;
+    if lens == Lens::Purged {
+        summary.header.server.lens.allocator = Some("jemalloc".to_owned());
+    }
+    summary.header.plan.run = number;
+    let scale = |value: u64| value * thousandths / 1_000;
+    for phase in &mut summary.phases {
+        phase.private = phase.private.map(scale);
+    }
+    if let Some(peak) = &mut summary.peak {
+        peak.lower = scale(peak.lower);
+    }
+    for method in &mut summary.methods {
+        method.p50 = method.p50.map(scale);
+    }
+    Played {
+        record: format!("run-{number:03}-{label}.jsonl"),
+        summary,
+    }
+}
+
+/// Runs of a server under both lenses: quiet through the purged one, and so noisy as shipped.
+fn runs(label: &str, purged: &[u64]) -> Vec<Played> {
+    let quiet = (1..).zip(purged);
+    let quiet = quiet.map(|(number, thousandths)| run(label, number, Lens::Purged, *thousandths));
+    let noise = [0, 60, 15, 85, 30];
+    let loud = (20..).zip(purged.iter().zip(noise));
+    let loud = loud.map(|(number, (one, more))| run(label, number, Lens::AsShipped, one + 50 + more));
+    quiet.chain(loud).collect()
+}
+
+fn rule(figure: Figure, at: At, lens: Lens, tolerance: Tolerance) -> Rule {
+    let lens = Some(lens);
+    Rule {
+        what: What { figure, at, lens },
+        tolerance,
+    }
+}
+
+fn rules() -> Rules {
+    Rules {
+        lens: Lens::Purged,
+        primaries: vec![rule(Figure::Private, At::End, Lens::Purged, Tolerance::PURGED)],
+        advisory: vec![
+            rule(Figure::Private, At::End, Lens::AsShipped, Tolerance::AS_SHIPPED),
+            rule(Figure::Peak, At::Run, Lens::AsShipped, Tolerance::AS_SHIPPED),
+        ],
+        budgets: vec![Limit {
+            what: "peak".parse().unwrap(),
+            limit: 600.0 * 1_048_576.0,
+        }],
+        leak: None,
+        work: WorkLimits::default(),
+    }
+}
+
+fn judged(baseline: &[u64], candidate: &[u64], rules: &Rules) -> Judgement {
+    judge(&sides(baseline, candidate), rules, &Looks::default())
+}
+
+fn sides(baseline: &[u64], candidate: &[u64]) -> Sides {
+    Sides {
+        baseline: runs("ty-old", baseline),
+        candidate: runs("ty-new", candidate),
+        anchor: None,
+    }
+}
+
+fn passed() -> Judgement {
+    judged(&[1_000, 1_001, 1_000], &[1_001, 1_000, 1_002], &rules())
+}
+
+pub(super) fn failed() -> Judgement {
+    judged(&[1_000, 1_001, 1_000], &[1_030, 1_031, 1_030], &rules())
+}
+
+/// Noise that three runs are too few for, an anchor, and latency that decides.
+fn inconclusive() -> Judgement {
+    let mut sides = sides(&[1_000, 1_060, 950], &[1_010, 980, 1_075]);
+    sides.anchor = Some(runs("ty-old", &[980, 1_000, 960]));
+    let latency = At::Method("textDocument/completion".to_owned());
+    let mut rules = rules();
+    let tolerance = Tolerance::new(0.05, 0.10, 0.0).unwrap();
+    rules
+        .primaries
+        .push(rule(Figure::P50, latency, Lens::Purged, tolerance));
+    rules.budgets[0].limit = 240.0 * 1_048_576.0;
+    judge(&sides, &rules, &Looks::default())
+}
+
+pub(super) fn refused() -> Judgement {
+    let mut sides = sides(&[1_000; 3], &[500; 3]);
+    for run in &mut sides.candidate {
+        for step in run.summary.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
+            step.hits = step.hits.map(|hits| hits / 2);
+        }
+    }
+    judge(&sides, &rules(), &Looks::default())
+}
+
+fn broken() -> Judgement {
+    let mut sides = sides(&[1_000; 3], &[1_000; 3]);
+    sides.candidate[1].summary.ending = Some(Ending::Crashed {
+        signal: Some(11),
+        code: None,
+        during: "goto".to_owned(),
+    });
+    judge(&sides, &rules(), &Looks::default())
+}
+
+/// Two machines that have unequal levels and unequal counts of both sides.
+fn machines() -> Judgement {
+    let mut sides = sides(
+        &[1_000, 1_001, 1_000, 1_300, 1_301],
+        &[1_001, 1_000, 1_301, 1_300, 1_302],
+    );
+    let on = |runs: &mut [Played], first: usize| {
+        for run in runs {
+            let place = run.summary.header.plan.run as usize;
+            let place = if place >= 20 { place - 20 } else { place - 1 };
+            if place >= first {
+                run.summary.header.plan.partition = Some("2/2".to_owned());
+            }
+        }
+    };
+    on(&mut sides.baseline, 3);
+    on(&mut sides.candidate, 2);
+    judge(&sides, &rules(), &Looks::once(5, 0.05).unwrap())
+}
+
+/// Each kind of verdict.
+pub(super) fn all() -> Vec<(&'static str, Judgement)> {
+    vec![
+        ("passed", passed()),
+        ("failed", failed()),
+        ("inconclusive", inconclusive()),
+        ("refused", refused()),
+        ("broken", broken()),
+        ("machines", machines()),
+        ("empty", judged(&[], &[], &rules())),
+    ]
+}
+
+#[test]
+fn each_verdict_in_each_form() {
+    let look = Look {
+        columns: 110,
+        color: false,
+        ascii: false,
+    };
+    for (name, judgement) in all() {
+        let notes = ["as-shipped advises only".to_owned()];
+        let suites = suites(&judgement, false);
+        let told = annotations(&suites).join("\n");
+        for (form, text) in [
+            ("terminal", terminal(&judgement, &notes, look)),
+            ("markdown", markdown(&judgement, &notes)),
+            ("junit", junit(&suites)),
+            ("annotations", told),
+        ] {
+            insta::with_settings!({ omit_expression => true }, {
+                insta::assert_snapshot!(format!("{name}-{form}"), text);
+            });
+        }
+    }
+}
+
+#[test]
+fn what_is_not_decided_is_skipped_and_a_failure_where_that_was_asked_for() {
+    let judgement = inconclusive();
+    let usual = junit(&suites(&judgement, false));
+    assert!(usual.contains(" failures=\"0\" errors=\"0\" skipped=\"9\""), "{usual}");
+    let strict = junit(&suites(&judgement, true));
+    assert!(
+        strict.contains(" failures=\"5\" errors=\"0\" skipped=\"4\""),
+        "{strict}"
+    );
+}
+
+#[test]
+fn unequal_machines_neither_fail_a_gate_nor_widen_it() {
+    let judgement = machines();
+    let evidence = judgement.against[0].primaries[0].verdict.evidence.as_ref().unwrap();
+    assert_eq!((evidence.machines, evidence.runs), (2, (5, 5)));
+    assert!(evidence.lower > 0.99 && evidence.upper < 1.01, "{evidence:?}");
+    assert_eq!(judgement.against[0].answer, analyse::stats::Answer::Pass);
+    let latency = Rules {
+        primaries: vec![rule(
+            Figure::P50,
+            At::Method("textDocument/completion".to_owned()),
+            Lens::Purged,
+            Tolerance::new(0.01, 0.05, 0.0).unwrap(),
+        )],
+        ..rules()
+    };
+    let mut sides = sides(
+        &[1_000, 1_001, 1_000, 1_300, 1_301],
+        &[1_001, 1_000, 1_301, 1_300, 1_302],
+    );
+    let second = |run: &&mut Played| run.summary.methods.iter().any(|method| method.p50 > Some(0));
+    assert!(sides.baseline.iter_mut().filter(second).count() > 0);
+    let level = |run: &Played| run.summary.phases.iter().find_map(|phase| phase.private).unwrap_or(0);
+    let least = sides.baseline.iter().map(level).min().unwrap();
+    for run in sides.baseline.iter_mut().chain(&mut sides.candidate) {
+        if level(run) > least * 12 / 10 {
+            run.summary.header.host.cpu = Some("another".to_owned());
+        }
+    }
+    let judgement = judge(&sides, &latency, &Looks::once(5, 0.05).unwrap());
+    let evidence = judgement.against[0].primaries[0].verdict.evidence.as_ref().unwrap();
+    assert!(evidence.lower > 0.99 && evidence.upper < 1.01, "{evidence:?}");
+    assert!(judgement.differences.iter().any(|difference| difference.decisive));
+}
