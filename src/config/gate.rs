@@ -60,7 +60,7 @@ impl GateContext {
         for text in &self.budgets {
             match self.budget(text) {
                 Ok(limit) => rules.budgets.push(limit),
-                Err((title, cure)) => report.add_loose(format!("in `--budget {text}`: {title}"), cure),
+                Err((span, (title, cure))) => report.add("--budget", text, vec![Fault::new(span, title, cure)]),
             }
         }
         if rules.primaries.is_empty() {
@@ -130,7 +130,12 @@ impl GateContext {
         for (index, text) in file.iter().flat_map(|file| file.budgets.iter().enumerate()) {
             match self.budget(text) {
                 Ok(limit) => rules.budgets.push(limit),
-                Err(wrong) => later.push(fault(document.span(&["budgets".into(), index.into()]), wrong)),
+                Err((within, wrong)) => {
+                    later.push(fault(
+                        inside(document.span(&["budgets".into(), index.into()]), text, within),
+                        wrong,
+                    ));
+                }
             }
         }
         if let Some(file) = &file {
@@ -258,23 +263,47 @@ impl GateContext {
         .map_err(|error| (error.to_string(), "see METHOD.md, \"Gates\"".to_owned()))
     }
 
-    /// `METRIC [after PHASE] [of METHOD] <= LIMIT`.
-    fn budget(&self, text: &str) -> Result<Limit, Wrong> {
+    /// `METRIC [after PHASE] [of METHOD] <= LIMIT`; a mistake with its place in it.
+    fn budget(&self, text: &str) -> Result<Limit, (Range<usize>, Wrong)> {
         let cure = "write a metric and its limit, such as \"peak <= 600 MiB\" or \"private after decay <= 300 MiB\"";
-        let (what, limit) = text
-            .split_once("<=")
-            .ok_or_else(|| (format!("`{text}` is no budget"), cure.to_owned()))?;
-        let what: What = What::from_str(what).map_err(|error| {
-            let word = what.split_whitespace().next().unwrap_or_default();
-            let near = nearest(word, Figure::ALL.map(Figure::name));
+        let Some((named, limit)) = text.split_once("<=") else {
+            return Err((0..text.len(), (format!("`{text}` is no budget"), cure.to_owned())));
+        };
+        // Of several equal words the last is meant: a metric comes first, a phase after it.
+        let at = |word: &str| {
+            let start = text.rfind(word).unwrap_or(0);
+            start..start + word.len()
+        };
+        let what: What = What::from_str(named).map_err(|error| match &error {
+            WhatError::Metric(word) => {
+                let near = nearest(word, Figure::ALL.map(Figure::name));
+                let cure = near.map_or_else(
+                    || format!("there are {}", metrics()),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                let start = text.find(word.as_str()).unwrap_or(0);
+                (start..start + word.len(), (format!("unknown metric `{word}`"), cure))
+            }
+            WhatError::Rest(..) | WhatError::NoMethod(_) | WhatError::Method(_) => {
+                let words = error.to_string();
+                let (title, cure) = words.split_once(": ").unwrap_or((&words, cure));
+                (at(named.trim()), (title.to_owned(), cure.to_owned()))
+            }
+        })?;
+        let named_phase = match &what.at {
+            At::Phase(phase) => phase.as_str(),
+            At::End | At::Run | At::Method(_) => named.trim(),
+        };
+        self.phase(&what.at).map_err(|wrong| (at(named_phase), wrong))?;
+        let lens = what.lens.map_or("", Lens::name);
+        self.lens(what.lens).map_err(|(title, _)| {
             (
-                error.to_string(),
-                near.map_or_else(|| cure.to_owned(), |near| format!("did you mean `{near}`?")),
+                at(lens),
+                (title, "ask for it with --lens both, or name no lens".to_owned()),
             )
         })?;
-        self.phase(&what.at)?;
-        self.lens(what.lens)?;
-        let limit = amount(limit.trim(), what.figure.unit())?;
+        let limit = limit.trim();
+        let limit = amount(limit, what.figure.unit()).map_err(|wrong| (at(limit), wrong))?;
         Ok(Limit { what, limit })
     }
 
@@ -337,6 +366,15 @@ fn metrics() -> String {
 
 fn fault(span: Range<usize>, (title, cure): Wrong) -> Fault {
     Fault::new(span, title, cure)
+}
+
+/// A place in a string of a document, where the string is written as it reads; all of it otherwise.
+fn inside(string: Range<usize>, text: &str, within: Range<usize>) -> Range<usize> {
+    // Quotes stand around it, and nothing is escaped.
+    match string.len() == text.len() + 2 {
+        true => string.start + 1 + within.start..string.start + 1 + within.end,
+        false => string,
+    }
 }
 
 fn leak_span(document: &Document<'_>) -> Range<usize> {

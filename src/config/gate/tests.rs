@@ -106,3 +106,25 @@ fn more_than_three_endpoints_cannot_decide() {
         .unwrap_err();
     assert!(newer.to_string().contains("format 2 is newer"), "{newer}");
 }
+
+#[test]
+fn the_gate_files_of_the_documents_are_understood() {
+    let documents = [
+        ("README.md", include_str!("../../../README.md")),
+        ("docs/ci.md", include_str!("../../../docs/ci.md")),
+    ];
+    let repeated = GateContext {
+        repeated: vec!["goto".to_owned()],
+        ..context(&Lens::ALL)
+    };
+    for (name, text) in documents {
+        let files = text
+            .split("```toml\n")
+            .skip(1)
+            .filter_map(|part| part.split("```").next());
+        let gates: Vec<&str> = files.filter(|file| file.contains("[[endpoint]]")).collect();
+        assert_eq!(gates.len(), 1, "{name}");
+        let rules = repeated.rules(Some((name, gates[0])));
+        assert!(rules.is_ok(), "{}", rules.unwrap_err());
+    }
+}
