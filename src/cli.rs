@@ -86,13 +86,16 @@ pub struct Run {
 #[derive(Clone, Debug, Args)]
 pub struct Calibrate {
     /// The scenario to play
-    #[arg(value_name = "SCENARIO")]
-    pub scenario: PathBuf,
+    #[arg(required_unless_present = "resume", value_name = "SCENARIO")]
+    pub scenario: Option<PathBuf>,
+    /// Go on with the runs of this directory, which were cut off; nothing else needs to be said again
+    #[arg(long, value_name = "DIR", exclusive = true)]
+    pub resume: Option<PathBuf>,
     /// A server, as for `run`
     #[arg(
         long = "server",
         value_name = "[LABEL:] [K=V …] NAME|PATH",
-        required = true,
+        required_unless_present = "resume",
         help_heading = "Servers"
     )]
     pub servers: Vec<String>,

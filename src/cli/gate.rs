@@ -6,28 +6,37 @@ use clap::{Args, ValueEnum};
 
 use crate::units::{Share, Size, Span};
 
+use super::CompareFormat;
 use super::options::{LENS, Measuring, ScenarioOptions, ServerExtras};
-use super::values::{Lenses, LookPlan, Runs, looks};
+use super::values::{CpuList, Lenses, LookPlan, Runs, cpus, looks};
 
 /// `lsp-soak gate`.
 #[derive(Debug, Args)]
 #[command(after_long_help = GATES)]
 pub struct Gate {
     /// The scenario to play
-    #[arg(required_unless_present = "from", value_name = "SCENARIO")]
+    #[arg(required_unless_present_any = ["from", "resume"], value_name = "SCENARIO")]
     pub scenario: Option<PathBuf>,
     /// What is compared with: a server; with --from its label in the records
-    #[arg(long, required_unless_present = "from", value_name = "SERVER")]
+    #[arg(long, required_unless_present_any = ["from", "resume"], value_name = "SERVER")]
     pub baseline: Option<String>,
     /// What is judged: a server; with --from its label in the records
-    #[arg(long, required_unless_present = "from", value_name = "SERVER")]
+    #[arg(long, required_unless_present_any = ["from", "resume"], value_name = "SERVER")]
     pub candidate: Option<String>,
     /// An older baseline, so that small steps do not add up unseen: a server, or its records
     #[arg(long, value_name = "SERVER|RECORDS")]
     pub anchor: Option<String>,
     /// Decide from records: those of the baseline and of the candidate, or one directory with both
-    #[arg(long, num_args = 1..=2, value_name = "RECORDS", conflicts_with_all = ["scenario", "out", "time_budget", "lens"])]
+    #[arg(
+        long,
+        num_args = 1..=2,
+        value_name = "RECORDS",
+        conflicts_with_all = ["scenario", "out", "time_budget", "lens", "cpus"]
+    )]
     pub from: Vec<PathBuf>,
+    /// Go on with the runs of this directory, which were cut off; nothing else needs to be said again
+    #[arg(long, value_name = "DIR", exclusive = true)]
+    pub resume: Option<PathBuf>,
     /// What the candidate is held to.
     #[command(flatten)]
     pub holding: Holding,
@@ -52,11 +61,17 @@ pub struct Gate {
     /// How it is measured.
     #[command(flatten)]
     pub measuring: Measuring,
-    /// Where to write the records [default: reports/UTC-SCENARIO]
+    /// Keep to these processors, such as 0-3,6, with everything that is started: all servers alike (Linux)
+    #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Measuring")]
+    pub cpus: Option<CpuList>,
+    /// Where to write the records, and the verdict as gate.md, gate.json and gate.xml [default: reports/UTC-SCENARIO]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
+    pub format: CompareFormat,
     /// No progress
-    #[arg(long, short)]
+    #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
 }
 

@@ -6,22 +6,37 @@ use crate::analyse::Exit;
 use crate::analyse::calibration::{noise, recommended};
 use crate::analyse::compare::{Played, Target, by_target};
 use crate::analyse::stats::Looks;
-use crate::cli::{self, Repeating, Runs};
+use crate::cli::{self, Command, Repeating, Runs};
 use crate::config::ServerChoice;
 use crate::record::{CALIBRATION_FORMAT, Calibration};
 use crate::report;
 use crate::soak::Interrupt;
 
 use super::campaign::Campaign;
+use super::resume::Invocation;
 use super::{calibrations, output, prepare, show};
 
 /// Runs the command.
 pub fn run(options: &cli::Calibrate) -> anyhow::Result<u8> {
-    let options = as_run(options);
+    let calibrate = |command| {
+        if let Command::Calibrate(options) = command {
+            Some(options)
+        } else {
+            None
+        }
+    };
+    let resume = options.resume.as_deref();
+    let resumed = resume.map(|out| Invocation::resume(out, calibrate)).transpose()?;
+    let options = as_run(resumed.as_ref().map_or(options, |resumed| &resumed.options));
     let out = options.recording.out.as_deref();
     prepare::keep_to(options.recording.cpus.as_ref())?;
-    let (scenarios, choices) = prepare::understood(&prepare::Typed::of(&options, out))?;
-    let directories = output::directories(out, &scenarios)?;
+    // A directory that is gone on with is not empty.
+    let new = out.filter(|_| resumed.is_none());
+    let (scenarios, choices) = prepare::understood(&prepare::Typed::of(&options, new))?;
+    let directories = match resumed {
+        Some(resumed) => vec![resumed.out],
+        None => Invocation::begin(output::directories(out, &scenarios)?)?,
+    };
     let (Some(scenario), Some(out)) = (scenarios.first(), directories.first()) else {
         return Ok(Exit::Passed.code());
     };
@@ -65,6 +80,7 @@ pub fn run(options: &cli::Calibrate) -> anyhow::Result<u8> {
 fn as_run(options: &cli::Calibrate) -> cli::Run {
     let cli::Calibrate {
         scenario,
+        resume: _,
         servers,
         extra,
         runs,
@@ -73,7 +89,7 @@ fn as_run(options: &cli::Calibrate) -> cli::Run {
         quiet,
     } = options.clone();
     cli::Run {
-        scenarios: vec![scenario],
+        scenarios: scenario.into_iter().collect(),
         resume: None,
         servers: cli::ServerOptions { servers, extra },
         scenario: options,

@@ -9,7 +9,7 @@ use clap::Parser;
 use serde::{Deserialize, Serialize};
 
 use crate::analyse::compare::Played;
-use crate::cli::{self, Cli, Command};
+use crate::cli::{Cli, Command};
 use crate::config::Loaded;
 use crate::record::Ending;
 
@@ -34,7 +34,7 @@ pub struct Invocation {
 
 impl Invocation {
     /// This process as it was called, for the records of one of its scenarios.
-    pub fn current(scenario: usize) -> anyhow::Result<Invocation> {
+    fn current(scenario: usize) -> anyhow::Result<Invocation> {
         Ok(Invocation {
             format: 1,
             directory: std::env::current_dir().context("cannot tell the current directory")?,
@@ -44,20 +44,29 @@ impl Invocation {
     }
 
     /// Writes it beside the records.
-    pub fn save(&self, out: &Path) -> anyhow::Result<()> {
+    fn save(&self, out: &Path) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(self)?;
         let path = out.join(FILE);
         fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))
     }
 
-    /// The options of the campaign whose records are in `out`, as if they had been typed again where they were typed.
-    pub fn resume(out: &Path) -> anyhow::Result<cli::Run> {
+    /// Writes how this process was called into the directory of each of its scenarios.
+    pub fn begin(directories: Vec<PathBuf>) -> anyhow::Result<Vec<PathBuf>> {
+        for (scenario, out) in directories.iter().enumerate() {
+            Invocation::current(scenario)?.save(out)?;
+        }
+        Ok(directories)
+    }
+
+    /// The options of the campaign whose records are in `out`, as if they had been typed again where they were typed;
+    /// `of` takes them out of the command that they must be of.
+    pub fn resume<T>(out: &Path, of: impl FnOnce(Command) -> Option<T>) -> anyhow::Result<Resumed<T>> {
         let out = fs::canonicalize(out)
             .with_context(|| format!("cannot resume: there is no directory `{}`", out.display()))?;
         let path = out.join(FILE);
         let text = fs::read_to_string(&path).with_context(|| {
             format!(
-                "cannot read `{}`: resume a directory that `lsp-soak run` wrote",
+                "cannot read `{}`: resume a directory that `lsp-soak run`, `gate` or `calibrate` wrote",
                 path.display()
             )
         })?;
@@ -71,14 +80,30 @@ impl Invocation {
         })?;
         let parsed = Cli::try_parse_from(&invocation.command_line)
             .with_context(|| format!("`{}` holds a command line of another lsp-soak", path.display()))?;
-        let Command::Run(mut options) = parsed.command else {
-            bail!("`{}` is not of `lsp-soak run`", path.display());
+        let Some(options) = of(parsed.command) else {
+            let command = invocation.command_line.get(1).map(|word| word.display().to_string());
+            let command = command.unwrap_or_default();
+            bail!(
+                "`{}` was begun by `lsp-soak {command}`: go on with `lsp-soak {command} --resume`",
+                out.display()
+            );
         };
-        let scenario = options.scenarios.get(invocation.scenario).cloned();
-        options.scenarios = scenario.into_iter().collect();
-        options.recording.out = Some(out);
-        Ok(options)
+        Ok(Resumed {
+            options,
+            scenario: invocation.scenario,
+            out,
+        })
     }
+}
+
+/// A campaign to go on with.
+pub struct Resumed<T> {
+    /// Its options.
+    pub options: T,
+    /// Which of its scenarios, from 0.
+    pub scenario: usize,
+    /// Where its records are.
+    pub out: PathBuf,
 }
 
 /// A run that was played before, if it was played to an end of its own.

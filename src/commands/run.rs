@@ -6,7 +6,7 @@ use anyhow::Context;
 
 use crate::analyse::Exit;
 use crate::analyse::compare::{Played, by_target};
-use crate::cli::{self, CompareFormat, Format};
+use crate::cli::{self, Command, CompareFormat, Format};
 use crate::config::{Loaded, ServerChoice};
 use crate::soak::Interrupt;
 
@@ -17,7 +17,7 @@ use super::{compare, github, output, prepare};
 
 /// Runs the command.
 pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
-    let resumed = options.resume.as_deref().map(Invocation::resume).transpose()?;
+    let resumed = options.resume.as_deref().map(resume).transpose()?;
     let options = resumed.as_ref().unwrap_or(options);
     let out = options.recording.out.as_deref();
     prepare::keep_to(options.recording.cpus.as_ref())?;
@@ -30,7 +30,7 @@ pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
     let several = options.repeating.repeats(choices.len());
     let directories = match (&resumed, out) {
         (Some(_), Some(out)) => vec![out.to_owned()],
-        _ => begun(output::directories(out, &scenarios)?)?,
+        _ => Invocation::begin(output::directories(out, &scenarios)?)?,
     };
     super::block_on(async {
         let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
@@ -47,12 +47,26 @@ pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
     })
 }
 
-/// The directories, each with what was asked for in it.
-fn begun(directories: Vec<PathBuf>) -> anyhow::Result<Vec<PathBuf>> {
-    for (scenario, out) in directories.iter().enumerate() {
-        Invocation::current(scenario)?.save(out)?;
-    }
-    Ok(directories)
+/// What was asked for when the records in `out` were begun, of the scenario that they are of.
+fn resume(out: &Path) -> anyhow::Result<cli::Run> {
+    let run = |command| {
+        if let Command::Run(options) = command {
+            Some(options)
+        } else {
+            None
+        }
+    };
+    let resumed = Invocation::resume(out, run)?;
+    let scenarios = resumed.options.scenarios.into_iter().skip(resumed.scenario).take(1);
+    let recording = cli::Recording {
+        out: Some(resumed.out),
+        ..resumed.options.recording
+    };
+    Ok(cli::Run {
+        scenarios: scenarios.collect(),
+        recording,
+        ..resumed.options
+    })
 }
 
 /// Plays every run of the plan, one after the other.

@@ -40,3 +40,5 @@ mod soak;
 mod steps;
 #[cfg(target_os = "linux")]
 mod tree;
+#[cfg(target_os = "linux")]
+mod verdicts;

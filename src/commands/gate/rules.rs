@@ -1,0 +1,69 @@
+//! What a gate holds to: what there is to name, and every mistake in naming it.
+
+use std::fs;
+
+use anyhow::bail;
+
+use crate::analyse::gate::Rules;
+use crate::analyse::growth;
+use crate::cli;
+use crate::commands::Mistakes;
+use crate::config::{self, GateContext, Loaded, ServerChoice};
+use crate::lens::Lens;
+
+/// The servers under both lenses when nobody says which, or as they are and why.
+pub fn lenses(options: &cli::Gate, choices: Vec<ServerChoice>) -> (Vec<ServerChoice>, Vec<String>) {
+    if options.lens.is_some() {
+        return (choices, Vec::new());
+    }
+    match config::purged(&choices) {
+        Ok(purged) => ([purged, choices].concat(), Vec::new()),
+        Err(errors) => {
+            let why = errors.iter().map(|error| format!("as-shipped decides: {error}"));
+            (choices, why.collect())
+        }
+    }
+}
+
+/// What a gate file may name, of runs that are to be made.
+pub fn planned(options: &cli::Gate, scenario: &Loaded, choices: &[ServerChoice]) -> GateContext {
+    let phases = &scenario.scenario.phases;
+    let repeated = phases.iter().filter(|phase| phase.repeat.is_some());
+    let whole = scenario.scenario.repeat.map(|_| growth::WHOLE.to_owned());
+    let looked = |lens: &Lens| choices.iter().any(|choice| choice.lens.lens == *lens);
+    GateContext {
+        phases: phases.iter().map(|phase| phase.name.clone()).collect(),
+        repeated: repeated.map(|phase| phase.name.clone()).chain(whole).collect(),
+        lenses: Lens::ALL.into_iter().filter(looked).collect(),
+        ..held(options)
+    }
+}
+
+/// What the command line says of the rules.
+pub fn held(options: &cli::Gate) -> GateContext {
+    let holding = &options.holding;
+    GateContext {
+        tol: holding.tol,
+        fail: holding.fail,
+        floor: holding.floor,
+        budgets: holding.budgets.clone(),
+        ..GateContext::default()
+    }
+}
+
+/// The rules, or every mistake in the file and in the options.
+pub fn rules(options: &cli::Gate, context: &GateContext) -> anyhow::Result<Rules> {
+    let text = match &options.holding.gate {
+        None => None,
+        Some(path) => match fs::read_to_string(path) {
+            Ok(text) => Some((path.display().to_string(), text)),
+            Err(error) => bail!(
+                "cannot read the gate file `{}`: {}; name a TOML file",
+                path.display(),
+                config::reason(&error)
+            ),
+        },
+    };
+    let file = text.as_ref().map(|(path, text)| (path.as_str(), text.as_str()));
+    context.rules(file).map_err(|report| Mistakes(report.styled()).into())
+}

@@ -1,0 +1,77 @@
+//! The verdict, printed, kept beside the records, and told to a workflow.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+
+use crate::analyse::Exit;
+use crate::analyse::compare::by_target;
+use crate::analyse::gate::{Judgement, Sides};
+use crate::cli::{self, CompareFormat, Inconclusive};
+use crate::commands::{github, show};
+use crate::report::{self, comparison};
+
+/// A verdict and the runs that it is of.
+pub struct Verdict<'v> {
+    /// The runs.
+    pub sides: &'v Sides,
+    /// What they come to.
+    pub judgement: &'v Judgement,
+    /// What is to be known besides.
+    pub notes: &'v [String],
+}
+
+/// Prints the verdict, keeps it `beside` the records that were made for it, and says what it comes to.
+pub fn tell(options: &cli::Gate, verdict: &Verdict<'_>, beside: Option<&Path>) -> anyhow::Result<u8> {
+    let Verdict { judgement, notes, .. } = verdict;
+    if !options.holding.allow_different_hosts {
+        refuse(judgement)?;
+    }
+    let inconclusive = options.holding.inconclusive;
+    let exit = match (judgement.exit(), inconclusive) {
+        (Exit::Inconclusive, Some(Inconclusive::Pass)) => Exit::Passed,
+        (Exit::Inconclusive, Some(Inconclusive::Fail)) => Exit::GateFailed,
+        (exit, _) => exit,
+    };
+    let suites = report::gate::suites(judgement, inconclusive == Some(Inconclusive::Fail));
+    let markdown = report::gate::markdown(judgement, notes);
+    let json = report::gate::json::render(judgement, notes, exit.code())?;
+    let junit = comparison::junit(&suites);
+    // What is followed over many commits is what the candidate needs.
+    let followed = || by_target(verdict.sides.candidate.clone(), None);
+    let text = match options.format {
+        CompareFormat::Terminal => report::gate::terminal(judgement, notes, show::look()),
+        CompareFormat::Markdown => markdown.clone(),
+        CompareFormat::Json => json.clone(),
+        CompareFormat::Junit => junit.clone(),
+        CompareFormat::Bencher => comparison::bencher(&followed())?,
+        CompareFormat::GithubActionBenchmark => comparison::benchmark_action(&followed())?,
+    };
+    crate::commands::print(&text)?;
+    for (name, text) in [("gate.md", &markdown), ("gate.json", &json), ("gate.xml", &junit)] {
+        if let Some(path) = beside.map(|directory| directory.join(name)) {
+            fs::write(&path, text).with_context(|| format!("cannot write the verdict `{}`", path.display()))?;
+        }
+    }
+    github::tell_of(&markdown, &suites);
+    Ok(exit.code())
+}
+
+/// Refuses to decide between runs whose circumstances alone can make memory differ.
+fn refuse(judgement: &Judgement) -> anyhow::Result<()> {
+    let decisive: Vec<String> = judgement
+        .differences
+        .iter()
+        .filter(|difference| difference.decisive)
+        .map(|difference| format!("{} ({})", difference.what, difference.values.join(", ")))
+        .collect();
+    if decisive.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "the runs differ in {}, which alone can make memory differ: make them under the same circumstances, or decide all \
+         the same with --allow-different-hosts",
+        decisive.join("; ")
+    )
+}
