@@ -1,20 +1,21 @@
 //! A gate file and the options of a gate: thresholds as written, to rules that name only what there is.
 
 use std::ops::Range;
-use std::str::FromStr;
 
 use crate::analyse::compare::{Figure, Unit, WorkLimits};
-use crate::analyse::gate::{At, Leak, Limit, Rule, Rules, What, WhatError};
+use crate::analyse::gate::{At, Leak, Rule, Rules, What, WhatError};
 use crate::analyse::stats::{LeakLimit, MOST_ENDPOINTS, Tolerance};
 use crate::lens::Lens;
-use crate::units::{Share, Size, Span};
+use crate::units::{Share, Size};
 
 use super::check;
 use super::decode::{Document, Segment};
 use super::load::independent;
 use super::problem::{Fault, Report, nearest};
+use budget::{amount, inside};
 use file::{EndpointEntry, GateFile, LeakEntry, WorkEntry};
 
+mod budget;
 mod file;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,8 @@ mod tests;
 pub struct GateContext {
     /// The phases of the scenario.
     pub phases: Vec<String>,
+    /// The methods that its steps ask for; others are sent besides, so that one that is not here may be there.
+    pub methods: Vec<String>,
     /// What of it is repeated.
     pub repeated: Vec<String>,
     /// The lenses that the runs are looked at through.
@@ -193,6 +196,9 @@ impl GateContext {
         if let Err(wrong) = self.phase(&what.at) {
             faults.push(fault(span("phase"), wrong));
         }
+        if let Err(wrong) = self.method(&what.at) {
+            faults.push(fault(span("method"), wrong));
+        }
         if let Err(wrong) = self.lens(entry.lens) {
             faults.push(fault(span("lens"), wrong));
         }
@@ -225,6 +231,21 @@ impl GateContext {
             None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
         };
         Err((format!("the scenario has no phase `{name}`"), cure))
+    }
+
+    /// A method must not be a slip of the pen for one that is asked for.
+    fn method(&self, at: &At) -> Result<(), Wrong> {
+        let At::Method(name) = at else {
+            return Ok(());
+        };
+        let known = || self.methods.iter().map(String::as_str);
+        match nearest(name, known()).filter(|near| near != name) {
+            Some(near) if known().all(|known| known != name) => Err((
+                format!("the scenario asks for no `{name}`"),
+                format!("did you mean `{near}`?"),
+            )),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// A lens must be one that is looked through.
@@ -263,50 +284,6 @@ impl GateContext {
         .map_err(|error| (error.to_string(), "see METHOD.md, \"Gates\"".to_owned()))
     }
 
-    /// `METRIC [after PHASE] [of METHOD] <= LIMIT`; a mistake with its place in it.
-    fn budget(&self, text: &str) -> Result<Limit, (Range<usize>, Wrong)> {
-        let cure = "write a metric and its limit, such as \"peak <= 600 MiB\" or \"private after decay <= 300 MiB\"";
-        let Some((named, limit)) = text.split_once("<=") else {
-            return Err((0..text.len(), (format!("`{text}` is no budget"), cure.to_owned())));
-        };
-        // Of several equal words the last is meant: a metric comes first, a phase after it.
-        let at = |word: &str| {
-            let start = text.rfind(word).unwrap_or(0);
-            start..start + word.len()
-        };
-        let what: What = What::from_str(named).map_err(|error| match &error {
-            WhatError::Metric(word) => {
-                let near = nearest(word, Figure::ALL.map(Figure::name));
-                let cure = near.map_or_else(
-                    || format!("there are {}", metrics()),
-                    |near| format!("did you mean `{near}`?"),
-                );
-                let start = text.find(word.as_str()).unwrap_or(0);
-                (start..start + word.len(), (format!("unknown metric `{word}`"), cure))
-            }
-            WhatError::Rest(..) | WhatError::NoMethod(_) | WhatError::Method(_) => {
-                let words = error.to_string();
-                let (title, cure) = words.split_once(": ").unwrap_or((&words, cure));
-                (at(named.trim()), (title.to_owned(), cure.to_owned()))
-            }
-        })?;
-        let named_phase = match &what.at {
-            At::Phase(phase) => phase.as_str(),
-            At::End | At::Run | At::Method(_) => named.trim(),
-        };
-        self.phase(&what.at).map_err(|wrong| (at(named_phase), wrong))?;
-        let lens = what.lens.map_or("", Lens::name);
-        self.lens(what.lens).map_err(|(title, _)| {
-            (
-                at(lens),
-                (title, "ask for it with --lens both, or name no lens".to_owned()),
-            )
-        })?;
-        let limit = limit.trim();
-        let limit = amount(limit, what.figure.unit()).map_err(|wrong| (at(limit), wrong))?;
-        Ok(Limit { what, limit })
-    }
-
     fn leak(&self, entry: &LeakEntry) -> Result<Leak, Wrong> {
         let usual = LeakLimit::default();
         let known = entry.phase.as_ref().is_none_or(|phase| self.repeated.contains(phase));
@@ -338,43 +315,12 @@ fn work(entry: &WorkEntry) -> WorkLimits {
     }
 }
 
-/// A quantity in the unit of a metric.
-fn amount(text: &str, unit: Unit) -> Result<f64, Wrong> {
-    let words = |error: String| {
-        let (title, cure) = error.split_once(": ").unwrap_or((&error, ""));
-        (title.to_owned(), cure.to_owned())
-    };
-    match unit {
-        Unit::Bytes => Size::from_str(text)
-            .map(|size| size.0 as f64)
-            .map_err(|error| words(error.to_string())),
-        Unit::Nanos => Span::from_str(text)
-            .map(|span| span.0.as_nanos() as f64)
-            .map_err(|error| words(error.to_string())),
-        Unit::Count => text.trim().parse::<u64>().map(|count| count as f64).map_err(|_| {
-            (
-                format!("`{text}` is not a whole number"),
-                "write one, such as 20000".to_owned(),
-            )
-        }),
-    }
-}
-
 fn metrics() -> String {
     Figure::ALL.map(Figure::name).join(", ")
 }
 
 fn fault(span: Range<usize>, (title, cure): Wrong) -> Fault {
     Fault::new(span, title, cure)
-}
-
-/// A place in a string of a document, where the string is written as it reads; all of it otherwise.
-fn inside(string: Range<usize>, text: &str, within: Range<usize>) -> Range<usize> {
-    // Quotes stand around it, and nothing is escaped.
-    match string.len() == text.len() + 2 {
-        true => string.start + 1 + within.start..string.start + 1 + within.end,
-        false => string,
-    }
 }
 
 fn leak_span(document: &Document<'_>) -> Range<usize> {

@@ -126,6 +126,9 @@ fn from(options: &cli::Gate) -> anyhow::Result<u8> {
     let first = sides.candidate.first().map(|run| &run.summary);
     let context = GateContext {
         phases: first.map_or_else(Vec::new, |run| run.header.scenario.phases.clone()),
+        methods: first.map_or_else(Vec::new, |run| {
+            run.methods.iter().map(|one| one.method.clone()).collect()
+        }),
         repeated: first.map_or_else(Vec::new, |run| repeated(run).into_iter().map(|one| one.name).collect()),
         lenses: Lens::ALL.into_iter().filter(|lens| through(*lens)).collect(),
         ..held(options)

@@ -31,8 +31,10 @@ pub fn planned(options: &cli::Gate, scenario: &Loaded, choices: &[ServerChoice])
     let repeated = phases.iter().filter(|phase| phase.repeat.is_some());
     let whole = scenario.scenario.repeat.map(|_| growth::WHOLE.to_owned());
     let looked = |lens: &Lens| choices.iter().any(|choice| choice.lens.lens == *lens);
+    let steps = phases.iter().flat_map(|phase| &phase.steps);
     GateContext {
         phases: phases.iter().map(|phase| phase.name.clone()).collect(),
+        methods: steps.filter_map(|step| step.method().map(str::to_owned)).collect(),
         repeated: repeated.map(|phase| phase.name.clone()).chain(whole).collect(),
         lenses: Lens::ALL.into_iter().filter(looked).collect(),
         ..held(options)

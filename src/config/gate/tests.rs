@@ -3,6 +3,9 @@ use super::*;
 fn context(lenses: &[Lens]) -> GateContext {
     GateContext {
         phases: ["start", "goto", "decay"].map(str::to_owned).to_vec(),
+        methods: ["textDocument/hover", "textDocument/completion"]
+            .map(str::to_owned)
+            .to_vec(),
         lenses: lenses.to_vec(),
         ..GateContext::default()
     }
@@ -83,13 +86,18 @@ fail = "1%"
 [[endpoint]]
 phase = "goto"
 [[endpoint]]
+metric = "p50"
+method = "textDocument/compltion"
+[[endpoint]]
 metric = "peak"
 tol = 5
 [leak]
 phase = "goto"
 "#;
     let mistakes = GateContext {
-        budgets: vec!["peak".to_owned()],
+        budgets: ["peak", "peak after gto <= 1 GiB", "p50 of textDocument/hoover <= 1s"]
+            .map(str::to_owned)
+            .to_vec(),
         ..context(&[Lens::AsShipped])
     };
     let report = mistakes.rules(Some(("gate.toml", text))).unwrap_err();

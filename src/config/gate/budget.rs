@@ -1,0 +1,90 @@
+//! Absolute limits as written: `peak in decay <= 600 MiB`.
+
+use std::ops::Range;
+use std::str::FromStr;
+
+use crate::analyse::compare::{Figure, Unit};
+use crate::analyse::gate::{At, Limit, What, WhatError};
+use crate::config::problem::nearest;
+use crate::lens::Lens;
+use crate::units::{Size, Span};
+
+use super::{GateContext, Wrong, metrics};
+
+impl GateContext {
+    /// `METRIC [after PHASE] [of METHOD] <= LIMIT`; a mistake with its place in it.
+    pub(super) fn budget(&self, text: &str) -> Result<Limit, (Range<usize>, Wrong)> {
+        let cure = "write a metric and its limit, such as \"peak <= 600 MiB\" or \"private after decay <= 300 MiB\"";
+        let Some((named, limit)) = text.split_once("<=") else {
+            return Err((0..text.len(), (format!("`{text}` is no budget"), cure.to_owned())));
+        };
+        // Of several equal words the last is meant: a metric comes first, a phase after it.
+        let at = |word: &str| {
+            let start = text.rfind(word).unwrap_or(0);
+            start..start + word.len()
+        };
+        let what: What = What::from_str(named).map_err(|error| match &error {
+            WhatError::Metric(word) => {
+                let near = nearest(word, Figure::ALL.map(Figure::name));
+                let cure = near.map_or_else(
+                    || format!("there are {}", metrics()),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                let start = text.find(word.as_str()).unwrap_or(0);
+                (start..start + word.len(), (format!("unknown metric `{word}`"), cure))
+            }
+            WhatError::Rest(..) | WhatError::NoMethod(_) | WhatError::Method(_) => {
+                let words = error.to_string();
+                let (title, cure) = words.split_once(": ").unwrap_or((&words, cure));
+                (at(named.trim()), (title.to_owned(), cure.to_owned()))
+            }
+        })?;
+        let wanted = match &what.at {
+            At::Phase(name) | At::Method(name) => name.as_str(),
+            At::End | At::Run => named.trim(),
+        };
+        self.method(&what.at).map_err(|wrong| (at(wanted), wrong))?;
+        self.phase(&what.at).map_err(|wrong| (at(wanted), wrong))?;
+        let lens = what.lens.map_or("", Lens::name);
+        self.lens(what.lens).map_err(|(title, _)| {
+            (
+                at(lens),
+                (title, "ask for it with --lens both, or name no lens".to_owned()),
+            )
+        })?;
+        let limit = limit.trim();
+        let limit = amount(limit, what.figure.unit()).map_err(|wrong| (at(limit), wrong))?;
+        Ok(Limit { what, limit })
+    }
+}
+
+/// A quantity in the unit of a metric.
+pub(super) fn amount(text: &str, unit: Unit) -> Result<f64, Wrong> {
+    let words = |error: String| {
+        let (title, cure) = error.split_once(": ").unwrap_or((&error, ""));
+        (title.to_owned(), cure.to_owned())
+    };
+    match unit {
+        Unit::Bytes => Size::from_str(text)
+            .map(|size| size.0 as f64)
+            .map_err(|error| words(error.to_string())),
+        Unit::Nanos => Span::from_str(text)
+            .map(|span| span.0.as_nanos() as f64)
+            .map_err(|error| words(error.to_string())),
+        Unit::Count => text.trim().parse::<u64>().map(|count| count as f64).map_err(|_| {
+            (
+                format!("`{text}` is not a whole number"),
+                "write one, such as 20000".to_owned(),
+            )
+        }),
+    }
+}
+
+/// A place in a string of a document, where the string is written as it reads; all of it otherwise.
+pub(super) fn inside(string: Range<usize>, text: &str, within: Range<usize>) -> Range<usize> {
+    // Quotes stand around it, and nothing is escaped.
+    match string.len() == text.len() + 2 {
+        true => string.start + 1 + within.start..string.start + 1 + within.end,
+        false => string,
+    }
+}
