@@ -296,16 +296,12 @@ fn versus(role: Role, baseline: &[Played], candidate: &[Played], rules: &Rules, 
             .map(|((rule, endpoint), verdict)| judged(rule, endpoint, verdict, looks))
             .collect(),
         advisory: rules.advisory.iter().map(advised).collect(),
-        work: work(&summaries(&counting(baseline)), &summaries(&counting(candidate)), rules),
+        work: inequalities(
+            &summaries(&counting(baseline)),
+            &summaries(&counting(candidate)),
+            rules.work,
+        ),
         apart: machines.are_apart(),
-    }
-}
-
-/// A side that has no run yet has not done less.
-fn work(baseline: &[&Summary], candidate: &[&Summary], rules: &Rules) -> Vec<Inequality> {
-    match baseline.is_empty() || candidate.is_empty() {
-        true => Vec::new(),
-        false => inequalities(baseline, candidate, rules.work),
     }
 }
 
