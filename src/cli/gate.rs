@@ -26,10 +26,10 @@ pub struct Gate {
     /// An older baseline, so that small steps do not add up unseen: a server, or its records
     #[arg(long, value_name = "SERVER|RECORDS")]
     pub anchor: Option<String>,
-    /// Decide from records: those of the baseline and of the candidate, or one directory with both
+    /// Decide from records: those of the baseline and of the candidate, or directories that each have both
     #[arg(
         long,
-        num_args = 1..=2,
+        num_args = 1..,
         value_name = "RECORDS",
         conflicts_with_all = ["scenario", "out", "time_budget", "lens", "cpus"]
     )]

@@ -3,6 +3,7 @@
 mod compare;
 mod docs;
 mod drive;
+mod gate;
 mod lsp;
 mod mistakes;
 mod report;

@@ -61,6 +61,11 @@ pub fn read(path: impl AsRef<Path>) -> anyhow::Result<Vec<Played>> {
 pub fn recorded(options: &cli::Gate) -> anyhow::Result<Sides> {
     let sources: Vec<Vec<Played>> = options.from.iter().map(read).collect::<anyhow::Result<_>>()?;
     let (baseline, candidate) = (options.baseline.as_deref(), options.candidate.as_deref());
+    let sources = joined(
+        sources,
+        baseline.unwrap_or(Role::Baseline.name()),
+        candidate.unwrap_or(Role::Candidate.name()),
+    );
     let anchor = match options.anchor.as_deref() {
         Some(anchor) if is_records(anchor) => Some(read(anchor)?),
         Some(label) => Some(one(&sources[0], Some(label), Role::Anchor)?),
@@ -81,6 +86,16 @@ pub fn recorded(options: &cli::Gate) -> anyhow::Result<Sides> {
             anchor,
         }),
         [] => bail!("--from names no records; name a directory"),
+    }
+}
+
+/// Records that are parts of one plan, as one source: more than two are, and two that each have both servers.
+fn joined(sources: Vec<Vec<Played>>, baseline: &str, candidate: &str) -> Vec<Vec<Played>> {
+    let has = |runs: &[Played], label: &str| runs.iter().any(|run| run.summary.header.server.label == label);
+    let both = |runs: &Vec<Played>| has(runs, baseline) && has(runs, candidate);
+    match sources.len() {
+        2 if baseline == candidate || !sources.iter().all(both) => sources,
+        _ => vec![sources.concat()],
     }
 }
 
