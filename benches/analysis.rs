@@ -169,6 +169,7 @@ fn generate(path: &Path, hours: u64) -> io::Result<u64> {
         started: 123_456,
         name: "server".to_owned(),
         command: vec!["server".to_owned()],
+        huge_pages: Some(true),
     };
     put(0, Event::Process(process))?;
     let mut samples = 0;

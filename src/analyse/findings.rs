@@ -5,7 +5,7 @@ mod sampling;
 
 use std::time::Duration;
 
-use crate::record::{ReadyOutcome, ReadyRule, WarningKind};
+use crate::record::{HugePages, ReadyOutcome, ReadyRule, WarningKind};
 use crate::units;
 
 use super::advice::advice;
@@ -83,6 +83,17 @@ fn recorded(summary: &Summary, found: &mut Vec<Finding>) {
         }
     }
     found.extend(left_out::findings(summary));
+    found.extend(huge_pages(summary));
+}
+
+/// That a process may have huge pages although they were to be disabled.
+fn huge_pages(summary: &Summary) -> Option<Finding> {
+    let asked = summary.header.settings.huge_pages? == HugePages::Never;
+    let system = summary.header.host.memory.huge_pages.as_deref() != Some("never");
+    let process = summary.programs.iter().find(|program| program.huge_pages == Some(true));
+    let name = &process.filter(|_| asked && system)?.name;
+    let text = format!("`--thp never` was not seen to take effect: {name} may have huge pages all the same");
+    Some(finding(Severity::Warning, text))
 }
 
 /// The share of the run in which something on the machine waited for memory.
@@ -149,9 +160,40 @@ pub fn ready_rule(rule: ReadyRule) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyse::ProgramSummary;
     use crate::analyse::tests::of;
     use crate::record::Outcome;
     use crate::record::golden::Session;
+
+    #[test]
+    fn huge_pages_that_were_to_be_disabled_and_are_not_are_told() {
+        let with = |asked, system: &str, seen| {
+            let mut summary = of(&Session::new("server"));
+            summary.header.settings.huge_pages = asked;
+            summary.header.host.memory.huge_pages = Some(system.to_owned());
+            summary.programs.push(ProgramSummary {
+                name: "server".to_owned(),
+                huge_pages: seen,
+                ..ProgramSummary::default()
+            });
+            let told = |finding: &Finding| {
+                finding
+                    .text
+                    .contains("`--thp never` was not seen to take effect: server")
+            };
+            findings(&summary).iter().any(told)
+        };
+        assert!(with(Some(HugePages::Never), "always", Some(true)));
+        for (asked, system, seen) in [
+            (Some(HugePages::Never), "always", Some(false)),
+            (Some(HugePages::Never), "always", None),
+            (Some(HugePages::Never), "never", Some(true)),
+            (Some(HugePages::Madvise), "always", Some(true)),
+            (None, "always", Some(true)),
+        ] {
+            assert!(!with(asked, system, seen), "{asked:?} {system} {seen:?}");
+        }
+    }
 
     #[test]
     fn errors_of_a_method_are_told_once_with_the_commonest() {

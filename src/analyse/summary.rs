@@ -231,6 +231,8 @@ pub struct ProgramSummary {
     pub private: Option<u64>,
     /// Processor time of them all.
     pub cpu: Option<Nanos>,
+    /// Whether any of them may have transparent huge pages; `None` where that is not known of any.
+    pub huge_pages: Option<bool>,
 }
 
 /// All requests of one method.

@@ -157,6 +157,7 @@ impl Tree {
             ..Program::default()
         });
         program.summary.count += 1;
+        program.summary.huge_pages = program.summary.huge_pages.max(process.huge_pages);
     }
 
     /// One process fewer runs this program, and if it was the only one it was never meant to be listed: that is how

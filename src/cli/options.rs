@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::plan::Partition;
+use crate::record::HugePages;
 use crate::units::Span;
 
 use super::values::{CpuList, Lenses, LookPlan, Runs, cpus, interval, looks, partition};
@@ -14,6 +15,12 @@ pub(super) const LENS: &str = "\
 What memory is looked at through: the allocator as the server ships it, which is what people feel; or told to give back \
 at once, which leaves little but what is in use and so shows small changes in few runs. The profile must name the \
 allocator, such as `allocator = { linked = \"jemalloc\" }`. It compares versions of one server, never allocators";
+
+/// What `--thp` chooses between.
+const THP: &str = "\
+Which memory may be in transparent huge pages, for everything that is started: never; madvise, only what a program asks \
+for; always, which a system must allow. An allocator that asks for huge pages is given more memory than it touches, so \
+two servers are compared better without them [default: as the system says]";
 
 /// Which servers, and what they are told.
 #[derive(Debug, Args)]
@@ -131,6 +138,9 @@ pub struct Measuring {
     /// Time between two samples, 5ms to 10s
     #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = interval, allow_hyphen_values = true)]
     pub interval: Span,
+    /// Which memory may be in transparent huge pages, for everything that is started [default: as the system says]
+    #[arg(long, value_enum, value_name = "MODE", hide_possible_values = true, long_help = THP)]
+    pub thp: Option<HugePages>,
     /// Leave the kernel's high-water marks alone, to compare one process with `/usr/bin/time -v`
     #[arg(long)]
     pub no_peak_reset: bool,

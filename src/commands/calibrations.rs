@@ -94,7 +94,7 @@ pub fn circumstances(header: &Header, choice: &ServerChoice) -> BTreeMap<String,
         ("processors", units::or_unknown(host.cpus, units::count)),
         ("affinity", text(&host.affinity)),
         ("memory", units::or_unknown(host.memory.total, units::bytes)),
-        ("huge pages", text(&host.memory.huge_pages)),
+        ("huge pages", text(&host.memory.huge_pages().map(str::to_owned))),
     ];
     facts
         .into_iter()

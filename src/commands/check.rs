@@ -65,6 +65,7 @@ fn until(repeating: &Repeating) -> Vec<String> {
 /// Starts a server, sees whether it offers what the scenario needs, and shuts it down.
 async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt: &Interrupt) -> anyhow::Result<Exit> {
     let measuring = Measuring {
+        thp: None,
         interval: Span(std::time::Duration::from_millis(50)),
         no_peak_reset: true,
         allow_unsupported: false,

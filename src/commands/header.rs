@@ -54,6 +54,7 @@ pub fn header(run: &Run, job: &Job, scrubbed: Vec<String>, stop: &dyn Fn() -> bo
         settings: Settings {
             interval: record::nanos(run.measuring.interval.0),
             peak_reset: !run.measuring.no_peak_reset,
+            huge_pages: run.measuring.thp,
             capabilities: job.capabilities.clone(),
             init_options: text(&choice.profile.init_options),
             settings: text(&choice.profile.settings),

@@ -16,6 +16,7 @@ use crate::drive::workspace::{self, Workspace};
 use crate::host;
 use crate::lens::Lens;
 use crate::lsp::process::Launch;
+use crate::record::HugePages;
 
 use super::{Mistakes, output};
 
@@ -199,6 +200,12 @@ fn servers(typed: &Typed<'_>, catalogue: &Catalogue, mistakes: &mut Report) -> V
 pub fn keep_to(cpus: Option<&CpuList>) -> anyhow::Result<()> {
     let Some(CpuList(cpus)) = cpus else { return Ok(()) };
     host::keep_to(cpus).context("cannot keep to the processors of `--cpus`, name others or leave it out")
+}
+
+/// Limits huge pages of everything from here on.
+pub fn limit_huge_pages(mode: Option<HugePages>) -> anyhow::Result<()> {
+    let Some(mode) = mode else { return Ok(()) };
+    host::limit_huge_pages(mode).with_context(|| format!("cannot do `--thp {}`, leave it out", mode.name()))
 }
 
 /// The servers under each lens.

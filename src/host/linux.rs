@@ -5,9 +5,9 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity, transparent_huge_pages_are_disabled};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use super::cgroup;
+use super::{cgroup, huge_pages};
 use crate::record::{Host, Nanos, Pressure};
 
 /// Adds to what every system says what only this one does.
@@ -18,13 +18,13 @@ pub(super) fn complete(mut host: Host) -> Host {
     host.libc = libc();
     host.affinity = sched_getaffinity(None).ok().and_then(|set| affinity(&set));
     host.governor = line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
-    host.memory.huge_pages = line("/sys/kernel/mm/transparent_hugepage/enabled")
-        .as_deref()
-        .and_then(chosen);
+    host.memory.huge_pages = huge_pages_mode();
     host.memory.huge_pages_defrag = line("/sys/kernel/mm/transparent_hugepage/defrag")
         .as_deref()
         .and_then(chosen);
-    host.memory.huge_pages_disabled = transparent_huge_pages_are_disabled().ok();
+    let state = huge_pages::state();
+    host.memory.huge_pages_disabled = state.map(|(disabled, _)| disabled);
+    host.memory.huge_pages_exempt = state.map(|(_, exempt)| exempt);
     host.memory.overcommit = line("/proc/sys/vm/overcommit_memory").and_then(|mode| mode.parse().ok());
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let limits = cgroup::limits(&groups, &|file| line(file));
@@ -39,6 +39,13 @@ pub(super) fn complete(mut host: Host) -> Host {
         .as_deref()
         .and_then(average);
     host
+}
+
+/// `always`, `madvise` or `never`.
+pub(super) fn huge_pages_mode() -> Option<String> {
+    line("/sys/kernel/mm/transparent_hugepage/enabled")
+        .as_deref()
+        .and_then(chosen)
 }
 
 /// The pressure totals of all resources.

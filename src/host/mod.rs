@@ -8,7 +8,11 @@ mod script;
 #[cfg(target_os = "linux")]
 mod cgroup;
 #[cfg(target_os = "linux")]
+mod huge_pages;
+#[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "linux")]
+pub use huge_pages::limit as limit_huge_pages;
 #[cfg(target_os = "linux")]
 pub use linux::keep_to;
 #[cfg(target_os = "linux")]
@@ -16,6 +20,8 @@ use linux::{complete, pressure as platform_pressure};
 
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, System};
 
+#[cfg(not(target_os = "linux"))]
+use crate::record::HugePages;
 use crate::record::{Host, Memory, Pressure};
 
 pub use program::{file_sha256, version_of};
@@ -39,6 +45,13 @@ pub fn pressure() -> Option<Pressure> {
 #[cfg(not(target_os = "linux"))]
 pub fn keep_to(_cpus: &[usize]) -> std::io::Result<()> {
     let reason = "this system has no affinity that a server takes over from whoever starts it";
+    Err(std::io::Error::new(std::io::ErrorKind::Unsupported, reason))
+}
+
+/// Elsewhere a program asks for huge pages, or has none.
+#[cfg(not(target_os = "linux"))]
+pub fn limit_huge_pages(_mode: HugePages) -> std::io::Result<()> {
+    let reason = "this system has none that come without being asked for";
     Err(std::io::Error::new(std::io::ErrorKind::Unsupported, reason))
 }
 

@@ -132,8 +132,10 @@ pub struct Memory {
     pub huge_pages: Option<String>,
     /// Their defragmentation mode.
     pub huge_pages_defrag: Option<String>,
-    /// Whether this process has huge pages disabled through `prctl`.
+    /// Whether huge pages are disabled for lsp-soak and what it starts, through `prctl`.
     pub huge_pages_disabled: Option<bool>,
+    /// Whether memory for which they were asked is exempt from that.
+    pub huge_pages_exempt: Option<bool>,
     /// `vm.overcommit_memory`.
     pub overcommit: Option<u64>,
     /// Limit of the control group, in bytes.
@@ -142,6 +144,41 @@ pub struct Memory {
     pub cgroup_high: Option<u64>,
     /// Swap that the control group may use, in bytes.
     pub cgroup_swap: Option<u64>,
+}
+
+impl Memory {
+    /// Which memory of the server may be in huge pages: the system's mode, and what is left of it.
+    pub fn huge_pages(&self) -> Option<&str> {
+        let system = self.huge_pages.as_deref()?;
+        match (self.huge_pages_disabled, self.huge_pages_exempt) {
+            (Some(true), Some(true)) if system == "always" => Some("madvise"),
+            (Some(true), None | Some(false)) => Some("never"),
+            _ => Some(system),
+        }
+    }
+}
+
+/// Which memory may be in transparent huge pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum HugePages {
+    /// None.
+    Never,
+    /// What a program, or its allocator, asks for.
+    Madvise,
+    /// All of it.
+    Always,
+}
+
+impl HugePages {
+    /// Its name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            HugePages::Never => "never",
+            HugePages::Madvise => "madvise",
+            HugePages::Always => "always",
+        }
+    }
 }
 
 /// The program under test.
@@ -268,6 +305,9 @@ pub struct Settings {
     pub interval: Nanos,
     /// Whether high-water marks are reset at each phase.
     pub peak_reset: bool,
+    /// What huge pages were limited to; `None` leaves them as the system has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub huge_pages: Option<HugePages>,
     /// Name of the client capability profile.
     pub capabilities: String,
     /// Initialization options sent, as JSON text.
@@ -276,4 +316,31 @@ pub struct Settings {
     pub settings: Option<String>,
     /// The lsp-soak command line.
     pub command_line: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_of_huge_pages_is_the_systems_mode_without_what_is_disabled() {
+        for (system, disabled, exempt, left) in [
+            (Some("always"), Some(false), Some(false), Some("always")),
+            (Some("always"), Some(true), Some(false), Some("never")),
+            (Some("always"), Some(true), None, Some("never")),
+            (Some("always"), Some(true), Some(true), Some("madvise")),
+            (Some("madvise"), Some(true), Some(true), Some("madvise")),
+            (Some("madvise"), None, None, Some("madvise")),
+            (Some("never"), Some(true), Some(true), Some("never")),
+            (None, Some(true), Some(false), None),
+        ] {
+            let memory = Memory {
+                huge_pages: system.map(str::to_owned),
+                huge_pages_disabled: disabled,
+                huge_pages_exempt: exempt,
+                ..Memory::default()
+            };
+            assert_eq!(memory.huge_pages(), left, "{system:?} {disabled:?} {exempt:?}");
+        }
+    }
 }

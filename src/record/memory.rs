@@ -25,6 +25,9 @@ pub struct Process {
     /// The command line as far as it could be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
+    /// Whether it may have transparent huge pages at all: Linux `THP_enabled`, since 5.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub huge_pages: Option<bool>,
 }
 
 /// One process of the tree went away.

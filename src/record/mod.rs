@@ -30,8 +30,8 @@ pub use event::{
     ReadyRule, Request, StepEnd, StepStart, Warning, WarningKind,
 };
 pub use header::{
-    Header, Host, Interpreter, LensFacts, Memory, PlanFacts, Revision, ScenarioFacts, ServerFacts, Settings, TreeFacts,
-    Version, WorkspaceFacts,
+    Header, Host, HugePages, Interpreter, LensFacts, Memory, PlanFacts, Revision, ScenarioFacts, ServerFacts, Settings,
+    TreeFacts, Version, WorkspaceFacts,
 };
 pub use memory::{Counters, Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen};
 pub use read::{FORMAT, LeftOut, ReadError, Reader, open};

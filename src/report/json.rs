@@ -235,6 +235,8 @@ pub struct Program {
     pub private: Option<u64>,
     /// Processor time of them all.
     pub cpu: Option<Nanos>,
+    /// Whether any of them may have transparent huge pages.
+    pub huge_pages: Option<bool>,
 }
 
 /// All requests of one method.

@@ -13,7 +13,7 @@ use crate::record::{Counters, Nanos, Rollup, nanos};
 
 use super::Duty;
 use super::procfs::{self, Stat, Status};
-use super::source::{Effort, Failure, Found, Kin, Opened, Reading, Source};
+use super::source::{Effort, Failure, Found, Kin, Opened, Program, Reading, Source};
 use super::tree::Own;
 
 /// The share of one processor that looking for new processes may take.
@@ -258,7 +258,7 @@ impl Source for System {
         Some(reading)
     }
 
-    fn describe(&mut self, process: &Process) -> Option<(String, Vec<String>)> {
+    fn describe(&mut self, process: &Process) -> Option<Program> {
         let mut text = Vec::new();
         file(&process.directory, "cmdline")
             .ok()?
@@ -268,7 +268,12 @@ impl Source for System {
         let stat = stat_of(&process.stat, &mut self.buffer).ok()?;
         let arguments = procfs::arguments(&text, COMMAND_ARGUMENTS);
         let name = procfs::program(&String::from_utf8_lossy(stat.name), &arguments);
-        Some((name, arguments))
+        let status = read_whole(&process.status, &mut self.buffer).map(procfs::status);
+        Some(Program {
+            name,
+            command: arguments,
+            huge_pages: status.ok().and_then(|status| status.huge_pages),
+        })
     }
 
     fn rollup(&mut self, process: &Process, number: u32) -> Result<Option<Rollup>, Failure> {

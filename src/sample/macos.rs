@@ -11,7 +11,7 @@ use libc::{proc_bsdinfo, proc_taskallinfo, rusage_info_v4};
 use crate::record::{Counters, Nanos, Rollup, nanos};
 
 use super::Duty;
-use super::source::{Effort, Failure, Found, Kin, Opened, Reading, Source};
+use super::source::{Effort, Failure, Found, Kin, Opened, Program, Reading, Source};
 use super::tree::Own;
 
 /// The share of one processor that looking for new processes may take.
@@ -201,11 +201,15 @@ impl Source for System {
         Some(reading)
     }
 
-    fn describe(&mut self, process: &Process) -> Option<(String, Vec<String>)> {
+    fn describe(&mut self, process: &Process) -> Option<Program> {
         let info = bsd_info(process.pid).ok()?;
         let command = arguments(process.pid).unwrap_or_default();
         let same = usage(process.pid).is_ok_and(|usage| usage.ri_proc_start_abstime == process.started);
-        same.then(|| (name(&info), command))
+        same.then(|| Program {
+            name: name(&info),
+            command,
+            huge_pages: None,
+        })
     }
 
     fn rollup(&mut self, _: &Process, _: u32) -> Result<Option<Rollup>, Failure> {

@@ -3,7 +3,7 @@
 use crate::record::{Counters, Event, Nanos, Process, ReadFailure, Rollup, Sample};
 
 use super::Sink;
-use super::source::{Failure, Found, Reading};
+use super::source::{Failure, Found, Program, Reading};
 
 /// One process of the tree, held open, and what was last seen and written of it.
 pub(super) struct Member<P> {
@@ -12,9 +12,8 @@ pub(super) struct Member<P> {
     pub number: u32,
     pub found: Found,
     pub started: u64,
-    pub name: String,
-    pub command: Vec<String>,
-    /// The program that `command` belongs to; `None` until a command line was read together with it.
+    pub runs: Program,
+    /// The program that `runs` belongs to; `None` until a command line was read together with it.
     pub program: Option<u64>,
     /// How often the command line was asked for since the program changed.
     pub command_tries: u8,
@@ -46,14 +45,13 @@ pub(super) enum News {
 }
 
 impl<P> Member<P> {
-    pub fn new(process: P, number: u32, found: Found, started: u64, program: (String, Vec<String>)) -> Member<P> {
+    pub fn new(process: P, number: u32, found: Found, started: u64, runs: Program) -> Member<P> {
         Member {
             process,
             number,
             found,
             started,
-            name: program.0,
-            command: program.1,
+            runs,
             program: None,
             command_tries: 0,
             reading: Reading::default(),
@@ -80,8 +78,9 @@ impl<P> Member<P> {
             pid: self.found.pid,
             parent,
             started: self.started,
-            name: self.name.clone(),
-            command: self.command.clone(),
+            name: self.runs.name.clone(),
+            command: self.runs.command.clone(),
+            huge_pages: self.runs.huge_pages,
         }
     }
 
@@ -163,7 +162,7 @@ mod tests {
             session: None,
             started: Some(0),
         };
-        let mut member = Member::new((), 0, found, 0, (String::new(), Vec::new()));
+        let mut member = Member::new((), 0, found, 0, Program::default());
         let at = |anonymous, proportional_file, cost| Rollup {
             anonymous,
             proportional_file: Some(proportional_file),

@@ -115,6 +115,8 @@ pub struct Status {
     pub shared: Option<u64>,
     /// `VmSwap`.
     pub swap: Option<u64>,
+    /// `THP_enabled`, since Linux 5.0: whether the process may have huge pages at all.
+    pub huge_pages: Option<bool>,
     /// `Threads`.
     pub threads: Option<u64>,
 }
@@ -140,6 +142,7 @@ pub fn status(text: &[u8]) -> Status {
             },
             Some(b'T') => match key(line) {
                 b"Tgid" => status.leader = value(line).and_then(|leader| u32::try_from(leader).ok()),
+                b"THP_enabled" => status.huge_pages = value(line).map(|enabled| enabled != 0),
                 b"Threads" => {
                     status.threads = value(line);
                     break;

@@ -41,6 +41,17 @@ pub struct Opened {
     pub name: String,
 }
 
+/// What a process runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// Short name.
+    pub name: String,
+    /// Command line, bounded.
+    pub command: Vec<String>,
+    /// Whether it may have transparent huge pages; `None` where that is not known.
+    pub huge_pages: Option<bool>,
+}
+
 /// Who a process belongs to and what it runs, as read with the counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kin {
@@ -88,8 +99,8 @@ pub trait Source {
     /// Reads the cheap counters; `None` when the process is over. What failed is pushed and its counters are `None`.
     fn read(&mut self, process: &mut Self::Process, failures: &mut Vec<Failure>) -> Option<Reading>;
 
-    /// The short name of the program and its command line, bounded; `None` when the process is over.
-    fn describe(&mut self, process: &Self::Process) -> Option<(String, Vec<String>)>;
+    /// What it runs; `None` when the process is over.
+    fn describe(&mut self, process: &Self::Process) -> Option<Program>;
 
     /// Reads the exact counters; `None` where there are none, or when the process is over.
     fn rollup(&mut self, process: &Self::Process, number: u32) -> Result<Option<Rollup>, Failure>;

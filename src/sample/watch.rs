@@ -8,7 +8,7 @@ use crate::record::{Counters, Event, Nanos, ProcessEnd, Sample, Warning, Warning
 
 use super::member::Member;
 use super::pulse::{Glance, Sums};
-use super::source::{Effort, Failure, Found, Kin, Opened, Source};
+use super::source::{Effort, Failure, Found, Kin, Opened, Program, Source};
 use super::tree::{Own, Tree};
 use super::unseen::{self, Unseen};
 use super::{Options, Pulse, Sink};
@@ -137,7 +137,7 @@ impl<S: Source> Watch<S> {
     pub fn alive(&mut self, now: Now) -> Vec<Living> {
         self.look(Effort::Thorough, now);
         self.round(now);
-        let living = |member: &Member<S::Process>| (member.found.pid, member.started, member.name.clone());
+        let living = |member: &Member<S::Process>| (member.found.pid, member.started, member.runs.name.clone());
         self.members.iter().map(living).collect()
     }
 
@@ -175,8 +175,11 @@ impl<S: Source> Watch<S> {
     }
 
     fn take_in(&mut self, process: S::Process, opened: Opened, now: Now) {
-        let (name, command) = self.source.describe(&process).unwrap_or((opened.name, Vec::new()));
-        let member = Member::new(process, self.next_number, opened.found, opened.started, (name, command));
+        let runs = self.source.describe(&process).unwrap_or_else(|| Program {
+            name: opened.name,
+            ..Program::default()
+        });
+        let member = Member::new(process, self.next_number, opened.found, opened.started, runs);
         self.next_number += 1;
         self.tree.insert(opened.found);
         let parent = self.number_of(opened.found.parent);
@@ -242,18 +245,17 @@ impl<S: Source> Watch<S> {
         if member.program == Some(kin.program) {
             return;
         }
-        let Some((name, command)) = self.source.describe(&member.process) else {
+        let Some(runs) = self.source.describe(&member.process) else {
             return;
         };
         member.command_tries += 1;
-        if command.is_empty() && member.command_tries < COMMAND_TRIES {
+        if runs.command.is_empty() && member.command_tries < COMMAND_TRIES {
             return;
         }
         member.command_tries = 0;
         member.program = Some(kin.program);
-        if member.command != command {
-            member.name = name;
-            member.command = command;
+        if member.runs.command != runs.command {
+            member.runs = runs;
             let parent = self.number_of(kin.parent);
             self.sink.put(now(), Event::Process(self.members[index].event(parent)));
         }

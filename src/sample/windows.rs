@@ -20,7 +20,7 @@ use windows_sys::Win32::System::Threading::{
 use crate::record::{Counters, Nanos, Rollup, nanos};
 
 use super::Duty;
-use super::source::{Effort, Failure, Found, Kin, Opened, Reading, Source};
+use super::source::{Effort, Failure, Found, Kin, Opened, Program, Reading, Source};
 use super::tree::Own;
 
 /// The share of one processor that looking for new processes may take: a snapshot costs some milliseconds.
@@ -111,7 +111,7 @@ impl Source for System {
             return Err(io::ErrorKind::NotFound.into());
         }
         let started = times(&process)?.created;
-        let name = self.describe(&process).map(|(name, _)| name).unwrap_or_default();
+        let name = self.describe(&process).map(|program| program.name).unwrap_or_default();
         Ok((
             process,
             Opened {
@@ -163,7 +163,7 @@ impl Source for System {
         })
     }
 
-    fn describe(&mut self, process: &Process) -> Option<(String, Vec<String>)> {
+    fn describe(&mut self, process: &Process) -> Option<Program> {
         // The command line itself stands in the memory of the process; its program's path is enough to know it by.
         let mut text = [0u16; 1024];
         let mut length = 1024;
@@ -181,7 +181,11 @@ impl Source for System {
         }
         let path = String::from_utf16_lossy(text.get(..usize::try_from(length).ok()?)?);
         let name = Path::new(&path).file_name()?.to_string_lossy().into_owned();
-        Some((name, vec![path]))
+        Some(Program {
+            name,
+            command: vec![path],
+            huge_pages: None,
+        })
     }
 
     fn rollup(&mut self, _: &Process, _: u32) -> Result<Option<Rollup>, Failure> {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::io;
 
 use lsp_soak::record::{self, Clock, Counters, Event, Header, Journal, Nanos, Rollup};
-use lsp_soak::sample::source::{Effort, Failure, Found, Kin, Opened, Reading, Source};
+use lsp_soak::sample::source::{Effort, Failure, Found, Kin, Opened, Program, Reading, Source};
 use lsp_soak::sample::tree::Own;
 use lsp_soak::sample::{self, Command, Options, Pulse, Time, Wake, Watch};
 
@@ -75,8 +75,12 @@ impl Source for Idle<'_> {
         })
     }
 
-    fn describe(&mut self, _process: &u32) -> Option<(String, Vec<String>)> {
-        Some(("server".to_owned(), vec!["server".to_owned(), "--stdio".to_owned()]))
+    fn describe(&mut self, _process: &u32) -> Option<Program> {
+        Some(Program {
+            name: "server".to_owned(),
+            command: vec!["server".to_owned(), "--stdio".to_owned()],
+            huge_pages: Some(true),
+        })
     }
 
     fn rollup(&mut self, _process: &u32, number: u32) -> Result<Option<Rollup>, Failure> {

@@ -21,6 +21,8 @@ mod ground;
 #[cfg(target_os = "linux")]
 mod header;
 #[cfg(target_os = "linux")]
+mod huge_pages;
+#[cfg(target_os = "linux")]
 mod interrupts;
 #[cfg(target_os = "linux")]
 mod itself;

@@ -8,6 +8,7 @@ use crate::units;
 use super::cell::{Values, cell};
 use super::growth::grown;
 use super::hosts::differences;
+use super::huge_pages::huge_pages;
 use super::measure::Measure;
 use super::work::{WorkLimits, inequalities};
 use super::{Comparison, Row, Side};
@@ -130,6 +131,7 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
         runs: arm.iter().map(|run| run.record.clone()).collect(),
         left: left.collect(),
         work: inequalities(&summaries(baseline), &summaries(arm), WorkLimits::default()),
+        huge_pages: huge_pages(&summaries(baseline), &summaries(arm)),
         growth: grown(&summaries(arm)),
     }
 }

@@ -31,7 +31,9 @@ const FACTS: [(&str, bool, Fact); 14] = [
     ("memory", false, |header| {
         units::or_unknown(header.host.memory.total, units::bytes)
     }),
-    ("huge pages", true, |header| text(&header.host.memory.huge_pages)),
+    ("huge pages", true, |header| {
+        units::or_unknown(header.host.memory.huge_pages(), str::to_owned)
+    }),
     ("scenario", true, |header| header.scenario.sha256.clone()),
     ("seed", true, |header| header.scenario.seed.to_string()),
     ("workspace", true, |header| header.workspace.sha256.clone()),

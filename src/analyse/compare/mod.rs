@@ -5,6 +5,7 @@ mod cell;
 mod gather;
 mod growth;
 mod hosts;
+mod huge_pages;
 mod measure;
 mod primary;
 mod targets;
@@ -16,6 +17,7 @@ pub(super) mod tests;
 pub use gather::{Left, Played, Why, compare, counts};
 pub use growth::Grown;
 pub use hosts::{Difference, differences};
+pub use huge_pages::HugePages;
 pub use measure::{Figure, Measure, Place, Unit};
 pub use primary::primary;
 pub use targets::{Scenarios, Target, by_target};
@@ -52,6 +54,8 @@ pub struct Side {
     pub left: Vec<Left>,
     /// Work that it did not do as the baseline did. Empty for the baseline.
     pub work: Vec<Inequality>,
+    /// What huge pages do to its difference from the baseline, where that is more than a little.
+    pub huge_pages: Option<HugePages>,
     /// Whether it grows with what the scenario repeats.
     pub growth: Vec<Grown>,
 }

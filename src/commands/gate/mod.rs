@@ -47,6 +47,7 @@ pub fn run(options: &cli::Gate) -> anyhow::Result<u8> {
 /// Drives every side here, then decides; in a directory that is gone on with, what was not played before.
 fn live(options: &cli::Gate, resumed: Option<&Path>) -> anyhow::Result<u8> {
     prepare::keep_to(options.cpus.as_ref())?;
+    prepare::limit_huge_pages(options.measuring.thp)?;
     let looks = looks(options)?;
     let anchor = options.anchor.as_deref();
     let kept = anchor.filter(|anchor| is_records(anchor)).map(read).transpose()?;

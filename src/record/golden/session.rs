@@ -114,6 +114,7 @@ impl Session {
             started: 88_000,
             name: name.to_owned(),
             command,
+            huge_pages: None,
         }));
         self.held.insert(
             process,

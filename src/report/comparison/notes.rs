@@ -1,6 +1,6 @@
 //! What must be known to read the tables of a comparison right, each thing once.
 
-use crate::analyse::compare::{Cell, Comparison, Count, Difference, Figure, Inequality, Row, Side, Task};
+use crate::analyse::compare::{Cell, Comparison, Count, Difference, Figure, HugePages, Inequality, Row, Side, Task};
 use crate::units;
 
 use super::figures;
@@ -34,6 +34,11 @@ pub fn notes(comparison: &Comparison) -> Vec<Note> {
                 .map(|text| (Weight::Warning, text)),
         );
     }
+    let baseline = comparison.sides.first().map_or("", |side| side.label.as_str());
+    notes.extend(comparison.sides.iter().filter_map(|side| {
+        let found = side.huge_pages.as_ref()?;
+        Some((Weight::Warning, huge_pages(&side.label, baseline, found)))
+    }));
     notes.extend(comparison.differences.iter().map(|differing| {
         let weight = if differing.decisive {
             Weight::Bad
@@ -76,6 +81,20 @@ pub fn difference(difference: &Difference) -> String {
         "the runs differ in {}: {}",
         difference.what,
         values.collect::<Vec<&str>>().join(", ")
+    )
+}
+
+/// That the difference may be one of huge pages.
+fn huge_pages(label: &str, baseline: &str, found: &HugePages) -> String {
+    let size = |bytes: f64| units::bytes(bytes.abs() as u64);
+    let than = |bytes: f64| if bytes < 0.0 { "less" } else { "more" };
+    format!(
+        "{label} has {} {} in huge pages than {baseline}, and {} {} private memory in all: huge pages hold more than was \
+         touched, so compare with `--thp never` too",
+        size(found.huge),
+        than(found.huge),
+        size(found.private),
+        than(found.private),
     )
 }
 

@@ -220,6 +220,7 @@ fn program(program: &ProgramSummary) -> Program {
         peak,
         private,
         cpu,
+        huge_pages,
     } = program.clone();
     Program {
         name,
@@ -230,6 +231,7 @@ fn program(program: &ProgramSummary) -> Program {
         peak,
         private,
         cpu,
+        huge_pages,
     }
 }
 

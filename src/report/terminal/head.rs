@@ -158,7 +158,7 @@ fn machine(summary: &Summary) -> String {
     let host = &summary.header.host;
     let processors = host.cpus.map(|cpus| units::counted(cpus, "processor"));
     let memory = host.memory.total.map(units::bytes);
-    let huge = host.memory.huge_pages.as_ref().map(|mode| format!("huge pages {mode}"));
+    let huge = host.memory.huge_pages().map(|mode| format!("huge pages {mode}"));
     let kernel = host.kernel.as_ref().map(|kernel| format!("{} {kernel}", host.os));
     joined([
         host.distribution.clone(),

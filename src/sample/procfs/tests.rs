@@ -86,6 +86,7 @@ fn status_gives_bytes_and_is_not_fooled_by_a_name() {
         file: Some(1496 << 10),
         shared: Some(4 << 10),
         swap: Some(8 << 10),
+        huge_pages: Some(true),
         threads: Some(12),
     };
     assert_eq!(status, expected);

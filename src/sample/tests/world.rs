@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::record::{Counters, Event, Nanos, Rollup};
 use crate::sample::schedule::{self, Command, Time, Wake};
-use crate::sample::source::{Effort, Failure, Found, Kin, Opened, Reading, Source};
+use crate::sample::source::{Effort, Failure, Found, Kin, Opened, Program, Reading, Source};
 use crate::sample::tree::Own;
 use crate::sample::watch::Watch;
 use crate::sample::{Options, Pulse, Sink};
@@ -295,10 +295,14 @@ impl Source for Fake {
         })
     }
 
-    fn describe(&mut self, process: &(u32, u64)) -> Option<(String, Vec<String>)> {
+    fn describe(&mut self, process: &(u32, u64)) -> Option<Program> {
         let world = self.world.borrow();
         let made = world.processes.get(&process.0)?;
-        Some((made.program.clone(), vec![made.program.clone()]))
+        Some(Program {
+            name: made.program.clone(),
+            command: vec![made.program.clone()],
+            huge_pages: Some(true),
+        })
     }
 
     fn rollup(&mut self, process: &(u32, u64), number: u32) -> Result<Option<Rollup>, Failure> {
