@@ -5,9 +5,10 @@ use std::io::BufRead;
 
 use crate::record::{
     Checkpoint, Delays, Entry, Event, Header, LateTicks, LeftOut, Nanos, PeakMark, PhaseRef, Pressure, ReadError,
-    ReadFailure, Reader, Rollup, Sample, StepEnd, StepStart, Unseen,
+    ReadFailure, Reader, Rollup, Sample, Shutdown, StepEnd, StepStart, Unseen,
 };
 
+use super::departure::Departure;
 use super::epoch::{Epoch, Exact};
 use super::phases::{Phases, share};
 use super::said::Said;
@@ -88,6 +89,7 @@ impl Pass {
             readiness: Vec::new(),
             ending: None,
             shutdown: None,
+            earlier: Vec::new(),
             shutdown_peak: None,
             close: None,
             duration: 0,
@@ -173,9 +175,20 @@ impl Pass {
                 Some(first) => self.summary.pressure = Some(pressure.since(first)),
             },
             Event::Warning(warning) => self.said.warn(warning),
-            Event::Shutdown(shutdown) => self.summary.shutdown = Some(shutdown),
+            Event::Shutdown(shutdown) => self.shut_down(shutdown),
             Event::Closed(close) => self.summary.close = Some(close),
             Event::Ended(ending) => self.summary.ending = Some(ending),
+        }
+    }
+
+    /// One shutdown after another is that of a server that was restarted.
+    fn shut_down(&mut self, shutdown: Shutdown) {
+        let Some(before) = self.summary.shutdown.replace(shutdown) else {
+            return;
+        };
+        let departure = Departure::earlier(before, self.summary.close.as_ref());
+        if departure.failed() || departure.wrong_code().is_some() {
+            self.summary.earlier.push(departure);
         }
     }
 

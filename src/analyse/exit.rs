@@ -2,6 +2,7 @@
 
 use crate::record::Ending;
 
+use super::departure::{Departure, departures};
 use super::summary::Summary;
 
 /// What a run comes to, as a number for scripts.
@@ -15,7 +16,7 @@ pub enum Exit {
     Inconclusive,
     /// The record does not say how the run ended: lsp-soak itself was stopped or its disk failed.
     OwnFailure,
-    /// The server failed the scenario, or left processes behind that had to be killed.
+    /// The server failed the scenario, crashed while it was shut down, or left processes behind that had to be killed.
     ServerFailed,
     /// A person pressed ctrl-c.
     Interrupted,
@@ -51,17 +52,14 @@ impl Exit {
 /// What a run comes to.
 ///
 /// Processes that outlive the server fail it: in an editor they would keep their memory after the window is
-/// closed. A server that had to be killed or told by a signal is reported but does not fail: its figures are
-/// whole, and many well-known servers leave that way.
+/// closed. So does a server that crashes while it is shut down. One that had to be killed or told by a signal is
+/// reported but does not fail: its figures are whole, and many well-known servers leave that way.
 pub fn exit(summary: &Summary) -> Exit {
-    let left_behind = summary
-        .shutdown
-        .as_ref()
-        .is_some_and(|shutdown| !shutdown.survivors.is_empty());
+    let left_badly = departures(summary).iter().any(Departure::failed);
     match &summary.ending {
         None => Exit::OwnFailure,
         Some(Ending::Interrupted) => Exit::Interrupted,
-        Some(Ending::Completed) if !left_behind => Exit::Passed,
+        Some(Ending::Completed) if !left_badly => Exit::Passed,
         Some(
             Ending::Completed
             | Ending::Crashed { .. }

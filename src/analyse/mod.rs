@@ -9,6 +9,7 @@ pub mod calibration;
 mod checkpoint;
 mod collect;
 pub mod compare;
+mod departure;
 mod epoch;
 mod exit;
 mod findings;
@@ -28,6 +29,7 @@ mod tree;
 mod tests;
 
 pub use collect::{read, read_with, summarise};
+pub use departure::Departure;
 pub use exit::{Exit, exit};
 pub use findings::{Finding, Severity, findings, ready_rule};
 pub use latency::quantile;

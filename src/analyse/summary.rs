@@ -6,6 +6,7 @@ use crate::record::{
     Close, Ending, Header, IdleKind, Initialized, LeftOut, Nanos, PhaseRef, Pressure, Readiness, Shutdown, WarningKind,
 };
 
+use super::departure::Departure;
 use super::timeline::Timeline;
 
 /// Everything that a record says about its run.
@@ -19,8 +20,10 @@ pub struct Summary {
     pub readiness: Vec<Readiness>,
     /// How the run ended; `None` when the record was cut short before it said.
     pub ending: Option<Ending>,
-    /// How the server was brought down.
+    /// How the server was brought down, the last one.
     pub shutdown: Option<Shutdown>,
+    /// How those before a restart went, as far as there is something to say of it.
+    pub earlier: Vec<Departure>,
     /// The most resident memory seen since the last phase's marks, in which the server was shut down: a lower bound.
     pub shutdown_peak: Option<u64>,
     /// Totals of the connection.

@@ -84,8 +84,9 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
         Outcome::CalledOff => return Ok(Exit::Interrupted),
     }
     let summary = show::summary(path)?;
+    let exit = analyse::exit(&summary);
     match &summary.ending {
-        Some(Ending::Completed) => {
+        Some(Ending::Completed) if exit == Exit::Passed => {
             print(&format!(
                 "`{}` offers everything that `{}` needs\n",
                 choice.label, scenario.scenario.name
@@ -105,5 +106,5 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
             show::Printer::new(cli::Format::Terminal, false).record(path)?;
         }
     }
-    Ok(analyse::exit(&summary))
+    Ok(exit)
 }

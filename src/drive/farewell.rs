@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use crate::record::{Close, Event, ShutdownStage, Warning, WarningKind};
+use crate::record::{Close, Event, Shutdown, ShutdownReply, ShutdownStage, Warning, WarningKind};
 use crate::units;
 
 use super::Stage;
@@ -17,7 +17,7 @@ pub async fn close(session: &Session, stage: &impl Stage, at_once: impl Future<O
     let (mut shutdown, patience, advice) = tokio::select! {
         biased;
         shutdown = session.shut_down(stage.sample()) => {
-            let advice = advice(shutdown.stage);
+            let advice = advice(&shutdown);
             (shutdown, FOLLOW, advice)
         }
         // Whoever does not wait has not seen what the server would have done.
@@ -72,15 +72,35 @@ fn noise(totals: &Close) -> String {
     )
 }
 
-/// The sentence for a server that had to be forced.
-fn advice(stage: ShutdownStage) -> Option<String> {
+/// The sentence for a server that had to be forced, or did not do as it was asked. How one died is told by those who
+/// read the record.
+fn advice(shutdown: &Shutdown) -> Option<String> {
     use ShutdownStage::{AlreadyGone, Exit, Killed, StdinClosed, Terminated};
-    match stage {
-        AlreadyGone | Exit => None,
-        StdinClosed => Some("the server ignored `exit` and left only when its input was closed".to_owned()),
-        Terminated => Some("the server ignored `exit` and a closed input; it left on SIGTERM".to_owned()),
-        Killed => Some("the server ignored `exit`, a closed input and SIGTERM; it was killed".to_owned()),
-    }
+    let deaf = match &shutdown.reply {
+        None | Some(ShutdownReply::Answered) => None,
+        Some(ShutdownReply::Refused { code, message }) => {
+            Some(format!("answered `shutdown` with an error ({code}: {message})"))
+        }
+        Some(ShutdownReply::Unanswered) => Some("did not answer `shutdown` in time".to_owned()),
+        Some(ShutdownReply::Gone) if shutdown.code == Some(0) => {
+            return Some("the server ended on `shutdown`: it neither answered nor waited for `exit`".to_owned());
+        }
+        Some(ShutdownReply::Gone) => return None,
+    };
+    Some(match (deaf, shutdown.stage) {
+        (_, AlreadyGone) | (None, Exit) => return None,
+        (Some(deaf), Exit) => format!("the server {deaf}, and left on `exit`"),
+        (Some(deaf), StdinClosed) => format!("the server {deaf}, and left only when its input was closed"),
+        (Some(deaf), Terminated) => {
+            format!("the server {deaf}, and a closed input did not end it either; it left on SIGTERM")
+        }
+        (Some(deaf), Killed) => {
+            format!("the server {deaf}, and neither a closed input nor SIGTERM ended it; it was killed")
+        }
+        (None, StdinClosed) => "the server ignored `exit` and left only when its input was closed".to_owned(),
+        (None, Terminated) => "the server ignored `exit` and a closed input; it left on SIGTERM".to_owned(),
+        (None, Killed) => "the server ignored `exit`, a closed input and SIGTERM; it was killed".to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -91,5 +111,51 @@ mod tests {
     fn messages_that_were_not_written_down_are_counted_for_people() {
         assert!(dropped(1).starts_with("1 message of the server came faster"));
         assert!(dropped(12_000).starts_with("12,000 messages of the server came faster"));
+    }
+
+    fn gone(stage: ShutdownStage, reply: Option<ShutdownReply>, code: Option<i32>) -> Option<String> {
+        advice(&Shutdown {
+            stage,
+            reply,
+            exit_sent: Some(true),
+            code,
+            signal: None,
+            took: 1,
+            survivors: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn who_does_not_answer_shutdown_is_not_said_to_ignore_exit() {
+        use ShutdownStage::{Exit, Killed, StdinClosed, Terminated};
+        let refused = || ShutdownReply::Refused {
+            code: -32603,
+            message: "no".to_owned(),
+        };
+        for reply in [refused(), ShutdownReply::Unanswered] {
+            for stage in [Exit, StdinClosed, Terminated, Killed] {
+                let said = gone(stage, Some(reply.clone()), None).unwrap();
+                assert!(said.contains("`shutdown`") && !said.contains("ignored"), "{said}");
+            }
+        }
+        let said = gone(Exit, Some(refused()), Some(0)).unwrap();
+        assert_eq!(
+            said,
+            "the server answered `shutdown` with an error (-32603: no), and left on `exit`"
+        );
+        assert!(gone(Killed, None, None).unwrap().contains("ignored `exit`"));
+    }
+
+    #[test]
+    fn who_leaves_on_shutdown_is_told_of_only_when_nothing_worse_is() {
+        let gone = |code| gone(ShutdownStage::Exit, Some(ShutdownReply::Gone), code);
+        assert!(gone(Some(0)).unwrap().contains("neither answered nor waited"));
+        assert_eq!(gone(Some(101)), None);
+        assert_eq!(gone(None), None, "it died of a signal");
+    }
+
+    #[test]
+    fn a_good_server_is_not_spoken_of() {
+        assert_eq!(gone(ShutdownStage::Exit, Some(ShutdownReply::Answered), Some(0)), None);
     }
 }

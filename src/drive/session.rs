@@ -231,6 +231,8 @@ fn written(stopped: Stopped) -> Shutdown {
     let took = stopped.took.as_nanos() as u64;
     Shutdown {
         stage: stopped.stage,
+        reply: stopped.reply,
+        exit_sent: stopped.exit_sent,
         code,
         signal,
         took,

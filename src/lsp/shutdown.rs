@@ -5,9 +5,15 @@ use std::time::{Duration, Instant};
 
 use tokio::time;
 
-use super::client::{Ask, Client};
+use super::client::{Ask, Client, Reply};
 use super::process::{Exit, Server};
-use crate::record::ShutdownStage;
+use crate::record::{ShutdownReply, ShutdownStage};
+
+/// How far apart the end of a process and the end of what it writes may be noticed.
+const TOGETHER: Duration = Duration::from_secs(2);
+
+/// Longest error text of a server that is kept.
+const MESSAGE: usize = 500;
 
 /// How long each measure is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +43,14 @@ impl Default for Deadlines {
 }
 
 /// How a server went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stopped {
     /// The last measure that was needed.
     pub stage: ShutdownStage,
+    /// What came of `shutdown`; `None` if it was not sent.
+    pub reply: Option<ShutdownReply>,
+    /// Whether the server was still there when `exit` was sent; `None` if that was never meant to be.
+    pub exit_sent: Option<bool>,
     /// How the process ended; `None` if it survived even a kill, in an uninterruptible wait.
     pub exit: Option<Exit>,
     /// From the first measure until the process was gone.
@@ -59,21 +69,62 @@ pub async fn shut_down(
     before_exit: impl Future<Output = ()>,
 ) -> Stopped {
     let started = Instant::now();
-    let stopped = |stage, exit| Stopped {
-        stage,
-        exit,
-        took: started.elapsed(),
+    let mut stopped = Stopped {
+        stage: ShutdownStage::AlreadyGone,
+        reply: None,
+        exit_sent: None,
+        exit: server.exit(),
+        took: Duration::ZERO,
     };
-    if let Some(exit) = server.exit() {
-        return stopped(ShutdownStage::AlreadyGone, Some(exit));
+    if stopped.exit.is_none() {
+        client.begin_shutdown();
+        let (reply, exit) = ask(client, server, deadlines).await;
+        stopped.reply = Some(reply);
+        if exit.is_none() {
+            before_exit.await;
+        }
+        stopped.exit = exit.or_else(|| server.exit());
+        stopped.exit_sent = Some(stopped.exit.is_none());
+        stopped.stage = ShutdownStage::Exit;
     }
-    client.begin_shutdown();
-    tokio::select! {
-        exit = server.exited() => return stopped(ShutdownStage::Exit, Some(exit)),
-        _reply = client.request("shutdown", (), Ask::within(deadlines.answer)) => {}
+    if stopped.exit.is_none() {
+        client.notify("exit", ());
+        (stopped.stage, stopped.exit) = insist(client, server, deadlines).await;
     }
-    before_exit.await;
-    client.notify("exit", ());
+    stopped.took = started.elapsed();
+    stopped
+}
+
+/// Sends `shutdown`. What came of it, and how the process ended if it did not wait for `exit`.
+async fn ask(client: &Client, server: &Server, deadlines: &Deadlines) -> (ShutdownReply, Option<Exit>) {
+    let request = client.request("shutdown", (), Ask::within(deadlines.answer));
+    tokio::pin!(request);
+    let (reply, exit) = tokio::select! {
+        biased;
+        reply = &mut request => {
+            // The output of a server that dies ends a moment before its process.
+            let dying = matches!(reply, Reply::Lost);
+            let patience = TOGETHER.min(deadlines.answer);
+            let exit = if dying { time::timeout(patience, server.exited()).await.ok() } else { server.exit() };
+            (reply, exit)
+        }
+        // Its last words may still be on their way.
+        exit = server.exited() => (time::timeout(TOGETHER, request).await.unwrap_or(Reply::Lost), Some(exit)),
+    };
+    let reply = match reply {
+        Reply::Answer { .. } => ShutdownReply::Answered,
+        Reply::Error { code, message, .. } => ShutdownReply::Refused {
+            code,
+            message: message.chars().take(MESSAGE).collect(),
+        },
+        Reply::TimedOut | Reply::Parked | Reply::Lost if exit.is_some() => ShutdownReply::Gone,
+        Reply::TimedOut | Reply::Parked | Reply::Lost => ShutdownReply::Unanswered,
+    };
+    (reply, exit)
+}
+
+/// The measures from `exit` on. The one that was needed, and how the process ended, if it did.
+async fn insist(client: &Client, server: &Server, deadlines: &Deadlines) -> (ShutdownStage, Option<Exit>) {
     let measures: [(ShutdownStage, Duration, &dyn Fn()); 4] = [
         (ShutdownStage::Exit, deadlines.exit, &|| {}),
         (ShutdownStage::StdinClosed, deadlines.stdin, &|| client.close_stdin()),
@@ -85,10 +136,10 @@ pub async fn shut_down(
     for (stage, deadline, measure) in measures {
         measure();
         if let Ok(exit) = time::timeout(deadline, server.exited()).await {
-            return stopped(stage, Some(exit));
+            return (stage, Some(exit));
         }
     }
-    stopped(ShutdownStage::Killed, server.exit())
+    (ShutdownStage::Killed, server.exit())
 }
 
 /// Kills the server's process group at once and waits for the process to be gone.
@@ -104,6 +155,8 @@ pub async fn kill_now(client: &Client, server: &Server, deadline: Duration) -> S
     let exit = time::timeout(deadline, server.exited()).await.ok();
     Stopped {
         stage,
+        reply: None,
+        exit_sent: None,
         exit,
         took: started.elapsed(),
     }

@@ -10,6 +10,12 @@ use super::Nanos;
 pub struct Shutdown {
     /// The last measure that was needed.
     pub stage: ShutdownStage,
+    /// What came of the `shutdown` request; `None` when it was not sent, or this was not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<ShutdownReply>,
+    /// Whether the server was still there when `exit` was sent; `None` when it was not meant to be, or this was not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_sent: Option<bool>,
     /// Exit code, when it exited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<i32>,
@@ -37,6 +43,25 @@ pub enum ShutdownStage {
     Terminated,
     /// It had to be killed.
     Killed,
+}
+
+/// What came of the `shutdown` request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShutdownReply {
+    /// A result.
+    Answered,
+    /// An error.
+    Refused {
+        /// JSON-RPC error code.
+        code: i64,
+        /// Its message, cut to a bounded length.
+        message: String,
+    },
+    /// Nothing in time, or its output had ended before.
+    Unanswered,
+    /// The server was gone before it answered.
+    Gone,
 }
 
 /// A process that outlived the server.

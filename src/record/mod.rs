@@ -24,7 +24,7 @@ mod tests;
 
 pub use calibration::{CALIBRATION_FORMAT, Calibration, Noise};
 pub use clock::{Clock, nanos};
-pub use ending::{Close, EmptyStep, Ending, Shutdown, ShutdownStage, Survivor};
+pub use ending::{Close, EmptyStep, Ending, Shutdown, ShutdownReply, ShutdownStage, Survivor};
 pub use event::{
     Checkpoint, Entry, Event, IdleKind, IdleWindow, Initialized, Outcome, PeakMark, PhaseRef, Readiness, ReadyOutcome,
     ReadyRule, Request, StepEnd, StepStart, Warning, WarningKind,

@@ -22,7 +22,7 @@ fn hover(server: &[&str]) -> Outcome {
 
 /// The run failed, and its record says so to the end.
 #[track_caller]
-fn failed(outcome: &Outcome) -> Ending {
+pub fn failed(outcome: &Outcome) -> Ending {
     outcome.exits_with(4);
     let summary = outcome.summary();
     assert_eq!(exit(&summary), Exit::ServerFailed);
@@ -159,30 +159,6 @@ fn a_program_that_says_nothing_is_wedged_in_the_handshake() {
         ending => panic!("{ending:?}"),
     }
     outcome.says(&["`initialize` has been open for", "beginning with `ready`"]);
-}
-
-#[test]
-fn a_refused_shutdown_is_said_and_ends_in_a_kill() {
-    let outcome = Soak::new(START).server(&["--ignore-shutdown"]).run();
-    let summary = outcome.passed();
-    assert_eq!(summary.ending, Some(Ending::Completed));
-    let shutdown = summary.shutdown.expect("it was brought down");
-    assert_eq!((shutdown.stage, shutdown.signal), (ShutdownStage::Killed, Some(9)));
-    outcome.says(&["ignored `exit`, a closed input and SIGTERM; it was killed"]);
-}
-
-#[test]
-fn a_child_left_behind_is_killed_and_fails_the_run() {
-    let outcome = Soak::new(START).server(&["--leave-child-behind"]).run();
-    assert_eq!(failed(&outcome), Ending::Completed);
-    let shutdown = outcome.summary().shutdown.expect("it was brought down");
-    assert_eq!(shutdown.stage, ShutdownStage::Exit);
-    let names: Vec<&str> = shutdown.survivors.iter().map(|one| one.name.as_str()).collect();
-    assert_eq!(names, ["fixture-system"]);
-    outcome.says(&[
-        "1 process outlived the server and was killed",
-        "fixture-system (process",
-    ]);
 }
 
 #[test]

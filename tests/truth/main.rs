@@ -37,6 +37,8 @@ mod outcome;
 #[cfg(target_os = "linux")]
 mod peer;
 #[cfg(target_os = "linux")]
+mod shutdown;
+#[cfg(target_os = "linux")]
 mod soak;
 #[cfg(target_os = "linux")]
 mod steps;

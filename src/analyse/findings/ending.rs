@@ -1,19 +1,17 @@
 //! How a run ended and how the server left, where there is something to say about it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::record::{EmptyStep, Ending, ShutdownStage};
+use crate::record::{EmptyStep, Ending, Shutdown, ShutdownReply, ShutdownStage, Survivor};
 use crate::units;
 
+use super::super::departure::{Departure, departures, last_words};
 use super::super::summary::Summary;
-use super::{Finding, Severity, finding};
+use super::{Finding, Severity, finding, times};
 
-/// Lines of stderr that are shown with a failure.
-const STDERR_LINES: usize = 8;
-
-/// What was left behind. How the server left is among the recorded warnings already.
+/// How servers went, and what they left behind. How they answered is among the recorded warnings already.
 pub(super) fn shutdown(summary: &Summary, found: &mut Vec<Finding>) {
-    let Some(shutdown) = &summary.shutdown else { return };
     let most = summary.peak.map(|peak| peak.upper.unwrap_or(peak.lower));
     if let Some((last, most)) = summary.shutdown_peak.zip(most).filter(|(last, most)| last > most) {
         let text = format!(
@@ -23,22 +21,76 @@ pub(super) fn shutdown(summary: &Summary, found: &mut Vec<Finding>) {
         );
         found.push(finding(Severity::Note, text));
     }
-    if !shutdown.survivors.is_empty() {
-        let count = shutdown.survivors.len() as u64;
-        let was = if count == 1 { "was" } else { "were" };
-        let processes = units::counted(count, "process");
+    let departures = departures(summary);
+    // Every restart of a server may end the same way.
+    let mut told: BTreeMap<String, (Finding, u64)> = BTreeMap::new();
+    for one in departures.iter().filter_map(death) {
+        told.entry(one.text.clone()).or_insert((one, 0)).1 += 1;
+    }
+    found.extend(told.into_values().map(|(mut one, count)| {
+        one.text.push_str(&times(count));
+        one
+    }));
+    let left: Vec<&Survivor> = departures.iter().flat_map(|one| &one.shutdown.survivors).collect();
+    if !left.is_empty() {
+        let was = if left.len() == 1 { "was" } else { "were" };
+        let processes = units::counted(left.len() as u64, "process");
         found.push(Finding {
             severity: Severity::Failure,
             text: format!(
                 "{processes} outlived the server and {was} killed: after every editor session such memory stays taken"
             ),
-            details: shutdown
-                .survivors
+            details: left
                 .iter()
                 .map(|one| format!("{} (process {})", one.name, one.pid))
                 .collect(),
         });
     }
+}
+
+/// What is to be said of how a server went, where it should not have.
+fn death(departure: &Departure) -> Option<Finding> {
+    let Shutdown {
+        reply,
+        exit_sent,
+        code,
+        signal,
+        ..
+    } = &departure.shutdown;
+    let status = status(*code, *signal);
+    let on_shutdown = *reply == Some(ShutdownReply::Gone);
+    let (severity, text) = if departure.left_early() {
+        (
+            Severity::Failure,
+            format!("the server was gone before it was asked to shut down: {status}"),
+        )
+    } else if departure.died() {
+        let when = match exit_sent {
+            Some(true) => ", after `exit` was sent",
+            Some(false) if on_shutdown => ", before it answered `shutdown` and before `exit` was sent",
+            Some(false) => ", after it had answered `shutdown` and before `exit` was sent",
+            None => "",
+        };
+        (
+            Severity::Failure,
+            format!("the server crashed while it was shut down{when}: {status}"),
+        )
+    } else {
+        departure.wrong_code()?;
+        let when = match on_shutdown {
+            true => "on `shutdown`, without an answer",
+            false => "after `exit`",
+        };
+        let text = format!(
+            "the server left with {status} {when}: the protocol wants 0, and editors show such an end as a crash"
+        );
+        (Severity::Warning, text)
+    };
+    Some(Finding {
+        severity,
+        text,
+        details: departure.last_words.clone(),
+    })
 }
 
 /// Why the run did not go to its end.
@@ -86,7 +138,7 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
     Some(Finding {
         severity: Severity::Failure,
         text,
-        details: stderr_tail(summary),
+        details: summary.close.as_ref().map_or_else(Vec::new, last_words),
     })
 }
 
@@ -147,17 +199,6 @@ fn status(code: Option<i32>, signal: Option<i32>) -> String {
         (Some(code), None) => format!("exit code {code}"),
         (None, None) => "it is gone, and how is not known".to_owned(),
     }
-}
-
-fn stderr_tail(summary: &Summary) -> Vec<String> {
-    let Some(close) = &summary.close else { return Vec::new() };
-    let lines: Vec<&str> = close
-        .stderr_tail
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
-    let first = lines.len().saturating_sub(STDERR_LINES);
-    lines[first..].iter().map(|line| (*line).to_owned()).collect()
 }
 
 #[cfg(test)]

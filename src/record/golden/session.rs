@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::record::{
     Checkpoint, Close, Counters, Ending, Entry, Event, Header, IdleKind, IdleWindow, Initialized, Nanos, Outcome,
     PeakMark, PhaseRef, Process, ProcessEnd, Readiness, ReadyOutcome, ReadyRule, Request, Rollup, Sample, Shutdown,
-    ShutdownStage, StepEnd, StepStart, Survivor, Warning, WarningKind,
+    ShutdownReply, ShutdownStage, StepEnd, StepStart, Survivor, Warning, WarningKind,
 };
 
 use super::header::header;
@@ -306,13 +306,24 @@ impl Session {
             Ending::Crashed { code, signal, .. } => (*code, *signal),
             _ => (Some(0), None),
         };
-        self.put(Event::Shutdown(Shutdown {
-            stage,
-            code,
-            signal,
-            took: 41_000_000,
-            survivors,
-        }));
+        self.leave(
+            Shutdown {
+                stage,
+                reply: (stage != ShutdownStage::AlreadyGone).then_some(ShutdownReply::Answered),
+                exit_sent: (stage != ShutdownStage::AlreadyGone).then_some(true),
+                code,
+                signal,
+                took: 41_000_000,
+                survivors,
+            },
+            stderr,
+        );
+        self.put(Event::Ended(ending));
+    }
+
+    /// A server goes, with these last words.
+    pub fn leave(&mut self, shutdown: Shutdown, stderr: &str) {
+        self.put(Event::Shutdown(shutdown));
         self.put(Event::Closed(Close {
             sent: 1_204_112,
             received: 9_482_310,
@@ -321,7 +332,6 @@ impl Session {
             notifications: BTreeMap::from([("textDocument/publishDiagnostics".to_owned(), 40)]),
             ..Close::default()
         }));
-        self.put(Event::Ended(ending));
     }
 
     pub fn bytes(&self) -> Vec<u8> {

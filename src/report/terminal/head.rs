@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::analyse::{Exit, Peak, Summary, exit, ready_rule};
-use crate::record::{Ending, Nanos, ReadyOutcome, ShutdownStage};
+use crate::record::{Ending, Nanos, ReadyOutcome, ShutdownReply, ShutdownStage};
 use crate::report::lens;
 use crate::report::text::{Paint, Tone, clean, line_of, paragraph, together, width};
 use crate::units;
@@ -75,7 +75,10 @@ fn ending(summary: &Summary) -> (Tone, String) {
         None => "cut short",
         Some(Ending::Completed) => match exit(summary) {
             Exit::Passed | Exit::GateFailed | Exit::Inconclusive => "completed",
-            Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted => "completed, but left processes behind",
+            Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted if left_behind(summary) => {
+                "completed, but left processes behind"
+            }
+            Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted => "completed, but the server ended badly",
         },
         Some(Ending::Crashed {
             code: Some(0),
@@ -97,6 +100,13 @@ fn ending(summary: &Summary) -> (Tone, String) {
         Exit::OwnFailure | Exit::ServerFailed => (Tone::Bad, "✗"),
     };
     (tone, format!("{mark} {word} after {}", time(summary.duration)))
+}
+
+fn left_behind(summary: &Summary) -> bool {
+    let earlier = summary.earlier.iter().map(|departure| &departure.shutdown);
+    earlier
+        .chain(&summary.shutdown)
+        .any(|shutdown| !shutdown.survivors.is_empty())
 }
 
 fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
@@ -213,15 +223,29 @@ fn shutdown(summary: &Summary) -> String {
         return units::UNKNOWN.to_owned();
     };
     let took = time(shutdown.took);
+    let on = match (&shutdown.reply, shutdown.exit_sent) {
+        (Some(ShutdownReply::Gone), _) | (_, Some(false)) => "`shutdown`",
+        _ => "`exit`",
+    };
     let stage = match shutdown.stage {
         ShutdownStage::AlreadyGone => "gone before it was asked".to_owned(),
-        ShutdownStage::Exit => format!("on `exit` after {took}"),
+        ShutdownStage::Exit => format!("on {on} after {took}"),
         ShutdownStage::StdinClosed => format!("when its input was closed, after {took}"),
         ShutdownStage::Terminated => format!("on SIGTERM after {took}"),
         ShutdownStage::Killed => format!("killed after {took}"),
     };
+    let reply = match &shutdown.reply {
+        None | Some(ShutdownReply::Answered | ShutdownReply::Gone) => None,
+        Some(ShutdownReply::Refused { .. }) => Some("`shutdown` refused".to_owned()),
+        Some(ShutdownReply::Unanswered) => Some("`shutdown` not answered".to_owned()),
+    };
+    let status = match (shutdown.stage, shutdown.code, shutdown.signal) {
+        (ShutdownStage::Terminated | ShutdownStage::Killed, ..) | (_, None | Some(0), None) => None,
+        (.., Some(signal)) => Some(format!("signal {signal}")),
+        (_, Some(code), None) => Some(format!("exit code {code}")),
+    };
     let peak = summary
         .shutdown_peak
         .map(|most| format!("≥ {} MiB resident until then", units::mib(most)));
-    joined([Some(stage), peak])
+    joined([Some(stage), reply, status, peak])
 }

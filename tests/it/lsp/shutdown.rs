@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lsp_soak::lsp::process::Server;
 use lsp_soak::lsp::{Answers, Client, Deadlines, Limits, Reply, Stopped, kill_now, shut_down};
-use lsp_soak::record::ShutdownStage;
+use lsp_soak::record::{ShutdownReply, ShutdownStage};
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -66,8 +66,52 @@ fn write(body: &str) -> String {
 async fn a_good_server_leaves_on_exit() {
     let answer = write(r#"{"jsonrpc":"2.0","id":1,"result":null}"#);
     let script = format!("{}; {answer}; {}; exit 0", read(SHUTDOWN), read(EXIT));
-    let exit = stopped(&script, ShutdownStage::Exit).await.exit.unwrap();
+    let stopped = stopped(&script, ShutdownStage::Exit).await;
+    let exit = stopped.exit.unwrap();
     assert_eq!((exit.code, exit.signal), (Some(0), None));
+    assert_eq!(
+        (stopped.reply, stopped.exit_sent),
+        (Some(ShutdownReply::Answered), Some(true))
+    );
+}
+
+#[tokio::test]
+async fn a_refused_shutdown_is_kept_with_its_words() {
+    let answer = write(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"not now"}}"#);
+    let script = format!("{}; {answer}; {}; exit 0", read(SHUTDOWN), read(EXIT));
+    let refused = ShutdownReply::Refused {
+        code: -32603,
+        message: "not now".to_owned(),
+    };
+    assert_eq!(stopped(&script, ShutdownStage::Exit).await.reply, Some(refused));
+}
+
+#[tokio::test]
+async fn a_server_that_dies_of_shutdown_was_not_sent_exit() {
+    for death in ["kill -ABRT $$", "exec 1>&-; sleep 0.3; kill -ABRT $$"] {
+        let (server, client) = start(&format!("{}; {death}; cat >/dev/null", read(SHUTDOWN)));
+        let stopped = shut_down(&client, &server, &deadlines(ShutdownStage::Exit), async {}).await;
+        assert_eq!(
+            (stopped.reply, stopped.exit_sent),
+            (Some(ShutdownReply::Gone), Some(false)),
+            "{death}"
+        );
+        assert_eq!(stopped.exit.unwrap().signal, Some(6));
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_answers_and_leaves_has_answered_and_was_not_sent_exit() {
+    let answer = write(r#"{"jsonrpc":"2.0","id":1,"result":null}"#);
+    let (server, client) = start(&format!("{}; {answer}; exit 0", read(SHUTDOWN)));
+    let gone = async {
+        server.exited().await;
+    };
+    let stopped = shut_down(&client, &server, &deadlines(ShutdownStage::Exit), gone).await;
+    assert_eq!(
+        (stopped.reply, stopped.exit_sent),
+        (Some(ShutdownReply::Answered), Some(false))
+    );
 }
 
 #[tokio::test]
@@ -101,12 +145,20 @@ async fn the_questions_of_a_server_are_answered_while_it_shuts_down() {
 
 #[tokio::test]
 async fn a_server_that_leaves_without_waiting_for_exit_left_on_exit() {
-    stopped(&format!("{}; exit 0", read(SHUTDOWN)), ShutdownStage::Exit).await;
+    let stopped = stopped(&format!("{}; exit 0", read(SHUTDOWN)), ShutdownStage::Exit).await;
+    assert_eq!(
+        (stopped.reply, stopped.exit_sent),
+        (Some(ShutdownReply::Gone), Some(false))
+    );
 }
 
 #[tokio::test]
 async fn a_server_that_ignores_both_leaves_when_its_input_ends() {
-    stopped("cat >/dev/null", ShutdownStage::StdinClosed).await;
+    let stopped = stopped("cat >/dev/null", ShutdownStage::StdinClosed).await;
+    assert_eq!(
+        (stopped.reply, stopped.exit_sent),
+        (Some(ShutdownReply::Unanswered), Some(true))
+    );
 }
 
 #[tokio::test]
