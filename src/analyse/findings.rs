@@ -5,7 +5,7 @@ mod sampling;
 
 use std::time::Duration;
 
-use crate::record::{HugePages, ReadyOutcome, ReadyRule, WarningKind};
+use crate::record::{BARRIER, HugePages, ReadyOutcome, ReadyRule, WarningKind};
 use crate::units;
 
 use super::advice::advice;
@@ -113,13 +113,20 @@ fn times(count: u64) -> String {
 
 /// The first few different messages of the server, and how many more there are.
 fn messages(summary: &Summary, found: &mut Vec<Finding>) {
-    for message in summary.messages.iter().take(MESSAGES) {
+    // Some servers report the requests that lsp-soak sends of its own accord.
+    let theirs = || {
+        summary
+            .messages
+            .iter()
+            .filter(|message| !message.text.contains(BARRIER))
+    };
+    for message in theirs().take(MESSAGES) {
         let level = if message.level == 1 { "an error" } else { "a warning" };
         let text = message.text.lines().next().unwrap_or_default();
         let text = format!("the server reports {level}: {text}{}", times(message.count));
         found.push(finding(Severity::Note, text));
     }
-    let rest = summary.messages.iter().skip(MESSAGES);
+    let rest = theirs().skip(MESSAGES);
     let more: u64 = rest.map(|message| message.count).sum();
     if more > 0 {
         let text = format!(

@@ -21,7 +21,7 @@ pub fn patience(deadline: Duration) -> Duration {
 
 /// Waits for a fault: `gone` says that the process or the connection has ended. Never ends while there is none.
 ///
-/// A server is wedged when something is due (an answer, or room for what is written to it), nothing has moved in
+/// A server is wedged when something is due (an answer, or the reading of what was written to it), nothing has moved in
 /// either direction for the whole `patience`, and its processors were idle meanwhile. A request that may be kept
 /// open is not due.
 pub async fn watch(client: &Client, gone: impl Fn() -> bool, stage: &impl Stage, patience: Duration) -> Stop {
@@ -33,8 +33,10 @@ pub async fn watch(client: &Client, gone: impl Fn() -> bool, stage: &impl Stage,
             return Stop::Gone;
         }
         let traffic = client.traffic();
-        let now_moved = traffic.sent + traffic.received;
-        let due = traffic.unsent > 0 || traffic.oldest.is_some();
+        // A pipe takes what a server that hangs does not read.
+        let now_moved = traffic.sent.saturating_sub(traffic.unread) + traffic.received;
+        let unsent = traffic.unsent + traffic.unread;
+        let due = unsent > 0 || traffic.oldest.is_some();
         if !due || now_moved != moved {
             moved = now_moved;
             still = None;
@@ -54,7 +56,7 @@ pub async fn watch(client: &Client, gone: impl Fn() -> bool, stage: &impl Stage,
         return Stop::Ended(Ending::Wedged {
             method: traffic.oldest.map(|open| open.method).unwrap_or_default(),
             after: since.elapsed().as_nanos() as u64,
-            unsent: traffic.unsent,
+            unsent,
         });
     }
 }

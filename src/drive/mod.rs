@@ -1,6 +1,7 @@
 //! Plays a scenario through a client: what to open, where to ask, what to type, and when the server is at rest.
 
 pub mod ask;
+mod barrier;
 pub mod desk;
 pub mod document;
 mod doubt;

@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use crate::config::step::Expect;
 use crate::config::{Phase, Repeat, Scenario, Step};
-use crate::record::{EmptyStep, Ending, Event, PhaseRef, StepEnd, StepStart, Warning, WarningKind};
+use crate::record::{BARRIER, EmptyStep, Ending, Event, PhaseRef, StepEnd, StepStart, Warning, WarningKind};
 
 use super::ask::Asker;
 use super::desk::Desk;
 use super::quiet::{Rules, Watch};
 use super::session::Session;
-use super::{Frame, Job, Stage, Stop, farewell, fault, steps};
+use super::{Frame, Job, Stage, Stop, barrier, farewell, fault, steps};
 
 /// Plays one run.
 pub struct Player<'a, S: Stage> {
@@ -252,7 +252,7 @@ impl<'a, S: Stage> Player<'a, S> {
         self.may_skip(step) && !self.offers(step)
     }
 
-    /// Waits until the server is at rest, or for as long as the phase allows.
+    /// Waits until the server has read everything and is at rest, or for as long as the phase allows.
     async fn settle(&self, phase: &Phase, place: PhaseRef) -> Result<Frame, Stop> {
         let limits = self.job.scenario.settle(phase);
         let session = self.session.as_ref().ok_or(Stop::Gone)?;
@@ -261,8 +261,15 @@ impl<'a, S: Stage> Player<'a, S> {
             period: limits.quiet.0,
             cpu: limits.cpu.0,
         };
-        let begun = Instant::now();
+        let (begun, deadline) = (Instant::now(), self.job.scenario.deadline().0);
         let waiting = async {
+            // A server that only gets notifications may hang and look as if it were at rest.
+            if !barrier::pass(&session.client, deadline).await {
+                return Some(format!(
+                    "a request after what was sent last is not answered (`{BARRIER}`)"
+                ));
+            }
+            let begun = Instant::now();
             let mut watch = Watch::begin(&session.client, self.stage, rules).await;
             loop {
                 match watch.look().await {
@@ -275,7 +282,7 @@ impl<'a, S: Stage> Player<'a, S> {
         let unsettled = tokio::select! {
             biased;
             unsettled = waiting => unsettled,
-            stop = session.fault(self.stage, fault::patience(self.job.scenario.deadline().0)) => return Err(stop),
+            stop = session.fault(self.stage, fault::patience(deadline)) => return Err(stop),
         };
         Ok(Frame {
             phase: place,

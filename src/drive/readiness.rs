@@ -6,18 +6,13 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use crate::config::ReadinessLimits;
-use crate::lsp::{Ask, Client, Reply};
+use crate::lsp::{Client, Reply};
 use crate::record::{Readiness, ReadyOutcome, ReadyRule};
 
-use super::Stage;
 use super::quiet::{Rules, Unrest, Watch};
 use super::signal::Signals;
-
-/// No server has this method: every one answers that it is unknown, and only once what came before is done.
-const BARRIER: &str = "lspSoak/barrier";
+use super::{Stage, barrier};
 
 /// How many start graces of complete rest stand in for a signal that does not come.
 const SIGNAL: u32 = 5;
@@ -115,8 +110,7 @@ impl Wait<'_> {
             .0
             .saturating_sub(self.begun.elapsed())
             .max(Duration::from_secs(5));
-        // Parameters may be left out, but servers made with pygls cannot read a request without any.
-        match self.client.request(BARRIER, json!({}), Ask::within(left)).await {
+        match barrier::ask(self.client, left).await {
             Reply::Answer { .. } | Reply::Error { .. } => {
                 let outcome = if self.active() {
                     ReadyOutcome::Ready

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use crate::lsp::position::Encoding;
-use crate::lsp::process::{Exit, Server};
+use crate::lsp::process::{Exit, Gauge, Server};
 use crate::lsp::{
     self, Answers, Ask, Client, CloseReason, Deadlines, Incoming, Limits, Reply, ServerCapabilities, Stopped, Sync,
 };
@@ -67,7 +67,9 @@ impl Session {
         };
         let mut limits = Limits::default();
         limits.chatter.extend(profile.chatter.iter().cloned());
+        let gauge = Gauge::of(&stdin);
         let (client, incoming) = Client::connect(stdout, stdin, answers, limits);
+        client.gauge(gauge);
         let signals = Arc::new(Signals::new(profile));
         let listener = tokio::spawn(listen(incoming, Arc::clone(&signals), stage.clone())).abort_handle();
         let offered = Arc::new(ServerCapabilities::default());

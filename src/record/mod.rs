@@ -37,5 +37,9 @@ pub use memory::{Counters, Delays, LateTicks, Pressure, Process, ProcessEnd, Rea
 pub use read::{FORMAT, LeftOut, ReadError, Reader, open};
 pub use write::{Journal, JournalEnd, Storage, WriteError};
 
+/// The method of a request that lsp-soak sends of its own accord. No server has it: every one answers that it is unknown,
+/// and only once what came before is done.
+pub const BARRIER: &str = "lspSoak/barrier";
+
 /// Nanoseconds since the first spawn of the server.
 pub type Nanos = u64;

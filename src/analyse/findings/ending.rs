@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::record::{EmptyStep, Ending, Shutdown, ShutdownReply, ShutdownStage, Survivor};
+use crate::record::{BARRIER, EmptyStep, Ending, Shutdown, ShutdownReply, ShutdownStage, Survivor};
 use crate::units;
 
 use super::super::departure::{Departure, departures, last_words};
@@ -177,8 +177,15 @@ fn wedged(method: &str, after: &str, unsent: u64) -> String {
     } else {
         String::new()
     };
+    let method = match method {
+        BARRIER => {
+            "a request of lsp-soak (`lspSoak/barrier`), sent to see whether the notifications before it were read,"
+                .to_owned()
+        }
+        method => format!("`{method}`"),
+    };
     format!(
-        "the server is wedged: `{method}` has been open for {after}, nothing moved in either direction{untaken}, and its processors are idle; it waits for something: attach a debugger"
+        "the server is wedged: {method} has been open for {after}, nothing moved in either direction{untaken}, and its processors are idle; it waits for something: attach a debugger"
     )
 }
 
@@ -217,6 +224,8 @@ mod tests {
         );
         let writing = wedged("", "30.0 s", 65_536);
         assert!(writing.contains("taken none of 64.0 KiB for 30.0 s"), "{writing}");
+        let own = wedged(BARRIER, "30.0 s", 0);
+        assert!(own.contains("a request of lsp-soak (`lspSoak/barrier`)"), "{own}");
     }
 
     #[test]

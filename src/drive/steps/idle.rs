@@ -9,7 +9,7 @@ use crate::config::step::{Idle, IdleEnd, IdleMode};
 use crate::drive::desk::Desk;
 use crate::drive::quiet::{Rules, Watch};
 use crate::drive::target::{Place, Target};
-use crate::drive::{Stage, Stop};
+use crate::drive::{Stage, Stop, barrier};
 use crate::record::{IdleKind, IdleWindow};
 
 use super::Scene;
@@ -26,6 +26,9 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Plays an `idle` step.
 pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -> Result<IdleWindow, Stop> {
+    // What came before is not part of the window: a server that has not read it is not at rest, and asking whether it has
+    // would end the silence. One that does not answer for long is busy; it is asked again when the phase ends.
+    barrier::pass(&scene.session.client, scene.job.scenario.deadline().0).await;
     let begun = Instant::now();
     let mut simmer = Simmer::new(scene, desk, options.traffic().map(|every| every.0));
     scene.stage.quiet(options.mode == IdleMode::Silent).await;

@@ -1,5 +1,6 @@
 //! The client's side of a connection: requests with deadlines, notifications, and what the traffic tells.
 
+mod cancelled;
 mod outbox;
 mod reader;
 mod request;
@@ -23,6 +24,7 @@ pub use self::traffic::{CloseReason, OpenRequest, Totals, Traffic};
 use super::answers::{Answers, Watcher};
 use super::message;
 use super::position::Encoding;
+use super::process::Gauge;
 use super::progress::Progress;
 use super::scan::Shape;
 use super::support::{self, Save, ServerCapabilities, Sync};
@@ -212,7 +214,17 @@ impl Client {
     /// Queues a notification behind everything queued before; never blocks.
     pub fn notify(&self, method: &str, params: impl Serialize) {
         let params = message::params(&params);
-        self.shared.send(None, method, params.as_deref());
+        self.shared.notify(method, params.as_deref());
+    }
+
+    /// Whether a request was answered that had been sent after every notification, so that all of them have been read.
+    pub fn has_heard_all(&self) -> bool {
+        self.shared.state().has_heard_all()
+    }
+
+    /// From now on what the server has not read counts, and not only what its pipe has not taken.
+    pub fn gauge(&self, gauge: Option<Gauge>) {
+        self.shared.state().outbox.gauge = gauge;
     }
 
     /// A document is open now: the newest diagnostics of it are kept.

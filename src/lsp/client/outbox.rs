@@ -3,6 +3,8 @@
 use std::mem;
 use std::time::Instant;
 
+use crate::lsp::process::Gauge;
+
 /// Capacity that an empty buffer may keep; a burst must not be paid for ever after.
 const KEPT: usize = 256 * 1024;
 
@@ -16,6 +18,8 @@ pub(super) struct Outbox {
     pub(super) sent: u64,
     /// When the server last took a byte.
     pub(super) last_sent: Option<Instant>,
+    /// Tells what the server has not read of what it was sent; gone with the pipe, which it would keep open.
+    pub(super) gauge: Option<Gauge>,
     /// Nothing is written any more, by our will or because the pipe broke.
     pub(super) over: bool,
 }
@@ -24,6 +28,11 @@ impl Outbox {
     /// Bytes that the server has not taken.
     pub(super) fn unsent(&self) -> u64 {
         if self.over { 0 } else { self.queued - self.sent }
+    }
+
+    /// Bytes that were sent and that the server has not read, as far as that is known.
+    pub(super) fn unread(&self) -> u64 {
+        self.gauge.as_ref().map_or(0, Gauge::unread)
     }
 
     /// Appends a message.
@@ -55,5 +64,6 @@ impl Outbox {
     pub(super) fn stop(&mut self) {
         self.over = true;
         self.pending = Vec::new();
+        self.gauge = None;
     }
 }

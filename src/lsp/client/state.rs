@@ -1,6 +1,6 @@
 //! What reader, writer and callers share: open requests, the outbox, and the counts.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -8,6 +8,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, oneshot};
 
+use super::cancelled::Cancelled;
 use super::outbox::Outbox;
 use super::{CloseReason, Limits, OpenRequest, Totals, Traffic};
 use crate::lsp::answers::{Answers, Responder};
@@ -15,9 +16,6 @@ use crate::lsp::diagnostics::Diagnostics;
 use crate::lsp::message::{self, Id, Refusal};
 use crate::lsp::scan::{Facts, Fault, Shape};
 use crate::lsp::support::ServerCapabilities;
-
-/// Cancelled requests whose answer may still come and is then no surprise.
-const MOST_CANCELLED: usize = 4096;
 
 /// The shared half of a connection.
 #[derive(Debug)]
@@ -48,6 +46,10 @@ pub(super) struct State {
     pub(super) totals: Totals,
     open: HashMap<i64, Open>,
     next_id: i64,
+    /// The id of the first request after the last notification, be it sent yet or not.
+    notified: i64,
+    /// The highest id that was answered.
+    answered: i64,
     cancelled: Cancelled,
 }
 
@@ -89,15 +91,6 @@ pub(super) enum Settled {
     Unknown,
 }
 
-/// The ids of cancelled requests, the last few of them.
-#[derive(Debug, Default)]
-struct Cancelled {
-    ids: HashSet<i64>,
-    order: VecDeque<i64>,
-    /// Ids up to here may have been forgotten.
-    forgotten: i64,
-}
-
 impl Shared {
     pub(super) fn new(answers: Answers, limits: Limits) -> Shared {
         let state = State {
@@ -112,6 +105,8 @@ impl Shared {
             totals: Totals::default(),
             open: HashMap::new(),
             next_id: 1,
+            notified: 0,
+            answered: 0,
             cancelled: Cancelled::default(),
         };
         Shared {
@@ -128,11 +123,12 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a call. Once the shutdown has begun only its own two are let through.
-    pub(super) fn send(&self, id: Option<i64>, method: &str, params: Option<&RawValue>) {
+    /// Queues a notification. Once the shutdown has begun only its own is let through.
+    pub(super) fn notify(&self, method: &str, params: Option<&RawValue>) {
         let mut state = self.state();
-        if !state.shutting_down || matches!(method, "shutdown" | "exit") {
-            self.put(&mut state, |out| message::put_call(out, id, method, params));
+        if !state.shutting_down || method == "exit" {
+            state.notified = state.next_id;
+            self.put(&mut state, |out| message::put_call(out, None, method, params));
         }
     }
 
@@ -324,6 +320,7 @@ impl State {
                 }
             }
         };
+        self.answered = self.answered.max(id);
         // The caller may have gone in this very moment; the answer is then as good as late.
         let _ = open.done.send(outcome);
         Settled::Delivered
@@ -333,6 +330,10 @@ impl State {
     pub(super) fn close(&mut self, reason: CloseReason) {
         self.closed.get_or_insert(reason);
         self.open.clear();
+    }
+
+    pub(super) fn has_heard_all(&self) -> bool {
+        self.answered >= self.notified
     }
 
     pub(super) fn traffic(&self) -> Traffic {
@@ -345,6 +346,7 @@ impl State {
             sent: self.outbox.sent,
             received: self.totals.received,
             unsent: self.outbox.unsent(),
+            unread: self.outbox.unread(),
             last_sent: self.outbox.last_sent,
             last_received: self.last_received,
             last_unprompted: self.last_unprompted,
@@ -371,23 +373,5 @@ pub(super) fn count(counts: &mut BTreeMap<String, u64>, method: &str) {
         *count += 1;
     } else if counts.len() < MOST_METHODS {
         counts.insert(method.to_owned(), 1);
-    }
-}
-
-impl Cancelled {
-    fn add(&mut self, id: i64) {
-        self.ids.insert(id);
-        self.order.push_back(id);
-        while self.order.len() > MOST_CANCELLED {
-            if let Some(oldest) = self.order.pop_front()
-                && self.ids.remove(&oldest)
-            {
-                self.forgotten = self.forgotten.max(oldest);
-            }
-        }
-    }
-
-    fn take(&mut self, id: i64) -> bool {
-        self.ids.remove(&id) || (1..=self.forgotten).contains(&id)
     }
 }

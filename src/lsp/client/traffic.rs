@@ -14,6 +14,8 @@ pub struct Traffic {
     pub received: u64,
     /// Bytes that wait to be taken.
     pub unsent: u64,
+    /// Bytes of those sent that lie in the pipe and that the server has not read; 0 where the system does not tell.
+    pub unread: u64,
     /// When the server's stdin last took a byte.
     pub last_sent: Option<Instant>,
     /// When its stdout last gave one.

@@ -3,6 +3,7 @@
 //! It runs in a process group (on Windows: a job) of its own, so that it can be ended together with its
 //! children, and it dies with lsp-soak even when that is killed.
 
+mod gauge;
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(windows, path = "windows.rs")]
 mod platform;
@@ -21,6 +22,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time;
 
+pub use self::gauge::Gauge;
 #[cfg(unix)]
 pub use self::platform::ignores_hangup;
 pub use self::platform::kill_pid;

@@ -10,6 +10,10 @@ use tokio::time::timeout;
 
 use super::stage::Fake;
 use crate::lsp::peer::{ask, connect, usual};
+#[cfg(target_os = "linux")]
+use crate::lsp::process::shell;
+#[cfg(target_os = "linux")]
+use lsp_soak::lsp::process::{Gauge, Server};
 
 const PATIENCE: Duration = Duration::from_millis(600);
 
@@ -54,6 +58,47 @@ async fn a_server_that_does_not_read_is_wedged_and_the_unread_bytes_are_told() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_lies_unread_in_a_pipe_was_not_taken_however_much_is_written_meanwhile() {
+    let mut server = Server::spawn(&shell("exec sleep 1000")).unwrap();
+    let (stdout, stdin) = server.take_pipes().unwrap();
+    let gauge = Gauge::of(&stdin);
+    let (client, _incoming) = Client::connect(stdout, stdin, Answers::default(), Limits::default());
+    client.gauge(gauge);
+    let typing = async {
+        loop {
+            client.notify("x/key", json!({}));
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let stage = Fake::idle();
+    let stop = tokio::select! {
+        stop = fault::watch(&client, || false, &stage, PATIENCE) => stop,
+        () = typing => unreachable!(),
+    };
+    match stop {
+        Stop::Ended(Ending::Wedged { method, unsent, .. }) => {
+            assert_eq!((method.as_str(), unsent > 0), ("", true));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_server_that_reads_what_it_gets_is_not_wedged_and_sees_the_end_of_its_input() {
+    let mut server = Server::spawn(&shell("exec cat >/dev/null")).unwrap();
+    let (stdout, stdin) = server.take_pipes().unwrap();
+    let gauge = Gauge::of(&stdin);
+    let (client, _incoming) = Client::connect(stdout, stdin, Answers::default(), Limits::default());
+    client.gauge(gauge);
+    client.notify("x/key", json!({}));
+    assert!(watch(&client, &Fake::idle()).await.is_none());
+    client.close_stdin();
+    timeout(crate::lsp::peer::PATIENCE, server.exited()).await.unwrap();
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! The driver's judgement against a scripted peer and a stage of the test's own.
 
+#[cfg(unix)]
+mod barrier;
 mod fault;
 #[cfg(unix)]
 mod player;

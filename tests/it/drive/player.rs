@@ -7,15 +7,16 @@ use lsp_soak::config::{Profile, Program, Scenario, ServerChoice, Setting};
 use lsp_soak::drive::desk::Desk;
 use lsp_soak::drive::workspace::select;
 use lsp_soak::drive::{Job, Player, Stop};
-use lsp_soak::record::{Ending, Event, StepEnd};
+use lsp_soak::record::{BARRIER, Ending, Event, StepEnd};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::sync::oneshot;
 
 use super::relay::Relay;
 use super::stage::Fake;
 use crate::lsp::peer::Peer;
 
-const METHOD_NOT_FOUND: i64 = -32601;
+pub const METHOD_NOT_FOUND: i64 = -32601;
 
 const HEAD: &str = r#"
 format = 1
@@ -31,15 +32,15 @@ steps = [{ start = {} }]
 "#;
 
 /// A play over one Python file, and the server that the test is.
-struct Play {
-    job: Job,
-    stage: Fake,
-    peer: Peer,
+pub struct Play {
+    pub job: Job,
+    pub stage: Fake,
+    pub peer: Peer,
     /// What must stay for as long as it is played.
-    place: (Relay, TempDir),
+    pub place: (Relay, TempDir),
 }
 
-fn play(top: &str, phases: &str) -> Play {
+pub fn play(top: &str, phases: &str) -> Play {
     let workspace = tempfile::tempdir().unwrap();
     let root = workspace.path().canonicalize().unwrap();
     let names = (0..20).map(|number| format!("value_{number} = {number}\n"));
@@ -74,43 +75,73 @@ fn play(top: &str, phases: &str) -> Play {
 }
 
 /// Plays the server until it is ready.
-async fn get_ready(peer: &mut Peer) {
+pub async fn get_ready(peer: &mut Peer) {
     let initialize = method(peer, "initialize").await;
     let capabilities = json!({ "textDocumentSync": 2, "hoverProvider": true, "codeActionProvider": true });
     peer.answer(&initialize, json!({ "capabilities": capabilities })).await;
     method(peer, "initialized").await;
-    let barrier = method(peer, "lspSoak/barrier").await;
+    let barrier = peer.receive().await;
+    assert_eq!(barrier["method"], BARRIER);
     peer.refuse(&barrier, METHOD_NOT_FOUND, Value::Null).await;
 }
 
-/// The next message, which must be of this method.
-async fn method(peer: &mut Peer, method: &str) -> Value {
-    let message = peer.receive().await;
-    assert_eq!(message["method"], method, "{message}");
-    message
+/// The next message, which must be of this method; what lsp-soak asks of its own accord is answered in passing.
+pub async fn method(peer: &mut Peer, method: &str) -> Value {
+    loop {
+        let message = peer.receive().await;
+        if message["method"] != BARRIER {
+            assert_eq!(message["method"], method, "{message}");
+            return message;
+        }
+        peer.refuse(&message, METHOD_NOT_FOUND, Value::Null).await;
+    }
 }
 
 /// Has the phases played to their end, while a server that is ready does what the script says. What was told, and what
 /// the script found.
 async fn played<T>(phases: &str, script: impl AsyncFnOnce(&mut Peer) -> T) -> (Fake, T) {
+    let (stage, found, rest) = heard(phases, script).await;
+    assert!(rest.iter().all(|method| method == BARRIER), "{rest:?}");
+    (stage, found)
+}
+
+/// The same, and the methods that came after the script; what lsp-soak asks of its own accord is answered.
+pub async fn heard<T>(phases: &str, script: impl AsyncFnOnce(&mut Peer) -> T) -> (Fake, T, Vec<String>) {
     let Play {
         job,
         stage,
         mut peer,
         place: _place,
     } = play("", phases);
+    let (over, mut is_over) = oneshot::channel::<()>();
     let server = async {
         get_ready(&mut peer).await;
-        script(&mut peer).await
+        let found = script(&mut peer).await;
+        let mut rest = Vec::new();
+        loop {
+            let message = tokio::select! {
+                _ = &mut is_over => return (found, rest),
+                message = peer.receive() => message,
+            };
+            rest.push(message["method"].as_str().unwrap().to_owned());
+            if message["method"] == BARRIER {
+                peer.refuse(&message, METHOD_NOT_FOUND, Value::Null).await;
+            }
+        }
     };
     let mut player = Player::new(&job, &stage, Desk::new(&job));
-    let (result, found) = tokio::join!(player.play(), server);
+    let play = async {
+        let result = player.play().await;
+        drop(over);
+        result
+    };
+    let (result, (found, rest)) = tokio::join!(play, server);
     result.unwrap();
     drop(player);
-    (stage, found)
+    (stage, found, rest)
 }
 
-fn step_end(stage: &Fake, name: &str) -> StepEnd {
+pub fn step_end(stage: &Fake, name: &str) -> StepEnd {
     let mut ends = stage.told().into_iter().filter_map(|event| match event {
         Event::StepEnded(end) if end.name == name => Some(end),
         _ => None,

@@ -9,6 +9,6 @@ mod requests;
 #[cfg(target_os = "linux")]
 mod lifetime;
 #[cfg(unix)]
-mod process;
+pub mod process;
 #[cfg(unix)]
 mod shutdown;

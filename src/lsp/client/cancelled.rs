@@ -1,0 +1,33 @@
+//! Which requests were called off: an answer that comes all the same is late, and no surprise.
+
+use std::collections::{HashSet, VecDeque};
+
+/// Cancelled requests whose answer may still come and is then no surprise.
+const MOST_CANCELLED: usize = 4096;
+
+/// The ids of cancelled requests, the last few of them.
+#[derive(Debug, Default)]
+pub(super) struct Cancelled {
+    ids: HashSet<i64>,
+    order: VecDeque<i64>,
+    /// Ids up to here may have been forgotten.
+    forgotten: i64,
+}
+
+impl Cancelled {
+    pub(super) fn add(&mut self, id: i64) {
+        self.ids.insert(id);
+        self.order.push_back(id);
+        while self.order.len() > MOST_CANCELLED {
+            if let Some(oldest) = self.order.pop_front()
+                && self.ids.remove(&oldest)
+            {
+                self.forgotten = self.forgotten.max(oldest);
+            }
+        }
+    }
+
+    pub(super) fn take(&mut self, id: i64) -> bool {
+        self.ids.remove(&id) || (1..=self.forgotten).contains(&id)
+    }
+}
