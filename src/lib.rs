@@ -7,6 +7,7 @@
 
 #![deny(clippy::disallowed_macros)]
 
+pub mod allocator;
 pub mod analyse;
 pub mod cli;
 pub mod commands;

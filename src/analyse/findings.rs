@@ -2,6 +2,7 @@
 
 mod ending;
 mod sampling;
+mod settings;
 
 use std::time::Duration;
 
@@ -11,6 +12,8 @@ use crate::units;
 use super::advice::advice;
 use super::left_out;
 use super::summary::Summary;
+
+pub use settings::setting;
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,6 +45,7 @@ pub fn findings(summary: &Summary) -> Vec<Finding> {
     let mut found = Vec::new();
     recorded(summary, &mut found);
     sampling::doubts(summary, &mut found);
+    settings::doubts(summary, &mut found);
     readiness(summary, &mut found);
     ending::shutdown(summary, &mut found);
     found.extend(ending::ending(summary));

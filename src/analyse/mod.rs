@@ -31,7 +31,7 @@ mod tests;
 pub use collect::{read, read_with, summarise};
 pub use departure::Departure;
 pub use exit::{Exit, exit};
-pub use findings::{Finding, Severity, findings, ready_rule};
+pub use findings::{Finding, Severity, findings, ready_rule, setting};
 pub use latency::quantile;
 pub use summary::{
     CheckpointSummary, IdleSummary, MethodSummary, Peak, PhaseSummary, PrivateMetric, ProgramSummary, Returned,

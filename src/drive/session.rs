@@ -221,6 +221,7 @@ impl Session {
             noise_sample: totals.noise_sample,
             stderr: self.server.stderr_bytes(),
             stderr_tail: self.server.stderr_tail(),
+            stderr_head: self.server.stderr_head(),
             notifications: totals.notifications,
             dropped: totals.dropped_events,
             unread: totals.dropped_params,

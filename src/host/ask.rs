@@ -1,13 +1,16 @@
 //! Asks a program something and gives up in time: no process of it is left behind.
 
 use std::io::{self, Read};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// More than any version text, less than a program that prints without end.
 const MOST: u64 = 64 << 10;
+
+/// How long the pipes of a program that was killed are waited for: they are closed by then, unless a helper fled.
+const LEFT: Duration = Duration::from_millis(500);
 
 /// What a program printed, as far as it is kept.
 pub struct Said {
@@ -17,28 +20,48 @@ pub struct Said {
     pub stderr: String,
 }
 
+/// What a program did.
+pub struct Heard {
+    /// How it ended; `None` when it had to be killed.
+    pub ended: Option<ExitStatus>,
+    /// What it printed until then.
+    pub said: Said,
+}
+
 /// What a program prints that ends well within `patience` and before it is to `stop`. It gets nothing on its stdin.
 pub fn ask(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool) -> Option<Said> {
+    let heard = listen(command, patience, stop).ok()?;
+    heard.ended.filter(ExitStatus::success).map(|_| heard.said)
+}
+
+/// What a program prints and how it ends, within `patience` and before it is to `stop`. It gets nothing on its stdin, and
+/// is killed with its helpers when the time is up. An error means that it could not be started.
+pub fn listen(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool) -> io::Result<Heard> {
     let deadline = Instant::now() + patience;
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
+    // Whoever is killed while asking leaves nobody behind.
     #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(command, 0);
-    let mut child = command.spawn().ok()?;
-    let stdout = drain(child.stdout.take()?);
-    let stderr = drain(child.stderr.take()?);
-    let success = wait(&mut child, deadline, stop);
+    crate::lsp::process::tie(command);
+    let mut child = command.spawn()?;
+    let stdout = child.stdout.take().map(drain);
+    let stderr = child.stderr.take().map(drain);
+    let ended = wait(&mut child, deadline, stop);
     // Before the pipes are read to their ends, because a helper that is left would hold them open.
     kill(&mut child);
-    let text = |pipe: mpsc::Receiver<String>| {
-        pipe.recv_timeout(deadline.saturating_duration_since(Instant::now()))
-            .unwrap_or_default()
+    let patience = deadline.saturating_duration_since(Instant::now()).max(LEFT);
+    let text = |pipe: Option<mpsc::Receiver<String>>| {
+        let text = pipe.and_then(|pipe| pipe.recv_timeout(patience).ok());
+        text.unwrap_or_default()
     };
-    success.then(|| Said {
-        stdout: text(stdout),
-        stderr: text(stderr),
+    Ok(Heard {
+        ended,
+        said: Said {
+            stdout: text(stdout),
+            stderr: text(stderr),
+        },
     })
 }
 
@@ -56,13 +79,13 @@ fn drain(mut pipe: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     receiver
 }
 
-/// Whether the program ended in time and well.
-fn wait(child: &mut Child, deadline: Instant, stop: &dyn Fn() -> bool) -> bool {
+/// How the program ended, if it did in time.
+fn wait(child: &mut Child, deadline: Instant, stop: &dyn Fn() -> bool) -> Option<ExitStatus> {
     loop {
         match child.try_wait() {
-            Ok(Some(status)) => return status.success(),
+            Ok(Some(status)) => return Some(status),
             Ok(None) if Instant::now() < deadline && !stop() => thread::sleep(Duration::from_millis(5)),
-            Ok(None) | Err(_) => return false,
+            Ok(None) | Err(_) => return None,
         }
     }
 }

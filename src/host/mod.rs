@@ -24,9 +24,10 @@ use sysinfo::{CpuRefreshKind, MemoryRefreshKind, System};
 use crate::record::HugePages;
 use crate::record::{Host, Memory, Pressure};
 
+pub use ask::{Heard, Said, listen};
 pub use program::{file_sha256, version_of};
 pub use revision::revision;
-pub use script::interpreter;
+pub use script::{interpreter, named_interpreter};
 
 /// The machine and its state now.
 ///

@@ -17,20 +17,25 @@ pub fn interpreter(
     find: impl Fn(&str) -> Option<PathBuf>,
     stop: &dyn Fn() -> bool,
 ) -> Option<Interpreter> {
-    let mut line = Vec::new();
-    let mut start = BufReader::new(File::open(program).ok()?).take(LONGEST);
-    start.read_until(b'\n', &mut line).ok()?;
-    let named = named(std::str::from_utf8(&line).ok()?)?;
+    let named = named_interpreter(program)?;
     let path = if named.contains('/') {
         PathBuf::from(named)
     } else {
-        find(named)?
+        find(&named)?
     };
     Some(Interpreter {
         sha256: file_sha256(&path).ok(),
         version: version_of(&path, &["--version"], [], stop),
         program: path.display().to_string(),
     })
+}
+
+/// What the script `program` names as its interpreter, a path or a name to be looked up; `None` when it is no script.
+pub fn named_interpreter(program: &Path) -> Option<String> {
+    let mut line = Vec::new();
+    let mut start = BufReader::new(File::open(program).ok()?).take(LONGEST);
+    start.read_until(b'\n', &mut line).ok()?;
+    named(std::str::from_utf8(&line).ok()?).map(str::to_owned)
 }
 
 /// The interpreter that a first line names: a path, or after `env` a name to be looked up.

@@ -90,6 +90,9 @@ pub struct Close {
     /// The end of stderr, cut to a bounded length.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr_tail: String,
+    /// The start of stderr, where the end does not hold it and an allocator confirms its settings there.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stderr_head: String,
     /// Notifications received, by method.
     pub notifications: std::collections::BTreeMap<String, u64>,
     /// Messages of the server that came faster than they could be written down, and are not in the record.

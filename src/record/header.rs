@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer, ser};
 
 use crate::lens::Lens;
 
-use super::{FORMAT, Nanos};
+use super::{AllocatorFacts, FORMAT, KnobFacts, Nanos};
 
 /// The record format's version: a reader reads every minor version of its own major one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -205,8 +205,11 @@ pub struct ServerFacts {
     pub inherited: BTreeMap<String, String>,
     /// Variables that its surroundings had and that were taken away.
     pub scrubbed: Vec<String>,
-    /// Its allocator as detected; `None` until a detector has looked.
-    pub allocator: Option<String>,
+    /// Its allocator as detected; `None` in records of before there was a detector.
+    pub allocator: Option<AllocatorFacts>,
+    /// The settings that its allocator was given, each as it was seen before the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub knobs: Vec<KnobFacts>,
     /// What its memory is looked at through.
     #[serde(default)]
     pub lens: LensFacts,
@@ -223,7 +226,7 @@ pub struct LensFacts {
     pub env: BTreeMap<String, String>,
     /// Whether the allocator has no setting for this, so that they only come near.
     pub approximate: bool,
-    /// Whether the server was seen to have taken the settings over; `None` until that is looked for.
+    /// Whether the server was seen to have taken the settings over; `None` where that cannot be seen.
     pub verified: Option<bool>,
 }
 

@@ -6,6 +6,7 @@
 //! Everything is tolerated that a later minor version may add: unknown members are passed over, entries of an
 //! unknown kind, like lines that are damaged, are counted and left out.
 
+mod allocator;
 mod calibration;
 mod clock;
 mod ending;
@@ -22,6 +23,7 @@ mod round_trip;
 #[cfg(test)]
 mod tests;
 
+pub use allocator::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, KnobFacts};
 pub use calibration::{CALIBRATION_FORMAT, Calibration, Noise};
 pub use clock::{Clock, nanos};
 pub use ending::{Close, EmptyStep, Ending, Shutdown, ShutdownReply, ShutdownStage, Survivor};

@@ -23,9 +23,9 @@ use tokio::task::AbortHandle;
 use tokio::time;
 
 pub use self::gauge::Gauge;
-#[cfg(unix)]
-pub use self::platform::ignores_hangup;
 pub use self::platform::kill_pid;
+#[cfg(unix)]
+pub use self::platform::{ignores_hangup, tie};
 use self::tail::Stderr;
 
 /// How often orphans that were left to us are reaped while a server runs.
@@ -147,6 +147,11 @@ impl Server {
     /// The end of what it wrote there, at most 64 KiB.
     pub fn stderr_tail(&self) -> String {
         self.stderr.tail()
+    }
+
+    /// The start of it, at most 8 KiB; empty while the end holds it.
+    pub fn stderr_head(&self) -> String {
+        self.stderr.head()
     }
 
     /// Waits until stderr is closed by everybody who holds it, so that the tail is complete. A child that

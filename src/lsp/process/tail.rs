@@ -1,4 +1,4 @@
-//! Drains the server's stderr, always: a full pipe would stop the server. Keeps the end of it.
+//! Drains the server's stderr, always: a full pipe would stop the server. Keeps the end of it, and its start.
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -10,6 +10,8 @@ use super::Shared;
 
 /// How much of the end is kept.
 const KEPT: usize = 64 * 1024;
+/// How much of the start is kept: what a program says of itself before it works.
+const HEAD: usize = 8 * 1024;
 /// One read; as large as the pipe may be, so that a flood costs few wake-ups.
 const READ: usize = 256 * 1024;
 
@@ -24,6 +26,7 @@ pub(super) struct Stderr {
 /// A ring of the last bytes.
 #[derive(Debug, Default)]
 struct Tail {
+    head: Vec<u8>,
     ring: Vec<u8>,
     /// Where the next byte goes once the ring is full.
     next: usize,
@@ -45,6 +48,10 @@ impl Stderr {
 
     pub(super) fn tail(&self) -> String {
         lock(&self.tail).text()
+    }
+
+    pub(super) fn head(&self) -> String {
+        lock(&self.tail).start()
     }
 
     pub(super) async fn ended(&self) {
@@ -77,6 +84,8 @@ fn lock(tail: &Shared<Tail>) -> MutexGuard<'_, Tail> {
 impl Tail {
     fn put(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
+        let missing = HEAD - self.head.len();
+        self.head.extend_from_slice(&bytes[..bytes.len().min(missing)]);
         let mut bytes = &bytes[bytes.len().saturating_sub(KEPT)..];
         let room = KEPT - self.ring.len();
         if room > 0 {
@@ -89,6 +98,14 @@ impl Tail {
             self.ring[self.next..self.next + now.len()].copy_from_slice(now);
             self.next = (self.next + now.len()) % KEPT;
             bytes = rest;
+        }
+    }
+
+    /// What the end has lost.
+    fn start(&self) -> String {
+        match self.total > KEPT as u64 {
+            true => String::from_utf8_lossy(&self.head).into_owned(),
+            false => String::new(),
         }
     }
 
@@ -124,6 +141,7 @@ mod tests {
             assert_eq!(tail.total, all.len() as u64);
             assert_eq!(tail.text().as_bytes(), &all[all.len() - KEPT..], "in steps of {step}");
             assert_eq!(tail.ring.len(), KEPT);
+            assert_eq!(tail.start().as_bytes(), &all[..HEAD]);
         }
     }
 
@@ -132,6 +150,7 @@ mod tests {
         let mut tail = Tail::default();
         tail.put("panicked: é".as_bytes());
         assert_eq!(tail.text(), "panicked: é");
+        assert_eq!(tail.start(), "", "the end holds it");
     }
 
     #[test]

@@ -31,11 +31,19 @@ pub(super) struct Group {
 
 /// Puts the server into a group of its own, and ties it to us.
 pub(super) fn prepare(command: &mut Command) -> io::Result<()> {
+    // Orphans of the server come to us instead of to init, so that they can be seen and ended.
+    #[cfg(target_os = "linux")]
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    tie(command.as_std_mut());
+    Ok(())
+}
+
+/// Puts a program into a group of its own; on Linux it dies when the thread that starts it ends.
+pub fn tie(command: &mut std::process::Command) {
+    use std::os::unix::process::CommandExt;
     command.process_group(0);
     #[cfg(target_os = "linux")]
     {
-        // Orphans of the server come to us instead of to init, so that they can be seen and ended.
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
         let parent = rustix::process::getpid();
         // SAFETY: the hook runs between fork and exec; it makes two system calls through functions that
         // neither allocate nor lock.
@@ -43,7 +51,6 @@ pub(super) fn prepare(command: &mut Command) -> io::Result<()> {
             command.pre_exec(move || die_with(parent));
         }
     }
-    Ok(())
 }
 
 /// Asks the kernel for SIGKILL when the parent's thread ends; if that already happened, nobody will send it.

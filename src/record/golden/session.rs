@@ -329,6 +329,7 @@ impl Session {
             received: 9_482_310,
             stderr: stderr.len() as u64,
             stderr_tail: stderr.to_owned(),
+            stderr_head: String::new(),
             notifications: BTreeMap::from([("textDocument/publishDiagnostics".to_owned(), 40)]),
             ..Close::default()
         }));

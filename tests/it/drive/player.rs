@@ -57,6 +57,7 @@ pub fn play(top: &str, phases: &str) -> Play {
             args: Vec::new(),
             env: BTreeMap::new(),
             lens: Setting::default(),
+            found: None,
         },
         launch: relay.launch(),
         selection: select(&root, &"*.py".parse().unwrap(), &[], "python").unwrap(),

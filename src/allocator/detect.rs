@@ -1,0 +1,301 @@
+//! Looks at a program from all sides: what it says when it is asked, what its bytes hold, what it is linked with.
+
+use std::path::{Path, PathBuf};
+
+use super::elf::{self, Linking};
+use super::follow::{Followed, follow};
+use super::modules;
+use super::probe::{self, Subject};
+use super::scan::{self, Mark};
+use super::verdict::{Place, Signs, families, verdict};
+use super::{glibc, jemalloc, mimalloc, seen};
+use crate::record::{AllocatorFacts, AllocatorFamily, Evidence};
+
+/// What is known of a program's allocator, and the files that settings are checked with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Detection {
+    /// What goes into a record.
+    pub facts: AllocatorFacts,
+    /// The native program in the end.
+    pub file: PathBuf,
+    /// Its loader.
+    pub loader: Option<PathBuf>,
+    /// Whether the program is Node.js, also where a module with an allocator of its own decides.
+    pub node: bool,
+}
+
+/// Finds the allocator of a server. `find` looks names up as the server would. It takes as long as the server takes for
+/// its version, and a second for each GB of program; each process is killed when it is to `stop`.
+pub fn detect(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &dyn Fn() -> bool) -> Detection {
+    if is_library(&subject.program) {
+        return of_file(&subject.program, stop);
+    }
+    let followed = follow(&subject.program, find, stop);
+    let mut look = Look {
+        evidence: followed.evidence.clone(),
+        ..Look::default()
+    };
+    look.say(subject, stop);
+    let file = look.files(subject, &followed, stop);
+    look.detection(file)
+}
+
+/// Finds the allocator in a file that cannot be started, such as a native module.
+pub fn of_file(path: &Path, stop: &dyn Fn() -> bool) -> Detection {
+    let mut look = Look::default();
+    let saw = format!("`{}` is no program, so it was not asked", path.display());
+    look.saw("probe", saw);
+    let file = look.files(&Subject::default(), &follow(path, &|_| None, stop), stop);
+    look.detection(file)
+}
+
+/// Finds the allocator of a process that lives: its program is `exe` and it has mapped `libraries`. It is asked nothing.
+pub fn of_process(exe: &Path, libraries: &[PathBuf], stop: &dyn Fn() -> bool) -> Detection {
+    let subject = Subject::default();
+    let mut look = Look::default();
+    look.bytes(exe);
+    look.evidence.push(seen(
+        "process",
+        "a live process is not asked, only looked at".to_owned(),
+    ));
+    let linking = elf::linking(exe).unwrap_or_default();
+    look.linked(&linking, libraries.iter().filter(|path| *path != exe), &subject, stop);
+    look.node(exe, &subject, stop);
+    look.detection(exe.to_owned())
+}
+
+/// What is seen while looking.
+#[derive(Default)]
+struct Look {
+    signs: Signs,
+    evidence: Vec<Evidence>,
+    loader: Option<PathBuf>,
+}
+
+impl Look {
+    fn saw(&mut self, source: &str, saw: String) {
+        self.evidence.push(seen(source, saw));
+    }
+
+    /// Asks the program.
+    fn say(&mut self, subject: &Subject, stop: &dyn Fn() -> bool) {
+        let questions: Vec<(&str, &str)> = jemalloc::QUESTIONS.into_iter().chain([mimalloc::QUESTION]).collect();
+        let heard = match probe::ask(subject, &questions, stop) {
+            Ok(heard) => heard,
+            Err(why) => return self.saw("probe", why),
+        };
+        self.signs.asked = heard.ended.is_some_and(|status| status.code().is_some());
+        if !self.signs.asked {
+            self.saw("probe", format!("`{}` was ended by a signal", subject.shown()));
+        }
+        let stderr = &heard.said.stderr;
+        self.signs.jemalloc = jemalloc::read(stderr);
+        self.signs.mimalloc = mimalloc::read(stderr);
+        for said in self.signs.jemalloc.clone() {
+            let version = said.version.map(|version| format!(" {version}")).unwrap_or_default();
+            let variable = said.variable.as_deref().unwrap_or("a variable that it did not name");
+            self.saw("probe", format!("jemalloc{version} answered through {variable}"));
+        }
+        if let Some(said) = self.signs.mimalloc.clone() {
+            let version = said.version.map(|version| format!(" {version}")).unwrap_or_default();
+            self.saw(
+                "probe",
+                format!("mimalloc{version} listed {} options", said.options.len()),
+            );
+        }
+        if self.signs.asked && self.signs.jemalloc.is_empty() && self.signs.mimalloc.is_none() {
+            let saw = format!("`{}` ran, and neither jemalloc nor mimalloc answered", subject.shown());
+            self.saw("probe", saw);
+        }
+    }
+
+    /// Looks at the program that was found in the end and at all that it brings. Returns the program.
+    fn files(&mut self, subject: &Subject, followed: &Followed, stop: &dyn Fn() -> bool) -> PathBuf {
+        let mut file = followed.file.clone();
+        if let Some((script, interpreter)) = &followed.script {
+            let brought = modules::brought(script, interpreter);
+            for module in &brought.modules {
+                self.library(module, Place::Library, "wrapper");
+            }
+            if let Some(node) = brought.node {
+                self.saw("wrapper", format!("its package starts `{}`", node.display()));
+                file = node;
+            }
+        }
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        self.signs.shell = ["sh", "bash", "dash", "busybox", "zsh", "ksh"].contains(&name);
+        self.signs.jvm = name == "java";
+        self.bytes(&file);
+        for library in &subject.preloaded {
+            self.library(library, Place::Preloaded, "environment");
+        }
+        let linking = elf::linking(&file).unwrap_or_default();
+        let libraries = elf::libraries(&file, &linking, &subject.library_path());
+        self.linked(&linking, libraries.iter(), subject, stop);
+        self.node(&file, subject, stop);
+        file
+    }
+
+    /// The marks in the program's own bytes.
+    fn bytes(&mut self, file: &Path) {
+        match scan::file(file) {
+            Ok(scan) => {
+                self.signs.marks = scan.marks;
+                self.signs.go = scan.go;
+            }
+            Err(error) => {
+                let why = crate::config::reason(&error);
+                return self.saw("file", format!("`{}` could not be read: {why}", file.display()));
+            }
+        }
+        for family in families(&self.signs) {
+            self.saw("file", format!("`{}` holds marks of {family}", file.display()));
+        }
+        if self.signs.marks.contains(&Mark::Go) {
+            let release = self
+                .signs
+                .go
+                .clone()
+                .unwrap_or_else(|| "of an unknown release".to_owned());
+            self.saw("file", format!("`{}` was built with Go {release}", file.display()));
+        }
+    }
+
+    /// The marks of a library.
+    fn library(&mut self, path: &Path, place: Place, source: &str) {
+        let Ok(found) = scan::file(path) else {
+            return self.saw(source, format!("`{}` could not be read", path.display()));
+        };
+        let signs = Signs {
+            marks: found.marks,
+            ..Signs::default()
+        };
+        let found = families(&signs);
+        // A library with the marks of several, such as a compiler's, says nothing.
+        let Some(family) = found.first().filter(|_| found.len() == 1) else {
+            return;
+        };
+        if *family == AllocatorFamily::Mimalloc {
+            self.signs.mimalloc_library = library_version(path);
+        }
+        self.signs.brought.insert((place, *family));
+        self.saw(source, format!("`{}` holds marks of {family}", path.display()));
+    }
+
+    /// What the program is linked with: libraries, and the C library under them.
+    fn linked<'p>(
+        &mut self,
+        linking: &Linking,
+        libraries: impl Iterator<Item = &'p PathBuf>,
+        subject: &Subject,
+        stop: &dyn Fn() -> bool,
+    ) {
+        self.signs.calls.extend(&linking.calls);
+        for path in libraries {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            self.signs.jvm |= name.starts_with("libjvm.") || name.starts_with("libjli.");
+            if elf::is_libc(path) {
+                continue;
+            }
+            // Those of the system that are no allocators are not read: there may be dozens.
+            let system = path.starts_with("/lib") || path.starts_with("/usr/lib");
+            if !system || name.contains("malloc") {
+                self.library(path, Place::Library, "libraries");
+            }
+            // Those of the system always call it, also under a Rust program that does not.
+            let counts = !system || !self.signs.marks.contains(&Mark::Rust);
+            if let Some(linking) = elf::linking(path).filter(|_| counts) {
+                self.signs.calls.extend(linking.calls);
+            }
+        }
+        self.c_library(linking, subject, stop);
+    }
+
+    fn c_library(&mut self, linking: &Linking, subject: &Subject, stop: &dyn Fn() -> bool) {
+        self.loader.clone_from(&linking.loader);
+        let Some(loader) = &linking.loader else {
+            let marked = [
+                (Mark::Glibc, AllocatorFamily::Glibc),
+                (Mark::Musl, AllocatorFamily::Musl),
+            ];
+            let own = marked.into_iter().find(|(mark, _)| self.signs.marks.contains(mark));
+            if let Some((_, family)) = own {
+                self.signs.libc = Some((family, None));
+                self.saw("file", format!("{family} is linked into it"));
+            }
+            return;
+        };
+        let musl = loader.to_string_lossy().contains("ld-musl");
+        let family = if musl {
+            AllocatorFamily::Musl
+        } else {
+            AllocatorFamily::Glibc
+        };
+        let args: &[&str] = if musl { &[] } else { &["--version"] };
+        let heard = probe::ask_other(subject, loader, args, &[], stop);
+        let version = heard.and_then(|heard| match musl {
+            true => glibc::musl_version(&heard.said.stderr),
+            false => glibc::version(&heard.said.stdout),
+        });
+        let shown = version
+            .as_ref()
+            .map(|version| format!(" {version}"))
+            .unwrap_or_default();
+        let calls: Vec<&str> = self.signs.calls.iter().copied().collect();
+        let calls = match calls.as_slice() {
+            [] => "none of the functions that allocate".to_owned(),
+            calls => calls.join(", "),
+        };
+        self.saw("libraries", format!("linked with {family}{shown}, calls {calls}"));
+        self.signs.libc = Some((family, version));
+    }
+
+    /// The version of Node.js, if the program is that.
+    fn node(&mut self, file: &Path, subject: &Subject, stop: &dyn Fn() -> bool) {
+        if !self.signs.marks.contains(&Mark::Node) {
+            return;
+        }
+        let heard = probe::ask_other(subject, file, &["--version"], &[("NODE_OPTIONS", "")], stop);
+        let version = heard.and_then(|heard| heard.said.stdout.trim().strip_prefix('v').map(str::to_owned));
+        if let Some(version) = version {
+            self.saw(
+                "probe",
+                format!("`{}` is Node.js {version}, which is V8", file.display()),
+            );
+            self.signs.node = Some(version);
+        }
+    }
+
+    fn detection(self, file: PathBuf) -> Detection {
+        let facts = AllocatorFacts {
+            evidence: self.evidence,
+            ..verdict(&self.signs)
+        };
+        Detection {
+            facts,
+            file,
+            loader: self.loader,
+            node: self.signs.node.is_some(),
+        }
+    }
+}
+
+/// Libraries are often executable, and crash when they are run.
+fn is_library(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let named = [".so", ".so.", ".node", ".dylib"]
+        .iter()
+        .any(|end| match end.strip_suffix('.') {
+            Some(_) => name.contains(end),
+            None => name.ends_with(end),
+        });
+    named && elf::linking(path).is_none_or(|linking| linking.loader.is_none())
+}
+
+/// `2.0` of `libmimalloc.so.2.0`, with links resolved.
+fn library_version(path: &Path) -> Option<String> {
+    let real = path.canonicalize().ok()?;
+    let name = real.file_name()?.to_str()?;
+    let (_, version) = name.split_once(".so.")?;
+    Some(version.to_owned())
+}

@@ -1,0 +1,179 @@
+//! How a program of Linux is linked: its loader, its shared libraries, and which of the C library's allocation it calls.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use object::read::elf::{ElfFile, FileHeader};
+use object::read::{ReadCache, ReadRef};
+use object::{Endianness, FileKind, Object, elf};
+
+/// How a file is linked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Linking {
+    /// The loader that it names; none of a static program and of a library.
+    pub loader: Option<PathBuf>,
+    /// The libraries that it names.
+    pub needed: Vec<String>,
+    /// Where it looks for them first.
+    pub run_path: Vec<String>,
+    /// Functions of the C library's allocator that it calls.
+    pub calls: BTreeSet<&'static str>,
+}
+
+/// Functions whose import says who allocates.
+const CALLS: [&str; 3] = ["malloc", "calloc", "realloc"];
+
+/// Where loaders look when nobody says otherwise.
+const USUAL: [&str; 8] = [
+    "/lib/x86_64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/lib64",
+    "/usr/lib64",
+    "/lib",
+    "/usr/lib",
+];
+
+/// Libraries that are looked into, at most.
+const MOST: usize = 64;
+
+/// How a file is linked; `None` if it is no ELF file, or a damaged one.
+pub fn linking(path: &Path) -> Option<Linking> {
+    let cache = ReadCache::new(File::open(path).ok()?);
+    match FileKind::parse(&cache).ok()? {
+        FileKind::Elf64 => of::<elf::FileHeader64<Endianness>, _>(&cache),
+        FileKind::Elf32 => of::<elf::FileHeader32<Endianness>, _>(&cache),
+        _ => None,
+    }
+}
+
+fn of<'data, Elf: FileHeader, R: ReadRef<'data>>(data: R) -> Option<Linking> {
+    let file = ElfFile::<'data, Elf, R>::parse(data).ok()?;
+    let mut linking = Linking::default();
+    let table = file.elf_dynamic_table().ok()?;
+    for entry in table.iter() {
+        let text = || text(table.string(entry).ok()?);
+        match entry.tag {
+            elf::DT_NEEDED => linking.needed.extend(text()),
+            elf::DT_RUNPATH | elf::DT_RPATH => {
+                let paths = text().unwrap_or_default();
+                linking.run_path.extend(paths.split(':').map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+    linking.loader = loader(&file, data);
+    for import in file.imports().ok()?.flatten() {
+        let name = import.name();
+        let call = CALLS.into_iter().find(|call| name.name() == Some(call.as_bytes()));
+        linking.calls.extend(call);
+    }
+    Some(linking)
+}
+
+fn loader<'data, Elf: FileHeader, R: ReadRef<'data>>(file: &ElfFile<'data, Elf, R>, data: R) -> Option<PathBuf> {
+    use object::read::elf::ProgramHeader;
+    let endian = file.endian();
+    let mut headers = file.elf_program_headers().iter();
+    let bytes = headers.find_map(|header| header.interpreter(endian, data).ok().flatten())?;
+    text(bytes).map(PathBuf::from)
+}
+
+fn text(bytes: &[u8]) -> Option<String> {
+    std::str::from_utf8(bytes).ok().map(str::to_owned)
+}
+
+/// The libraries that a file brings, and those that they bring, each once: the paths that exist, in the order in which
+/// they were met. `own` is what the environment's `LD_LIBRARY_PATH` holds.
+pub fn libraries(path: &Path, linking: &Linking, own: &[PathBuf]) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    let mut waiting = vec![(path.to_owned(), linking.clone())];
+    while let Some((of, linking)) = waiting.pop() {
+        for name in &linking.needed {
+            let Some(library) = resolve(name, &of, &linking, own) else {
+                continue;
+            };
+            if found.contains(&library) || found.len() >= MOST {
+                continue;
+            }
+            found.push(library.clone());
+            waiting.extend(self::linking(&library).map(|linking| (library, linking)));
+        }
+    }
+    found
+}
+
+fn resolve(name: &str, of: &Path, linking: &Linking, own: &[PathBuf]) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|path| path.is_file());
+    }
+    let origin = of
+        .parent()
+        .map(|parent| parent.display().to_string())
+        .unwrap_or_default();
+    let named = linking.run_path.iter().map(|path| {
+        let path = path.replace("${ORIGIN}", &origin);
+        PathBuf::from(path.replace("$ORIGIN", &origin))
+    });
+    let places = own.iter().cloned().chain(named).chain(USUAL.map(PathBuf::from));
+    let mut paths = places.map(|place| place.join(name));
+    paths.find(|path| path.is_file())
+}
+
+/// Whether a library belongs to the C library, which has an allocator of its own in it.
+pub fn is_libc(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let starts = [
+        "libc.so", "libc-", "libm.so", "libpthread", "libdl.so", "librt.so", "libresolv", "ld-linux", "ld-musl",
+        "libc.musl", "libutil.so", "libnss_", "libanl",
+    ];
+    starts.iter().any(|start| name.starts_with(start))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_names_its_loader_and_its_libraries() {
+        let this = std::env::current_exe().unwrap();
+        let linking = linking(&this).unwrap();
+        if linking.loader.is_none() {
+            return;
+        }
+        assert!(
+            linking.needed.iter().any(|name| name.starts_with("libc.")),
+            "{linking:?}"
+        );
+        assert!(linking.calls.contains("malloc"), "{linking:?}");
+        let libraries = libraries(&this, &linking, &[]);
+        assert!(libraries.iter().any(|path| is_libc(path)), "{libraries:?}");
+    }
+
+    #[test]
+    fn what_is_no_program_is_not_linked() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("script");
+        std::fs::write(&path, "#!/bin/sh\n").unwrap();
+        assert_eq!(linking(&path), None);
+        std::fs::write(&path, b"\x7fELF\x02\x01\x01").unwrap();
+        assert_eq!(linking(&path), None);
+        assert_eq!(linking(directory.path()), None);
+    }
+
+    #[test]
+    fn a_library_is_looked_for_beside_what_names_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let library = directory.path().join("libown.so");
+        std::fs::write(&library, "").unwrap();
+        let linking = Linking {
+            run_path: vec!["$ORIGIN/../nowhere".to_owned(), "${ORIGIN}".to_owned()],
+            ..Linking::default()
+        };
+        let of = directory.path().join("program");
+        assert_eq!(resolve("libown.so", &of, &linking, &[]), Some(library));
+        assert_eq!(resolve("libnothing.so", &of, &linking, &[]), None);
+    }
+}

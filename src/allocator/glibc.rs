@@ -1,0 +1,132 @@
+//! What the loader of the GNU C library says: its version, and which tunables it has with which values.
+
+use std::collections::BTreeMap;
+
+/// The variables of old that are tunables under other names.
+pub const LEGACY: [(&str, &str); 8] = [
+    ("MALLOC_ARENA_MAX", "glibc.malloc.arena_max"),
+    ("MALLOC_ARENA_TEST", "glibc.malloc.arena_test"),
+    ("MALLOC_CHECK_", "glibc.malloc.check"),
+    ("MALLOC_MMAP_MAX_", "glibc.malloc.mmap_max"),
+    ("MALLOC_MMAP_THRESHOLD_", "glibc.malloc.mmap_threshold"),
+    ("MALLOC_PERTURB_", "glibc.malloc.perturb"),
+    ("MALLOC_TOP_PAD_", "glibc.malloc.top_pad"),
+    ("MALLOC_TRIM_THRESHOLD_", "glibc.malloc.trim_threshold"),
+];
+
+/// One tunable: its value, and the least and the most that it takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tunable {
+    /// As it is printed.
+    pub value: String,
+    /// Bounds, where they are printed.
+    pub bounds: Option<(i128, i128)>,
+}
+
+/// `2.36` of `ld.so (Debian GLIBC 2.36-9+deb12u14) stable release version 2.36.`
+pub fn version(text: &str) -> Option<String> {
+    let line = text.lines().next()?;
+    let (_, version) = line.rsplit_once("version ")?;
+    let version = version.trim_end().trim_end_matches('.');
+    line.starts_with("ld.so").then(|| version.to_owned())
+}
+
+/// `1.2.3` of what musl's loader prints when it is called by itself.
+pub fn musl_version(text: &str) -> Option<String> {
+    let mut lines = text.lines();
+    lines.next().filter(|line| line.starts_with("musl libc"))?;
+    lines
+        .next()?
+        .strip_prefix("Version ")
+        .map(|version| version.trim().to_owned())
+}
+
+/// The tunables of `--list-tunables`.
+pub fn tunables(text: &str) -> BTreeMap<String, Tunable> {
+    let lines = text.lines().filter_map(|line| line.split_once(':'));
+    lines
+        .filter(|(name, _)| name.starts_with("glibc."))
+        .map(|(name, rest)| (name.to_owned(), tunable(rest.trim())))
+        .collect()
+}
+
+/// `0x3 (min: 0x1, max: 0xffffffffffffffff)`.
+fn tunable(text: &str) -> Tunable {
+    let (value, bounds) = text.split_once(" (min: ").unwrap_or((text, ""));
+    let bounds = bounds.trim_end_matches(')').split_once(", max: ");
+    Tunable {
+        value: value.to_owned(),
+        bounds: bounds.and_then(|(least, most)| Some((number(least)?, number(most)?))),
+    }
+}
+
+/// A number as the loader reads it: decimal, `0x` hexadecimal or `0` octal, and nothing after it.
+pub fn number(text: &str) -> Option<i128> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let plain = |text: &str| text.chars().all(|c| c.is_ascii_hexdigit());
+    let value = if let Some(hexadecimal) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        i128::from_str_radix(Some(hexadecimal).filter(|text| plain(text))?, 16)
+    } else if digits.len() > 1 && digits.starts_with('0') {
+        i128::from_str_radix(Some(digits).filter(|text| plain(text))?, 8)
+    } else {
+        Some(digits).filter(|text| plain(text))?.parse()
+    };
+    value.ok().map(|value| if negative { -value } else { value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Debian 12, shortened.
+    const LISTED: &str = "\
+glibc.rtld.nns: 0x4 (min: 0x1, max: 0x10)
+glibc.malloc.trim_threshold: 0x0 (min: 0x0, max: 0xffffffffffffffff)
+glibc.malloc.perturb: 0 (min: 0, max: 255)
+glibc.cpu.x86_shstk:
+glibc.malloc.arena_max: 0x7 (min: 0x1, max: 0xffffffffffffffff)
+";
+
+    #[test]
+    fn a_loader_says_its_version() {
+        let debian = "ld.so (Debian GLIBC 2.36-9+deb12u14) stable release version 2.36.\nCopyright (C) 2022\n";
+        assert_eq!(version(debian).as_deref(), Some("2.36"));
+        assert_eq!(version("usage: prog version 1"), None);
+        let musl = "musl libc (x86_64)\nVersion 1.2.3\nDynamic Program Loader\n";
+        assert_eq!(musl_version(musl).as_deref(), Some("1.2.3"));
+        assert_eq!(musl_version(debian), None);
+    }
+
+    #[test]
+    fn tunables_have_values_and_bounds() {
+        let listed = tunables(LISTED);
+        assert_eq!(listed.len(), 5);
+        let arenas = &listed["glibc.malloc.arena_max"];
+        assert_eq!(
+            (arenas.value.as_str(), arenas.bounds),
+            ("0x7", Some((1, i128::from(u64::MAX))))
+        );
+        assert_eq!(listed["glibc.cpu.x86_shstk"].bounds, None);
+    }
+
+    #[test]
+    fn numbers_are_read_as_the_loader_does() {
+        for (text, value) in [
+            ("12", Some(12)),
+            ("0x10", Some(16)),
+            ("010", Some(8)),
+            ("0", Some(0)),
+            ("-1", Some(-1)),
+            ("12k", None),
+            ("abc", None),
+            ("0x", None),
+            ("", None),
+            ("08", None),
+        ] {
+            assert_eq!(number(text), value, "{text}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! What jemalloc says of itself on stderr: `confirm_conf:true` at its start, `stats_print:true` at its end.
+//!
+//! Whatever its prefix, it calls the variable that it reads `MALLOC_CONF`. So each variable is given the same options in
+//! another order, and the value that it repeats tells which one it read.
+
+use std::collections::BTreeMap;
+
+/// The variables that builds read, and what each is asked with. The last option names the variable.
+pub const QUESTIONS: [(&str, &str); 3] = [
+    ("_RJEM_MALLOC_CONF", "confirm_conf:true,stats_print:true"),
+    ("MALLOC_CONF", "stats_print:true,confirm_conf:true"),
+    ("JE_MALLOC_CONF", "confirm_conf:true,stats_print:true,abort_conf:false"),
+];
+
+/// What one jemalloc in a process printed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// The variable that it read.
+    pub variable: Option<String>,
+    /// `5.3.0-1-ge13ca993…`.
+    pub version: Option<String>,
+    /// Options that were there before those of the environment, joined as in a variable.
+    pub baked: Option<String>,
+    /// Every `opt.*` of its statistics, without that beginning.
+    pub options: BTreeMap<String, String>,
+    /// Options that it took over, with their values, in the order in which later ones win.
+    pub set: Vec<(String, String)>,
+    /// What it found wrong: the whole sentence, without its beginning.
+    pub complaints: Vec<String>,
+}
+
+/// Everything that jemallocs printed, in the order in which they began. Of several that are there at the same time the
+/// one that began last prints its statistics first.
+pub fn read(stderr: &str) -> Vec<Said> {
+    let mut all: Vec<Said> = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    let mut ending = None;
+    for line in stderr.lines() {
+        if let Some(line) = line.strip_prefix("<jemalloc>: ") {
+            if line.starts_with("malloc_conf #1 ") || all.is_empty() {
+                open.push(all.len());
+                all.push(Said::default());
+            }
+            let said = all.last_mut();
+            said.into_iter().for_each(|said| said.at_start(line));
+        } else if line.starts_with("___ Begin jemalloc statistics") {
+            // Before 5.3 nothing is confirmed, and this is all there is.
+            ending = open.pop().or(Some(all.len()));
+            if ending == Some(all.len()) {
+                all.push(Said::default());
+            }
+        } else if line.starts_with("--- End jemalloc statistics") {
+            ending = None;
+        } else if let Some(said) = ending.and_then(|place| all.get_mut(place)) {
+            said.at_end(line);
+        }
+    }
+    all
+}
+
+impl Said {
+    fn at_start(&mut self, line: &str) {
+        if let Some(source) = line.strip_prefix("malloc_conf #") {
+            let (number, value) = (&source[..1], quoted(source));
+            let ours = QUESTIONS.iter().find(|(_, question)| value.ends_with(question));
+            let own = match ours {
+                Some((variable, question)) if number == "4" => {
+                    self.variable = Some((*variable).to_owned());
+                    // Some programs put options of their own before those of the environment.
+                    value[..value.len() - question.len()].trim_end_matches(',')
+                }
+                _ if number == "4" => "",
+                _ => value,
+            };
+            if !own.is_empty() {
+                let before = self.baked.take().map(|before| format!("{before},"));
+                self.baked = Some(format!("{}{own}", before.unwrap_or_default()));
+            }
+        } else if let Some((option, value)) = line
+            .strip_prefix("-- Set conf value: ")
+            .and_then(|pair| pair.split_once(':'))
+        {
+            self.set.push((option.to_owned(), value.to_owned()));
+        } else {
+            self.complaints.push(line.to_owned());
+        }
+    }
+
+    fn at_end(&mut self, line: &str) {
+        if let Some(version) = line.strip_prefix("Version: ") {
+            self.version = Some(version.trim_matches('"').to_owned());
+        } else if let Some((option, value)) = line
+            .trim_start()
+            .strip_prefix("opt.")
+            .and_then(|pair| pair.split_once(": "))
+        {
+            // `10000 (arenas.dirty_decay_ms: 10000)`: the first is the option.
+            let value = value.split(" (").next().unwrap_or(value).trim_matches('"');
+            self.options.insert(option.to_owned(), value.to_owned());
+        }
+    }
+}
+
+/// What is between the first quote after a colon and the last one.
+fn quoted(source: &str) -> &str {
+    let value = source.rsplit_once("): \"").map_or("", |(_, value)| value);
+    value.strip_suffix('"').unwrap_or(value)
+}
+
+/// The options of a variable's value, in their order: `a:1,b:2`. What is not a pair is left to jemalloc to complain of.
+pub fn pairs(value: &str) -> Vec<(String, String)> {
+    let pairs = value.split(',').filter_map(|pair| pair.split_once(':'));
+    pairs
+        .map(|(option, value)| (option.to_owned(), value.to_owned()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ruff 0.17.6, shortened.
+    const RUFF: &str = "\
+<jemalloc>: malloc_conf #1 (string specified via --with-malloc-conf): \"\"
+<jemalloc>: malloc_conf #2 (string pointed to by the global variable malloc_conf): \"\"
+<jemalloc>: malloc_conf #3 (\"name\" of the file referenced by the symbolic link named /etc/malloc.conf): \"\"
+<jemalloc>: malloc_conf #4 (value of the environment variable MALLOC_CONF): \"confirm_conf:true,stats_print:true\"
+<jemalloc>: -- Set conf value: confirm_conf:true
+<jemalloc>: -- Set conf value: stats_print:true
+<jemalloc>: malloc_conf #5 (string pointed to by the global variable malloc_conf_2_conf_harder): \"\"
+ruff 0.17.6
+___ Begin jemalloc statistics ___
+Version: \"5.3.0-1-ge13ca993e8ccb9ba9847cc330696e02839f328f7\"
+Build-time option settings
+  config.cache_oblivious: true
+Run-time option settings
+  opt.abort: false
+  opt.narenas: 16
+  opt.background_thread: false (background_thread: false)
+  opt.dirty_decay_ms: 10000 (arenas.dirty_decay_ms: 10000)
+  opt.thp: \"default\"
+  opt.stats_print_opts: \"\"
+Arenas: 17
+--- End jemalloc statistics ---
+";
+
+    /// A tool on polars 2.1.0: options are built in, and others put before those of the environment.
+    const POLARS: &str = "\
+<jemalloc>: malloc_conf #1 (string specified via --with-malloc-conf): \"background_thread:true\"
+<jemalloc>: -- Set conf value: background_thread:true
+<jemalloc>: malloc_conf #2 (string pointed to by the global variable malloc_conf): \"\"
+<jemalloc>: malloc_conf #3 (\"name\" of the file referenced by the symbolic link named /etc/malloc.conf): \"\"
+<jemalloc>: malloc_conf #4 (value of the environment variable MALLOC_CONF): \"dirty_decay_ms:500,muzzy_decay_ms:1000,\
+confirm_conf:true,stats_print:true\"
+<jemalloc>: -- Set conf value: dirty_decay_ms:500
+<jemalloc>: malloc_conf #5 (string pointed to by the global variable malloc_conf_2_conf_harder): \"\"
+";
+
+    #[test]
+    fn a_build_with_a_prefix_is_known_by_the_value_that_it_repeats() {
+        let said = &read(RUFF)[0];
+        assert_eq!(said.variable.as_deref(), Some("_RJEM_MALLOC_CONF"));
+        assert_eq!(
+            said.version.as_deref(),
+            Some("5.3.0-1-ge13ca993e8ccb9ba9847cc330696e02839f328f7")
+        );
+        assert_eq!(said.baked, None);
+        let option = |name: &str| said.options.get(name).map(String::as_str);
+        assert_eq!(option("dirty_decay_ms"), Some("10000"));
+        assert_eq!(option("background_thread"), Some("false"));
+        assert_eq!(option("thp"), Some("default"));
+        assert_eq!(option("stats_print_opts"), Some(""));
+        assert_eq!(said.options.len(), 6);
+    }
+
+    #[test]
+    fn options_that_are_built_in_or_put_before_are_baked() {
+        let said = &read(POLARS)[0];
+        assert_eq!(said.variable.as_deref(), Some("_RJEM_MALLOC_CONF"));
+        let baked = "background_thread:true,dirty_decay_ms:500,muzzy_decay_ms:1000";
+        assert_eq!(said.baked.as_deref(), Some(baked));
+        assert_eq!(said.set[1], ("dirty_decay_ms".to_owned(), "500".to_owned()));
+    }
+
+    #[test]
+    fn two_jemallocs_in_one_process_are_told_apart() {
+        let plain = RUFF.replace(
+            "confirm_conf:true,stats_print:true",
+            "stats_print:true,confirm_conf:true",
+        );
+        let (start, end) = plain.split_once("ruff 0.17.6\n").unwrap();
+        let own = end.replace("5.3.0-1-ge13ca993e8ccb9ba9847cc330696e02839f328f7", "5.3.1-0-g1");
+        let nested = format!("{start}{POLARS}{own}{end}");
+        for (text, versions) in [
+            (
+                nested,
+                ["5.3.0-1-ge13ca993e8ccb9ba9847cc330696e02839f328f7", "5.3.1-0-g1"],
+            ),
+            (
+                format!("{plain}{POLARS}{own}"),
+                ["5.3.0-1-ge13ca993e8ccb9ba9847cc330696e02839f328f7", "5.3.1-0-g1"],
+            ),
+        ] {
+            let said = read(&text);
+            let variables: Vec<Option<&str>> = said.iter().map(|said| said.variable.as_deref()).collect();
+            assert_eq!(variables, [Some("MALLOC_CONF"), Some("_RJEM_MALLOC_CONF")]);
+            let found: Vec<Option<&str>> = said.iter().map(|said| said.version.as_deref()).collect();
+            assert_eq!(found, versions.map(Some));
+        }
+    }
+
+    #[test]
+    fn one_that_confirms_nothing_is_known_by_its_statistics() {
+        let said = read("___ Begin jemalloc statistics ___\nVersion: \"4.5.0-0-g0\"\n  opt.narenas: 4\n");
+        assert_eq!((said.len(), said[0].version.as_deref()), (1, Some("4.5.0-0-g0")));
+        assert_eq!(said[0].variable, None);
+        assert_eq!(read("nothing of the kind\n"), []);
+    }
+
+    #[test]
+    fn complaints_are_kept_as_they_are() {
+        let said =
+            read("<jemalloc>: Invalid conf pair: foo:1\n<jemalloc>: Out-of-range conf value: dirty_decay_ms:-5\n");
+        assert_eq!(
+            said[0].complaints,
+            ["Invalid conf pair: foo:1", "Out-of-range conf value: dirty_decay_ms:-5"]
+        );
+    }
+}

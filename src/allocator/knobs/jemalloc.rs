@@ -1,0 +1,118 @@
+//! Options of jemalloc, checked by itself: it names what it does not understand, and prints what is in force.
+//!
+//! It is not told to abort, though it could be: it would leave a core file behind, and tell of one mistake only.
+
+use super::super::jemalloc::{Said, pairs, read};
+use super::super::probe;
+use super::{Checked, KnobError, Question, near, same, unseen};
+use crate::record::KnobFacts;
+
+/// What the options of the user are put after, so that theirs win.
+const CONFIRM: &str = "confirm_conf:true,stats_print:true";
+
+pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> {
+    let mut checked = Checked::default();
+    let mut errors = Vec::new();
+    for (variable, value) in question.env {
+        let asked = format!("{CONFIRM},{value}");
+        let heard = probe::ask(question.subject, &[(variable, &asked)], question.stop);
+        let said = heard.map(|heard| read(&heard.said.stderr)).unwrap_or_default();
+        let Some(said) = said
+            .into_iter()
+            .find(|said| !said.set.is_empty() || !said.complaints.is_empty())
+        else {
+            checked.knobs.extend(unseen(question.env).knobs);
+            continue;
+        };
+        let wrong: Vec<KnobError> = said
+            .complaints
+            .iter()
+            .filter_map(|complaint| error(complaint, variable, value, &said, question))
+            .collect();
+        if wrong.is_empty() {
+            checked.knobs.extend(knobs(variable, value, &said));
+            checked.options = Some(said.options).filter(|options| !options.is_empty());
+        }
+        errors.extend(wrong);
+    }
+    match errors.is_empty() {
+        true => Ok(checked),
+        false => Err(errors),
+    }
+}
+
+/// Each option that was asked for, of several for one the last.
+fn knobs(variable: &str, value: &str, said: &Said) -> Vec<KnobFacts> {
+    let pairs = pairs(value);
+    let last = |at: usize| !pairs[at + 1..].iter().any(|(option, _)| *option == pairs[at].0);
+    let kept = pairs.iter().enumerate().filter(|(at, _)| last(*at));
+    kept.map(|(_, (option, requested))| {
+        let set = said
+            .set
+            .iter()
+            .rev()
+            .find(|(one, _)| one == option)
+            .map(|(_, value)| value);
+        let (effective, seen) = match (said.options.get(option), set) {
+            (Some(value), _) => (Some(value.clone()), Some("its statistics")),
+            (None, Some(value)) => (Some(value.clone()), Some("its confirmation")),
+            (None, None) => (None, None),
+        };
+        KnobFacts {
+            variable: variable.to_owned(),
+            option: Some(option.clone()),
+            requested: requested.clone(),
+            taken: effective.as_ref().map(|value| same(value, requested)),
+            effective,
+            seen: seen.map(str::to_owned),
+        }
+    })
+    .collect()
+}
+
+fn error(complaint: &str, variable: &str, value: &str, said: &Said, question: &Question<'_>) -> Option<KnobError> {
+    let pair = |start: &str| complaint.strip_prefix(start)?.split_once(':');
+    if let Some((option, _)) = pair("Invalid conf pair: ") {
+        let names = question.detection.facts.options.keys().chain(said.options.keys());
+        return Some(KnobError::Option {
+            variable: variable.to_owned(),
+            option: option.to_owned(),
+            uses: question.detection.facts.to_string(),
+            cure: near(option, names.map(String::as_str), "see `opt.*` in jemalloc's manual"),
+        });
+    }
+    let wrong = |written: String, why: &str, cure: &str| KnobError::Value {
+        written,
+        why: why.to_owned(),
+        cure: cure.to_owned(),
+    };
+    if let Some((option, value)) = pair("Invalid conf value: ") {
+        let why = format!("jemalloc does not take `{value}` for `{option}`");
+        return Some(wrong(
+            format!("{variable}={option}:{value}"),
+            &why,
+            "write a value that its manual names",
+        ));
+    }
+    if let Some((option, value)) = pair("Out-of-range conf value: ") {
+        let why = format!("`{value}` is out of the range of `{option}`");
+        return Some(wrong(
+            format!("{variable}={option}:{value}"),
+            &why,
+            "write a value that its manual allows",
+        ));
+    }
+    if complaint.starts_with("Malformed conf string") || complaint.starts_with("Conf string ends") {
+        let why = "jemalloc stops reading where it is not a list of pairs";
+        let cure = format!("write {variable}=OPTION:VALUE,OPTION:VALUE without blanks");
+        return Some(wrong(format!("{variable}={value}"), why, &cure));
+    }
+    // Such as that a build has no background threads. What is only information goes on.
+    complaint.starts_with("Error").then(|| {
+        wrong(
+            format!("{variable}={value}"),
+            &format!("jemalloc says `{complaint}`"),
+            "leave that option out",
+        )
+    })
+}

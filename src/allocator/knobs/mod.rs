@@ -1,0 +1,264 @@
+//! Whether the settings that a server is given are those that its allocator reads, and takes as they are.
+//!
+//! Each is checked before anything is run: by the allocator's own account where it gives one, by its rules otherwise.
+
+mod glibc;
+mod go;
+mod jemalloc;
+mod mimalloc;
+mod node;
+
+pub use self::mimalloc::purge_delay;
+
+use std::collections::BTreeMap;
+
+use super::detect::Detection;
+use super::probe::Subject;
+use crate::config::nearest;
+use crate::record::{AllocatorFamily, KnobFacts};
+
+/// A setting that would do nothing, or not what it says.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KnobError {
+    /// Another allocator reads the variable.
+    #[error("`{variable}` does nothing: {uses}; {cure}")]
+    NotRead {
+        /// The variable.
+        variable: String,
+        /// What is used instead, as a sentence.
+        uses: String,
+        /// What to set.
+        cure: String,
+    },
+    /// Nobody knows who reads it.
+    #[error(
+        "`{0}` cannot be verified, for which allocator is used is not known: name it in a profile, `allocator = {{ linked = \
+         \"jemalloc\" }}`, or leave the variable out"
+    )]
+    Unknown(String),
+    /// The allocator has no such option.
+    #[error("{uses} has no option `{option}`, which `{variable}` asks for: {cure}")]
+    Option {
+        /// The variable.
+        variable: String,
+        /// The option.
+        option: String,
+        /// The allocator.
+        uses: String,
+        /// What to write.
+        cure: String,
+    },
+    /// The option does not take the value.
+    #[error("`{written}` is not understood: {why}; {cure}")]
+    Value {
+        /// What was written.
+        written: String,
+        /// What is wrong with it.
+        why: String,
+        /// What to write.
+        cure: String,
+    },
+}
+
+/// What came of settings that are all right.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Each setting, as it was asked for and as it was seen.
+    pub knobs: Vec<KnobFacts>,
+    /// Every option of the allocator under these settings, where it prints them.
+    pub options: Option<BTreeMap<String, String>>,
+}
+
+/// Settings, with what they are checked on.
+struct Question<'q> {
+    env: &'q BTreeMap<String, String>,
+    subject: &'q Subject,
+    detection: &'q Detection,
+    stop: &'q dyn Fn() -> bool,
+}
+
+/// Who reads a variable; `None` of one that is no setting of an allocator.
+pub fn reader(variable: &str) -> Option<AllocatorFamily> {
+    let starts = |start: &str| variable.starts_with(start);
+    match variable {
+        "_RJEM_MALLOC_CONF" | "MALLOC_CONF" | "JE_MALLOC_CONF" => Some(AllocatorFamily::Jemalloc),
+        "GOGC" | "GOMEMLIMIT" | "GODEBUG" => Some(AllocatorFamily::Go),
+        "NODE_OPTIONS" => Some(AllocatorFamily::V8),
+        "GLIBC_TUNABLES" => Some(AllocatorFamily::Glibc),
+        _ if starts("MALLOC_") => Some(AllocatorFamily::Glibc),
+        _ if starts("MIMALLOC_") => Some(AllocatorFamily::Mimalloc),
+        _ if starts("TCMALLOC_") => Some(AllocatorFamily::Tcmalloc),
+        _ if starts("TBB_MALLOC_") => Some(AllocatorFamily::Tbbmalloc),
+        _ if starts("SNMALLOC_") => Some(AllocatorFamily::Snmalloc),
+        _ if starts("SCUDO_") => Some(AllocatorFamily::Scudo),
+        _ => None,
+    }
+}
+
+/// Checks every setting of an allocator among the variables that a server is given. `declared` is the allocator that its
+/// profile names, which is believed.
+pub fn check(
+    env: &BTreeMap<String, String>,
+    subject: &Subject,
+    detection: &Detection,
+    declared: Option<AllocatorFamily>,
+    stop: &dyn Fn() -> bool,
+) -> Result<Checked, Vec<KnobError>> {
+    let mut errors = Vec::new();
+    let mut of: BTreeMap<AllocatorFamily, BTreeMap<String, String>> = BTreeMap::new();
+    for (variable, value) in env {
+        let Some(family) = reader(variable) else { continue };
+        match fits(variable, family, detection, declared) {
+            Ok(()) => {
+                of.entry(family).or_default().insert(variable.clone(), value.clone());
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    let mut checked = Checked::default();
+    for (family, env) in &of {
+        let question = Question {
+            env,
+            subject,
+            detection,
+            stop,
+        };
+        let answer = match family {
+            AllocatorFamily::Jemalloc => jemalloc::check(&question),
+            AllocatorFamily::Mimalloc => mimalloc::check(&question),
+            AllocatorFamily::Glibc => glibc::check(&question),
+            AllocatorFamily::Go => go::check(&question),
+            AllocatorFamily::V8 => node::check(&question),
+            AllocatorFamily::Tcmalloc
+            | AllocatorFamily::Tbbmalloc
+            | AllocatorFamily::Snmalloc
+            | AllocatorFamily::Rpmalloc
+            | AllocatorFamily::Scudo
+            | AllocatorFamily::Musl
+            | AllocatorFamily::Jvm
+            | AllocatorFamily::Unknown => Ok(unseen(env)),
+        };
+        match answer {
+            Ok(one) => {
+                checked.knobs.extend(one.knobs);
+                checked.options = checked.options.or(one.options);
+            }
+            Err(more) => errors.extend(more),
+        }
+    }
+    match errors.is_empty() {
+        true => Ok(checked),
+        false => Err(errors),
+    }
+}
+
+/// Settings that nobody confirms.
+fn unseen(env: &BTreeMap<String, String>) -> Checked {
+    let knobs = env.iter().map(|(variable, value)| KnobFacts {
+        variable: variable.clone(),
+        requested: value.clone(),
+        ..KnobFacts::default()
+    });
+    Checked {
+        knobs: knobs.collect(),
+        options: None,
+    }
+}
+
+/// Whether what the server has reads the variable.
+fn fits(
+    variable: &str,
+    family: AllocatorFamily,
+    detection: &Detection,
+    declared: Option<AllocatorFamily>,
+) -> Result<(), KnobError> {
+    let facts = &detection.facts;
+    let beside = facts.beside.as_deref().unwrap_or_default();
+    if family == AllocatorFamily::Snmalloc {
+        return Err(KnobError::NotRead {
+            variable: variable.to_owned(),
+            uses: "snmalloc is set when it is built".to_owned(),
+            cure: "it reads no variable at all; leave it out".to_owned(),
+        });
+    }
+    if family == AllocatorFamily::Jemalloc && facts.family == AllocatorFamily::Jemalloc {
+        return match facts.variable.as_deref() {
+            Some(own) if own != variable => Err(KnobError::NotRead {
+                variable: variable.to_owned(),
+                uses: match &facts.prefix {
+                    Some(prefix) => format!("its {facts} was built with the prefix `{prefix}`"),
+                    None => format!("its {facts} was built without a prefix"),
+                },
+                cure: format!("set `{own}`"),
+            }),
+            Some(_) | None => Ok(()),
+        };
+    }
+    let known = facts.family == family
+        || declared == Some(family)
+        || beside.starts_with(family.name())
+        || (family == AllocatorFamily::V8 && detection.node);
+    if known {
+        return Ok(());
+    }
+    if facts.family == AllocatorFamily::Unknown {
+        return Err(KnobError::Unknown(variable.to_owned()));
+    }
+    Err(KnobError::NotRead {
+        variable: variable.to_owned(),
+        uses: format!("it is a setting of {}, and this server uses {facts}", words(family)),
+        cure: cure(detection),
+    })
+}
+
+/// A reader's name in a sentence.
+fn words(family: AllocatorFamily) -> &'static str {
+    match family {
+        AllocatorFamily::V8 => "Node.js",
+        AllocatorFamily::Go => "Go",
+        other => other.name(),
+    }
+}
+
+/// The variables that a server's allocator reads.
+fn cure(detection: &Detection) -> String {
+    let facts = &detection.facts;
+    match facts.family {
+        AllocatorFamily::Jemalloc => {
+            let variable = facts.variable.as_deref().unwrap_or("_RJEM_MALLOC_CONF");
+            format!("set `{variable}`, such as {variable}=dirty_decay_ms:1000")
+        }
+        AllocatorFamily::Mimalloc => format!(
+            "set one of its own, such as `{}`",
+            mimalloc::purge_delay(&facts.options)
+        ),
+        AllocatorFamily::Glibc => "set `GLIBC_TUNABLES`, or such as `MALLOC_ARENA_MAX`".to_owned(),
+        AllocatorFamily::Go => "set `GOGC`, `GOMEMLIMIT` or `GODEBUG`".to_owned(),
+        AllocatorFamily::V8 => "set `NODE_OPTIONS`".to_owned(),
+        AllocatorFamily::Jvm => "set `JAVA_TOOL_OPTIONS`".to_owned(),
+        AllocatorFamily::Tcmalloc => "set one of its own, `TCMALLOC_…`".to_owned(),
+        AllocatorFamily::Scudo => "set `SCUDO_OPTIONS`".to_owned(),
+        AllocatorFamily::Tbbmalloc
+        | AllocatorFamily::Snmalloc
+        | AllocatorFamily::Rpmalloc
+        | AllocatorFamily::Musl
+        | AllocatorFamily::Unknown => "it reads no variable at all; leave it out".to_owned(),
+    }
+}
+
+/// `did you mean …?`, or else what there is.
+fn near<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone, otherwise: &str) -> String {
+    match nearest(name, names) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => otherwise.to_owned(),
+    }
+}
+
+/// Whether two values are the same, as text or as numbers.
+fn same(a: &str, b: &str) -> bool {
+    let number = |text: &str| super::glibc::number(text);
+    a == b || number(a).zip(number(b)).is_some_and(|(a, b)| a == b)
+}
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,0 +1,107 @@
+//! Which variables fit which allocators, without running anything.
+
+use super::*;
+use crate::record::{AllocatorFacts, Confidence};
+
+fn found(family: AllocatorFamily, variable: Option<&str>) -> Detection {
+    Detection {
+        facts: AllocatorFacts {
+            family,
+            version: Some("1.2".to_owned()),
+            variable: variable.map(str::to_owned),
+            prefix: variable
+                .filter(|name| name.starts_with("_RJEM"))
+                .map(|_| "_rjem_".to_owned()),
+            confidence: Some(Confidence::Certain),
+            ..AllocatorFacts::default()
+        },
+        ..Detection::default()
+    }
+}
+
+fn refused(variable: &str, detection: &Detection) -> Option<String> {
+    let family = reader(variable).expect("a setting of an allocator");
+    let fits = fits(variable, family, detection, None);
+    fits.err().map(|error| error.to_string())
+}
+
+#[test]
+fn a_variable_of_another_allocator_is_refused_with_the_one_that_works() {
+    use AllocatorFamily as Family;
+    let rust = found(Family::Jemalloc, Some("_RJEM_MALLOC_CONF"));
+    let plain = found(Family::Jemalloc, Some("MALLOC_CONF"));
+    for (variable, detection, ends) in [
+        (
+            "MALLOC_CONF",
+            &rust,
+            "with the prefix `_rjem_`; set `_RJEM_MALLOC_CONF`",
+        ),
+        ("_RJEM_MALLOC_CONF", &plain, "built without a prefix; set `MALLOC_CONF`"),
+        (
+            "MALLOC_ARENA_MAX",
+            &rust,
+            "set `_RJEM_MALLOC_CONF`, such as _RJEM_MALLOC_CONF=dirty_decay_ms:1000",
+        ),
+        ("MIMALLOC_PURGE_DELAY", &rust, "_RJEM_MALLOC_CONF=dirty_decay_ms:1000"),
+        (
+            "GOGC",
+            &found(Family::Glibc, None),
+            "set `GLIBC_TUNABLES`, or such as `MALLOC_ARENA_MAX`",
+        ),
+        (
+            "NODE_OPTIONS",
+            &found(Family::Go, None),
+            "set `GOGC`, `GOMEMLIMIT` or `GODEBUG`",
+        ),
+        (
+            "MALLOC_CONF",
+            &found(Family::Snmalloc, None),
+            "it reads no variable at all; leave it out",
+        ),
+        (
+            "MALLOC_CONF",
+            &found(Family::Mimalloc, None),
+            "such as `MIMALLOC_PURGE_DELAY`",
+        ),
+        ("TCMALLOC_RELEASE_RATE", &found(Family::V8, None), "set `NODE_OPTIONS`"),
+    ] {
+        let refused = refused(variable, detection).unwrap_or_default();
+        assert!(refused.ends_with(ends), "{variable}: {refused}");
+    }
+}
+
+#[test]
+fn what_fits_is_not_refused() {
+    use AllocatorFamily as Family;
+    let mut node = found(Family::V8, None);
+    node.facts.beside = Some("glibc 2.36".to_owned());
+    for (variable, detection) in [
+        ("_RJEM_MALLOC_CONF", &found(Family::Jemalloc, Some("_RJEM_MALLOC_CONF"))),
+        ("MALLOC_CONF", &found(Family::Jemalloc, None)),
+        ("MIMALLOC_ALLOW_THP", &found(Family::Mimalloc, None)),
+        ("GLIBC_TUNABLES", &found(Family::Glibc, None)),
+        ("MALLOC_ARENA_MAX", &node),
+        ("NODE_OPTIONS", &node),
+    ] {
+        assert_eq!(refused(variable, detection), None, "{variable}");
+    }
+}
+
+#[test]
+fn an_allocator_that_nobody_knows_takes_no_setting_unless_a_profile_names_it() {
+    let unknown = Detection::default();
+    let refused = refused("MALLOC_CONF", &unknown).unwrap_or_default();
+    assert!(refused.contains("name it in a profile"), "{refused}");
+    let declared = Some(AllocatorFamily::Jemalloc);
+    assert_eq!(
+        fits("MALLOC_CONF", AllocatorFamily::Jemalloc, &unknown, declared),
+        Ok(())
+    );
+}
+
+#[test]
+fn variables_of_other_things_are_no_settings() {
+    for variable in ["PATH", "RUST_LOG", "LD_PRELOAD", "CONF"] {
+        assert_eq!(reader(variable), None, "{variable}");
+    }
+}

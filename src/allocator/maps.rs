@@ -1,0 +1,49 @@
+//! Which libraries a live process has mapped, from its `/proc/PID/maps`: what it loaded by itself is there too.
+
+use std::path::PathBuf;
+
+/// The files that are mapped as code, each once, in the order of their addresses. One that was deleted since is left out.
+pub fn libraries(maps: &str) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    for line in maps.lines() {
+        // `7f03… r-xp 00028000 fe:00 1234  /lib/x86_64-linux-gnu/libc.so.6`, the path may hold blanks.
+        let mut fields = line.splitn(6, ' ');
+        let code = fields.nth(1).is_some_and(|rights| rights.contains('x'));
+        let path = fields.nth(3).map(str::trim_start).unwrap_or_default();
+        if code
+            && path.starts_with('/')
+            && !path.ends_with(" (deleted)")
+            && !found.iter().any(|one| one.as_os_str() == path)
+        {
+            found.push(PathBuf::from(path));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_mapped_as_code_is_a_library() {
+        let maps = "\
+557c5b0f0000-557c5b0f2000 r--p 00000000 fe:00 131 /usr/bin/my server
+557c5b0f2000-557c5b0f7000 r-xp 00002000 fe:00 131 /usr/bin/my server
+557c5d000000-557c5d021000 rw-p 00000000 00:00 0                          [heap]
+7f0329c00000-7f0329c26000 r--p 00000000 fe:00 1717                       /usr/lib/x86_64-linux-gnu/libc.so.6
+7f0329c26000-7f0329d7b000 r-xp 00026000 fe:00 1717                       /usr/lib/x86_64-linux-gnu/libc.so.6
+7f0329e00000-7f0329e10000 r-xp 00000000 fe:00 9                          /tmp/gone.so (deleted)
+7f032a000000-7f032a001000 r-xp 00000000 00:00 0
+7ffc00000000-7ffc00002000 r-xp 00000000 00:00 0                          [vdso]
+";
+        let found = libraries(maps);
+        assert_eq!(
+            found,
+            [
+                PathBuf::from("/usr/bin/my server"),
+                PathBuf::from("/usr/lib/x86_64-linux-gnu/libc.so.6")
+            ]
+        );
+    }
+}

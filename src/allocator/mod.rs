@@ -1,0 +1,33 @@
+//! Which allocator a server has, what it was told, and how that is known.
+//!
+//! A server is asked by running it for its version with the variables that make jemalloc and mimalloc speak; its bytes,
+//! its libraries and the wrappers around it are looked at beside that. Nothing here knows of a session: a server is never
+//! started with its own arguments.
+
+mod detect;
+mod elf;
+mod follow;
+mod glibc;
+mod golang;
+mod jemalloc;
+pub mod knobs;
+mod maps;
+mod mimalloc;
+mod modules;
+mod probe;
+mod scan;
+mod verdict;
+
+pub use detect::{Detection, detect, of_file, of_process};
+pub use jemalloc::{Said as JemallocSaid, read as read_jemalloc};
+pub use maps::libraries as mapped_libraries;
+pub use probe::Subject;
+
+use crate::record::Evidence;
+
+fn seen(source: &str, saw: String) -> Evidence {
+    Evidence {
+        source: source.to_owned(),
+        saw,
+    }
+}

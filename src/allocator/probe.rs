@@ -1,0 +1,93 @@
+//! Asks a program what it is made of by running it for its version: with a time limit, in a group of its own, with
+//! nothing on its stdin, and nothing of what it prints passed on.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::host::{self, Heard};
+
+/// Starting a virtual machine or an interpreter on a cold disk takes seconds.
+pub const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A server as it would be started, but for its arguments: it is only ever asked for its version.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Subject {
+    /// What is started.
+    pub program: PathBuf,
+    /// What prints the version: the same, or one beside it that knows.
+    pub teller: PathBuf,
+    /// What it is given so that it prints its version and ends.
+    pub version_args: Vec<String>,
+    /// Changes to the inherited environment: a value sets, `None` removes. Settings of allocators are not among them.
+    pub env: Vec<(OsString, Option<OsString>)>,
+    /// Where programs are looked up: `PATH` as the server sees it.
+    pub path: OsString,
+    /// Libraries that `LD_PRELOAD` names for it.
+    pub preloaded: Vec<PathBuf>,
+}
+
+/// Runs the subject for its version with more variables set.
+pub fn ask(subject: &Subject, with: &[(&str, &str)], stop: &dyn Fn() -> bool) -> Result<Heard, String> {
+    let mut command = Command::new(&subject.teller);
+    command.args(&subject.version_args);
+    change(&mut command, subject, with);
+    let shown = subject.shown();
+    let heard = host::listen(&mut command, PATIENCE, stop);
+    let heard = heard.map_err(|error| format!("`{shown}` could not be run: {}", crate::config::reason(&error)))?;
+    match heard.ended {
+        Some(_) => Ok(heard),
+        None => Err(format!(
+            "`{shown}` did not end within {} s and was killed",
+            PATIENCE.as_secs()
+        )),
+    }
+}
+
+/// Runs another program that belongs to the subject, in its environment: its loader or its interpreter.
+pub fn ask_other(
+    subject: &Subject,
+    program: &Path,
+    args: &[&str],
+    with: &[(&str, &str)],
+    stop: &dyn Fn() -> bool,
+) -> Option<Heard> {
+    let mut command = Command::new(program);
+    command.args(args);
+    change(&mut command, subject, with);
+    // A library that is preloaded would speak as well.
+    command.env_remove("LD_PRELOAD");
+    let heard = host::listen(&mut command, PATIENCE, stop).ok()?;
+    heard.ended.is_some().then_some(heard)
+}
+
+fn change(command: &mut Command, subject: &Subject, with: &[(&str, &str)]) {
+    for (name, value) in &subject.env {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.envs(with.iter().copied());
+}
+
+impl Subject {
+    /// Where the loader looks for its libraries first: `LD_LIBRARY_PATH` as the server sees it.
+    pub fn library_path(&self) -> Vec<PathBuf> {
+        let mut changes = self.env.iter().rev();
+        let value = match changes.find(|(name, _)| name == "LD_LIBRARY_PATH") {
+            Some((_, value)) => value.clone(),
+            None => std::env::var_os("LD_LIBRARY_PATH"),
+        };
+        let paths = value.iter().flat_map(std::env::split_paths);
+        paths.filter(|path| path.is_absolute()).collect()
+    }
+
+    /// The command, for people.
+    pub fn shown(&self) -> String {
+        let mut words = vec![self.teller.display().to_string()];
+        words.extend(self.version_args.iter().cloned());
+        words.join(" ")
+    }
+}

@@ -1,0 +1,181 @@
+//! What the bytes of a program tell of its allocator, stripped or not: texts that only an allocator has.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use super::golang;
+use crate::record::AllocatorFamily;
+
+/// One read. Large, so that the search runs over long stretches.
+const CHUNK: usize = 1 << 20;
+
+/// More of a program is not looked at.
+const MOST: u64 = 4 << 30;
+
+/// What a text is a mark of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mark {
+    /// This allocator is in the file.
+    Family(AllocatorFamily),
+    /// jemalloc with the prefix of Rust's packages.
+    RustJemalloc,
+    /// Go's build information.
+    Go,
+    /// Node.js and its like.
+    Node,
+    /// The Rust standard library.
+    Rust,
+    /// The GNU C library itself, which is to say that it is linked statically.
+    Glibc,
+    /// Error texts of musl, which no other C library has.
+    Musl,
+}
+
+/// The texts. None is the beginning of another one, so that all are found in one pass.
+const MARKS: [(&[u8], Mark); 16] = [
+    (b"<jemalloc>: ", Mark::Family(AllocatorFamily::Jemalloc)),
+    (b"_rjem_malloc", Mark::RustJemalloc),
+    (b"_RJEM_MALLOC_CONF", Mark::RustJemalloc),
+    (b"mimalloc: warning: ", Mark::Family(AllocatorFamily::Mimalloc)),
+    (b"mi_process_init", Mark::Family(AllocatorFamily::Mimalloc)),
+    (b"TCMALLOC_", Mark::Family(AllocatorFamily::Tcmalloc)),
+    (b"TBB_MALLOC_", Mark::Family(AllocatorFamily::Tbbmalloc)),
+    (b"sn_rust_alloc", Mark::Family(AllocatorFamily::Snmalloc)),
+    (b"8snmalloc", Mark::Family(AllocatorFamily::Snmalloc)),
+    (b"rpmalloc_initialize", Mark::Family(AllocatorFamily::Rpmalloc)),
+    (b"SCUDO_OPTIONS", Mark::Family(AllocatorFamily::Scudo)),
+    (golang::MAGIC, Mark::Go),
+    (b"is not allowed in NODE_OPTIONS", Mark::Node),
+    (b"/rustc/", Mark::Rust),
+    (b"glibc.malloc.arena_max", Mark::Glibc),
+    (b"No error information\0", Mark::Musl),
+];
+
+/// The longest text, less one byte: so much of a chunk may belong to a text that ends in the next.
+const OVERLAP: usize = 29;
+
+static SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostFirst)
+        .build(MARKS.iter().map(|(text, _)| text))
+        .expect("the texts are few and short")
+});
+
+/// What was found in a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scan {
+    /// The marks.
+    pub marks: BTreeSet<Mark>,
+    /// The release of Go that it was built with.
+    pub go: Option<String>,
+}
+
+/// The marks of a file, read through once without keeping it.
+pub fn file(path: &Path) -> io::Result<Scan> {
+    let mut file = File::open(path)?;
+    let (marks, go) = marks(&mut (&mut file).take(MOST))?;
+    let mut scan = Scan { marks, go: None };
+    if let Some(at) = go {
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(at))?;
+        file.take(golang::ENOUGH as u64).read_to_end(&mut bytes)?;
+        scan.go = golang::release(&bytes);
+    }
+    Ok(scan)
+}
+
+/// The marks of what is read, and where Go's first is.
+fn marks(source: &mut impl Read) -> io::Result<(BTreeSet<Mark>, Option<u64>)> {
+    let (mut found, mut go) = (BTreeSet::new(), None);
+    let mut buffer = vec![0; CHUNK + OVERLAP];
+    let (mut kept, mut before) = (0, 0);
+    loop {
+        let read = fill(source, &mut buffer[kept..])?;
+        let filled = kept + read;
+        for one in SEARCH.find_iter(&buffer[..filled]) {
+            let mark = MARKS[one.pattern().as_usize()].1;
+            found.insert(mark);
+            if mark == Mark::Go && go.is_none() {
+                go = Some(before + one.start() as u64);
+            }
+        }
+        if read == 0 {
+            return Ok((found, go));
+        }
+        kept = filled.min(OVERLAP);
+        buffer.copy_within(filled - kept..filled, 0);
+        before += (filled - kept) as u64;
+    }
+}
+
+/// Whether a text is in a file.
+pub fn contains(path: &Path, text: &str) -> io::Result<bool> {
+    let mut file = File::open(path)?.take(MOST);
+    let finder = memchr::memmem::Finder::new(text.as_bytes());
+    let overlap = text.len().saturating_sub(1);
+    let mut buffer = vec![0; CHUNK + overlap];
+    let mut kept = 0;
+    loop {
+        let read = fill(&mut file, &mut buffer[kept..])?;
+        let filled = kept + read;
+        if finder.find(&buffer[..filled]).is_some() {
+            return Ok(true);
+        }
+        if read == 0 {
+            return Ok(false);
+        }
+        kept = filled.min(overlap);
+        buffer.copy_within(filled - kept..filled, 0);
+    }
+}
+
+/// Reads until the buffer is full or nothing is left.
+fn fill(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match source.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_found_wherever_it_lies_also_across_reads() {
+        let longest = MARKS.iter().map(|(text, _)| text.len()).max();
+        assert_eq!(longest, Some(OVERLAP + 1));
+        for (text, mark) in MARKS {
+            for at in [0, CHUNK - 3, CHUNK + OVERLAP - 1, 2 * CHUNK + 5] {
+                let mut bytes = vec![b'.'; 2 * CHUNK + 100];
+                bytes[at..at + text.len()].copy_from_slice(text);
+                let (found, go) = marks(&mut &bytes[..]).unwrap();
+                assert_eq!(found, [mark].into(), "{at}");
+                assert_eq!(go, (mark == Mark::Go).then_some(at as u64));
+            }
+        }
+        assert_eq!(marks(&mut &b""[..]).unwrap().0, BTreeSet::new());
+    }
+
+    #[test]
+    fn a_word_is_in_a_file_or_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let mut bytes = vec![0; CHUNK + 5];
+        bytes.extend(b"madvdontneed");
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(contains(&path, "madvdontneed").unwrap());
+        assert!(!contains(&path, "madvdontneedy").unwrap());
+    }
+}

@@ -1,0 +1,116 @@
+//! Settings of the allocator that were asked for: whether they were in force, before the run and in it.
+
+use crate::allocator::read_jemalloc;
+use crate::analyse::summary::Summary;
+use crate::record::KnobFacts;
+use crate::units;
+
+use super::{Finding, Severity, finding};
+
+/// What of the settings is doubtful.
+pub(super) fn doubts(summary: &Summary, found: &mut Vec<Finding>) {
+    let knobs = &summary.header.server.knobs;
+    for knob in knobs {
+        if knob.taken != Some(true) {
+            found.push(finding(Severity::Warning, setting(knob)));
+        } else if let Some(doubt) = unconfirmed(knob, summary) {
+            found.push(finding(Severity::Warning, doubt));
+        }
+    }
+}
+
+/// A setting and how it was seen: `GOGC=50, asked for but not seen in force (its syntax was checked)`.
+pub fn setting(knob: &KnobFacts) -> String {
+    let written = knob.written();
+    let seen = knob.seen.as_deref();
+    let effective = knob.effective.as_deref().unwrap_or(units::UNKNOWN);
+    match (knob.taken, seen) {
+        (Some(true), Some(seen)) => format!("{written}, seen in {seen}"),
+        (Some(true), None) => format!("{written}, seen"),
+        (Some(false), seen) => format!(
+            "{written} was asked for, and {effective} is in force by {}",
+            seen.unwrap_or("what was seen")
+        ),
+        (None, Some(seen)) => format!("{written} was asked for but not seen in force, only {seen} was checked"),
+        (None, None) => format!("{written} was asked for but not seen in force"),
+    }
+}
+
+/// What jemalloc, which confirms its settings when it starts, did not say in the run itself.
+fn unconfirmed(knob: &KnobFacts, summary: &Summary) -> Option<String> {
+    let option = knob
+        .option
+        .as_ref()
+        .filter(|_| knob.variable.ends_with("MALLOC_CONF"))?;
+    let close = summary.close.as_ref()?;
+    let text = match close.stderr_head.is_empty() {
+        true => &close.stderr_tail,
+        false => &close.stderr_head,
+    };
+    let said = read_jemalloc(text);
+    let set = said.iter().flat_map(|said| &said.set);
+    let last = set.rev().find(|(one, _)| one == option);
+    match last {
+        Some((_, value)) if *value == knob.requested => None,
+        Some((_, value)) => Some(format!("{}, but in the run `{option}:{value}` was set", knob.written())),
+        None => Some(format!(
+            "{} was seen before the run, and not confirmed in it: look whether another program runs in its place",
+            knob.written()
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse::tests::of;
+    use crate::record::golden::Session;
+    use crate::record::{Ending, ShutdownStage};
+
+    fn told(knob: KnobFacts, stderr: &str) -> Vec<String> {
+        let mut session = Session::new("server");
+        session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, stderr);
+        let mut summary = of(&session);
+        summary.header.server.knobs = vec![knob];
+        let mut found = Vec::new();
+        doubts(&summary, &mut found);
+        found.into_iter().map(|finding| finding.text).collect()
+    }
+
+    fn knob(taken: Option<bool>) -> KnobFacts {
+        KnobFacts {
+            variable: "_RJEM_MALLOC_CONF".to_owned(),
+            option: Some("dirty_decay_ms".to_owned()),
+            requested: "0".to_owned(),
+            effective: Some("0".to_owned()),
+            seen: Some("its statistics".to_owned()),
+            taken,
+        }
+    }
+
+    #[test]
+    fn a_setting_that_was_confirmed_in_the_run_needs_no_word() {
+        let confirmed = "<jemalloc>: -- Set conf value: dirty_decay_ms:0\n";
+        assert_eq!(told(knob(Some(true)), confirmed), Vec::<String>::new());
+        let other = "<jemalloc>: -- Set conf value: dirty_decay_ms:5\n";
+        assert!(told(knob(Some(true)), other)[0].ends_with("but in the run `dirty_decay_ms:5` was set"));
+        assert!(told(knob(Some(true)), "")[0].contains("not confirmed in it"));
+    }
+
+    #[test]
+    fn a_setting_that_was_not_seen_is_told() {
+        let mut other = knob(Some(false));
+        other.effective = Some("10000".to_owned());
+        let words = "_RJEM_MALLOC_CONF=dirty_decay_ms:0 was asked for, and 10000 is in force by its statistics";
+        assert_eq!(told(other, ""), [words]);
+        let unseen = KnobFacts {
+            variable: "TCMALLOC_RELEASE_RATE".to_owned(),
+            requested: "5".to_owned(),
+            ..KnobFacts::default()
+        };
+        assert_eq!(
+            told(unseen, ""),
+            ["TCMALLOC_RELEASE_RATE=5 was asked for but not seen in force"]
+        );
+    }
+}
