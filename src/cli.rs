@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod allocator;
 mod gate;
 mod options;
 mod values;
 
+pub use allocator::{AllocatorOptions, TextOrJson};
 pub use gate::{Gate, Holding, Inconclusive};
 pub use options::{Format, Measuring, Output, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions};
 pub use values::{CpuList, Lenses, LookPlan, Runs};
@@ -52,7 +54,9 @@ pub enum Command {
     Gate(Gate),
     /// Validate a scenario and show what it would do
     Check(Check),
-    /// List server profiles: which are installed, where, which version
+    /// Say which allocator a program has, how that is known, and whether it takes its settings
+    Allocator(AllocatorOptions),
+    /// List server profiles: which are installed, where, which version, on which allocator
     Servers(Servers),
 }
 

@@ -13,8 +13,8 @@ use super::values::{CpuList, Lenses, LookPlan, Runs, cpus, interval, looks, part
 /// What `--lens` chooses between.
 pub(super) const LENS: &str = "\
 What memory is looked at through: the allocator as the server ships it, which is what people feel; or told to give back \
-at once, which leaves little but what is in use and so shows small changes in few runs. The profile must name the \
-allocator, such as `allocator = { linked = \"jemalloc\" }`. It compares versions of one server, never allocators";
+at once, which leaves little but what is in use and so shows small changes in few runs. Where the allocator is not \
+found, the profile must name it, such as `allocator = { linked = \"jemalloc\" }`. It compares versions of one server, never allocators";
 
 /// What `--thp` chooses between.
 const THP: &str = "\

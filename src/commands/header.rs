@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 
+use crate::allocator::knobs::Checked;
 use crate::drive::Job;
 use crate::drive::workspace::tree;
 use crate::host;
 use crate::lsp::process::Launch;
-use crate::record::{self, Header, LensFacts, ScenarioFacts, ServerFacts, Settings, WorkspaceFacts};
+use crate::record::{self, AllocatorFacts, Header, ScenarioFacts, ServerFacts, Settings, WorkspaceFacts};
 
 use super::single::Run;
-use super::{prepare, servers};
+use super::{detector, prepare, servers};
 
 /// Variables that decide which programs, libraries and settings a server finds.
 const DECIDING: [&str; 20] = [
@@ -21,7 +22,14 @@ const DECIDING: [&str; 20] = [
 ];
 
 /// Everything that must be known to trust and to compare the record. What takes long is left out when it is to `stop`.
-pub fn header(run: &Run, job: &Job, scrubbed: Vec<String>, stop: &dyn Fn() -> bool) -> Header {
+pub fn header(
+    run: &Run,
+    job: &Job,
+    scrubbed: Vec<String>,
+    found: &AllocatorFacts,
+    checked: Checked,
+    stop: &dyn Fn() -> bool,
+) -> Header {
     let Run { loaded, choice, .. } = run;
     let project = &loaded.project;
     let text = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
@@ -32,7 +40,16 @@ pub fn header(run: &Run, job: &Job, scrubbed: Vec<String>, stop: &dyn Fn() -> bo
         started: String::new(),
         plan: run.plan.clone(),
         host: host::fingerprint(),
-        server: server(run, &job.launch, scrubbed, stop),
+        server: ServerFacts {
+            scrubbed,
+            lens: detector::lens(&run.choice, &checked),
+            allocator: Some(AllocatorFacts {
+                options: checked.options.unwrap_or_else(|| found.options.clone()),
+                ..found.clone()
+            }),
+            knobs: checked.knobs,
+            ..server(run, &job.launch, stop)
+        },
         scenario: ScenarioFacts {
             name: loaded.scenario.name.clone(),
             path: loaded.path.display().to_string(),
@@ -63,7 +80,7 @@ pub fn header(run: &Run, job: &Job, scrubbed: Vec<String>, stop: &dyn Fn() -> bo
     }
 }
 
-fn server(run: &Run, launch: &Launch, scrubbed: Vec<String>, stop: &dyn Fn() -> bool) -> ServerFacts {
+fn server(run: &Run, launch: &Launch, stop: &dyn Fn() -> bool) -> ServerFacts {
     let choice = &run.choice;
     let which = prepare::which(seen(launch, "PATH"));
     ServerFacts {
@@ -76,15 +93,7 @@ fn server(run: &Run, launch: &Launch, scrubbed: Vec<String>, stop: &dyn Fn() -> 
         args: choice.args.clone(),
         env: set(launch),
         inherited: inherited(launch),
-        scrubbed,
-        allocator: None,
-        lens: LensFacts {
-            name: choice.lens.lens,
-            allocator: choice.lens.allocator.clone(),
-            env: choice.lens.env.clone(),
-            approximate: choice.lens.approximate,
-            verified: None,
-        },
+        ..ServerFacts::default()
     }
 }
 

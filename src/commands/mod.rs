@@ -1,11 +1,13 @@
 //! The subcommands: the only code that opens what the user named and prints to stdout.
 
+mod allocator;
 mod build;
 mod calibrate;
 mod calibrations;
 mod campaign;
 mod check;
 mod compare;
+mod detector;
 mod forecast;
 mod gate;
 mod github;
@@ -42,6 +44,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Calibrate(options) => calibrate::run(&options),
         Command::Gate(options) => gate::run(&options),
         Command::Check(options) => check::run(&options),
+        Command::Allocator(options) => allocator::run(&options),
         Command::Servers(options) => servers::run(&options),
     }
 }

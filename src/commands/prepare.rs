@@ -18,7 +18,7 @@ use crate::lens::Lens;
 use crate::lsp::process::Launch;
 use crate::record::HugePages;
 
-use super::{Mistakes, output};
+use super::{Mistakes, detector, output};
 
 /// What was typed.
 pub struct Typed<'c> {
@@ -57,7 +57,10 @@ pub fn understood(typed: &Typed<'_>) -> anyhow::Result<(Vec<Loaded>, Vec<ServerC
     let first = typed.scenarios.first().map(PathBuf::as_path);
     let catalogue = profiles(typed.extras.file.as_deref(), first, &mut mistakes);
     let choices = servers(typed, &catalogue, &mut mistakes);
-    let choices = through(typed.lenses, &choices, &mut mistakes);
+    let choices = through(typed.lenses, choices, &mut mistakes);
+    for mistake in detector::mistakes(&choices) {
+        mistakes.add_loose(mistake, "");
+    }
     for taken in typed.out.iter().flat_map(|out| output::taken(out, &scenarios)) {
         let title = format!("`{}` is not empty, and records are never overwritten", taken.display());
         mistakes.add_loose(title, "name a new directory with --out");
@@ -209,12 +212,16 @@ pub fn limit_huge_pages(mode: Option<HugePages>) -> anyhow::Result<()> {
 }
 
 /// The servers under each lens.
-fn through(lenses: Lenses, choices: &[ServerChoice], mistakes: &mut Report) -> Vec<ServerChoice> {
+fn through(lenses: Lenses, mut choices: Vec<ServerChoice>, mistakes: &mut Report) -> Vec<ServerChoice> {
+    // Otherwise a server is looked at when its run is prepared, which can be called off.
+    if lenses.list().contains(&Lens::Purged) {
+        detector::look(&mut choices);
+    }
     let mut all = Vec::new();
     for lens in lenses.list() {
         match lens {
-            Lens::AsShipped => all.extend_from_slice(choices),
-            Lens::Purged => match config::purged(choices) {
+            Lens::AsShipped => all.extend_from_slice(&choices),
+            Lens::Purged => match config::purged(&choices) {
                 Ok(purged) => all.extend(purged),
                 Err(errors) => errors
                     .iter()

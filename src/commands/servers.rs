@@ -1,16 +1,16 @@
-//! `lsp-soak servers`: which profiles there are, which of them are installed, where, which version.
+//! `lsp-soak servers`: which profiles there are, which of them are installed, where, which version, on which allocator.
 
 use std::path::Path;
 
 use comfy_table::{ContentArrangement, Table, presets};
 
 use crate::cli;
-use crate::config::{Profile, Program, ServerChoice, installed};
+use crate::config::{Profile, Program, ServerChoice, Setting, installed};
 use crate::host;
 use crate::lsp::process::Launch;
 use crate::units::UNKNOWN;
 
-use super::{prepare, print};
+use super::{detector, prepare, print};
 
 /// Runs the command.
 pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
@@ -20,18 +20,43 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
     table
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["server", "languages", "version", "program"]);
+    table.set_header(["server", "languages", "version", "allocator", "program"]);
     for (name, profile) in catalogue.iter() {
-        let (version, program) = match installed(name, profile, &which) {
-            Some(Program::File(program)) => (version_of(profile, &program, &|| false), program.display().to_string()),
-            Some(Program::Build(_)) => (None, "built on demand".to_owned()),
-            None => (None, "not installed".to_owned()),
+        let unknown = || UNKNOWN.to_owned();
+        let (version, allocator, program) = match installed(name, profile, &which) {
+            Some(Program::File(program)) => {
+                let version = version_of(profile, &program, &|| false);
+                let found = detector::detection(&chosen(name, profile, &program), &program, &|| false);
+                (version, found.facts.to_string(), program.display().to_string())
+            }
+            Some(Program::Build(_)) => (None, unknown(), "built on demand".to_owned()),
+            None => (None, unknown(), "not installed".to_owned()),
         };
-        let version = version.unwrap_or_else(|| UNKNOWN.to_owned());
-        table.add_row([name.to_owned(), profile.languages.join(", "), version, program]);
+        let version = version.unwrap_or_else(unknown);
+        table.add_row([
+            name.to_owned(),
+            profile.languages.join(", "),
+            version,
+            allocator,
+            program,
+        ]);
     }
     print(&format!("{}\n", table.trim_fmt()))?;
     Ok(0)
+}
+
+/// The server as a run would choose it.
+fn chosen(name: &str, profile: &Profile, program: &Path) -> ServerChoice {
+    ServerChoice {
+        label: name.to_owned(),
+        profile_name: Some(name.to_owned()),
+        profile: profile.clone(),
+        program: Program::File(program.to_owned()),
+        args: profile.args.clone(),
+        env: profile.env.clone(),
+        lens: Setting::default(),
+        found: None,
+    }
 }
 
 /// What the server that a run starts prints as its version; `None` when it is to `stop` before that.

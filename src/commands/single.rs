@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 
 use crate::cli::Measuring;
 use crate::config::{Isolation, Loaded, Program, ServerChoice};
@@ -17,7 +17,7 @@ use crate::sample;
 use crate::soak::{self, Interrupt};
 
 use super::scratch::Scratch;
-use super::{build, header, prepare};
+use super::{build, detector, header, prepare};
 
 /// How long a preparation that was called off may take to remove what it made. The next run removes the rest.
 const TIDYING: Duration = Duration::from_secs(2);
@@ -141,7 +141,14 @@ impl Run {
     fn resolve(&self, ground: Ground, program: PathBuf, interrupt: &Interrupt) -> anyhow::Result<Option<Prepared>> {
         let Run { loaded, choice, .. } = self;
         let (project, root) = (&loaded.project, ground.workspace.root());
-        let (launch, scrubbed) = prepare::launch(choice, program, root, &ground.caches)?;
+        let stop = || interrupt.is_pressed(1);
+        let checked = detector::knobs(choice, &program, &stop).map_err(|errors| {
+            let words = errors.iter().map(|error| format!("`{}`: {error}", choice.label));
+            anyhow!(words.collect::<Vec<String>>().join("; "))
+        })?;
+        let found = detector::detection(choice, &program, &stop);
+        let (mut launch, scrubbed) = prepare::launch(choice, program, root, &ground.caches)?;
+        detector::confirm(&mut launch, &found.facts);
         let workspace = loaded.scenario.workspace.as_ref();
         let exclude = workspace.map_or(&[][..], |workspace| &workspace.exclude);
         let pattern = project
@@ -164,7 +171,7 @@ impl Run {
             return Ok(None);
         }
         let desk = Desk::new(&job);
-        let header = header::header(self, &job, scrubbed, &|| interrupt.is_pressed(1));
+        let header = header::header(self, &job, scrubbed, &found.facts, checked, &stop);
         let prepared = Prepared {
             ground,
             job,

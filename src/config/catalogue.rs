@@ -137,18 +137,9 @@ impl Catalogue {
     }
 }
 
-/// The built-in profiles. Which allocator a program is linked with is known of those that are shipped for Linux; what is
-/// built here has its own everywhere.
+/// The built-in profiles.
 fn base() -> toml::Table {
-    let mut base: toml::Table = BUILT_IN.parse().expect("the built-in profiles are read in a test");
-    let profiles = base.get_mut("server").and_then(toml::Value::as_table_mut);
-    for (_, profile) in profiles.into_iter().flatten() {
-        let shipped = profile.as_table_mut().filter(|profile| !profile.contains_key("build"));
-        if let (Some(profile), true) = (shipped, cfg!(not(target_os = "linux"))) {
-            profile.remove("allocator");
-        }
-    }
-    base
+    BUILT_IN.parse().expect("the built-in profiles are read in a test")
 }
 
 fn table<'t>(root: &'t toml::Table, name: &str) -> Option<&'t toml::Table> {

@@ -9,6 +9,7 @@ use super::purge::Setting;
 use super::server::Profile;
 use super::spec::{ServerSpec, check_label};
 use super::which::Which;
+use crate::record::AllocatorFacts;
 
 /// One server under one set of settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,8 @@ pub struct ServerChoice {
     pub env: BTreeMap<String, String>,
     /// What its memory is looked at through, and what it is told for that.
     pub lens: Setting,
+    /// The allocator that was found in it; `None` before anybody looked, as in what is yet to be built.
+    pub found: Option<AllocatorFacts>,
 }
 
 /// What runs.
@@ -159,6 +162,7 @@ fn resolve(
         profile,
         program,
         lens: Setting::default(),
+        found: None,
     })
 }
 

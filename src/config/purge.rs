@@ -2,13 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use crate::allocator::knobs::purge_delay;
 use crate::lens::Lens;
+use crate::record::{AllocatorFamily, Confidence};
 
 use super::choice::ServerChoice;
 use super::server::Allocator;
 
 /// How jemalloc is told; later options win over earlier ones.
 const JEMALLOC: &str = "background_thread:true,dirty_decay_ms:0,muzzy_decay_ms:0";
+
+/// How mimalloc calls it, when nobody asked it.
+const MIMALLOC: &str = "MIMALLOC_PURGE_DELAY";
 
 /// What comes nearest on the C library of Linux: one arena, trimmed at every free, and mappings for what is large.
 const GLIBC: [(&str, &str); 3] = [
@@ -22,7 +27,7 @@ const GLIBC: [(&str, &str); 3] = [
 pub struct Setting {
     /// Which.
     pub lens: Lens,
-    /// The allocator that the settings are for, as the profile names it; `None` where nothing is set.
+    /// The allocator that the settings are for, as the profile names it or as it was found; `None` where nothing is set.
     pub allocator: Option<String>,
     /// The variables that the lens set or added to.
     pub env: BTreeMap<String, String>,
@@ -74,7 +79,8 @@ pub fn purged(choices: &[ServerChoice]) -> Result<Vec<ServerChoice>, Vec<PurgeEr
     }
     let named = |choice: &ServerChoice| (choice.label.clone(), choice.lens.allocator.clone().unwrap_or_default());
     if let Some(first) = purged.first() {
-        let other = purged.iter().find(|other| other.lens.allocator != first.lens.allocator);
+        let family = |choice: &ServerChoice| used(choice).map(|used| used.family);
+        let other = purged.iter().find(|other| family(other) != family(first));
         errors.extend(other.map(|other| PurgeError::Unlike {
             first: named(first),
             second: named(other),
@@ -87,11 +93,12 @@ pub fn purged(choices: &[ServerChoice]) -> Result<Vec<ServerChoice>, Vec<PurgeEr
 }
 
 fn purge(choice: &ServerChoice) -> Result<ServerChoice, PurgeError> {
-    let allocator = choice.profile.allocator.as_ref();
-    let (name, preloaded) = match allocator.ok_or_else(|| PurgeError::Unknown(choice.label.clone()))? {
-        Allocator::Linked(name) => (name, false),
-        Allocator::Preload(name) => (name, true),
-    };
+    let unknown = || PurgeError::Unknown(choice.label.clone());
+    let Used {
+        name,
+        family,
+        preloaded,
+    } = used(choice).ok_or_else(unknown)?;
     let refused = |why| PurgeError::NoSetting {
         label: choice.label.clone(),
         allocator: name.clone(),
@@ -103,33 +110,65 @@ fn purge(choice: &ServerChoice) -> Result<ServerChoice, PurgeError> {
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect()
     };
-    let kind = name.to_ascii_lowercase();
-    let (env, approximate) = if kind.contains("jemalloc") {
-        // Built as a crate it has a prefix and reads a variable of its own.
-        let plain = preloaded || kind.contains("unprefixed");
-        let variable = if plain { "MALLOC_CONF" } else { "_RJEM_MALLOC_CONF" };
-        let own = choice.env.get(variable).filter(|own| !own.is_empty());
-        let options = own.map_or(JEMALLOC.to_owned(), |own| format!("{own},{JEMALLOC}"));
-        (set(&[(variable, &options)]), false)
-    } else if kind.contains("mimalloc") {
-        (set(&[("MIMALLOC_PURGE_DELAY", "0")]), false)
-    } else if ["system", "glibc"].contains(&kind.as_str()) {
-        if cfg!(not(target_os = "linux")) {
-            return Err(refused("which cannot be told to purge here"));
+    let found = choice.found.as_ref().filter(|facts| facts.family == family);
+    let (env, approximate) = match family {
+        AllocatorFamily::Jemalloc => {
+            // Built as a crate it has a prefix and reads a variable of its own.
+            let plain = preloaded || name.contains("unprefixed");
+            let usual = if plain { "MALLOC_CONF" } else { "_RJEM_MALLOC_CONF" };
+            let variable = found.and_then(|facts| facts.variable.as_deref()).unwrap_or(usual);
+            let own = choice.env.get(variable).filter(|own| !own.is_empty());
+            let options = own.map_or(JEMALLOC.to_owned(), |own| format!("{own},{JEMALLOC}"));
+            (set(&[(variable, &options)]), false)
         }
-        (set(&GLIBC), true)
-    } else {
-        return Err(refused("which has no setting to purge that is known here"));
+        AllocatorFamily::Mimalloc => {
+            let options = found.map(|facts| &facts.options);
+            let variable = options.map_or_else(|| MIMALLOC.to_owned(), purge_delay);
+            (set(&[(&variable, "0")]), false)
+        }
+        AllocatorFamily::Glibc => (set(&GLIBC), true),
+        _ if name == "system" => return Err(refused("which cannot be told to purge here")),
+        _ => return Err(refused("which has no setting to purge that is known here")),
     };
     let mut purged = choice.clone();
     purged.env.extend(env.clone());
     purged.lens = Setting {
         lens: Lens::Purged,
-        allocator: Some(name.clone()),
+        allocator: Some(name),
         env,
         approximate,
     };
     Ok(purged)
+}
+
+/// The allocator that a server is told for.
+struct Used {
+    /// As the profile names it, or as it was found.
+    name: String,
+    family: AllocatorFamily,
+    preloaded: bool,
+}
+
+/// What the profile says, or else what was found, unless that is no more than a guess.
+fn used(choice: &ServerChoice) -> Option<Used> {
+    let declared = choice.profile.allocator.as_ref().map(|allocator| match allocator {
+        Allocator::Linked(name) => (name, false),
+        Allocator::Preload(name) => (name, true),
+    });
+    if let Some((name, preloaded)) = declared {
+        return Some(Used {
+            name: name.clone(),
+            family: AllocatorFamily::named(name),
+            preloaded,
+        });
+    }
+    let found = choice.found.as_ref()?;
+    let sure = found.confidence? > Confidence::Guess && found.family != AllocatorFamily::Unknown;
+    sure.then(|| Used {
+        name: found.family.name().to_owned(),
+        family: found.family,
+        preloaded: false,
+    })
 }
 
 /// Whether the allocator only gives back while the server does something, so that silence shows nothing.
@@ -144,6 +183,7 @@ mod tests {
 
     use super::*;
     use crate::config::{Profile, Program};
+    use crate::record::AllocatorFacts;
 
     fn server(label: &str, allocator: Option<Allocator>, env: &[(&str, &str)]) -> ServerChoice {
         let env = env
@@ -160,6 +200,7 @@ mod tests {
             args: Vec::new(),
             env: env.collect(),
             lens: Setting::default(),
+            found: None,
         }
     }
 
@@ -209,6 +250,45 @@ mod tests {
             text[1].contains("snmalloc") && text[1].ends_with("use --lens as-shipped"),
             "{text:?}"
         );
+    }
+
+    fn found(label: &str, family: AllocatorFamily, variable: &str, confidence: Confidence) -> ServerChoice {
+        let mut choice = server(label, None, &[]);
+        choice.found = Some(AllocatorFacts {
+            family,
+            variable: Some(variable.to_owned()),
+            confidence: Some(confidence),
+            ..AllocatorFacts::default()
+        });
+        choice
+    }
+
+    #[test]
+    fn what_was_found_is_told_in_its_own_variable_and_the_profile_wins_over_it() {
+        let mut plain = found("a", AllocatorFamily::Jemalloc, "MALLOC_CONF", Confidence::Certain);
+        let told = &purged(&[plain.clone()]).unwrap()[0];
+        assert_eq!(told.lens.env, [("MALLOC_CONF".to_owned(), JEMALLOC.to_owned())].into());
+        plain.profile.allocator = Some(Allocator::Linked("mimalloc".to_owned()));
+        let told = &purged(&[plain]).unwrap()[0];
+        assert_eq!(told.lens.env["MIMALLOC_PURGE_DELAY"], "0");
+    }
+
+    #[test]
+    fn an_old_mimalloc_is_told_by_the_name_that_it_knows() {
+        let mut old = found("a", AllocatorFamily::Mimalloc, "MIMALLOC_*", Confidence::Certain);
+        let facts = old.found.as_mut().unwrap();
+        facts.options = [("decommit_delay".to_owned(), "25".to_owned())].into();
+        let told = &purged(&[old]).unwrap()[0];
+        assert_eq!(
+            told.lens.env,
+            [("MIMALLOC_DECOMMIT_DELAY".to_owned(), "0".to_owned())].into()
+        );
+    }
+
+    #[test]
+    fn a_guess_is_not_told_anything() {
+        let guess = found("a", AllocatorFamily::Jemalloc, "MALLOC_CONF", Confidence::Guess);
+        assert_eq!(purged(&[guess]), Err(vec![PurgeError::Unknown("a".to_owned())]));
     }
 
     #[test]

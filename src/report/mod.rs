@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::analyse::Summary;
 use crate::units;
 
+pub mod allocator;
 mod ascii;
 pub mod calibration;
 pub mod chart;

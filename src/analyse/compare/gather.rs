@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::analyse::{Exit, Summary, exit};
+use crate::record::KnobFacts;
 use crate::units;
 
 use super::cell::{Values, cell};
@@ -132,8 +133,20 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
         left: left.collect(),
         work: inequalities(&summaries(baseline), &summaries(arm), WorkLimits::default()),
         huge_pages: huge_pages(&summaries(baseline), &summaries(arm)),
+        unseen: unseen(arm),
         growth: grown(&summaries(arm)),
     }
+}
+
+/// The settings that some run asked for and did not see in force.
+pub fn unseen(arm: &[&Played]) -> Vec<KnobFacts> {
+    let mut unseen: Vec<KnobFacts> = Vec::new();
+    for knob in arm.iter().flat_map(|run| &run.summary.header.server.knobs) {
+        if knob.taken != Some(true) && !unseen.contains(knob) {
+            unseen.push(knob.clone());
+        }
+    }
+    unseen
 }
 
 fn summaries<'r>(arm: &[&'r Played]) -> Vec<&'r Summary> {

@@ -14,7 +14,7 @@ mod work;
 #[cfg(test)]
 pub(super) mod tests;
 
-pub use gather::{Left, Played, Why, compare, counts};
+pub use gather::{Left, Played, Why, compare, counts, unseen};
 pub use growth::Grown;
 pub use hosts::{Difference, differences};
 pub use huge_pages::HugePages;
@@ -22,6 +22,8 @@ pub use measure::{Figure, Measure, Place, Unit};
 pub use primary::primary;
 pub use targets::{Scenarios, Target, by_target};
 pub use work::{Count, Inequality, Task, WorkLimits, inequalities};
+
+use crate::record::KnobFacts;
 
 use super::stats::{Cluster, MannWhitney, MedianInterval, Outlier, Permutation};
 
@@ -56,6 +58,8 @@ pub struct Side {
     pub work: Vec<Inequality>,
     /// What huge pages do to its difference from the baseline, where that is more than a little.
     pub huge_pages: Option<HugePages>,
+    /// Settings of its allocator that were asked for and not seen in force, each once.
+    pub unseen: Vec<KnobFacts>,
     /// Whether it grows with what the scenario repeats.
     pub growth: Vec<Grown>,
 }

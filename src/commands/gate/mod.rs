@@ -18,7 +18,7 @@ use super::campaign::{Campaign, Outcomes};
 use super::resume::Invocation;
 use super::{output, prepare};
 use rules::{held, lenses, planned, rules};
-use sides::{alike, driven, is_records, read, recorded, split};
+use sides::{alike, driven, is_records, read, recorded, split, unseen_settings};
 use tell::{Verdict, tell};
 
 mod rules;
@@ -100,6 +100,7 @@ fn live(options: &cli::Gate, resumed: Option<&Path>) -> anyhow::Result<u8> {
     if exit == Exit::Interrupted {
         return Ok(exit.code());
     }
+    notes.extend(unseen_settings(&sides));
     let verdict = Verdict {
         sides: &sides,
         judgement: &judgement,
@@ -141,7 +142,7 @@ fn from(options: &cli::Gate) -> anyhow::Result<u8> {
     let verdict = Verdict {
         sides: &sides,
         judgement: &judge(&sides, &rules, &looks),
-        notes: &[],
+        notes: &unseen_settings(&sides),
     };
     tell(options, &verdict, None)
 }

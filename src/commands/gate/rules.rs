@@ -7,17 +7,24 @@ use anyhow::bail;
 use crate::analyse::gate::Rules;
 use crate::analyse::growth;
 use crate::cli;
-use crate::commands::Mistakes;
+use crate::commands::{Mistakes, detector};
 use crate::config::{self, GateContext, Loaded, ServerChoice};
 use crate::lens::Lens;
 
 /// The servers under both lenses when nobody says which, or as they are and why.
-pub fn lenses(options: &cli::Gate, choices: Vec<ServerChoice>) -> (Vec<ServerChoice>, Vec<String>) {
+pub fn lenses(options: &cli::Gate, mut choices: Vec<ServerChoice>) -> (Vec<ServerChoice>, Vec<String>) {
     if options.lens.is_some() {
         return (choices, Vec::new());
     }
+    detector::look(&mut choices);
     match config::purged(&choices) {
-        Ok(purged) => ([purged, choices].concat(), Vec::new()),
+        Ok(purged) => match detector::mistakes(&purged).as_slice() {
+            [] => ([purged, choices].concat(), Vec::new()),
+            refused => {
+                let why = refused.iter().map(|mistake| format!("as-shipped decides: {mistake}"));
+                (choices, why.collect())
+            }
+        },
         Err(errors) => {
             let why = errors.iter().map(|error| format!("as-shipped decides: {error}"));
             (choices, why.collect())

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use anyhow::bail;
 
-use crate::analyse::compare::Played;
+use crate::analyse::compare::{Played, unseen};
 use crate::analyse::gate::{Role, Sides};
 use crate::cli;
 use crate::commands::show;
 use crate::config;
 use crate::lens::Lens;
+use crate::report;
 
 /// The servers that are driven here, each with the name of its part unless it was given one.
 pub fn driven(options: &cli::Gate, anchor: Option<&str>) -> Vec<String> {
@@ -135,4 +136,20 @@ pub fn alike<'r>(runs: impl Iterator<Item = &'r Played>) -> anyhow::Result<()> {
             allocators.join(" and ")
         ),
     }
+}
+
+/// The settings that some run did not see in force, so that nobody takes the verdict for one on them.
+pub fn unseen_settings(sides: &Sides) -> Vec<String> {
+    let all = [&sides.baseline, &sides.candidate].into_iter().chain(sides.anchor.as_ref());
+    let mut notes = Vec::new();
+    for run in all.flatten() {
+        let label = &run.summary.header.server.label;
+        for knob in unseen(&[run]) {
+            let note = report::comparison::unseen(label, &knob);
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes
 }

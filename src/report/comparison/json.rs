@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::analyse::compare::{self, Played};
 use crate::lens::Lens;
-use crate::record::Version;
+use crate::record::{KnobFacts, Version};
 use crate::report::json;
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
@@ -81,6 +81,8 @@ pub struct Server {
     pub left_out: Vec<LeftOut>,
     /// Work that it did not do as the baseline did.
     pub work: Vec<Inequality>,
+    /// Settings of its allocator that were asked for and not seen in force.
+    pub unseen_settings: Vec<KnobFacts>,
     /// How it grows with what the scenario repeats.
     pub growth: Vec<Growth>,
 }

@@ -19,6 +19,7 @@ mod tests;
 
 pub(super) use figures::signed;
 pub(super) use notes::{difference, unequal};
+pub use notes::unseen;
 
 pub use cases::{Case, Outcome, Suite, suites};
 pub use github::annotations;

@@ -1,6 +1,8 @@
 //! What must be known to read the tables of a comparison right, each thing once.
 
 use crate::analyse::compare::{Cell, Comparison, Count, Difference, Figure, HugePages, Inequality, Row, Side, Task};
+use crate::analyse::setting;
+use crate::record::KnobFacts;
 use crate::units;
 
 use super::figures;
@@ -26,6 +28,10 @@ pub type Note = (Weight, String);
 /// Everything but unequal work: groups and outliers of memory, and circumstances that differ.
 pub fn notes(comparison: &Comparison) -> Vec<Note> {
     let mut notes = Vec::new();
+    for side in &comparison.sides {
+        let settings = side.unseen.iter().map(|knob| (Weight::Bad, unseen(&side.label, knob)));
+        notes.extend(settings);
+    }
     for (place, side) in comparison.sides.iter().enumerate() {
         notes.extend(groups(comparison, place, side).map(|text| (Weight::Warning, text)));
         notes.extend(
@@ -48,6 +54,11 @@ pub fn notes(comparison: &Comparison) -> Vec<Note> {
         (weight, difference(differing))
     }));
     notes
+}
+
+/// That a server may not have had a setting which it was to be compared with.
+pub fn unseen(label: &str, knob: &KnobFacts) -> String {
+    format!("{label}: {}", setting(knob))
 }
 
 /// What a side did less of than the baseline, and what it did otherwise: a sentence each.

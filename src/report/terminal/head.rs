@@ -136,10 +136,10 @@ fn server(summary: &Summary) -> String {
     });
     let version = said.or(facts.version.clone());
     let program = facts.program.clone();
-    let allocator = facts
-        .allocator
-        .as_ref()
-        .map(|allocator| format!("allocator {allocator}"));
+    let allocator = facts.allocator.as_ref().map(|allocator| match allocator.confidence {
+        Some(confidence) => format!("allocator {allocator} ({})", confidence.name()),
+        None => format!("allocator {}", units::UNKNOWN),
+    });
     let env: Vec<String> = facts
         .env
         .iter()

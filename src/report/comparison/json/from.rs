@@ -48,6 +48,7 @@ fn server(side: &compare::Side) -> Server {
         runs: side.runs.clone(),
         left_out: left_out.collect(),
         work: side.work.iter().map(inequality).collect(),
+        unseen_settings: side.unseen.clone(),
         growth: side.growth.iter().map(growth).collect(),
     }
 }

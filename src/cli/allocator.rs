@@ -1,0 +1,32 @@
+//! The command line of `lsp-soak allocator`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// `lsp-soak allocator`.
+#[derive(Debug, Args)]
+pub struct AllocatorOptions {
+    /// A program, a server as for `run`, or a library
+    #[arg(value_name = "[K=V …] NAME|PATH", required_unless_present = "pid")]
+    pub program: Option<String>,
+    /// A process that lives, instead: it is only looked at (Linux)
+    #[arg(long, value_name = "PID", conflicts_with = "program")]
+    pub pid: Option<u32>,
+    /// What to print
+    #[arg(long, value_enum, default_value_t)]
+    pub format: TextOrJson,
+    /// Server profiles of your own [default: servers.toml in the current directory]
+    #[arg(long = "servers", value_name = "FILE")]
+    pub file: Option<PathBuf>,
+}
+
+/// What a small report is printed as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum TextOrJson {
+    /// Lines for people
+    #[default]
+    Terminal,
+    /// Everything, for programs
+    Json,
+}

@@ -1,0 +1,79 @@
+//! `lsp-soak allocator`: which allocator a program has, how that is known, and whether it takes its settings.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+
+use crate::allocator::{self, Detection};
+use crate::cli::{self, TextOrJson};
+use crate::config::{self, Common, Program, ServerChoice, ServerSpec};
+use crate::report;
+
+use super::{Mistakes, build, detector, prepare, print, show};
+
+/// Runs the command.
+pub fn run(options: &cli::AllocatorOptions) -> anyhow::Result<u8> {
+    let (shown, found, knobs) = match (&options.program, options.pid) {
+        (_, Some(pid)) => (format!("process {pid}"), Arc::new(live(pid)?), Vec::new()),
+        (Some(program), None) => of_program(options, program)?,
+        (None, None) => bail!("nothing is named; name a program, a server or a process"),
+    };
+    let text = match options.format {
+        TextOrJson::Terminal => report::allocator::terminal(&shown, &found.facts, &knobs, show::look()),
+        TextOrJson::Json => report::allocator::json(&shown, &found.facts, &knobs)?,
+    };
+    print(&text)?;
+    Ok(0)
+}
+
+type Looked = (String, Arc<Detection>, Vec<crate::record::KnobFacts>);
+
+fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<Looked> {
+    let catalogue = prepare::catalogue(options.file.as_deref(), None)?;
+    let spec: ServerSpec = program.parse()?;
+    let path = Path::new(&spec.target);
+    let which = prepare::which(None);
+    // A library cannot be started, but it can be looked into.
+    let choice = match config::choose(std::slice::from_ref(&spec), &Common::default(), &catalogue, &which) {
+        Ok(choices) => choices.into_iter().next().context("one server was named")?,
+        Err(_) if path.is_file() => {
+            let detection = detector::file(path);
+            return Ok((spec.target, detection, Vec::new()));
+        }
+        Err(errors) => {
+            let words: Vec<String> = errors.iter().map(|error| format!("error: {error}")).collect();
+            return Err(Mistakes(words.join("\n")).into());
+        }
+    };
+    let program = built(&choice)?;
+    let found = detector::detection(&choice, &program, &|| false);
+    let checked = detector::knobs(&choice, &program, &|| false);
+    let checked = checked.map_err(|errors| {
+        let words: Vec<String> = errors.iter().map(|error| format!("error: {error}")).collect();
+        Mistakes(words.join("\n"))
+    })?;
+    let mut found = found.as_ref().clone();
+    found.facts.options = checked.options.unwrap_or(found.facts.options);
+    Ok((program.display().to_string(), Arc::new(found), checked.knobs))
+}
+
+fn built(choice: &ServerChoice) -> anyhow::Result<PathBuf> {
+    match &choice.program {
+        Program::File(path) => Ok(path.clone()),
+        Program::Build(command) => super::block_on(build::build(&choice.label, command, true)),
+    }
+}
+
+/// What is known of a process that lives, from what it runs and has mapped.
+fn live(pid: u32) -> anyhow::Result<Detection> {
+    let cannot = || format!("cannot look at process {pid}; name one of your own that lives, on Linux");
+    let exe = fs::read_link(format!("/proc/{pid}/exe")).with_context(cannot)?;
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).with_context(cannot)?;
+    Ok(allocator::of_process(
+        &exe,
+        &allocator::mapped_libraries(&maps),
+        &|| false,
+    ))
+}

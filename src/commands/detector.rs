@@ -1,0 +1,199 @@
+//! Looks at the allocators of servers, each program once, and checks what they are told.
+
+use std::collections::HashMap;
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use crate::allocator::knobs::{self, Checked, KnobError};
+use crate::allocator::{self, Detection, Subject};
+use crate::config::{Allocator, Program, ServerChoice};
+use crate::lsp::process::Launch;
+use crate::record::{AllocatorFacts, AllocatorFamily, LensFacts};
+
+use super::prepare;
+
+/// A program as it lies on disk. A campaign starts it hundreds of times; to hash it each time takes longer than to ask
+/// the system whether it was written to since.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    subject: Subject,
+    length: u64,
+    written: Option<SystemTime>,
+}
+
+/// What was found, by program, for as long as lsp-soak runs.
+static FOUND: LazyLock<Mutex<HashMap<Key, Arc<Detection>>>> = LazyLock::new(Mutex::default);
+
+/// What came of settings, by program and settings.
+static CHECKED: LazyLock<Mutex<HashMap<Asked, Answer>>> = LazyLock::new(Mutex::default);
+
+/// The settings as they were seen, or everything that is wrong with them.
+type Answer = Result<Checked, Vec<KnobError>>;
+
+/// A program, the variables that it is given, and the allocator that its profile names.
+type Asked = (Key, Vec<(String, String)>, Option<AllocatorFamily>);
+
+/// What is known of the allocator of a server that `program` is.
+pub fn detection(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Arc<Detection> {
+    detected(&key(choice, program), stop)
+}
+
+/// Whether the server takes the settings that it is given, or everything that is wrong with them.
+pub fn knobs(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Answer {
+    let is_knob = |(name, _): &(&String, &String)| knobs::reader(name).is_some();
+    let given = choice.env.iter().filter(is_knob);
+    let given: Vec<(String, String)> = given.map(|(name, value)| (name.clone(), value.clone())).collect();
+    if given.is_empty() {
+        return Ok(Checked::default());
+    }
+    let declared = choice.profile.allocator.as_ref().map(|allocator| match allocator {
+        Allocator::Linked(name) | Allocator::Preload(name) => AllocatorFamily::named(name),
+    });
+    let key = key(choice, program);
+    let asked = (key, given, declared);
+    let known = CHECKED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .get(&asked)
+        .cloned();
+    if let Some(known) = known {
+        return known;
+    }
+    let detection = detected(&asked.0, stop);
+    let env = asked.1.iter().cloned().collect();
+    let checked = knobs::check(&env, &asked.0.subject, &detection, declared, stop);
+    // What was cut short is not the answer for the next.
+    if !stop() {
+        let mut known = CHECKED.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(asked, checked.clone());
+    }
+    checked
+}
+
+/// What is wrong with the settings of servers whose programs are there, a sentence each.
+pub fn mistakes(choices: &[ServerChoice]) -> Vec<String> {
+    let mut mistakes = Vec::new();
+    for choice in choices {
+        let Program::File(program) = &choice.program else {
+            continue;
+        };
+        let errors = knobs(choice, program, &|| false).err().unwrap_or_default();
+        let told = errors.iter().map(|error| format!("`{}`: {error}", choice.label));
+        for mistake in told {
+            if !mistakes.contains(&mistake) {
+                mistakes.push(mistake);
+            }
+        }
+    }
+    mistakes
+}
+
+/// Notes of each server what was found in it, where its program is there.
+pub fn look(choices: &mut [ServerChoice]) {
+    for choice in choices {
+        if let Program::File(program) = &choice.program {
+            choice.found = Some(detection(choice, program, &|| false).facts.clone());
+        }
+    }
+}
+
+/// Makes jemalloc confirm in the run itself, on stderr, the settings that the server is given.
+pub fn confirm(launch: &mut Launch, facts: &AllocatorFacts) {
+    let Some(variable) = facts
+        .variable
+        .as_deref()
+        .filter(|_| facts.family == AllocatorFamily::Jemalloc)
+    else {
+        return;
+    };
+    for (name, value) in &mut launch.env {
+        if let Some(value) = value.as_mut().filter(|_| name.as_os_str() == variable) {
+            let mut confirmed = OsString::from("confirm_conf:true,");
+            confirmed.push(&value);
+            *value = confirmed;
+        }
+    }
+}
+
+/// The lens of a run, and whether the server was seen to look through it.
+pub fn lens(choice: &ServerChoice, checked: &Checked) -> LensFacts {
+    let lens = &choice.lens;
+    let own: Vec<Option<bool>> = checked
+        .knobs
+        .iter()
+        .filter(|knob| lens.env.contains_key(&knob.variable))
+        .map(|knob| knob.taken)
+        .collect();
+    LensFacts {
+        name: lens.lens,
+        allocator: lens.allocator.clone(),
+        env: lens.env.clone(),
+        approximate: lens.approximate,
+        verified: match own.as_slice() {
+            [] => None,
+            own if own.contains(&Some(false)) => Some(false),
+            own => own.iter().all(Option::is_some).then_some(true),
+        },
+    }
+}
+
+/// What is known of a file that cannot be started.
+pub fn file(path: &Path) -> Arc<Detection> {
+    Arc::new(allocator::of_file(path, &|| false))
+}
+
+fn detected(key: &Key, stop: &dyn Fn() -> bool) -> Arc<Detection> {
+    let known = FOUND.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
+    known.unwrap_or_else(|| {
+        let which = prepare::which(Some(key.subject.path.clone()));
+        let found = allocator::detect(&key.subject, &|name| which.program(name), stop);
+        let found = Arc::new(found);
+        if !stop() {
+            let mut known = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(key.clone(), Arc::clone(&found));
+        }
+        found
+    })
+}
+
+fn key(choice: &ServerChoice, program: &Path) -> Key {
+    let data = fs::metadata(program).ok();
+    Key {
+        subject: subject(choice, program),
+        length: data.as_ref().map_or(0, fs::Metadata::len),
+        written: data.and_then(|data| data.modified().ok()),
+    }
+}
+
+/// The server as it would be started, without the settings of its allocator.
+fn subject(choice: &ServerChoice, program: &Path) -> Subject {
+    let profile = &choice.profile;
+    let inherited = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let mut changes: Vec<(OsString, Option<OsString>)> = inherited
+        .filter(|name| profile.scrubs(name))
+        .map(|name| (name.into(), None))
+        .collect();
+    changes.sort();
+    let own = choice.env.iter().filter(|(name, _)| knobs::reader(name).is_none());
+    changes.extend(own.map(|(name, value)| (name.into(), Some(value.into()))));
+    let preloaded = choice.env.get("LD_PRELOAD").map(String::as_str).unwrap_or_default();
+    let preloaded = preloaded.split([':', ' ']).filter(|path| path.starts_with('/'));
+    Subject {
+        program: program.to_owned(),
+        teller: match &profile.version_program {
+            Some(name) => program.with_file_name(name),
+            None => program.to_owned(),
+        },
+        version_args: profile.version_args().into_iter().map(str::to_owned).collect(),
+        path: match choice.env.get("PATH") {
+            Some(path) => path.into(),
+            None => env::var_os("PATH").unwrap_or_default(),
+        },
+        preloaded: preloaded.map(PathBuf::from).collect(),
+        env: changes,
+    }
+}
