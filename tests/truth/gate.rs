@@ -8,7 +8,7 @@ fn ground() -> Ground {
         .with("base", &["--ballast", "200MiB"], SYSTEM)
         .with("more", &["--ballast", "206MiB"], SYSTEM)
         .with("empty", &["--ballast", "100MiB", "--empty-results"], SYSTEM)
-        .with("unknown", &[], "")
+        .launched("unknown")
 }
 
 /// What is printed by a gate that must end with this code.

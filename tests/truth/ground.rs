@@ -1,6 +1,7 @@
 //! A directory with a scenario, a workspace and servers, where lsp-soak is called as a user calls it.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
@@ -65,6 +66,19 @@ impl Ground {
         let before = fs::read_to_string(self.join("servers.toml")).unwrap_or_default();
         let server =
             format!("[server.{name}]\nprograms = ['{program}']\nargs = {args:?}\nlanguages = ['python']\n{profile}");
+        self.write("servers.toml", &(before + &server));
+        self
+    }
+
+    /// The same with one more server of whose allocator nothing can be told: what a shell finds out by itself nobody can
+    /// follow.
+    pub fn launched(self, name: &str) -> Ground {
+        let program = env!("CARGO_BIN_EXE_fixture-system");
+        self.write("launcher", &format!("#!/bin/sh\nserver={program}\nexec \"$server\" \"$@\"\n"));
+        let launcher = self.join("launcher");
+        fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+        let before = fs::read_to_string(self.join("servers.toml")).unwrap_or_default();
+        let server = format!("[server.{name}]\nprograms = {:?}\nlanguages = ['python']\n", [launcher]);
         self.write("servers.toml", &(before + &server));
         self
     }

@@ -1,6 +1,8 @@
 //! Truth tests: known memory and known faults, measured.
 
 #[cfg(target_os = "linux")]
+mod allocators;
+#[cfg(target_os = "linux")]
 mod calibrate;
 #[cfg(target_os = "linux")]
 mod campaign;

@@ -1,0 +1,277 @@
+//! The allocators of the fixtures are found, and a setting that would do nothing is refused before anything runs.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const SYSTEM: &str = env!("CARGO_BIN_EXE_fixture-system");
+#[cfg(feature = "fixture-jemalloc")]
+const JEMALLOC: &str = env!("CARGO_BIN_EXE_fixture-jemalloc");
+#[cfg(feature = "fixture-mimalloc")]
+const MIMALLOC: &str = env!("CARGO_BIN_EXE_fixture-mimalloc");
+#[cfg(feature = "fixture-snmalloc")]
+const SNMALLOC: &str = env!("CARGO_BIN_EXE_fixture-snmalloc");
+
+fn allocator(what: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
+    let output = command.args(["allocator", "--format", "json", what]).output();
+    output.expect("lsp-soak is built beside its tests")
+}
+
+/// What is found in a program, and how its settings are seen.
+#[track_caller]
+fn found(what: &str) -> Value {
+    let output = allocator(what);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{what}: {errors}");
+    serde_json::from_slice(&output.stdout).expect("it is JSON")
+}
+
+#[track_caller]
+fn is(what: &str, family: &str, confidence: &str) -> Value {
+    let found = found(what);
+    let allocator = &found["allocator"];
+    assert_eq!(
+        (&allocator["family"], &allocator["confidence"]),
+        (&family.into(), &confidence.into()),
+        "{what}: {found:#}"
+    );
+    found
+}
+
+/// Every wrong setting is refused with exit code 2, in words that end with what to do.
+#[track_caller]
+fn refused(program: &str, cases: &[(&str, &str)]) {
+    for (setting, ends) in cases {
+        let output = allocator(&format!("{setting} {program}"));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{setting}: {errors}");
+        assert!(errors.trim_end().ends_with(ends), "{setting}: {errors}");
+        assert_eq!(output.stdout, b"", "{setting}");
+    }
+}
+
+/// The setting, its value in force, and whether that is what was asked for.
+#[track_caller]
+fn seen(what: &str, at: usize) -> (Option<String>, Option<bool>) {
+    let found = found(what);
+    let knob = &found["knobs"][at];
+    (knob["effective"].as_str().map(str::to_owned), knob["taken"].as_bool())
+}
+
+#[track_caller]
+fn takes(what: &str, effective: &str) {
+    assert_eq!(seen(what, 0), (Some(effective.to_owned()), Some(true)), "{what}");
+}
+
+#[test]
+fn the_c_library_is_found_and_its_settings_are_checked_by_the_loader() {
+    let system = is(SYSTEM, "glibc", "likely");
+    assert!(system["allocator"]["version"].is_string(), "{system:#}");
+    is("/bin/true", "glibc", "likely");
+    takes(&format!("MALLOC_ARENA_MAX=2 {SYSTEM}"), "0x2");
+    takes(&format!("GLIBC_TUNABLES=glibc.malloc.arena_max=3 {SYSTEM}"), "0x3");
+    refused(
+        SYSTEM,
+        &[
+            ("MALLOC_TRIM_THRESHOLD=0", "did you mean `MALLOC_TRIM_THRESHOLD_`?"),
+            ("MALLOC_ARENA_MAX=many", "write plain bytes or a count"),
+            ("MALLOC_ARENA_MAX=0", "write a value in that range"),
+            ("MALLOC_TRIM_THRESHOLD_=128k", "write plain bytes or a count"),
+            ("MALLOC_PERTURB_=256", "write a value in that range"),
+            (
+                "GLIBC_TUNABLES=glibc.malloc.arena_maxx=1",
+                "did you mean `glibc.malloc.arena_max`?",
+            ),
+            ("GLIBC_TUNABLES=glibc.malloc.arena_max", "write NAME=VALUE:NAME=VALUE"),
+            ("MALLOC_CONF=dirty_decay_ms:0", "or such as `MALLOC_ARENA_MAX`"),
+            ("MIMALLOC_PURGE_DELAY=0", "or such as `MALLOC_ARENA_MAX`"),
+            ("NODE_OPTIONS=--expose-gc", "or such as `MALLOC_ARENA_MAX`"),
+            ("GOGC=50", "or such as `MALLOC_ARENA_MAX`"),
+        ],
+    );
+}
+
+#[cfg(feature = "fixture-jemalloc")]
+#[test]
+fn jemalloc_is_found_with_its_prefix_and_checks_its_settings_itself() {
+    let jemalloc = is(JEMALLOC, "jemalloc", "certain");
+    let facts = &jemalloc["allocator"];
+    assert_eq!(
+        (&facts["prefix"], &facts["variable"]),
+        (&"_rjem_".into(), &"_RJEM_MALLOC_CONF".into())
+    );
+    assert_eq!(facts["options"]["dirty_decay_ms"], "10000");
+    takes(&format!("_RJEM_MALLOC_CONF=dirty_decay_ms:7,narenas:2 {JEMALLOC}"), "7");
+    let clamped = seen(&format!("_RJEM_MALLOC_CONF=tcache_max:99999999999 {JEMALLOC}"), 0);
+    assert_eq!(
+        clamped.1,
+        Some(false),
+        "{clamped:?}: jemalloc takes less without a word"
+    );
+    refused(
+        JEMALLOC,
+        &[
+            ("_RJEM_MALLOC_CONF=dirty_decay:0", "did you mean `dirty_decay_ms`?"),
+            ("_RJEM_MALLOC_CONF=nonsense:0", "see `opt.*` in jemalloc's manual"),
+            (
+                "_RJEM_MALLOC_CONF=dirty_decay_ms:soon",
+                "write a value that its manual names",
+            ),
+            (
+                "_RJEM_MALLOC_CONF=background_thread:yes",
+                "write a value that its manual names",
+            ),
+            ("_RJEM_MALLOC_CONF=thp:sometimes", "write a value that its manual names"),
+            (
+                "_RJEM_MALLOC_CONF=dirty_decay_ms:-5",
+                "write a value that its manual allows",
+            ),
+            ("_RJEM_MALLOC_CONF=dirty_decay_ms=5", "OPTION:VALUE without blanks"),
+            ("_RJEM_MALLOC_CONF=dirty_decay_ms", "OPTION:VALUE without blanks"),
+            (
+                "_RJEM_MALLOC_CONF='dirty_decay_ms:5, narenas:1'",
+                "OPTION:VALUE without blanks",
+            ),
+            (
+                "MALLOC_CONF=dirty_decay_ms:0",
+                "prefix `_rjem_`; set `_RJEM_MALLOC_CONF`",
+            ),
+            (
+                "JE_MALLOC_CONF=dirty_decay_ms:0",
+                "prefix `_rjem_`; set `_RJEM_MALLOC_CONF`",
+            ),
+            (
+                "MIMALLOC_PURGE_DELAY=0",
+                "such as _RJEM_MALLOC_CONF=dirty_decay_ms:1000",
+            ),
+            ("MALLOC_ARENA_MAX=1", "such as _RJEM_MALLOC_CONF=dirty_decay_ms:1000"),
+        ],
+    );
+}
+
+#[cfg(feature = "fixture-mimalloc")]
+#[test]
+fn mimalloc_is_found_and_its_settings_are_compared_with_its_list() {
+    let mimalloc = is(MIMALLOC, "mimalloc", "certain");
+    assert_eq!(mimalloc["allocator"]["options"]["purge_delay"], "1000", "{mimalloc:#}");
+    takes(&format!("MIMALLOC_PURGE_DELAY=5 {MIMALLOC}"), "5");
+    takes(&format!("MIMALLOC_ALLOW_THP=no {MIMALLOC}"), "0");
+    takes(&format!("MIMALLOC_ARENA_RESERVE=64MiB {MIMALLOC}"), "65536 KiB");
+    refused(
+        MIMALLOC,
+        &[
+            ("MIMALLOC_PURGE_DELY=0", "did you mean `MIMALLOC_PURGE_DELAY`?"),
+            (
+                "MIMALLOC_DECOMMIT_DELAY=0",
+                "in this version it is `MIMALLOC_PURGE_DELAY`",
+            ),
+            ("MIMALLOC_NOSUCH=1", "`lsp-soak allocator` lists those that it has"),
+            ("MIMALLOC_ALLOW_THP=perhaps", "write a number, or 0 and 1"),
+            ("MIMALLOC_EAGER_COMMIT=0", "does nothing; leave it out"),
+            ("_RJEM_MALLOC_CONF=dirty_decay_ms:0", "such as `MIMALLOC_PURGE_DELAY`"),
+        ],
+    );
+}
+
+#[cfg(feature = "fixture-snmalloc")]
+#[test]
+fn snmalloc_is_found_by_its_marks_and_takes_no_settings() {
+    is(SNMALLOC, "snmalloc", "likely");
+    let nothing = "it reads no variable at all; leave it out";
+    refused(
+        SNMALLOC,
+        &[("MALLOC_CONF=dirty_decay_ms:0", nothing), ("SNMALLOC_DECAY=1", nothing)],
+    );
+}
+
+fn script(directory: &Path, name: &str, text: &str) -> String {
+    let path = directory.join(name);
+    fs::write(&path, text).expect("the directory is ours");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    path.display().to_string()
+}
+
+#[test]
+fn a_program_that_never_ends_is_asked_once_and_left_unknown() {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    let launcher = script(
+        directory.path(),
+        "launcher",
+        "#!/bin/sh\nwhat=sleep\nexec \"$what\" 1000\n",
+    );
+    let found = found(&launcher);
+    assert_eq!(found["allocator"]["confidence"], "guess", "{found:#}");
+    let evidence = found["allocator"]["evidence"].to_string();
+    assert!(
+        evidence.contains("did not end within 15 s and was killed"),
+        "{evidence}"
+    );
+}
+
+#[test]
+fn a_launcher_is_followed_to_what_it_runs() {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    let launcher = script(
+        directory.path(),
+        "launcher",
+        &format!("#!/bin/sh\nexec {SYSTEM} \"$@\"\n"),
+    );
+    let found = is(&launcher, "glibc", "likely");
+    assert!(
+        found["allocator"]["evidence"].to_string().contains("wrapper"),
+        "{found:#}"
+    );
+    let wrong = allocator(&format!("MALLOC_ARENA_MAX=x {launcher}"));
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
+#[cfg(feature = "fixture-jemalloc")]
+mod runs {
+    use lsp_soak::record::AllocatorFamily;
+
+    use super::*;
+    use crate::soak::{START, Soak};
+
+    #[test]
+    fn a_setting_is_in_the_record_as_it_was_seen_before_the_run_and_in_it() {
+        let server = format!("_RJEM_MALLOC_CONF=dirty_decay_ms:3 {JEMALLOC}");
+        let summary = Soak::new(START).named(&server).run().passed();
+        let facts = &summary.header.server;
+        let allocator = facts.allocator.as_ref().expect("it was looked for");
+        assert_eq!(allocator.family, AllocatorFamily::Jemalloc);
+        assert_eq!(allocator.options["dirty_decay_ms"], "3");
+        assert_eq!(facts.knobs.len(), 1);
+        assert_eq!(facts.knobs[0].taken, Some(true), "{:?}", facts.knobs);
+        let stderr = summary.close.expect("the connection was closed").stderr_tail;
+        assert!(stderr.contains("-- Set conf value: dirty_decay_ms:3"), "{stderr}");
+    }
+
+    #[test]
+    fn the_purged_lens_is_verified() {
+        let summary = Soak::new(START)
+            .named(JEMALLOC)
+            .options(&["--lens", "purged"])
+            .run()
+            .passed();
+        let lens = &summary.header.server.lens;
+        assert_eq!(
+            (lens.allocator.as_deref(), lens.verified),
+            (Some("jemalloc"), Some(true))
+        );
+    }
+
+    #[test]
+    fn a_wrong_setting_ends_a_run_before_anything_is_written() {
+        let outcome = Soak::new(START)
+            .named(JEMALLOC)
+            .options(&["--env", "MALLOC_CONF=dirty_decay_ms:0"])
+            .run();
+        outcome.exits_with(2);
+        outcome.says(&["set `_RJEM_MALLOC_CONF`"]);
+        assert!(!outcome.record.exists());
+    }
+}
