@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, bail};
 
 use crate::allocator::{self, Detection};
 use crate::cli::{self, TextOrJson};
 use crate::config::{self, Common, Program, ServerChoice, ServerSpec};
+use crate::record::{AllocatorFacts, KnobFacts};
 use crate::report;
 
 use super::{Mistakes, build, detector, prepare, print, show};
@@ -16,19 +16,19 @@ use super::{Mistakes, build, detector, prepare, print, show};
 /// Runs the command.
 pub fn run(options: &cli::AllocatorOptions) -> anyhow::Result<u8> {
     let (shown, found, knobs) = match (&options.program, options.pid) {
-        (_, Some(pid)) => (format!("process {pid}"), Arc::new(live(pid)?), Vec::new()),
+        (_, Some(pid)) => (format!("process {pid}"), live(pid)?.facts, Vec::new()),
         (Some(program), None) => of_program(options, program)?,
         (None, None) => bail!("nothing is named; name a program, a server or a process"),
     };
     let text = match options.format {
-        TextOrJson::Terminal => report::allocator::terminal(&shown, &found.facts, &knobs, show::look()),
-        TextOrJson::Json => report::allocator::json(&shown, &found.facts, &knobs)?,
+        TextOrJson::Terminal => report::allocator::terminal(&shown, &found, &knobs, show::look()),
+        TextOrJson::Json => report::allocator::json(&shown, &found, &knobs)?,
     };
     print(&text)?;
     Ok(0)
 }
 
-type Looked = (String, Arc<Detection>, Vec<crate::record::KnobFacts>);
+type Looked = (String, AllocatorFacts, Vec<KnobFacts>);
 
 fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<Looked> {
     let catalogue = prepare::catalogue(options.file.as_deref(), None)?;
@@ -39,8 +39,8 @@ fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<
     let choice = match config::choose(std::slice::from_ref(&spec), &Common::default(), &catalogue, &which) {
         Ok(choices) => choices.into_iter().next().context("one server was named")?,
         Err(_) if path.is_file() => {
-            let detection = detector::file(path);
-            return Ok((spec.target, detection, Vec::new()));
+            let found = allocator::of_file(path, &|| false);
+            return Ok((spec.target.clone(), found.facts, Vec::new()));
         }
         Err(errors) => {
             let words: Vec<String> = errors.iter().map(|error| format!("error: {error}")).collect();
@@ -54,9 +54,8 @@ fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<
         let words: Vec<String> = errors.iter().map(|error| format!("error: {error}")).collect();
         Mistakes(words.join("\n"))
     })?;
-    let mut found = found.as_ref().clone();
-    found.facts.options = checked.options.unwrap_or(found.facts.options);
-    Ok((program.display().to_string(), Arc::new(found), checked.knobs))
+    let facts = detector::facts(&choice, &found, &checked);
+    Ok((program.display().to_string(), facts, checked.knobs))
 }
 
 fn built(choice: &ServerChoice) -> anyhow::Result<PathBuf> {

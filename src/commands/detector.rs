@@ -12,7 +12,7 @@ use crate::allocator::knobs::{self, Checked, KnobError};
 use crate::allocator::{self, Detection, Subject};
 use crate::config::{Allocator, Program, ServerChoice};
 use crate::lsp::process::Launch;
-use crate::record::{AllocatorFacts, AllocatorFamily, LensFacts};
+use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, LensFacts};
 
 use super::prepare;
 
@@ -50,11 +50,8 @@ pub fn knobs(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> 
     if given.is_empty() {
         return Ok(Checked::default());
     }
-    let declared = choice.profile.allocator.as_ref().map(|allocator| match allocator {
-        Allocator::Linked(name) | Allocator::Preload(name) => AllocatorFamily::named(name),
-    });
-    let key = key(choice, program);
-    let asked = (key, given, declared);
+    let declared = declared(choice);
+    let asked = (key(choice, program), given, declared);
     let known = CHECKED
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
@@ -101,6 +98,32 @@ pub fn look(choices: &mut [ServerChoice]) {
     }
 }
 
+/// What goes into a record: what was found, or what the profile says where nothing was, with the options in force.
+pub fn facts(choice: &ServerChoice, found: &Detection, checked: &Checked) -> AllocatorFacts {
+    let mut facts = found.facts.clone();
+    if let Some(options) = &checked.options {
+        facts.options.clone_from(options);
+    }
+    let family = declared(choice).filter(|family| *family != facts.family);
+    if let Some(family) = family.filter(|family| *family != AllocatorFamily::Unknown) {
+        facts.evidence.push(Evidence {
+            source: "profile".to_owned(),
+            saw: format!("its profile says {family}"),
+        });
+        if facts.family == AllocatorFamily::Unknown {
+            (facts.family, facts.confidence) = (family, Some(Confidence::Guess));
+        }
+    }
+    facts
+}
+
+/// The allocator that the profile names.
+fn declared(choice: &ServerChoice) -> Option<AllocatorFamily> {
+    choice.profile.allocator.as_ref().map(|allocator| match allocator {
+        Allocator::Linked(name) | Allocator::Preload(name) => AllocatorFamily::named(name),
+    })
+}
+
 /// Makes jemalloc confirm in the run itself, on stderr, the settings that the server is given.
 pub fn confirm(launch: &mut Launch, facts: &AllocatorFacts) {
     let Some(variable) = facts
@@ -139,11 +162,6 @@ pub fn lens(choice: &ServerChoice, checked: &Checked) -> LensFacts {
             own => own.iter().all(Option::is_some).then_some(true),
         },
     }
-}
-
-/// What is known of a file that cannot be started.
-pub fn file(path: &Path) -> Arc<Detection> {
-    Arc::new(allocator::of_file(path, &|| false))
 }
 
 fn detected(key: &Key, stop: &dyn Fn() -> bool) -> Arc<Detection> {

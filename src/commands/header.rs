@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 
+use crate::allocator::Detection;
 use crate::allocator::knobs::Checked;
 use crate::drive::Job;
 use crate::drive::workspace::tree;
 use crate::host;
 use crate::lsp::process::Launch;
-use crate::record::{self, AllocatorFacts, Header, ScenarioFacts, ServerFacts, Settings, WorkspaceFacts};
+use crate::record::{self, Header, ScenarioFacts, ServerFacts, Settings, WorkspaceFacts};
 
 use super::single::Run;
 use super::{detector, prepare, servers};
@@ -26,7 +27,7 @@ pub fn header(
     run: &Run,
     job: &Job,
     scrubbed: Vec<String>,
-    found: &AllocatorFacts,
+    found: &Detection,
     checked: Checked,
     stop: &dyn Fn() -> bool,
 ) -> Header {
@@ -43,10 +44,7 @@ pub fn header(
         server: ServerFacts {
             scrubbed,
             lens: detector::lens(&run.choice, &checked),
-            allocator: Some(AllocatorFacts {
-                options: checked.options.unwrap_or_else(|| found.options.clone()),
-                ..found.clone()
-            }),
+            allocator: Some(detector::facts(&run.choice, found, &checked)),
             knobs: checked.knobs,
             ..server(run, &job.launch, stop)
         },

@@ -171,7 +171,7 @@ impl Run {
             return Ok(None);
         }
         let desk = Desk::new(&job);
-        let header = header::header(self, &job, scrubbed, &found.facts, checked, &stop);
+        let header = header::header(self, &job, scrubbed, &found, checked, &stop);
         let prepared = Prepared {
             ground,
             job,

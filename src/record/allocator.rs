@@ -184,9 +184,17 @@ impl fmt::Display for AllocatorFamily {
 }
 
 impl fmt::Display for AllocatorFacts {
-    /// `jemalloc 5.3.0`, `go 1.25.1`, `unknown`; a guess with a question mark.
+    /// `jemalloc 5.3.0`, `go 1.25.1`, `v8 in node 20.20.2`, `unknown`; a guess with a question mark.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let version = self.version.as_deref().map(|version| format!(" {}", short(version)));
+        let machine = if self.family == AllocatorFamily::V8 {
+            " in node"
+        } else {
+            ""
+        };
+        let version = self
+            .version
+            .as_deref()
+            .map(|version| format!("{machine} {}", short(version)));
         let doubt = if self.confidence == Some(Confidence::Guess) {
             "?"
         } else {

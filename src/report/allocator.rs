@@ -79,3 +79,64 @@ struct Found<'f> {
     allocator: &'f AllocatorFacts,
     knobs: &'f [KnobFacts],
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Confidence, Evidence};
+
+    fn found() -> (AllocatorFacts, Vec<KnobFacts>) {
+        let evidence = |source: &str, saw: &str| Evidence {
+            source: source.to_owned(),
+            saw: saw.to_owned(),
+        };
+        let facts = AllocatorFacts {
+            family: AllocatorFamily::Jemalloc,
+            version: Some("5.3.0-1-ge13ca993e8ccb9ba9847cc330696e02839f328f7".to_owned()),
+            prefix: Some("_rjem_".to_owned()),
+            variable: Some("_RJEM_MALLOC_CONF".to_owned()),
+            baked: Some("background_thread:true".to_owned()),
+            options: [("dirty_decay_ms", "0"), ("narenas", "8"), ("stats_print", "true")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            beside: None,
+            confidence: Some(Confidence::Certain),
+            evidence: vec![
+                evidence("probe", "jemalloc 5.3.0-1-ge13ca993 answered through _RJEM_MALLOC_CONF"),
+                evidence("libraries", "linked with glibc 2.36, calls malloc, realloc"),
+            ],
+        };
+        let knob = |option: &str, requested: &str, effective: &str| KnobFacts {
+            variable: "_RJEM_MALLOC_CONF".to_owned(),
+            option: Some(option.to_owned()),
+            requested: requested.to_owned(),
+            effective: Some(effective.to_owned()),
+            seen: Some("its statistics".to_owned()),
+            taken: Some(requested == effective),
+        };
+        let knobs = vec![
+            knob("dirty_decay_ms", "0", "0"),
+            knob("tcache_max", "99999999999", "8388608"),
+        ];
+        (facts, knobs)
+    }
+
+    #[test]
+    fn what_was_found_in_a_terminal() {
+        let (facts, knobs) = found();
+        let look = Look {
+            columns: 80,
+            color: false,
+            ascii: false,
+        };
+        let text = terminal("/opt/bin/ty", &facts, &knobs, look);
+        insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(text) });
+    }
+
+    #[test]
+    fn what_was_found_for_programs_is_all_of_it() {
+        let (facts, knobs) = found();
+        let text = json("/opt/bin/ty", &facts, &knobs).unwrap();
+        insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(text) });
+    }
+}

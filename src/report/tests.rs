@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::analyse;
 use crate::record::golden::{self, Session};
-use crate::record::{Entry, Event, Header, LateTicks, Reader};
+use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Entry, Event, Header, LateTicks, Reader};
 
 use super::terminal::Look;
 use super::{csv, json, terminal};
@@ -137,4 +137,25 @@ fn the_largest_numbers_in_all_fields_and_nothing_beside_them_break_nothing() {
             (!own.contains(&field)).then_some(number)
         });
     }
+}
+
+#[test]
+fn the_head_says_the_allocator_and_how_sure_that_is() {
+    let mut summary = analyse::read(golden::open("completed")).unwrap();
+    summary.header.server.allocator = Some(AllocatorFacts {
+        family: AllocatorFamily::Glibc,
+        version: Some("2.36".to_owned()),
+        confidence: Some(Confidence::Likely),
+        ..AllocatorFacts::default()
+    });
+    let look = Look {
+        columns: 160,
+        color: false,
+        ascii: false,
+    };
+    let text = terminal::render(&summary, look);
+    assert!(text.contains("allocator glibc 2.36 (likely)"), "{text}");
+    summary.header.server.allocator = Some(AllocatorFacts::default());
+    let text = terminal::render(&summary, look);
+    assert!(text.contains("allocator n/a"), "{text}");
 }

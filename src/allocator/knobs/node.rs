@@ -20,7 +20,7 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
             }]);
         }
         knob.effective = Some(knob.requested.clone());
-        knob.seen = Some("Node.js accepts it".to_owned());
+        knob.seen = Some("the check of Node.js itself".to_owned());
         knob.taken = Some(true);
     }
     Ok(checked)

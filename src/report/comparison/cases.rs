@@ -62,6 +62,7 @@ fn cases(target: &Target) -> Vec<Case> {
         if place > 0 {
             cases.push(work(side, &comparison.sides[0].label));
         }
+        cases.extend(settings(side));
         let checkpoints = comparison
             .rows
             .iter()
@@ -125,6 +126,21 @@ fn work(side: &Side, baseline: &str) -> Case {
         outcome,
         text: lines.join("\n"),
     }
+}
+
+/// That settings which a server is compared with were not seen in force; nothing where none were asked for in vain.
+fn settings(side: &Side) -> Option<Case> {
+    let lines: Vec<String> = side
+        .unseen
+        .iter()
+        .map(|knob| notes::unseen(&side.label, knob))
+        .collect();
+    (!lines.is_empty()).then(|| Case {
+        server: side.label.clone(),
+        name: "settings".to_owned(),
+        outcome: Outcome::Warned,
+        text: lines.join("\n"),
+    })
 }
 
 fn figure(side: &Side, row: &Row, cell: &Cell, baseline: &str) -> Case {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Case, Outcome, Suite, annotations, bencher, benchmark_action, junit, markdown, suites, terminal};
 use crate::analyse;
 use crate::analyse::compare::{Played, Scenarios, by_target};
-use crate::record::{Ending, golden};
+use crate::record::{Ending, KnobFacts, golden};
 use crate::report::terminal::Look;
 
 /// A run of the usual path: private memory, peaks and latencies are `percent` of the golden record's.
@@ -349,4 +349,26 @@ fn github_action_benchmark_gets_every_figure_once() {
     assert_eq!(private["unit"], "MiB");
     assert_eq!(private["extra"], "6 runs, 28–31 % more than ty-system");
     assert!(private["range"].as_str().unwrap().starts_with("26."), "{private}");
+}
+
+#[test]
+fn a_setting_that_was_not_seen_in_force_is_told_wherever_servers_are_compared() {
+    let mut tuned = runs("tuned", &[90, 91, 90]);
+    for run in &mut tuned {
+        run.summary.header.server.knobs = vec![KnobFacts {
+            variable: "GOGC".to_owned(),
+            requested: "50".to_owned(),
+            seen: Some("its syntax".to_owned()),
+            ..KnobFacts::default()
+        }];
+    }
+    let words = "tuned: GOGC=50 was asked for but not seen in force, only its syntax was checked";
+    let all = [runs("plain", &[100, 101, 99]), tuned].concat();
+    let text: Vec<String> = drawn(all.clone(), 160)
+        .lines()
+        .map(|line| line.trim().to_owned())
+        .collect();
+    assert!(text.join(" ").contains(words), "{text:?}");
+    assert!(pasted(all.clone()).contains(words));
+    assert!(junit(&suites(&compared(all))).contains(words));
 }
