@@ -74,7 +74,10 @@ impl Ground {
     /// follow.
     pub fn launched(self, name: &str) -> Ground {
         let program = env!("CARGO_BIN_EXE_fixture-system");
-        self.write("launcher", &format!("#!/bin/sh\nserver={program}\nexec \"$server\" \"$@\"\n"));
+        self.write(
+            "launcher",
+            &format!("#!/bin/sh\nserver={program}\nexec \"$server\" \"$@\"\n"),
+        );
         let launcher = self.join("launcher");
         fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).expect("the file is ours");
         let before = fs::read_to_string(self.join("servers.toml")).unwrap_or_default();

@@ -140,7 +140,9 @@ pub fn alike<'r>(runs: impl Iterator<Item = &'r Played>) -> anyhow::Result<()> {
 
 /// The settings that some run did not see in force, so that nobody takes the verdict for one on them.
 pub fn unseen_settings(sides: &Sides) -> Vec<String> {
-    let all = [&sides.baseline, &sides.candidate].into_iter().chain(sides.anchor.as_ref());
+    let all = [&sides.baseline, &sides.candidate]
+        .into_iter()
+        .chain(sides.anchor.as_ref());
     let mut notes = Vec::new();
     for run in all.flatten() {
         let label = &run.summary.header.server.label;

@@ -18,8 +18,8 @@ mod words;
 mod tests;
 
 pub(super) use figures::signed;
-pub(super) use notes::{difference, unequal};
 pub use notes::unseen;
+pub(super) use notes::{difference, unequal};
 
 pub use cases::{Case, Outcome, Suite, suites};
 pub use github::annotations;
