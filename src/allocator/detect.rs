@@ -151,12 +151,7 @@ impl Look {
         for family in families(&self.signs) {
             self.saw("file", format!("`{}` holds marks of {family}", file.display()));
         }
-        if self.signs.marks.contains(&Mark::Go) {
-            let release = self
-                .signs
-                .go
-                .clone()
-                .unwrap_or_else(|| "of an unknown release".to_owned());
+        if let Some(release) = self.signs.go.clone() {
             self.saw("file", format!("`{}` was built with Go {release}", file.display()));
         }
     }

@@ -151,7 +151,8 @@ pub fn families(signs: &Signs) -> BTreeSet<AllocatorFamily> {
 
 /// A virtual machine or a runtime, which manages memory itself.
 fn machine(signs: &Signs, beside: Option<String>) -> Option<AllocatorFacts> {
-    let (family, version) = if signs.marks.contains(&Mark::Go) {
+    // Before 1.18 the release is not beside the mark, which alone is no more than a text.
+    let (family, version) = if signs.go.is_some() {
         (AllocatorFamily::Go, signs.go.clone())
     } else if signs.node.is_some() {
         (AllocatorFamily::V8, signs.node.clone())
@@ -304,5 +305,7 @@ mod tests {
         let mut signs = glibc(&[Mark::Go], &[]);
         (signs.go, signs.libc) = (Some("1.25.1".to_owned()), None);
         assert_eq!(verdict(&signs).to_string(), "go 1.25.1");
+        signs.go = None;
+        assert_eq!(verdict(&signs), AllocatorFacts::default());
     }
 }
