@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use crate::allocator::knobs::{self, Checked, KnobError};
 use crate::allocator::{self, Detection, Subject};
-use crate::config::{Allocator, Program, ServerChoice};
+use crate::config::{Allocator, Program, ServerChoice, asks_for};
 use crate::lsp::process::Launch;
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, LensFacts};
 
@@ -148,7 +148,7 @@ pub fn lens(choice: &ServerChoice, checked: &Checked) -> LensFacts {
     let own: Vec<Option<bool>> = checked
         .knobs
         .iter()
-        .filter(|knob| lens.env.contains_key(&knob.variable))
+        .filter(|knob| lens.env.contains_key(&knob.variable) && asks_for(knob))
         .map(|knob| knob.taken)
         .collect();
     LensFacts {

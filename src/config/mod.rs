@@ -36,7 +36,7 @@ pub use gate::GateContext;
 pub use load::{Loaded, Overrides, load_scenario, reason};
 pub use problem::{Fault, Report, nearest};
 pub use project::{Project, plain_path};
-pub use purge::{PurgeError, Setting, needs_traffic, purged};
+pub use purge::{PurgeError, Setting, asks_for, needs_traffic, purged};
 pub use scenario::{
     FORMAT, Isolation, Phase, Readiness, ReadinessLimits, Repeat, Scenario, Settle, SettleLimits, Workspace,
 };

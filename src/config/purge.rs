@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::allocator::knobs::purge_delay;
 use crate::lens::Lens;
-use crate::record::{AllocatorFamily, Confidence};
+use crate::record::{AllocatorFamily, Confidence, KnobFacts};
 
 use super::choice::ServerChoice;
 use super::server::Allocator;
@@ -171,6 +171,15 @@ fn used(choice: &ServerChoice) -> Option<Used> {
     })
 }
 
+/// Whether the lens asks for this: a variable of its own, or of the options in one that it added to the last.
+pub fn asks_for(knob: &KnobFacts) -> bool {
+    let mut own = JEMALLOC.split(',').filter_map(|pair| pair.split_once(':'));
+    match &knob.option {
+        Some(option) if knob.variable.ends_with("MALLOC_CONF") => own.any(|(name, _)| name == option),
+        Some(_) | None => true,
+    }
+}
+
 /// Whether the allocator only gives back while the server does something, so that silence shows nothing.
 pub fn needs_traffic(choice: &ServerChoice) -> bool {
     let allocator = choice.lens.allocator.as_deref();
@@ -283,6 +292,18 @@ mod tests {
             told.lens.env,
             [("MIMALLOC_DECOMMIT_DELAY".to_owned(), "0".to_owned())].into()
         );
+    }
+
+    #[test]
+    fn what_the_user_asked_for_in_the_same_variable_is_not_the_lens() {
+        let knob = |variable: &str, option: Option<&str>| KnobFacts {
+            variable: variable.to_owned(),
+            option: option.map(str::to_owned),
+            ..KnobFacts::default()
+        };
+        assert!(asks_for(&knob("_RJEM_MALLOC_CONF", Some("dirty_decay_ms"))));
+        assert!(!asks_for(&knob("_RJEM_MALLOC_CONF", Some("narenas"))));
+        assert!(asks_for(&knob("MALLOC_ARENA_MAX", None)));
     }
 
     #[test]
