@@ -54,10 +54,7 @@ fn ratio(baseline: &Values, candidate: &Values, floor: NoiseFloor) -> Option<Rat
     let strata = Strata::new(&baseline, &candidate)?;
     let contrast = strata.contrast(floor);
     let (low, high) = contrast.interval(CONFIDENCE);
-    let one = match strata.parts() {
-        [one] => Some(one),
-        _ => None,
-    };
+    let one = strata.one();
     Some(Ratio {
         ratio: contrast.ratio(),
         low,

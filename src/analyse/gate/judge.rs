@@ -10,6 +10,7 @@ use crate::analyse::{Exit, Summary, exit};
 use crate::lens::Lens;
 use crate::record::{Header, LensFacts};
 
+use super::exact::{Exact, exact};
 use super::machines::Machines;
 use super::rules::{Leak, Limit, Rule, Rules};
 use super::what::What;
@@ -87,6 +88,9 @@ pub struct Judged {
     pub endpoint: Endpoint,
     /// What it comes to.
     pub verdict: EndpointVerdict,
+    /// Two-sided p of "no difference" on the same runs, beside the bounds and deciding nothing; `None` over several
+    /// machines.
+    pub p: Option<Exact>,
     /// Runs of each side that would probably decide it, where it is not; `None` when no sensible number would.
     pub needed: Option<usize>,
 }
@@ -282,7 +286,8 @@ fn versus(role: Role, baseline: &[Played], candidate: &[Played], rules: &Rules, 
     let verdict = by_looks(&primaries, looks);
     let advised = |rule: &Rule| {
         let alone = [endpoint(rule)];
-        judged(rule, &alone[0], by_looks(&alone, looks).endpoints.remove(0), looks)
+        let mut verdict = by_looks(&alone, looks);
+        judged(rule, &alone[0], (verdict.look, verdict.endpoints.remove(0)), looks)
     };
     Against {
         role,
@@ -293,7 +298,7 @@ fn versus(role: Role, baseline: &[Played], candidate: &[Played], rules: &Rules, 
             .iter()
             .zip(&primaries)
             .zip(verdict.endpoints)
-            .map(|((rule, endpoint), verdict)| judged(rule, endpoint, verdict, looks))
+            .map(|((rule, endpoint), of)| judged(rule, endpoint, (verdict.look, of), looks))
             .collect(),
         advisory: rules.advisory.iter().map(advised).collect(),
         work: inequalities(
@@ -321,13 +326,20 @@ fn endpoint(rule: &Rule, baseline: &[Played], candidate: &[Played], rules: &Rule
     }
 }
 
-fn judged(rule: &Rule, endpoint: &Endpoint, verdict: EndpointVerdict, looks: &Looks) -> Judged {
+/// What the runs until the look that the verdict is of say to a rule.
+fn judged(
+    rule: &Rule,
+    endpoint: &Endpoint,
+    (look, verdict): (Option<usize>, EndpointVerdict),
+    looks: &Looks,
+) -> Judged {
     let undecided = verdict.answer == Answer::Inconclusive;
     let evidence = verdict.evidence.as_ref().ok().filter(|_| undecided);
     Judged {
         rule: rule.clone(),
         endpoint: endpoint.clone(),
         needed: evidence.and_then(|evidence| needed(endpoint, evidence, looks)),
+        p: exact(&look.map_or_else(|| endpoint.clone(), |runs| endpoint.after(runs))),
         verdict,
     }
 }

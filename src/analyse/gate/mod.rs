@@ -1,5 +1,6 @@
 //! Whether a candidate may replace a baseline: the rules, and what the runs say to each of them.
 
+mod exact;
 mod judge;
 mod machines;
 mod rules;
@@ -8,6 +9,7 @@ mod what;
 #[cfg(test)]
 mod tests;
 
+pub use exact::Exact;
 pub use judge::{Against, Broken, Judged, Judgement, Kept, Leaking, Party, Role, Sides, judge};
 pub use rules::{Leak, Limit, Rule, Rules};
 pub use what::{At, What, WhatError};

@@ -183,7 +183,7 @@ impl Endpoint {
     }
 
     /// The same endpoint after `runs` runs of each side.
-    pub(super) fn after(&self, runs: usize) -> Endpoint {
+    pub fn after(&self, runs: usize) -> Endpoint {
         let first = |values: &[Seen]| values[..runs.min(values.len())].to_vec();
         Endpoint {
             baseline: first(&self.baseline),

@@ -1,7 +1,7 @@
 //! Everything that a gate found, in sentences with their numbers.
 
 use crate::analyse::compare::Inequality;
-use crate::analyse::gate::{Judged, Judgement, Kept, Leaking, Role};
+use crate::analyse::gate::{Exact, Judged, Judgement, Kept, Leaking, Role};
 use crate::analyse::stats::{Answer, Side};
 use crate::lens::Lens;
 use crate::report::comparison::{difference, signed, unequal};
@@ -154,14 +154,22 @@ fn evidence(role: Role, judged: &Judged) -> String {
             change(evidence.spread.1)
         ),
     };
+    let p = exact(judged.p);
     match judged.verdict.answer {
-        Answer::Fail => format!("at least {lower} against the {other}{machines}, {fail} is tolerated"),
-        Answer::Pass => format!("at most {upper} against the {other}{machines}, below {pass} passes"),
+        Answer::Fail => format!("at least {lower} against the {other}{machines}, {fail} is tolerated{p}"),
+        Answer::Pass => format!("at most {upper} against the {other}{machines}, below {pass} passes{p}"),
         Answer::Inconclusive => format!(
-            "between {lower} and {upper} against the {other}{machines}; it fails above {fail} and passes below {pass}{}",
+            "between {lower} and {upper} against the {other}{machines}; it fails above {fail} and passes below {pass}{}{p}",
             more(judged.needed)
         ),
     }
+}
+
+/// The exact test of "no difference", which assumes nothing of the noise.
+fn exact(p: Option<Exact>) -> String {
+    p.map_or_else(String::new, |p| {
+        format!("; permutation p {}", units::probability(p.permutation))
+    })
 }
 
 fn more(needed: Option<usize>) -> String {

@@ -146,6 +146,11 @@ pub struct Rule {
     pub evidence: Option<Evidence>,
     /// Why there are none.
     pub unusable: Option<String>,
+    /// Two-sided p of the exact permutation test of "no difference", on the runs that were judged; decides nothing, and is
+    /// `null` over several machines.
+    pub permutation_p: Option<f64>,
+    /// The same of Mann and Whitney's test.
+    pub ranks_p: Option<f64>,
     /// Runs of each server that would probably decide; `null` where it is decided, or no sensible number would.
     pub runs_needed: Option<u64>,
     /// The figure in each run of the other server that counts.
