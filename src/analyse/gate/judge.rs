@@ -1,18 +1,18 @@
 //! From runs to a verdict: equal work first, then every rule, each with the numbers that decided it.
 
 use crate::analyse::compare::{Difference, Inequality, Played, counts, differences, inequalities};
-use crate::analyse::growth::{Repeated, repeated};
 use crate::analyse::stats::{
-    Answer, Budget, BudgetVerdict, Endpoint, EndpointVerdict, Evidence, LeakVerdict, Looks, MOST_ENDPOINTS, Seen,
-    Verdict, decide_by_looks, judge_budget_by_looks, judge_leak, runs_needed,
+    Answer, Budget, BudgetVerdict, Endpoint, EndpointVerdict, Evidence, Looks, MOST_ENDPOINTS, Seen, Verdict,
+    decide_by_looks, judge_budget_by_looks, runs_needed,
 };
 use crate::analyse::{Exit, Summary, exit};
 use crate::lens::Lens;
 use crate::record::{Header, LensFacts};
 
 use super::exact::{Exact, exact};
+use super::leaking::{Leaking, leaks};
 use super::machines::Machines;
-use super::rules::{Leak, Limit, Rule, Rules};
+use super::rules::{Limit, Rule, Rules};
 use super::what::What;
 
 /// The chance of an answer that a number of runs should have before it is recommended.
@@ -121,15 +121,6 @@ pub struct Kept {
     pub limit: Limit,
     /// What the runs say.
     pub verdict: BudgetVerdict,
-}
-
-/// Whether the candidate grows from round to round of one thing that the scenario repeats.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Leaking {
-    /// The phase's name, or that of whole rounds.
-    pub name: String,
-    /// What the runs say.
-    pub verdict: LeakVerdict,
 }
 
 /// What a gate says, with everything that it rests on.
@@ -378,27 +369,4 @@ fn keep(limit: &Limit, candidate: &[Played], rules: &Rules, looks: &Looks) -> Ke
         limit: limit.clone(),
         verdict: judge_budget_by_looks(&budget, looks),
     }
-}
-
-/// Everything that is repeated and that the rule is about, judged over all runs.
-fn leaks(rule: &Leak, runs: &[&Played]) -> Vec<Leaking> {
-    let runs: Vec<Vec<Repeated>> = runs.iter().map(|run| repeated(&run.summary)).collect();
-    let mut names: Vec<&str> = Vec::new();
-    for one in runs.iter().flatten() {
-        let meant = rule.phase.as_deref().is_none_or(|phase| phase == one.name);
-        if meant && !names.contains(&one.name.as_str()) {
-            names.push(&one.name);
-        }
-    }
-    let judged = names.into_iter().map(|name| {
-        let of_run = |run: &Vec<Repeated>| {
-            let one = run.iter().find(|one| one.name == name);
-            one.map_or_else(Vec::new, Repeated::series)
-        };
-        Leaking {
-            name: name.to_owned(),
-            verdict: judge_leak(&runs.iter().map(of_run).collect::<Vec<_>>(), &rule.limit),
-        }
-    });
-    judged.collect()
 }

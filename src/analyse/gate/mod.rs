@@ -2,6 +2,7 @@
 
 mod exact;
 mod judge;
+mod leaking;
 mod machines;
 mod rules;
 mod what;
@@ -10,6 +11,7 @@ mod what;
 mod tests;
 
 pub use exact::Exact;
-pub use judge::{Against, Broken, Judged, Judgement, Kept, Leaking, Party, Role, Sides, judge};
+pub use judge::{Against, Broken, Judged, Judgement, Kept, Party, Role, Sides, judge};
+pub use leaking::Leaking;
 pub use rules::{Leak, Limit, Rule, Rules};
 pub use what::{At, What, WhatError};

@@ -1,0 +1,39 @@
+//! Growth of the candidate, in itself: nothing is compared.
+
+use crate::analyse::compare::Played;
+use crate::analyse::growth::{Repeated, repeated};
+use crate::analyse::stats::{LeakVerdict, judge_leak};
+
+use super::rules::Leak;
+
+/// Whether the candidate grows from round to round of one thing that the scenario repeats.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Leaking {
+    /// The phase's name, or that of whole rounds.
+    pub name: String,
+    /// What the runs say.
+    pub verdict: LeakVerdict,
+}
+
+/// Everything that is repeated and that the rule is about, judged over all runs.
+pub(super) fn leaks(rule: &Leak, runs: &[&Played]) -> Vec<Leaking> {
+    let runs: Vec<Vec<Repeated>> = runs.iter().map(|run| repeated(&run.summary)).collect();
+    let mut names: Vec<&str> = Vec::new();
+    for one in runs.iter().flatten() {
+        let meant = rule.phase.as_deref().is_none_or(|phase| phase == one.name);
+        if meant && !names.contains(&one.name.as_str()) {
+            names.push(&one.name);
+        }
+    }
+    let judged = names.into_iter().map(|name| {
+        let of_run = |run: &Vec<Repeated>| {
+            let one = run.iter().find(|one| one.name == name);
+            one.map_or_else(Vec::new, Repeated::series)
+        };
+        Leaking {
+            name: name.to_owned(),
+            verdict: judge_leak(&runs.iter().map(of_run).collect::<Vec<_>>(), &rule.limit),
+        }
+    });
+    judged.collect()
+}
