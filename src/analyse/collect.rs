@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 
 use crate::record::{
-    Checkpoint, Delays, Entry, Event, Header, LateTicks, LeftOut, Nanos, PeakMark, PhaseRef, Pressure, ReadError,
-    ReadFailure, Reader, Rollup, Sample, Shutdown, StepEnd, StepStart, Unseen,
+    Checkpoint, Delays, Entry, Event, Header, LateTicks, LeftOut, Nanos, PeakMark, PhaseRef, Pressure, ProcessEnd,
+    ReadError, ReadFailure, Reader, Rollup, Sample, Shutdown, StepEnd, StepStart, Unseen,
 };
 
 use super::departure::Departure;
@@ -62,6 +62,8 @@ struct Tick {
 /// Everything that is remembered between entries.
 struct Pass {
     summary: Summary,
+    /// The process id of the server that was started last.
+    server: Option<u32>,
     tree: Tree,
     epoch: Epoch,
     phases: Phases,
@@ -114,6 +116,7 @@ impl Pass {
         };
         Pass {
             summary,
+            server: None,
             tree: Tree::default(),
             epoch: Epoch::default(),
             phases: Phases::default(),
@@ -137,7 +140,10 @@ impl Pass {
             self.together = None;
         }
         match event {
-            Event::Spawned { restarts, .. } => self.summary.restarts = restarts,
+            Event::Spawned { pid, restarts } => {
+                self.server = Some(pid);
+                self.summary.restarts = restarts;
+            }
             Event::Initialized(initialized) => self.summary.initialized = Some(initialized),
             Event::Ready(readiness) => self.summary.readiness.push(readiness),
             Event::Registered { .. } => {}
@@ -157,8 +163,8 @@ impl Pass {
                 *refusals += u64::from(refused);
             }
             Event::ServerMessage { level, text } => self.said.message(level, text),
-            Event::Process(process) => self.tree.appear(at, &process),
-            Event::ProcessEnded(end) => self.process_ended(at, end.process),
+            Event::Process(process) => self.tree.appear(at, &process, self.server),
+            Event::ProcessEnded(end) => self.process_ended(at, &end),
             Event::Sample(sample) => self.sample(at, &sample),
             Event::Rollup(rollup) => self.rollup(&rollup),
             Event::Late(late) => self.late(late),
@@ -226,13 +232,14 @@ impl Pass {
 
     /// The round that finds a process gone has no sample of it, and says so right after those of the others: what the
     /// process had may be in theirs by now. Any other tick that is still open saw it.
-    fn process_ended(&mut self, at: Nanos, process: u32) {
+    fn process_ended(&mut self, at: Nanos, end: &ProcessEnd) {
+        let process = end.process;
         let moment = self.summary.header.settings.interval / 10;
         let found_gone = |tick: &Tick| at.saturating_sub(tick.last) <= moment && !self.ticked.contains(&process);
         if !self.tick.as_ref().is_some_and(found_gone) {
             self.complete_tick();
         }
-        if let Some(live) = self.tree.vanish(process) {
+        if let Some(live) = self.tree.vanish(process, end.used) {
             self.epoch.ended(at, &live);
             self.draw(at);
         }
@@ -259,7 +266,7 @@ impl Pass {
         if self.phases.lacks_peak() {
             // The marks of the phase before could not be read, and were not reset either.
             self.phases
-                .cut(at, self.epoch.peaks(&self.tree, None), self.tree.totals());
+                .cut(at, self.epoch.peaks(&self.tree, None), self.tree.totals_at_end());
             self.new_epoch(|_| false);
         }
         self.phases.start(at, phase, self.tree.totals_before());
@@ -349,7 +356,7 @@ impl Pass {
         if summary.shutdown.is_some() && !cut {
             summary.shutdown_peak = last.resident.map(|peak| peak.lower);
         }
-        self.phases.cut(summary.duration, last, self.tree.totals());
+        self.phases.cut(summary.duration, last, self.tree.totals_at_end());
         summary.most_processes = self.tree.most();
         (summary.phases, summary.private_metric) = self.phases.finish(summary.most_processes <= 1);
         summary.peak = summary.phases.iter().filter_map(|phase| phase.peak).reduce(Peak::or);

@@ -22,6 +22,7 @@ mod said;
 pub mod stats;
 mod summary;
 mod timeline;
+mod totals;
 mod traffic;
 mod tree;
 

@@ -5,7 +5,7 @@ use crate::record::{Checkpoint, Nanos, PhaseRef, StepEnd, StepStart};
 use super::checkpoint;
 use super::epoch::Peaks;
 use super::summary::{CheckpointSummary, Peak, PhaseSummary, PrivateMetric, Returned, StepSummary};
-use super::tree::Totals;
+use super::totals::Totals;
 
 /// Less than this was taken: a share of it says nothing.
 const LEAST_TAKEN: u64 = 1 << 20;

@@ -185,3 +185,22 @@ fn an_empty_record_has_no_figures_and_no_panic() {
     let summary = of(&Session::new("server"));
     assert!(summary.phases.is_empty() && summary.peak.is_none() && summary.programs.is_empty());
 }
+
+#[test]
+fn what_a_phase_used_that_a_crash_cut_short_is_all_or_unknown() {
+    let mut session = golden::crashed();
+    let used = |session: &Session| {
+        let phase = of(session).phases.pop().unwrap();
+        (phase.cpu, phase.minor_faults, phase.major_faults)
+    };
+    // 4 s of one processor and what its end tells on top; 266 MiB in pages and as much more.
+    assert_eq!(used(&session), (Some(4_220_000_000), Some(266 * 256 + 1_800), Some(0)));
+    for entry in &mut session.entries {
+        if let Event::ProcessEnded(end) = &mut entry.event {
+            end.used = None;
+        }
+    }
+    assert_eq!(used(&session), (None, None, None));
+    let before = &of(&session).phases[0];
+    assert!(before.cpu.is_some() && before.minor_faults.is_some());
+}

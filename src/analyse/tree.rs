@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{Counters, Nanos, Process, Sample};
+use crate::record::{Counters, Nanos, Process, Sample, Used};
 
 use super::summary::ProgramSummary;
+use super::totals::Totals;
 
 /// A process in view, by the last that was read of it.
 #[derive(Clone, Debug)]
 pub(super) struct Live {
     /// Its program's short name.
     pub name: String,
+    /// Whether it is the server's own process.
+    server: bool,
     /// The last counters.
     pub counters: Counters,
     /// Whether it was read at all: one that came and went between two looks never was, and is in no sum.
@@ -31,55 +34,6 @@ impl Live {
         self.counters
             .high_water
             .filter(|mark| self.mark_floor.is_none_or(|floor| *mark > floor))
-    }
-}
-
-/// Counters that only grow, over all processes so far, with those that are gone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Totals {
-    /// Processor time.
-    pub cpu: Option<Nanos>,
-    /// Minor faults.
-    pub minor: Option<u64>,
-    /// Major faults.
-    pub major: Option<u64>,
-}
-
-impl Totals {
-    /// Of nobody.
-    const ZERO: Totals = Totals {
-        cpu: Some(0),
-        minor: Some(0),
-        major: Some(0),
-    };
-
-    fn of(counters: &Counters) -> Totals {
-        let both = counters.user.zip(counters.system);
-        let cpu = both.map(|(user, system)| user.saturating_add(system));
-        Totals {
-            cpu,
-            minor: counters.minor_faults,
-            major: counters.major_faults,
-        }
-    }
-
-    fn zip(self, other: Totals, join: impl Fn(u64, u64) -> u64) -> Totals {
-        let both = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| join(a, b));
-        Totals {
-            cpu: both(self.cpu, other.cpu),
-            minor: both(self.minor, other.minor),
-            major: both(self.major, other.major),
-        }
-    }
-
-    /// On top of what others have used.
-    fn after(self, others: Option<Totals>) -> Totals {
-        others.map_or(self, |others| others.zip(self, u64::saturating_add))
-    }
-
-    /// What was added since then.
-    pub fn since(self, before: Totals) -> Totals {
-        self.zip(before, u64::saturating_sub)
     }
 }
 
@@ -119,11 +73,13 @@ pub(super) struct Tree {
     most: u64,
     /// When the processes were last looked at.
     looked: Nanos,
+    /// Whether a server ended in this epoch whose last sample is all that is known of what it used.
+    lost: bool,
 }
 
 impl Tree {
-    /// A process comes into view, or one that is there runs another program now.
-    pub fn appear(&mut self, at: Nanos, process: &Process) {
+    /// A process comes into view, or one that is there runs another program now. `server` is the server's own process id.
+    pub fn appear(&mut self, at: Nanos, process: &Process, server: Option<u32>) {
         let name = process.name.clone();
         if let Some(live) = self.live.get_mut(&process.process) {
             if live.name == name {
@@ -137,6 +93,7 @@ impl Tree {
                 process.process,
                 Live {
                     name,
+                    server: server == Some(process.pid),
                     counters,
                     read: false,
                     resident_max: 0,
@@ -171,9 +128,15 @@ impl Tree {
         }
     }
 
-    /// A process goes away. What it was by then is handed back.
-    pub fn vanish(&mut self, process: u32) -> Option<Live> {
-        let live = self.live.remove(&process)?;
+    /// A process goes away, having `used` that much. What it was by then is handed back.
+    pub fn vanish(&mut self, process: u32, used: Option<Used>) -> Option<Live> {
+        let mut live = self.live.remove(&process)?;
+        self.lost |= live.server && used.is_none();
+        if let Some(used) = used {
+            live.counters.minor_faults = Some(used.minor_faults);
+            live.counters.major_faults = Some(used.major_faults);
+            (live.counters.user, live.counters.system) = (Some(used.user), Some(used.system));
+        }
         self.retire(&live);
         if let Some(program) = self.programs.get_mut(&live.name) {
             program.summary.ended += 1;
@@ -227,6 +190,7 @@ impl Tree {
 
     /// Begins an epoch: maxima start over, and marks count from here. `was_reset` tells whose mark was reset.
     pub fn start_over(&mut self, was_reset: impl Fn(u32) -> bool) {
+        self.lost = false;
         for program in self.programs.values_mut() {
             program.ended_before = program.summary.ended;
         }
@@ -262,6 +226,15 @@ impl Tree {
         let living = living.map(|live| Totals::of(&live.counters));
         let all = living.fold(self.gone, |sum, totals| Some(totals.after(sum)));
         all.unwrap_or_default()
+    }
+
+    /// The same where the server may have ended without a checkpoint, at which all that it used was read: nothing is known
+    /// of what it used after its last sample.
+    pub fn totals_at_end(&self) -> Totals {
+        match self.lost {
+            true => Totals::default(),
+            false => self.totals(),
+        }
     }
 
     /// The same as something to count from: before the first process came, nothing had been used.

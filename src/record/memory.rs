@@ -35,6 +35,23 @@ pub struct Process {
 pub struct ProcessEnd {
     /// Our number for it.
     pub process: u32,
+    /// What it had used in the end, where the system still said so: Linux does until somebody has waited for it, which for
+    /// the server's own process is lsp-soak.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<Used>,
+}
+
+/// What a process had used from its beginning to its end. Nothing of its memory is left to be read by then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Used {
+    /// Minor page faults.
+    pub minor_faults: u64,
+    /// Major page faults.
+    pub major_faults: u64,
+    /// Processor time in user mode, in nanoseconds.
+    pub user: Nanos,
+    /// Processor time in the kernel, in nanoseconds.
+    pub system: Nanos,
 }
 
 /// The cheap counters of one process at one moment. What the system does not say is `None`.

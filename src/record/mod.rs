@@ -35,7 +35,9 @@ pub use header::{
     Header, Host, HugePages, Interpreter, LensFacts, Memory, PlanFacts, Revision, ScenarioFacts, ServerFacts, Settings,
     TreeFacts, Version, WorkspaceFacts,
 };
-pub use memory::{Counters, Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen};
+pub use memory::{
+    Counters, Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen, Used,
+};
 pub use read::{FORMAT, LeftOut, ReadError, Reader, open};
 pub use write::{Journal, JournalEnd, Storage, WriteError};
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use crate::record::{Counters, Nanos, Rollup, nanos};
+use crate::record::{Counters, Nanos, Rollup, Used, nanos};
 
 use super::Duty;
 use super::procfs::{self, Stat, Status};
@@ -256,6 +256,11 @@ impl Source for System {
             Err(error) => failures.push(Failure { what: "status", error }),
         }
         Some(reading)
+    }
+
+    fn used(&mut self, process: &Process) -> Option<Used> {
+        let stat = stat_of(&process.stat, &mut self.buffer).ok()?;
+        Some(stat.used(self.tick))
     }
 
     fn describe(&mut self, process: &Process) -> Option<Program> {

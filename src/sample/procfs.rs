@@ -1,6 +1,6 @@
 //! Reads the texts of Linux `/proc`: pure functions from bytes to numbers, compiled and tested on every system.
 
-use crate::record::{Nanos, Rollup};
+use crate::record::{Nanos, Rollup, Used};
 
 /// What `/proc/PID/stat` says, as far as it is of use here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +50,16 @@ impl Stat<'_> {
     /// Whether the process was forked and has not exec'd since.
     pub fn forked(&self) -> bool {
         self.flags & FORKED != 0
+    }
+
+    /// What it has used so far, by clock ticks of that many nanoseconds.
+    pub fn used(&self, tick: Nanos) -> Used {
+        Used {
+            minor_faults: self.minor_faults,
+            major_faults: self.major_faults,
+            user: self.user * tick,
+            system: self.system * tick,
+        }
     }
 
     /// Whether the process is over: dead, waiting to be reaped, or past giving up its memory on the way there.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::record::{Counters, Nanos, Rollup};
+use crate::record::{Counters, Nanos, Rollup, Used};
 
 /// How hard to look for new processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +98,11 @@ pub trait Source {
 
     /// Reads the cheap counters; `None` when the process is over. What failed is pushed and its counters are `None`.
     fn read(&mut self, process: &mut Self::Process, failures: &mut Vec<Failure>) -> Option<Reading>;
+
+    /// What a process that is over had used; `None` where that cannot be read any more, as on most systems.
+    fn used(&mut self, _process: &Self::Process) -> Option<Used> {
+        None
+    }
 
     /// What it runs; `None` when the process is over.
     fn describe(&mut self, process: &Self::Process) -> Option<Program>;

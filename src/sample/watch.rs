@@ -269,9 +269,9 @@ impl<S: Source> Watch<S> {
             }
             let member = self.members.remove(index);
             self.tree.remove(member.found.pid);
-            self.sink
-                .put(now(), Event::ProcessEnded(ProcessEnd { process: member.number }));
-            if let Some(cpu) = member.cpu {
+            let (process, used) = (member.number, self.source.used(&member.process));
+            self.sink.put(now(), Event::ProcessEnded(ProcessEnd { process, used }));
+            if let Some(cpu) = member.cpu.max(used.map(|used| used.user + used.system)) {
                 self.ended_cpu = Some(self.ended_cpu.unwrap_or(0) + cpu);
             }
             if let Some(parent) = self

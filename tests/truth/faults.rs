@@ -64,6 +64,23 @@ fn a_crash_is_told_with_its_place_its_signal_and_the_last_words() {
 }
 
 #[test]
+fn what_a_phase_used_is_known_though_no_sample_was_taken_before_its_crash() {
+    let outcome = Soak::new(&format!("{START}{HOVER}"))
+        .server(&["--spike", "200MiB-in=textDocument/hover", "--crash-after", "4"])
+        .options(&["--interval", "10s"])
+        .run();
+    assert!(matches!(failed(&outcome), Ending::Crashed { signal: Some(6), .. }));
+    let summary = outcome.summary();
+    let cut = phase(&summary, "hover");
+    // Three spikes of huge pages are 300 faults, and take more than a tick of the clock that processor time is counted by.
+    assert!(cut.minor_faults.is_some_and(|faults| faults >= 300), "{cut:?}");
+    assert!(cut.cpu.is_some_and(|cpu| cpu >= 10_000_000), "{cut:?}");
+    // Its memory was gone before anybody could look.
+    let peak = cut.peak.expect("it was seen when the phase began");
+    assert_eq!(peak.upper, None);
+}
+
+#[test]
 fn a_crash_takes_the_children_with_it() {
     let outcome = hover(&[
         "--crash-after", "4", "--children", "2,1MiB", "--children", "1,1MiB,forked",

@@ -174,7 +174,7 @@ fn memory_that_moves_out_of_a_process_as_it_ends_is_not_counted_twice() {
     // The round that reads what the one has taken over finds the other gone.
     let gone = |at| Entry {
         at,
-        event: Event::ProcessEnded(ProcessEnd { process: 1 }),
+        event: Event::ProcessEnded(ProcessEnd { process: 1, used: None }),
     };
     let most = |session: &Session| {
         let phase = of(session).phases.remove(0);

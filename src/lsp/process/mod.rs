@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -203,23 +204,39 @@ impl Drop for Own {
     }
 }
 
-/// Waits for the child, and meanwhile reaps orphans.
-async fn watch_exit(mut child: Child, own: Own, sender: watch::Sender<Option<Exit>>) {
+/// Waits for the child, and meanwhile reaps orphans. It holds on to the child until it is aborted: what a process had
+/// used can be read on Linux until it is reaped, and the sampler comes to that later.
+async fn watch_exit(mut child: Child, _own: Own, sender: watch::Sender<Option<Exit>>) {
     let mut ticks = time::interval(REAP_EVERY);
     ticks.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
-    let status = loop {
+    let mut ended = pin!(ended(&mut child));
+    let exit = loop {
         tokio::select! {
-            status = child.wait() => break status.ok(),
+            exit = &mut ended => break exit,
             _now = ticks.tick() => reap_orphans(),
         };
     };
-    drop(own);
-    let code = status.and_then(|status| status.code());
-    sender.send_replace(Some(Exit {
+    sender.send_replace(Some(exit));
+    std::future::pending().await
+}
+
+/// How the child ended, as soon as it has. It is left unreaped where the system can tell so much of it.
+async fn ended(child: &mut Child) -> Exit {
+    let (code, signal) = match platform::unreaped(child.id()).await {
+        Some(end) => end,
+        None => {
+            let status = child.wait().await.ok();
+            (
+                status.and_then(|status| status.code()),
+                status.and_then(platform::signal),
+            )
+        }
+    };
+    Exit {
         at: Instant::now(),
         code,
-        signal: status.and_then(platform::signal),
-    }));
+        signal,
+    }
 }
 
 /// Shared by the drain and its owner.

@@ -118,6 +118,31 @@ pub(super) fn signal(status: ExitStatus) -> Option<i32> {
     status.signal()
 }
 
+/// Waits until a child is over and tells its exit code and the signal that ended it, but does not reap it; `None` if that
+/// cannot be done here. A thread waits, since the runtime's own way to wait reaps.
+#[cfg(target_os = "linux")]
+pub(super) async fn unreaped(child: Option<u32>) -> Option<(Option<i32>, Option<i32>)> {
+    use rustix::process::{PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
+    let pid = child.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?))?;
+    let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+    let (told, end) = tokio::sync::oneshot::channel();
+    let wait = move || {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let end = rustix::io::retry_on_intr(|| waitid(WaitId::PidFd(handle.as_fd()), options));
+        // Of a server that was dropped nobody wants to know.
+        let _ = told.send(end);
+    };
+    std::thread::Builder::new().name("exit".to_owned()).spawn(wait).ok()?;
+    let end = end.await.ok()?.ok()??;
+    Some((end.exit_status(), end.terminating_signal()))
+}
+
+/// Nothing is told here of a process that was not reaped.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn unreaped(_child: Option<u32>) -> impl Future<Output = Option<(Option<i32>, Option<i32>)>> {
+    std::future::ready(None)
+}
+
 /// Kills one process, if it is still the one that is meant, which is asked when its id cannot change hands any more.
 /// Returns whether it was.
 #[cfg(target_os = "linux")]

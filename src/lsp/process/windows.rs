@@ -116,6 +116,11 @@ pub(super) fn signal(_status: ExitStatus) -> Option<i32> {
     None
 }
 
+/// Nothing is reaped here.
+pub(super) fn unreaped(_child: Option<u32>) -> impl Future<Output = Option<(Option<i32>, Option<i32>)>> {
+    std::future::ready(None)
+}
+
 /// Kills one process, if it is still the one that is meant, which is asked when its id cannot change hands any more.
 /// Returns whether it was.
 pub fn kill_pid(pid: u32, is_meant: impl FnOnce() -> bool) -> io::Result<bool> {

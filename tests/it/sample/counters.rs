@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use lsp_soak::record::{Event, PeakMark, Sample};
+use lsp_soak::sample;
 
 use super::child::Child;
-use super::{MIB, SLACK, next_round, often, options, phase, rarely, watch};
+use super::{MIB, SLACK, next_round, often, options, phase, rarely, wait_until, watch};
 
 fn near(value: Option<u64>, expected: u64) {
     let value = value.expect("Linux says it");
@@ -66,6 +67,32 @@ fn a_peak_between_two_samples_is_seen_whole_and_belongs_to_its_phase_alone() {
     near(peaks[0].marks[0].counters.high_water, base + 96 * MIB);
     near(peaks[1].marks[0].counters.high_water, base + 48 * MIB);
     near(peaks[2].marks[0].counters.high_water, base);
+}
+
+#[test]
+fn what_a_process_used_in_the_end_is_read_of_one_that_nobody_has_waited_for() {
+    let mut child = Child::obedient();
+    let (sampler, kept) = watch(child.pid(), rarely());
+    let seen = kept.last(0);
+    child.tell("burn 200");
+    child.tell("spike 96");
+    child.kill();
+    wait_until("its end", || sample::started(child.pid()).is_none());
+    assert!(sampler.sample().wait());
+    let used = kept.events().into_iter().find_map(|event| match event {
+        Event::ProcessEnded(end) => end.used,
+        _ => None,
+    });
+    let used = used.expect("a zombie still says what it used");
+    let before = seen.user.zip(seen.system).map(|(user, system)| user + system).unwrap();
+    assert!(
+        used.user + used.system >= before + 200_000_000,
+        "{used:?} after {seen:?}"
+    );
+    assert!(
+        used.minor_faults > seen.minor_faults.unwrap(),
+        "{used:?} after {seen:?}"
+    );
 }
 
 #[test]
