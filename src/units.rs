@@ -49,6 +49,12 @@ pub enum UnitError {
     /// Not a share.
     #[error("`{0}` is not a share: write a number and a per cent sign, such as \"5%\" or \"0.5%\"")]
     Share(String),
+    /// More bytes than can be counted.
+    #[error("`{0}` is too large a size: write less than \"17179869184 GiB\"")]
+    Large(String),
+    /// More time than can be counted.
+    #[error("`{0}` is too long a duration: write at most \"213503d\", which are 584 years")]
+    Long(String),
     /// A duration below zero.
     #[error("`{0}` is negative: a duration is zero or more, such as \"30s\"")]
     Negative(String),
@@ -70,7 +76,8 @@ impl std::str::FromStr for Size {
             "GB" => 1_000_000_000,
             _ => return Err(error()),
         };
-        scaled(number, factor).map(Size).ok_or_else(error)
+        let fits = scaled(number, factor).ok_or_else(error)?;
+        fits.map(Size).ok_or_else(|| UnitError::Large(text.to_owned()))
     }
 }
 
@@ -94,10 +101,10 @@ impl std::str::FromStr for Span {
             "" if number == "0" => 1,
             _ => return Err(error()),
         };
-        scaled(number, nanos)
-            .map(Duration::from_nanos)
+        let fits = scaled(number, nanos).ok_or_else(error)?;
+        fits.map(Duration::from_nanos)
             .map(Span)
-            .ok_or_else(error)
+            .ok_or_else(|| UnitError::Long(text.to_owned()))
     }
 }
 
@@ -126,13 +133,14 @@ fn split(text: &str) -> Option<(&str, &str)> {
         .then(|| (number, unit.trim_start()))
 }
 
-/// An exact product for whole numbers, the nearest whole one for fractions; `None` past `u64`.
-fn scaled(number: &str, factor: u64) -> Option<u64> {
+/// An exact product for whole numbers, the nearest whole one for fractions; `None` of what is no number, and within that
+/// of a product past `u64`.
+fn scaled(number: &str, factor: u64) -> Option<Option<u64>> {
     if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(factor);
+        return Some(whole.checked_mul(factor));
     }
     let product = number.parse::<f64>().ok()? * factor as f64;
-    (product < u64::MAX as f64).then(|| product.round() as u64)
+    Some((product < u64::MAX as f64).then(|| product.round() as u64))
 }
 
 impl fmt::Display for Size {
@@ -298,13 +306,24 @@ mod tests {
 
     #[test]
     fn what_is_no_quantity_says_what_would_be_one() {
-        for text in ["", "MiB", "1 mb", "-1 MiB", "1e3 KiB", "1.2.3 MiB", "99999999999 GiB"] {
+        for text in ["", "MiB", "1 mb", "-1 MiB", "1e3 KiB", "1.2.3 MiB"] {
             assert_eq!(text.parse::<Size>(), Err(UnitError::Size(text.to_owned())));
         }
         for text in ["", "30", "fast", "1 week"] {
             assert_eq!(text.parse::<Span>(), Err(UnitError::Span(text.to_owned())));
         }
         assert_eq!("-3s".parse::<Span>(), Err(UnitError::Negative("-3s".to_owned())));
+    }
+
+    #[test]
+    fn what_is_more_than_can_be_counted_is_no_slip_of_the_pen() {
+        for text in ["99999999999 GiB", "99999999999999999999"] {
+            assert_eq!(text.parse::<Size>(), Err(UnitError::Large(text.to_owned())));
+        }
+        for text in ["213504d", "99999999999999h", "99999999999999999999.5s"] {
+            assert_eq!(text.parse::<Span>(), Err(UnitError::Long(text.to_owned())));
+        }
+        assert!("213503d".parse::<Span>().is_ok());
     }
 
     #[test]

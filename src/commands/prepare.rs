@@ -151,15 +151,10 @@ fn profiles(file: Option<&Path>, scenario: Option<&Path>, mistakes: &mut Report)
     let Some(path) = found else {
         return built_in;
     };
-    let text = match fs::read_to_string(&path) {
+    let text = match config::read_text(&path, "name a TOML file of `[server.NAME]` tables with --servers") {
         Ok(text) => text,
-        Err(error) => {
-            let title = format!(
-                "cannot read the profiles `{}`: {}",
-                path.display(),
-                config::reason(&error)
-            );
-            mistakes.add_loose(title, "name a TOML file of `[server.NAME]` tables with --servers");
+        Err((why, cure)) => {
+            mistakes.add_loose(format!("cannot read the profiles `{}`: {why}", path.display()), cure);
             return built_in.unsure();
         }
     };
@@ -267,11 +262,10 @@ pub fn which(path: Option<OsString>) -> Which {
 /// Reads a JSON file, or a TOML one by its name.
 fn value(path: &Path, mistakes: &mut Report) -> Option<Value> {
     let shown = path.display().to_string();
-    let text = match fs::read_to_string(path) {
+    let text = match config::read_text(path, "name a JSON file, or a TOML one that ends in `.toml`") {
         Ok(text) => text,
-        Err(error) => {
-            let title = format!("cannot read `{shown}`: {}", config::reason(&error));
-            mistakes.add_loose(title, "name a JSON file, or a TOML one that ends in `.toml`");
+        Err((why, cure)) => {
+            mistakes.add_loose(format!("cannot read `{shown}`: {why}"), cure);
             return None;
         }
     };

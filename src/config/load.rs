@@ -46,11 +46,10 @@ pub struct Loaded {
 /// Reads the scenario at `path`, or every mistake in it and in what it includes.
 pub fn load_scenario(path: &Path, overrides: &Overrides) -> Result<Loaded, Report> {
     let mut report = Report::default();
-    let text = match fs::read_to_string(path) {
+    let text = match read_text(path, "name a scenario file, such as scenarios/completions.toml") {
         Ok(text) => text,
-        Err(error) => {
-            let title = format!("cannot read the scenario `{}`: {}", path.display(), reason(&error));
-            report.add_loose(title, "name a scenario file, such as scenarios/completions.toml");
+        Err((why, cure)) => {
+            report.add_loose(format!("cannot read the scenario `{}`: {why}", path.display()), cure);
             return Err(report);
         }
     };
@@ -189,17 +188,15 @@ impl Loader<'_> {
         for (index, name) in scenario.include.iter().enumerate() {
             let span = document.span(&["include".into(), index.into()]);
             let path = directory.join(name);
-            let read = fs::canonicalize(&path).and_then(|whole| Ok((whole, fs::read_to_string(&path)?)));
+            let beside = "included files are looked for beside this file";
+            let whole = fs::canonicalize(&path).map_err(|error| (reason(&error), beside));
+            let read = whole.and_then(|whole| Ok((whole, read_text(&path, beside)?)));
             let (whole, text) = match read {
                 Ok(read) => read,
-                Err(error) => {
+                Err((why, cure)) => {
                     self.written.add(None, true);
-                    let title = format!("cannot read the included `{name}`: {}", reason(&error));
-                    faults.push(Fault::new(
-                        span,
-                        title,
-                        "included files are looked for beside this file",
-                    ));
+                    let title = format!("cannot read the included `{name}`: {why}");
+                    faults.push(Fault::new(span, title, cure));
                     continue;
                 }
             };
@@ -284,6 +281,16 @@ fn cycle(span: Range<usize>, chain: &[PathBuf], last: &Path) -> Fault {
         .collect();
     let title = format!("`{}` includes itself: {}", file_name(last), names.join(" → "));
     Fault::new(span, title, "leave one of these includes out")
+}
+
+/// The text of a file; or why it cannot be read, and what to do, which is `cure` unless the file is there and no text.
+pub fn read_text(path: &Path, cure: &'static str) -> Result<String, (String, &'static str)> {
+    let bytes = fs::read(path).map_err(|error| (reason(&error), cure))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
+        (format!("line {line} is not UTF-8"), "save it as UTF-8")
+    })
 }
 
 /// The same words for the commonest reasons on every system.

@@ -304,6 +304,31 @@ fn a_scenario_that_is_not_there_is_named() {
 }
 
 #[test]
+fn a_file_that_is_no_text_is_told_with_its_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    };
+    let latin = write("latin.toml", b"format = 1\n# caf\xe9\n");
+    let text = load_scenario(&latin, &Overrides::default()).unwrap_err().to_string();
+    assert!(text.contains("latin.toml`: line 2 is not UTF-8"), "{text}");
+    assert!(text.contains("save it as UTF-8"), "{text}");
+    let outer = write("outer.toml", b"format = 1\nname = 'x'\ninclude = ['latin.toml']\n");
+    let text = load_scenario(&outer, &Overrides::default()).unwrap_err().to_string();
+    assert!(text.contains("cannot read the included `latin.toml`: line 2 is not UTF-8"), "{text}");
+}
+
+#[test]
+fn a_number_too_long_for_any_type_is_told_as_it_was_written() {
+    let text = format!("{HEAD}{START}[[phase]]\nname = \"a\"\nsteps = [{{ hover = {{ per-file = 99999999999999999999 }} }}]");
+    let report = mistakes(&[("bad.toml", &text)], &Overrides::default());
+    assert!(report.contains("`per-file` cannot be `99999999999999999999`"), "{report}");
+    assert!(!report.contains("i128"), "{report}");
+}
+
+#[test]
 fn a_phase_may_be_called_what_no_file_can_be() {
     let text = format!(
         "{HEAD}{}",

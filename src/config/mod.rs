@@ -33,7 +33,7 @@ mod wording;
 pub use catalogue::Catalogue;
 pub use choice::{ChoiceError, Common, Program, ServerChoice, choose, installed};
 pub use gate::GateContext;
-pub use load::{Loaded, Overrides, load_scenario, reason};
+pub use load::{Loaded, Overrides, load_scenario, read_text, reason};
 pub use problem::{Fault, Report, nearest};
 pub use project::{Project, plain_path};
 pub use purge::{PurgeError, Setting, asks_for, needs_traffic, purged};

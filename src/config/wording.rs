@@ -101,6 +101,12 @@ fn wrong_type(span: Range<usize>, inside: &str, rest: &str) -> Fault {
         };
         return Fault::new(span, title, cure);
     }
+    // More than the widest type that a scenario has.
+    if let Some(number) = found.strip_suffix(" as i128").or(found.strip_suffix(" as u128")) {
+        let number = number.trim_start_matches("integer ");
+        let cure = "write a whole number that is not as far from 0, such as 20";
+        return Fault::new(span, format!("`{inside}` cannot be {number}"), cure);
+    }
     let found = match found {
         "map" => "a table",
         "sequence" => "an array",

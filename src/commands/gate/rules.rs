@@ -1,7 +1,5 @@
 //! What a gate holds to: what there is to name, and every mistake in naming it.
 
-use std::fs;
-
 use anyhow::bail;
 
 use crate::analyse::gate::Rules;
@@ -64,13 +62,9 @@ pub fn held(options: &cli::Gate) -> GateContext {
 pub fn rules(options: &cli::Gate, context: &GateContext) -> anyhow::Result<Rules> {
     let text = match &options.holding.gate {
         None => None,
-        Some(path) => match fs::read_to_string(path) {
+        Some(path) => match config::read_text(path, "name a TOML file") {
             Ok(text) => Some((path.display().to_string(), text)),
-            Err(error) => bail!(
-                "cannot read the gate file `{}`: {}; name a TOML file",
-                path.display(),
-                config::reason(&error)
-            ),
+            Err((why, cure)) => bail!("cannot read the gate file `{}`: {why}; {cure}", path.display()),
         },
     };
     let file = text.as_ref().map(|(path, text)| (path.as_str(), text.as_str()));
