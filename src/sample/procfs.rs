@@ -213,17 +213,19 @@ pub fn arguments(text: &[u8], most: usize) -> Vec<String> {
         .collect()
 }
 
+/// Bytes of a program's name that the kernel keeps, `TASK_COMM_LEN` less its end (include/linux/sched.h).
+const KEPT: usize = 15;
+
 /// The name of a program: what the kernel calls it, unless it gave itself another (Node: `MainThread`). The kernel names a
-/// process after its file, or after the script that its interpreter runs, by the first 15 bytes.
+/// process after its file, or after the script that its interpreter runs, by the first 15 bytes; the arguments have the
+/// rest.
 pub fn program(called: &str, arguments: &[String]) -> String {
     let file = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
-    let own = arguments
-        .iter()
-        .take(3)
-        .any(|argument| file(argument).starts_with(called));
-    match arguments.first().map(file) {
-        Some(file) if !own && !file.is_empty() => file,
-        Some(_) | None => called.to_owned(),
+    let own = arguments.iter().take(3).map(file).find(|file| file.starts_with(called));
+    match (own, arguments.first().map(file)) {
+        (Some(whole), _) if called.len() >= KEPT => whole,
+        (None, Some(file)) if !file.is_empty() => file,
+        (Some(_) | None, Some(_) | None) => called.to_owned(),
     }
 }
 

@@ -163,8 +163,16 @@ fn a_program_is_called_what_the_kernel_calls_it_unless_it_renamed_itself() {
     assert_eq!(name("MainThread", &["/usr/bin/node", "server.js"]), "node");
     assert_eq!(
         name("rust-analyzer-p", &["/usr/libexec/rust-analyzer-proc-macro-srv"]),
-        "rust-analyzer-p"
+        "rust-analyzer-proc-macro-srv"
     );
+    assert_eq!(
+        name(
+            "basedpyright-la",
+            &["/opt/node", "/venv/bin/basedpyright-langserver", "--stdio"]
+        ),
+        "basedpyright-langserver"
+    );
+    assert_eq!(name("clangd", &["/usr/bin/clangd-19"]), "clangd");
     assert_eq!(name("pylsp", &["/venv/bin/python", "/venv/bin/pylsp"]), "pylsp");
     assert_eq!(name("kworker", &[]), "kworker");
 }
