@@ -139,6 +139,33 @@ mod tests {
     }
 
     #[test]
+    fn the_last_words_of_a_server_are_shown_to_their_end() {
+        let mut session = Session::new("server");
+        let panic = "thread 'main' panicked at crates/server/src/handlers/request.rs:412:37: assertion `left == right` failed: the document is not the one that was opened";
+        let during = "phase `goto`, step `definition`".to_owned();
+        let ending = Ending::Crashed {
+            code: Some(101),
+            signal: None,
+            during,
+        };
+        session.shut_down(ShutdownStage::AlreadyGone, Vec::new(), ending, &format!("{panic}\n  left: 1"));
+        let bytes = session.bytes();
+        let summary = analyse::read(Reader::new(&bytes[..]).unwrap()).unwrap();
+        for columns in [60, 100] {
+            let look = Look {
+                columns,
+                color: false,
+                ascii: false,
+            };
+            let text = render(&summary, look);
+            let told: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("failure: ")).collect();
+            let words = told.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words.contains(panic), "{text}");
+            insta::assert_snapshot!(format!("last-words-{columns}"), told.join("\n"));
+        }
+    }
+
+    #[test]
     fn what_a_server_writes_cannot_steer_the_terminal() {
         let mut session = Session::new("server");
         session.spawn(0, "evil\u{1b}[2Jname", None, 1, 1);

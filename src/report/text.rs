@@ -6,6 +6,12 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// A blank at which lines do not break; an ordinary one takes its place in the end.
 const NO_BREAK: &str = "\u{a0}";
 
+/// Rows that one line of somebody else's text may take, so that a line of megabytes does not hide what is above it.
+const ROWS: usize = 12;
+
+/// By how much the later of these rows are farther in.
+const HANG: usize = 4;
+
 /// How text is set apart. Nothing is told by colour alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tone {
@@ -123,6 +129,25 @@ pub(super) fn paragraph(out: &mut String, paint: Paint, tone: Tone, first: &str,
     }
 }
 
+/// Appends a line of somebody else's text, such as one of stderr, as far as it goes into [`ROWS`]: what does not fit into
+/// one row goes on in the next, farther in. Blanks at its beginning stay, for they tell what belongs to what.
+pub(super) fn hanging(out: &mut String, paint: Paint, tone: Tone, indent: usize, text: &str, columns: usize) {
+    let text = clean(text);
+    let words = text.trim_start();
+    let inner = (text.len() - words.len()).min(columns / 4);
+    let first = " ".repeat(indent + inner);
+    let room = columns.saturating_sub(first.len() + HANG);
+    let mut rows = wrap(&cut(words, ROWS * room), room);
+    if rows.len() > ROWS {
+        rows.truncate(ROWS - 1);
+        rows.push("…".to_owned());
+    }
+    for (number, row) in rows.iter().enumerate() {
+        let hang = if number == 0 { 0 } else { HANG };
+        line_of(out, paint.paint(tone, &format!("{first}{:hang$}{row}", "")));
+    }
+}
+
 /// Appends a line, without the blanks at its end.
 pub(super) fn line_of(out: &mut String, line: impl AsRef<str>) {
     out.push_str(line.as_ref().trim_end());
@@ -146,6 +171,22 @@ mod tests {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap("a /very/long/path b", 6), ["a", "/very/long/path", "b"]);
         assert!(wrap("", 10).is_empty());
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_goes_on_farther_in() {
+        let hung = |text: &str, columns| {
+            let mut out = String::new();
+            hanging(&mut out, Paint(false), Tone::Plain, 4, text, columns);
+            out
+        };
+        assert_eq!(hung("  at one two three", 20), "      at one two\n          three\n");
+        assert_eq!(hung("short", 20), "    short\n");
+        assert_eq!(hung("", 20), "");
+        let long = hung(&"word ".repeat(10_000), 40);
+        assert_eq!(long.lines().count(), ROWS);
+        assert!(long.trim_end().ends_with('…'), "{long}");
+        assert!(long.lines().all(|line| width(line) <= 40));
     }
 
     #[test]

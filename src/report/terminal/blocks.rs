@@ -5,7 +5,7 @@ use crate::config::step::Idle;
 use crate::record::{IdleKind, Nanos, nanos};
 use crate::report::chart;
 use crate::report::table::{self, Cell, Column};
-use crate::report::text::{Paint, Tone, clean, cut, line_of, paragraph};
+use crate::report::text::{Paint, Tone, cut, hanging, line_of, paragraph};
 use crate::units;
 
 use super::head::time;
@@ -303,10 +303,7 @@ pub(super) fn findings(out: &mut String, summary: &Summary, paint: Paint, column
         };
         paragraph(out, paint, tone, mark, &finding.text, columns);
         for detail in &finding.details {
-            line_of(
-                out,
-                paint.paint(Tone::Quiet, &format!("    {}", cut(&clean(detail), columns - 4))),
-            );
+            hanging(out, paint, Tone::Quiet, 4, detail, columns);
         }
     }
 }
