@@ -5,6 +5,7 @@ mod interrupt;
 mod live;
 mod survivors;
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ pub enum SoakError {
         what: String,
         /// The system's answer.
         #[source]
-        error: std::io::Error,
+        error: io::Error,
     },
 }
 
@@ -58,11 +59,11 @@ pub async fn soak(
         // There is nowhere to write an ending to. The journal tells the reason when it is finished.
         () = live.unwritable() => Some(Stop::Failed {
             what: "write the record".to_owned(),
-            error: std::io::ErrorKind::StorageFull.into(),
+            error: io::ErrorKind::StorageFull.into(),
         }),
         result = player.play() => result.err(),
     };
-    let during = std::mem::take(&mut player.during);
+    let (during, began) = (std::mem::take(&mut player.during), player.began());
     let session = player.session.take();
     drop(player);
 
@@ -88,10 +89,23 @@ pub async fn soak(
     }
     drop(live);
     end.finish()?;
-    match stop {
-        Some(Stop::Failed { what, error }) => Err(SoakError::Failed { what, error }),
-        _ => Ok(()),
+    let Some(Stop::Failed { what, error }) = stop else {
+        return Ok(());
+    };
+    if !began {
+        // Nothing was seen, and a record without an end would say that lsp-soak was killed. If it stays, it says no more.
+        let _ = std::fs::remove_file(path);
     }
+    let error = explained(error, &job.launch.program);
+    Err(SoakError::Failed { what, error })
+}
+
+/// The system says of a program without an interpreter that it is not there itself.
+fn explained(error: io::Error, program: &Path) -> io::Error {
+    let why = Some(error.kind())
+        .filter(|kind| *kind == io::ErrorKind::NotFound)
+        .and_then(|_| host::unrunnable(program));
+    why.map_or(error, |why| io::Error::new(io::ErrorKind::NotFound, why))
 }
 
 /// Writes down how much the machine has waited so far: what a run adds is the difference of its end and its start.

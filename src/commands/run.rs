@@ -95,7 +95,7 @@ async fn play(
         }
         let outcomes = campaign.play(interrupt).await?;
         report.add(&outcomes.runs)?;
-        if !options.output.quiet {
+        if !options.output.quiet && !outcomes.runs.is_empty() {
             super::say(&format!("records: {}", out.display()));
         }
         if let Some(error) = outcomes.failed {

@@ -45,6 +45,11 @@ impl<'a, S: Stage> Player<'a, S> {
         }
     }
 
+    /// Whether a server was ever there.
+    pub fn began(&self) -> bool {
+        self.session.is_some() || self.restarts > 0
+    }
+
     /// Plays the scenario to its end, or to whatever ends it.
     pub async fn play(&mut self) -> Result<(), Stop> {
         if self.job.probe {

@@ -27,7 +27,7 @@ use crate::record::{Host, Memory, Pressure};
 pub use ask::{Heard, Said, listen};
 pub use program::{file_sha256, version_of};
 pub use revision::revision;
-pub use script::{interpreter, named_interpreter};
+pub use script::{interpreter, named_interpreter, unrunnable};
 
 /// The machine and its state now.
 ///

@@ -103,6 +103,19 @@ fn a_server_that_does_not_start_up_is_told_with_its_last_words() {
 }
 
 #[test]
+fn a_program_that_nothing_can_run_is_told_with_what_is_missing_and_makes_no_record() {
+    let outcome = Soak::new(START).program("#!/no/such/interpreter\n").run();
+    outcome.exits_with(2);
+    outcome.says(&["its first line names the interpreter `/no/such/interpreter`, which is not there"]);
+    assert_eq!(outcome.stdout, "", "there is nothing to report");
+    assert!(
+        !outcome.record.exists() && !outcome.stderr.contains("records:"),
+        "{}",
+        outcome.output()
+    );
+}
+
+#[test]
 fn a_hang_is_wedged_before_its_deadline() {
     let outcome = hover(&["--hang-on", "textDocument/hover"]);
     match failed(&outcome) {

@@ -131,6 +131,15 @@ impl Soak {
         self
     }
 
+    /// A program of this text in place of the server.
+    pub fn program(mut self, text: &str) -> Soak {
+        use std::os::unix::fs::PermissionsExt;
+        self.server = self.directory.path().join("unusual-server");
+        fs::write(&self.server, text).expect("the directory is ours");
+        fs::set_permissions(&self.server, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+        self
+    }
+
     /// A profile in place of the server.
     pub fn named(mut self, profile: &str) -> Soak {
         self.server = profile.into();

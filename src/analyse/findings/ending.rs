@@ -99,7 +99,7 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
     let text = match &summary.ending {
         Some(Ending::Completed) => return None,
         None => {
-            let text = "the record stops before the run ended: lsp-soak was killed, or its disk was full; what is here was measured, the rest is missing";
+            let text = "the record stops before the run ended: lsp-soak was killed, its disk was full, or it said why it could not go on; what is here was measured, the rest is missing";
             return Some(finding(Severity::Failure, text));
         }
         Some(Ending::Interrupted) => {
