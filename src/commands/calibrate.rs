@@ -54,7 +54,7 @@ pub fn run(options: &cli::Calibrate) -> anyhow::Result<u8> {
         };
         campaign.play(&interrupt).await
     })?;
-    if !options.output.quiet {
+    if !options.output.quiet && !outcomes.runs.is_empty() {
         super::say(&format!("records: {}", out.display()));
     }
     if let Some(error) = outcomes.failed {

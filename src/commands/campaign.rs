@@ -130,7 +130,10 @@ impl Campaign<'_> {
                 outcomes.failed = Some(error);
                 return Ok(Exit::OwnFailure);
             }
-            Outcome::CalledOff => return Ok(Exit::Interrupted),
+            Outcome::CalledOff => {
+                super::say(&called_off(planned.number, all));
+                return Ok(Exit::Interrupted);
+            }
         }
         let played = show::played(&path)?;
         let exit = analyse::exit(&played.summary);
@@ -187,6 +190,14 @@ fn name(choice: &ServerChoice) -> String {
     match choice.lens.lens {
         Lens::AsShipped => choice.label.clone(),
         Lens::Purged => format!("{}-purged", choice.label),
+    }
+}
+
+/// What is said of a run that was interrupted before it began.
+fn called_off(run: u32, all: usize) -> String {
+    match all {
+        0 | 1 => "interrupted before the server was started; nothing was recorded".to_owned(),
+        all => format!("interrupted before the server of run {run} of {all} was started; it has no record"),
     }
 }
 

@@ -118,7 +118,9 @@ fn stand_in(scenario: &Loaded, mistakes: &mut Report) {
     let project = &scenario.project;
     let scratch = workspace::default_scratch();
     let tried = match project.isolation {
-        Isolation::Overlay => Workspace::open(&project.root, Isolation::Overlay, &scratch).and_then(Workspace::close),
+        Isolation::Overlay => {
+            Workspace::open(&project.root, Isolation::Overlay, &scratch, &|| false).and_then(Workspace::close)
+        }
         Isolation::Reflink => match project.files.first() {
             Some(file) => workspace::can_share(&project.root.join(file), &scratch),
             None => Ok(()),

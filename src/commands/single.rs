@@ -10,7 +10,7 @@ use crate::cli::Measuring;
 use crate::config::{Isolation, Loaded, Program, ServerChoice};
 use crate::drive::Job;
 use crate::drive::desk::Desk;
-use crate::drive::workspace::{self, Workspace};
+use crate::drive::workspace::{self, Workspace, WorkspaceError};
 use crate::progress::Progress;
 use crate::record::{Header, PlanFacts};
 use crate::sample;
@@ -19,8 +19,9 @@ use crate::soak::{self, Interrupt};
 use super::scratch::Scratch;
 use super::{build, detector, header, prepare};
 
-/// How long a preparation that was called off may take to remove what it made. The next run removes the rest.
-const TIDYING: Duration = Duration::from_secs(2);
+/// How long a preparation that was called off may take to remove what it made, such as most of a large copy. The next run
+/// removes the rest.
+const TIDYING: Duration = Duration::from_secs(10);
 
 /// What is to be run.
 #[derive(Clone)]
@@ -101,8 +102,10 @@ impl Run {
     /// Everything that comes before the server. It takes seconds to minutes, so it leaves this thread free to see that
     /// it is called off, which gives `None`.
     async fn prepare(self: &Arc<Run>, interrupt: &Interrupt) -> anyhow::Result<Option<Prepared>> {
-        let run = Arc::clone(self);
-        let ground = aside(move || run.ground()).await?;
+        let (run, pressed) = (Arc::clone(self), interrupt.clone());
+        let Some(ground) = aside(move || run.ground(&pressed)).await? else {
+            return Ok(None);
+        };
         let program = match &self.choice.program {
             Program::File(path) => path.clone(),
             Program::Build(command) => tokio::select! {
@@ -118,10 +121,14 @@ impl Run {
         aside(move || run.resolve(ground, program, &interrupt)).await
     }
 
-    /// Makes the workspace. Caches go beside it, where they are removed with it.
-    fn ground(&self) -> anyhow::Result<Ground> {
+    /// Makes the workspace, unless it is interrupted. Caches go beside it, where they are removed with it.
+    fn ground(&self, interrupt: &Interrupt) -> anyhow::Result<Option<Ground>> {
         let project = &self.loaded.project;
-        let workspace = Workspace::open(&project.root, project.isolation, &workspace::default_scratch())?;
+        let stop = || interrupt.is_pressed(1);
+        let workspace = match Workspace::open(&project.root, project.isolation, &workspace::default_scratch(), &stop) {
+            Err(WorkspaceError::Stopped) => return Ok(None),
+            opened => opened?,
+        };
         let (caches, scratch) = if project.isolation != Isolation::InPlace {
             (workspace.root().with_file_name("cache"), None)
         } else if self.choice.profile.cache_env.is_empty() {
@@ -130,11 +137,11 @@ impl Run {
             let scratch = Scratch::claim("cache")?;
             (scratch.path().to_owned(), Some(scratch))
         };
-        Ok(Ground {
+        Ok(Some(Ground {
             workspace,
             caches,
             _scratch: scratch,
-        })
+        }))
     }
 
     /// Looks into the workspace and at the program.

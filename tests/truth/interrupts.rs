@@ -1,5 +1,6 @@
 //! Runs that are cut short: by a person, by a kill, by a full disk. What was seen is on disk, and nothing is left.
 
+use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -170,9 +171,34 @@ fn ctrl_c_while_a_run_is_prepared_starts_nothing() {
         outcome.exits_with(130);
         assert!(pressed.elapsed() < Duration::from_secs(15), "{:?}", pressed.elapsed());
         assert!(!outcome.record.exists(), "nothing was started, so nothing is recorded");
+        outcome.says(&["interrupted before the server was started; nothing was recorded"]);
+        assert!(!outcome.stderr.contains("records:"), "{}", outcome.output());
         let left = outcome.scratch();
         assert!(left.is_empty(), "left behind: {left:?}");
     }
+}
+
+#[test]
+fn ctrl_c_while_the_workspace_is_copied_removes_what_was_copied() {
+    let run = Soak::new(START);
+    // Many enough to be copied for a while.
+    for number in 0..20_000 {
+        fs::write(run.workspace().join(format!("{number}.txt")), "x").expect("the directory is ours");
+    }
+    let run = run.start();
+    let user = rustix::process::geteuid().as_raw();
+    let home = run.directory().join(format!("lsp-soak-{user}"));
+    let begun = Instant::now();
+    let copied = |place: fs::DirEntry| place.path().join("workspace").is_dir();
+    while !fs::read_dir(&home).into_iter().flatten().flatten().any(copied) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no copy is begun");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    run.signal(Signal::INT);
+    let outcome = run.finish();
+    outcome.exits_with(130);
+    outcome.says(&["interrupted before the server was started; nothing was recorded"]);
+    assert!(outcome.scratch().is_empty());
 }
 
 #[test]

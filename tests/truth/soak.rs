@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -158,6 +158,11 @@ impl Soak {
         self
     }
 
+    /// The project.
+    pub fn workspace(&self) -> PathBuf {
+        self.directory.path().join("workspace")
+    }
+
     pub fn record(&self) -> PathBuf {
         let out = fs::read_dir(self.directory.path().join("out")).into_iter().flatten();
         let mut files = out.flatten().map(|entry| entry.path());
@@ -259,6 +264,11 @@ impl Running {
             assert_eq!(over, None, "the run ended before `{name}`");
             thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// Where everything of the run is.
+    pub fn directory(&self) -> &Path {
+        self.soak.directory.path()
     }
 
     /// Processes of the server's tree.

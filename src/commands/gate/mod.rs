@@ -88,7 +88,7 @@ fn live(options: &cli::Gate, resumed: Option<&Path>) -> anyhow::Result<u8> {
         let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
         campaign.play(&interrupt).await
     })?;
-    if !options.quiet {
+    if !options.quiet && !outcomes.runs.is_empty() {
         super::say(&format!("records: {}", campaign.out.display()));
     }
     let Outcomes { runs, exit, failed } = outcomes;

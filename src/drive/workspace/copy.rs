@@ -16,15 +16,16 @@ pub(super) enum Method {
     Reflink,
 }
 
-/// Copies the directory `from` to `to`, which must not exist.
-pub(super) fn tree(from: &Path, to: &Path, method: Method) -> Result<(), WorkspaceError> {
-    Copier { from, to, method }.directory(Path::new(""))
+/// Copies the directory `from` to `to`, which must not exist, unless it is to `stop`.
+pub(super) fn tree(from: &Path, to: &Path, method: Method, stop: &dyn Fn() -> bool) -> Result<(), WorkspaceError> {
+    Copier { from, to, method, stop }.directory(Path::new(""))
 }
 
 struct Copier<'p> {
     from: &'p Path,
     to: &'p Path,
     method: Method,
+    stop: &'p dyn Fn() -> bool,
 }
 
 impl Copier<'_> {
@@ -33,6 +34,9 @@ impl Copier<'_> {
         let read = |error| WorkspaceError::io("read", &from, error);
         fs::create_dir(&to).map_err(|error| WorkspaceError::io("create", &to, error))?;
         for entry in fs::read_dir(&from).map_err(read)? {
+            if (self.stop)() {
+                return Err(WorkspaceError::Stopped);
+            }
             let entry = entry.map_err(read)?;
             let kind = entry.file_type().map_err(read)?;
             let inner = relative.join(entry.file_name());

@@ -27,11 +27,17 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Prepares `source` under `scratch` (see [`default_scratch`]).
+    /// Prepares `source` under `scratch` (see [`default_scratch`]). Copying takes as long as the project is large, so it is
+    /// asked before each file whether to `stop`.
     ///
     /// The stand-in always has the same path for the same source, unless another lsp-soak is using it at this moment:
     /// then one of the same length. What earlier runs left behind because they were killed is removed first.
-    pub fn open(source: &Path, isolation: Isolation, scratch: &Path) -> Result<Workspace, WorkspaceError> {
+    pub fn open(
+        source: &Path,
+        isolation: Isolation,
+        scratch: &Path,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Workspace, WorkspaceError> {
         let source = canonical(source)?;
         if !source.is_dir() {
             return Err(WorkspaceError::NotADirectory(source));
@@ -54,8 +60,8 @@ impl Workspace {
             scratch: Some(scratch),
         };
         match isolation {
-            Isolation::Copy => copy::tree(&workspace.source, &workspace.root, copy::Method::Copy)?,
-            Isolation::Reflink => copy::tree(&workspace.source, &workspace.root, copy::Method::Reflink)?,
+            Isolation::Copy => copy::tree(&workspace.source, &workspace.root, copy::Method::Copy, stop)?,
+            Isolation::Reflink => copy::tree(&workspace.source, &workspace.root, copy::Method::Reflink, stop)?,
             Isolation::Overlay => overlay::mount(&workspace.source, &layers, &workspace.root)?,
             Isolation::InPlace => {}
         }
@@ -126,6 +132,9 @@ pub enum WorkspaceError {
         /// What to do.
         cure: &'static str,
     },
+    /// It was to stop. What had been made is removed.
+    #[error("the workspace was not copied to its end")]
+    Stopped,
     /// The scratch directory lies in the workspace, so that a copy would contain itself.
     #[error("the scratch directory `{}` lies inside the workspace `{}`: set TMPDIR to a directory outside of it", scratch.display(), workspace.display())]
     Nested {

@@ -53,7 +53,7 @@ impl Place {
     }
 
     fn open(&self, isolation: Isolation) -> Result<Workspace, WorkspaceError> {
-        Workspace::open(&self.source(), isolation, &self.scratch())
+        Workspace::open(&self.source(), isolation, &self.scratch(), &|| false)
     }
 }
 
@@ -197,8 +197,22 @@ fn a_copy_in_use_is_not_swept_away() {
     let place = Place::new();
     let used = place.open(Isolation::Copy).unwrap();
     let other = tempfile::tempdir().unwrap();
-    let _other = Workspace::open(other.path(), Isolation::Copy, &place.scratch()).unwrap();
+    let _other = Workspace::open(other.path(), Isolation::Copy, &place.scratch(), &|| false).unwrap();
     assert!(used.root().join("a.py").exists());
+}
+
+#[test]
+fn a_copy_that_is_to_stop_is_removed_with_all_that_was_made() {
+    let place = Place::new();
+    let asked = std::cell::Cell::new(0);
+    let stop = || {
+        asked.set(asked.get() + 1);
+        asked.get() == 3
+    };
+    let stopped = Workspace::open(&place.source(), Isolation::Copy, &place.scratch(), &stop);
+    assert!(matches!(stopped, Err(WorkspaceError::Stopped)), "{stopped:?}");
+    assert_eq!(asked.get(), 3, "nothing is copied after that");
+    assert_eq!(entries(&scratch::home(&place.scratch()).unwrap()), 0);
 }
 
 #[test]
@@ -313,7 +327,7 @@ fn where_blocks_cannot_be_shared_or_layers_mounted_the_error_says_what_to_do() {
 fn what_cannot_be_served_is_named_with_a_cure() {
     let place = Place::new();
     let open = |path: &str, scratch: &Path| {
-        let error = Workspace::open(&place.dir.path().join(path), Isolation::Copy, scratch).unwrap_err();
+        let error = Workspace::open(&place.dir.path().join(path), Isolation::Copy, scratch, &|| false).unwrap_err();
         error.to_string()
     };
     let missing = open("nope", &place.scratch());
