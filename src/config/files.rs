@@ -1,6 +1,8 @@
 //! Finds the files that a scenario may open, and knows which directories hold no work of the project's people.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -63,12 +65,45 @@ pub fn find(root: &Path, pattern: &Glob, exclude: &[Glob]) -> io::Result<Found> 
     Ok(found)
 }
 
+/// The directories under `root` that are not looked into though files in them would match, relative to it; first the one
+/// with the most of these.
+pub fn passed_over(root: &Path, pattern: &Glob, exclude: &[Glob]) -> Vec<PathBuf> {
+    let named: Vec<String> = pattern.as_str().split('/').map(str::to_owned).collect();
+    let matches = |file: &Path| {
+        let below = file.strip_prefix(root);
+        below.is_ok_and(|below| pattern.matches(below) && !exclude.iter().any(|glob| glob.matches(below)))
+    };
+    let matching = |dir: &Path| {
+        let all = WalkBuilder::new(dir).standard_filters(false).build().flatten();
+        let files = all.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+        files.filter(|file| matches(file.path())).count()
+    };
+    let mut passed = Vec::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(dir) = open.pop() {
+        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                continue;
+            }
+            if enters(&path, &named) {
+                open.push(path);
+            } else if let Ok(below) = path.strip_prefix(root) {
+                passed.push((Reverse(matching(&path)), below.to_owned()));
+            }
+        }
+    }
+    passed.retain(|(matching, _)| matching.0 > 0);
+    passed.sort();
+    passed.into_iter().map(|(_, dir)| dir).collect()
+}
+
 impl Found {
     /// `12 files seen: 7 .ts, 5 .json`, most frequent first.
     pub fn others(&self) -> String {
         let total: u64 = self.others.values().sum();
         let mut kinds: Vec<(&String, &u64)> = self.others.iter().collect();
-        kinds.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        kinds.sort_by_key(|(_, count)| Reverse(**count));
         let named: Vec<String> = kinds
             .iter()
             .take(4)
@@ -108,8 +143,6 @@ fn enters(dir: &Path, named: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]
@@ -129,5 +162,34 @@ mod tests {
         )
         .unwrap();
         assert_eq!(found.files, [Path::new("a/c.py"), Path::new("b.py")]);
+    }
+
+    #[test]
+    fn what_is_passed_over_is_told_where_it_would_match() {
+        let root = tempfile::tempdir().unwrap();
+        for path in [
+            "lib/python3.11/site-packages/shop/a.py",
+            "lib/python3.11/site-packages/b.py",
+            ".venv/c.py",
+            "node_modules/d.js",
+            ".git/HEAD",
+            "e.txt",
+            "vendor/t_test.py",
+        ] {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let passed = |pattern: &str| {
+            passed_over(
+                root.path(),
+                &pattern.parse().unwrap(),
+                &["**/*_test.py".parse().unwrap()],
+            )
+        };
+        let all = ["lib/python3.11/site-packages", ".venv"].map(PathBuf::from);
+        assert_eq!(passed("**/*.py"), all);
+        assert_eq!(passed("lib/python3.11/site-packages/**/*.py"), [] as [PathBuf; 0]);
+        assert_eq!(passed("*.py"), [] as [PathBuf; 0]);
     }
 }

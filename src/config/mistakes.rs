@@ -304,6 +304,25 @@ fn a_scenario_that_is_not_there_is_named() {
 }
 
 #[test]
+fn a_project_of_other_peoples_code_alone_says_what_was_not_looked_into() {
+    let directory = tempfile::tempdir().unwrap();
+    let packages = directory.path().join("lib/python3.11/site-packages/shop");
+    std::fs::create_dir_all(&packages).unwrap();
+    std::fs::write(packages.join("a.py"), "").unwrap();
+    let overrides = Overrides {
+        workspace: Some(directory.path().to_owned()),
+        ..Overrides::default()
+    };
+    let report = mistakes(&[("good.toml", &format!("{HEAD}{START}"))], &overrides);
+    for words in [
+        "hidden directories are not: `lib/python3.11/site-packages`; make it the workspace",
+        "--files 'lib/python3.11/site-packages/**/*.py'",
+    ] {
+        assert!(report.contains(words), "{report}");
+    }
+}
+
+#[test]
 fn a_file_that_is_no_text_is_told_with_its_line() {
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| {
@@ -317,14 +336,21 @@ fn a_file_that_is_no_text_is_told_with_its_line() {
     assert!(text.contains("save it as UTF-8"), "{text}");
     let outer = write("outer.toml", b"format = 1\nname = 'x'\ninclude = ['latin.toml']\n");
     let text = load_scenario(&outer, &Overrides::default()).unwrap_err().to_string();
-    assert!(text.contains("cannot read the included `latin.toml`: line 2 is not UTF-8"), "{text}");
+    assert!(
+        text.contains("cannot read the included `latin.toml`: line 2 is not UTF-8"),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_number_too_long_for_any_type_is_told_as_it_was_written() {
-    let text = format!("{HEAD}{START}[[phase]]\nname = \"a\"\nsteps = [{{ hover = {{ per-file = 99999999999999999999 }} }}]");
+    let text =
+        format!("{HEAD}{START}[[phase]]\nname = \"a\"\nsteps = [{{ hover = {{ per-file = 99999999999999999999 }} }}]");
     let report = mistakes(&[("bad.toml", &text)], &Overrides::default());
-    assert!(report.contains("`per-file` cannot be `99999999999999999999`"), "{report}");
+    assert!(
+        report.contains("`per-file` cannot be `99999999999999999999`"),
+        "{report}"
+    );
     assert!(!report.contains("i128"), "{report}");
 }
 

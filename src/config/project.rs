@@ -36,8 +36,8 @@ pub enum Missing {
     Pattern(String),
     /// The pattern on the command line is none.
     BadPattern(GlobError),
-    /// Nothing matches.
-    Files(String, PathBuf),
+    /// Nothing matches, except in directories that are not looked into.
+    Files(String, PathBuf, Vec<PathBuf>),
     /// The directory could not be read.
     Unreadable(PathBuf, io::Error),
 }
@@ -58,7 +58,8 @@ pub fn resolve(root: &Path, workspace: &Workspace, overrides: &Overrides) -> Res
     let found = files::find(&root, &pattern, &workspace.exclude);
     let files = found.map_err(|error| Missing::Unreadable(root.clone(), error))?.files;
     if files.is_empty() {
-        return Err(Missing::Files(pattern.as_str().to_owned(), root));
+        let passed_over = files::passed_over(&root, &pattern, &workspace.exclude);
+        return Err(Missing::Files(pattern.as_str().to_owned(), root, passed_over));
     }
     Ok(Project {
         root,
@@ -130,9 +131,11 @@ impl Missing {
                 "write `files = \"**/*.…\"`, or use --files".to_owned(),
             ),
             Missing::BadPattern(error) => (error.to_string(), "quote it as --files '**/*.py'".to_owned()),
-            Missing::Files(pattern, root) => (
+            Missing::Files(pattern, root, passed_over) => (
                 format!("no file in `{}` matches `{pattern}`", root.display()),
-                "`**` crosses directories, `*` does not; --language and --files say what to open instead".to_owned(),
+                unlooked(pattern, passed_over).unwrap_or_else(|| {
+                    "`**` crosses directories, `*` does not; --language and --files say what to open instead".to_owned()
+                }),
             ),
             Missing::Unreadable(path, error) => (
                 format!("cannot read the directory `{}`: {error}", path.display()),
@@ -140,6 +143,22 @@ impl Missing {
             ),
         }
     }
+}
+
+/// What to do where all files that match lie in directories which are not looked into.
+fn unlooked(pattern: &str, passed_over: &[PathBuf]) -> Option<String> {
+    let first = passed_over.first()?.display();
+    let more = match passed_over.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let naming = match pattern.starts_with("**/") {
+        true => format!("--files '{first}/{pattern}'"),
+        false => "--files".to_owned(),
+    };
+    Some(format!(
+        "not looked into, as other people's code, caches and hidden directories are not: `{first}`{more}; make it the workspace, or name it with {naming}"
+    ))
 }
 
 #[cfg(test)]
