@@ -17,6 +17,8 @@ const SPARE: u8 = 5;
 #[derive(Clone, Debug)]
 pub(super) struct Cell {
     pub text: String,
+    /// What follows it and stays when it is cut.
+    tail: String,
     pub tone: Tone,
 }
 
@@ -28,8 +30,21 @@ impl Cell {
     pub fn toned(tone: Tone, text: impl Into<String>) -> Cell {
         Cell {
             text: clean(&text.into()),
+            tail: String::new(),
             tone,
         }
+    }
+
+    /// The cell with an end that tells it from others, so that it stays when there is no room for all of the cell.
+    pub fn ending(self, tail: impl Into<String>) -> Cell {
+        Cell {
+            tail: tail.into(),
+            ..self
+        }
+    }
+
+    fn width(&self) -> usize {
+        width(&self.text) + width(&self.tail)
     }
 }
 
@@ -74,6 +89,12 @@ impl Column {
         Column { of: of.into(), ..self }
     }
 
+    /// The column with a row that says that others were left out there.
+    pub fn gap(mut self, row: usize) -> Column {
+        self.cells.insert(row, Cell::toned(Tone::Quiet, "⋮"));
+        self
+    }
+
     /// Whether there is anything in it but `nothing`.
     pub fn is_filled(&self, nothing: &str) -> bool {
         self.cells
@@ -84,7 +105,7 @@ impl Column {
     fn width(&self) -> usize {
         self.cells
             .iter()
-            .map(|cell| width(&cell.text))
+            .map(Cell::width)
             .fold(width(&self.head).max(width(&self.of)), usize::max)
     }
 }
@@ -107,8 +128,8 @@ pub(super) fn draw(out: &mut String, paint: Paint, mut table: Vec<Column>, colum
         .collect();
     let line = |cell: &dyn Fn(&Column) -> Cell| {
         let parts = table.iter().zip(&widths).map(|(column, wide)| {
-            let Cell { text, tone } = cell(column);
-            let text = cut(&text, *wide);
+            let Cell { text, tail, tone } = cell(column);
+            let text = cut(&text, wide.saturating_sub(width(&tail))) + &cut(&tail, *wide);
             let fill = " ".repeat(wide - width(&text));
             let text = paint.paint(tone, &text);
             if column.left {
@@ -206,6 +227,22 @@ mod tests {
         assert_eq!(
             drawn(20),
             "  name         first\n  start            1\n  a-rather-l…    200\n"
+        );
+    }
+
+    #[test]
+    fn what_tells_a_row_from_others_is_not_cut_and_a_gap_is_seen() {
+        let cells = [1, 2, 90].map(|round| Cell::plain("a-rather-long-name").ending(format!(" #{round}")));
+        let numbers = ["1", "22", "3"].map(Cell::plain);
+        let table = vec![
+            Column::text("name", 0, cells.to_vec()).gap(2),
+            Column::number("first", 1, numbers.to_vec()).gap(2),
+        ];
+        let mut out = String::new();
+        draw(&mut out, Paint(false), table, 22);
+        assert_eq!(
+            out,
+            "  name           first\n  a-rather-… #1      1\n  a-rather-… #2     22\n  ⋮                  ⋮\n  a-rather… #90      3\n"
         );
     }
 

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use crate::analyse;
     use crate::record::golden::{self, Session};
-    use crate::record::{Ending, Reader, ShutdownStage};
+    use crate::record::{Ending, Event, Reader, ShutdownStage};
 
     fn of(name: &str, columns: usize) -> String {
         let summary = analyse::read(golden::open(name)).unwrap();
@@ -138,6 +138,48 @@ mod tests {
         }
     }
 
+    /// Rounds of one phase.
+    fn rounds(name: &str, rounds: u32) -> analyse::Summary {
+        let mut session = Session::new("server");
+        session.spawn(0, "server", None, 30, 40);
+        for cycle in 0..rounds {
+            let began = session.entries.len();
+            session.phase(name);
+            session.settle(true);
+            for entry in &mut session.entries[began..] {
+                let phase = match &mut entry.event {
+                    Event::PhaseStarted(phase) | Event::PhaseDriven(phase) => phase,
+                    Event::Checkpoint(taken) => &mut taken.phase,
+                    Event::Peak(mark) => &mut mark.phase,
+                    _ => continue,
+                };
+                (phase.phase, phase.cycle) = (0, cycle);
+            }
+        }
+        let bytes = session.bytes();
+        analyse::read(Reader::new(&bytes[..]).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn rows_that_are_left_out_leave_a_mark_and_a_long_name_keeps_its_round() {
+        let summary = rounds("open-every-file-and-ask-for-everything", 64);
+        let look = Look {
+            columns: 60,
+            color: false,
+            ascii: false,
+        };
+        let text = render(&summary, look);
+        let rows: Vec<&str> = text
+            .lines()
+            .filter(|line| line.contains(" #") || line.contains('⋮'))
+            .collect();
+        assert_eq!(rows.len(), 33, "{text}");
+        assert!(
+            rows[15].contains("… #16 ") && rows[16].contains('⋮') && rows[17].contains("… #49 "),
+            "{text}"
+        );
+    }
+
     #[test]
     fn the_last_words_of_a_server_are_shown_to_their_end() {
         let mut session = Session::new("server");
@@ -148,7 +190,12 @@ mod tests {
             signal: None,
             during,
         };
-        session.shut_down(ShutdownStage::AlreadyGone, Vec::new(), ending, &format!("{panic}\n  left: 1"));
+        session.shut_down(
+            ShutdownStage::AlreadyGone,
+            Vec::new(),
+            ending,
+            &format!("{panic}\n  left: 1"),
+        );
         let bytes = session.bytes();
         let summary = analyse::read(Reader::new(&bytes[..]).unwrap()).unwrap();
         for columns in [60, 100] {

@@ -21,7 +21,11 @@ pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: u
     }
     let (shown, left_out) = shown(&summary.phases);
     heading(out, paint, "phases", "sizes in MiB", columns);
-    let missed = table::draw(out, paint, table(summary, &shown), columns);
+    let mut table = table(summary, &shown);
+    if left_out > 0 {
+        table = table.into_iter().map(|column| column.gap(KEPT)).collect();
+    }
+    let missed = table::draw(out, paint, table, columns);
     if !missed.is_empty() {
         let text = format!(
             "no room for {}: use a wider terminal or `--format json`",
@@ -105,7 +109,7 @@ fn rare(phases: &[&PhaseSummary]) -> Vec<Column> {
         .collect()
 }
 
-/// The name after a mark, which must not be cut off with the end of a long name; the round of a phase that repeats.
+/// The name between a mark and the round of a phase that repeats, neither of which may be cut off with a long name.
 fn name(phase: &PhaseSummary, summary: &Summary) -> Cell {
     let (tone, mark) = match &phase.checkpoint {
         Some(taken) if taken.settled => (Tone::Plain, " "),
@@ -121,7 +125,7 @@ fn name(phase: &PhaseSummary, summary: &Summary) -> Cell {
     } else {
         String::new()
     };
-    Cell::toned(tone, format!("{mark}{}{round}", phase.phase.name))
+    Cell::toned(tone, format!("{mark}{}", phase.phase.name)).ending(round)
 }
 
 fn increment(phase: &PhaseSummary, first: bool) -> Cell {
