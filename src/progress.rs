@@ -85,6 +85,18 @@ impl Progress {
         self.bar.set_message(state.text(self.arrow));
     }
 
+    /// A person wants the run to end, and the server is shut down first: says how not to wait for that.
+    pub fn closing(&self) {
+        const WORDS: &str = "shutting the server down; ctrl-c again kills it";
+        self.line(WORDS);
+        let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        *state = State {
+            phase: WORDS.to_owned(),
+            ..State::default()
+        };
+        self.bar.set_message(state.text(self.arrow));
+    }
+
     /// Takes the line away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();

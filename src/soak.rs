@@ -80,6 +80,9 @@ pub async fn soak(
         if let Ok(Ending::Wedged { .. } | Ending::TimedOut { .. } | Ending::Disconnected { .. }) = ending {
             session.give_up();
         }
+        if let Ok(Ending::Interrupted) = ending {
+            live.closing();
+        }
         farewell::close(&session, &live, interrupt.pressed(2)).await;
     }
     live.stop_sampling();

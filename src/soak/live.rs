@@ -43,6 +43,11 @@ impl Live {
         self.0.journal.write(event);
     }
 
+    /// Says that the server is shut down before its time.
+    pub fn closing(&self) {
+        self.0.progress.closing();
+    }
+
     /// Waits until the journal cannot be written any more.
     pub async fn unwritable(&self) {
         while !self.0.journal.failed() {

@@ -86,7 +86,10 @@ fn ctrl_c_twice_kills_now() {
         warnings.iter().all(|warning| !warning.text.contains("ignored")),
         "{warnings:?}"
     );
-    outcome.says(&["interrupted: the server was killed"]);
+    outcome.says(&[
+        "shutting the server down; ctrl-c again kills it",
+        "interrupted: the server was killed",
+    ]);
     // The polite way with this server takes 25 s.
     assert!(outcome.took < Duration::from_secs(15), "{:?}", outcome.took);
 }
