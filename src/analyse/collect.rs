@@ -182,7 +182,11 @@ impl Pass {
             },
             Event::Warning(warning) => self.said.warn(warning),
             Event::Shutdown(shutdown) => self.shut_down(shutdown),
-            Event::Closed(close) => self.summary.close = Some(close),
+            Event::Closed(close) => {
+                let counts = &close.violations;
+                counts.iter().for_each(|(text, count)| self.said.counted(text, *count));
+                self.summary.close = Some(close);
+            }
             Event::Ended(ending) => self.summary.ending = Some(ending),
         }
     }

@@ -25,6 +25,13 @@ impl Said {
         }
     }
 
+    /// A warning that was given once stands for so many.
+    pub fn counted(&mut self, text: &str, count: u64) {
+        if let Some(known) = self.warnings.iter_mut().find(|known| known.text == text) {
+            known.count += count.saturating_sub(1);
+        }
+    }
+
     /// The server wrote something for people.
     pub fn message(&mut self, level: u8, text: String) {
         let mut known = self.messages.iter_mut();

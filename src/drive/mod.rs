@@ -18,6 +18,7 @@ mod stage;
 pub mod steps;
 pub mod target;
 pub mod uri;
+mod violations;
 pub mod workspace;
 
 use std::io;

@@ -17,10 +17,8 @@ use crate::lsp::{
 use crate::record::{Close, Ending, Event, Initialized, ReadyOutcome, Shutdown, Warning, WarningKind};
 
 use super::signal::Signals;
+use super::violations::Violations;
 use super::{Job, Stage, Stop, fault, readiness, uri};
-
-/// Violations of the protocol that are written down each; a server that never stops must not fill the record.
-const VIOLATIONS: u32 = 20;
 
 /// Longest message of a server that is kept.
 const MESSAGE: usize = 2000;
@@ -33,6 +31,7 @@ pub struct Session {
     pub offered: Arc<ServerCapabilities>,
     server: Server,
     signals: Arc<Signals>,
+    violations: Arc<Violations>,
     spawned: Instant,
     listener: AbortHandle,
     /// Whether silence that follows means a fault that will not go away, so that the shutdown may be short.
@@ -71,13 +70,16 @@ impl Session {
         let (client, incoming) = Client::connect(stdout, stdin, answers, limits);
         client.gauge(gauge);
         let signals = Arc::new(Signals::new(profile));
-        let listener = tokio::spawn(listen(incoming, Arc::clone(&signals), stage.clone())).abort_handle();
+        let violations = Arc::new(Violations::default());
+        let ear = listen(incoming, Arc::clone(&signals), Arc::clone(&violations), stage.clone());
+        let listener = tokio::spawn(ear).abort_handle();
         let offered = Arc::new(ServerCapabilities::default());
         Ok(Session {
             client,
             offered,
             server,
             signals,
+            violations,
             spawned,
             listener,
             hopeless: false,
@@ -225,6 +227,7 @@ impl Session {
             notifications: totals.notifications,
             dropped: totals.dropped_events,
             unread: totals.dropped_params,
+            violations: self.violations.counts(),
         }
     }
 }
@@ -290,8 +293,12 @@ fn refused(reason: String) -> Stop {
 }
 
 /// Hears what the server says on its own account, until the connection ends.
-async fn listen<S: Stage>(mut incoming: mpsc::Receiver<Incoming>, signals: Arc<Signals>, stage: S) {
-    let mut violations = 0;
+async fn listen<S: Stage>(
+    mut incoming: mpsc::Receiver<Incoming>,
+    signals: Arc<Signals>,
+    violations: Arc<Violations>,
+    stage: S,
+) {
     while let Some(news) = incoming.recv().await {
         match news {
             Incoming::Notification { method, params } => {
@@ -303,28 +310,17 @@ async fn listen<S: Stage>(mut incoming: mpsc::Receiver<Incoming>, signals: Arc<S
             }
             Incoming::Answered { method, refused } => stage.tell(Event::ServerRequest { method, refused }),
             Incoming::Registered { method } => stage.tell(Event::Registered { method }),
-            Incoming::Violation(text) => {
-                violations += 1;
-                if violations <= VIOLATIONS {
-                    stage.tell(protocol(text));
+            Incoming::Violation(violation) => {
+                if let Some(text) = violations.hear(&violation) {
+                    stage.tell(Event::Warning(Warning {
+                        kind: WarningKind::Protocol,
+                        text,
+                    }));
                 }
             }
             Incoming::Closed(_) => {}
         }
-        if violations == VIOLATIONS + 1 {
-            violations += 1;
-            stage.tell(protocol(
-                "the server goes on breaking the protocol; no more of it is written down".to_owned(),
-            ));
-        }
     }
-}
-
-fn protocol(text: String) -> Event {
-    Event::Warning(Warning {
-        kind: WarningKind::Protocol,
-        text,
-    })
 }
 
 /// What the server wrote for people, if it is a warning or worse.

@@ -15,7 +15,7 @@ mod shutdown;
 mod support;
 
 pub use answers::{Answers, Watcher};
-pub use client::{Ask, Client, CloseReason, Incoming, Limits, OpenRequest, Reply, Totals, Traffic};
+pub use client::{Ask, Client, CloseReason, Incoming, Limits, OpenRequest, Reply, Totals, Traffic, Violation};
 pub use message::Id;
 pub use progress::{Ended, Progress, Work};
 pub use retry::{CONTENT_MODIFIED, REQUEST_CANCELLED, RETRIED, SERVER_CANCELLED};

@@ -101,6 +101,9 @@ pub struct Close {
     /// Requests and notifications of the server whose parameters were too long to be looked at.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unread: u64,
+    /// How often the server broke the protocol, by the warning that told of the first of each kind.
+    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub violations: std::collections::BTreeMap<String, u64>,
 }
 
 fn is_zero(value: &u64) -> bool {

@@ -6,6 +6,7 @@ mod reader;
 mod request;
 mod state;
 mod traffic;
+mod violation;
 mod writer;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use tokio::task::AbortHandle;
 
 use self::state::Shared;
 pub use self::traffic::{CloseReason, OpenRequest, Totals, Traffic};
+pub use self::violation::Violation;
 use super::answers::{Answers, Watcher};
 use super::message;
 use super::position::Encoding;
@@ -160,8 +162,8 @@ pub enum Incoming {
     },
     /// Nothing more will come.
     Closed(CloseReason),
-    /// It broke the protocol in a way that can be lived with; a sentence for people.
-    Violation(String),
+    /// It broke the protocol in a way that can be lived with.
+    Violation(Violation),
 }
 
 /// A connection to a server. Clones share it; the last one to go ends its tasks.

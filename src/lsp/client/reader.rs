@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::mpsc;
 
 use super::state::{Settled, Shared, count};
-use super::{CloseReason, Incoming};
+use super::{CloseReason, Incoming, Violation};
 use crate::lsp::answers;
 use crate::lsp::frame::{Framer, Head};
 use crate::lsp::scan::{Facts, Scanner};
@@ -185,7 +185,7 @@ fn handle(shared: &Shared, events: &mpsc::Sender<Incoming>, stamp: Instant, fact
     let sink = Sink { shared, events };
     let Some(facts) = facts else {
         let start = String::from_utf8_lossy(&body[..body.len().min(80)]);
-        return sink.violation(format!("a message is no JSON object: `{start}`"));
+        return sink.violation(Violation::NoObject(start.into_owned()));
     };
     match (&facts.id, facts.method.is_empty()) {
         (Some(id), false) => {
@@ -202,16 +202,17 @@ fn handle(shared: &Shared, events: &mpsc::Sender<Incoming>, stamp: Instant, fact
                 .settle(id, stamp, facts, || raw(facts.result.as_ref(), body));
             match settled {
                 Settled::Delivered | Settled::Late => {}
-                Settled::Twice => sink.violation(format!("request {id} was answered twice")),
-                Settled::Unknown => sink.violation(format!("an answer came to request `{id}`, which was never sent")),
+                Settled::Twice => sink.violation(Violation::Twice),
+                Settled::AsText => sink.violation(Violation::IdAsText(id.to_string())),
+                Settled::Unknown => sink.violation(Violation::Unasked(id.clone())),
             }
             if facts.result.is_none() && facts.error.is_none() {
-                sink.violation(format!("the answer to request {id} has neither a result nor an error"));
+                sink.violation(Violation::Hollow);
             }
         }
         (None, true) => match &facts.error {
-            Some(fault) => sink.violation(format!("the server could not read a message: {}", fault.message)),
-            None => sink.violation("a message has neither a method nor an id".to_owned()),
+            Some(fault) => sink.violation(Violation::Complaint(fault.message.clone())),
+            None => sink.violation(Violation::Nameless),
         },
     }
 }
@@ -294,7 +295,7 @@ impl Sink<'_> {
         }
     }
 
-    fn violation(&self, text: String) {
-        self.put(Incoming::Violation(text));
+    fn violation(&self, violation: Violation) {
+        self.put(Incoming::Violation(violation));
     }
 }

@@ -87,6 +87,8 @@ pub(super) enum Settled {
     Late,
     /// It was answered before.
     Twice,
+    /// Its id is that of a request, but as a string.
+    AsText,
     /// There never was such a request.
     Unknown,
 }
@@ -293,7 +295,13 @@ impl State {
         facts: &Facts,
         body: impl FnOnce() -> Option<Box<RawValue>>,
     ) -> Settled {
-        let Id::Number(id) = *id else { return Settled::Unknown };
+        let id = match id {
+            Id::Number(id) => *id,
+            Id::Text(text) => {
+                let meant = text.parse().is_ok_and(|id| (1..self.next_id).contains(&id));
+                return if meant { Settled::AsText } else { Settled::Unknown };
+            }
+        };
         let Some(open) = self.open.remove(&id) else {
             return if self.cancelled.take(id) {
                 Settled::Late

@@ -135,8 +135,8 @@ pub async fn next(incoming: &mut Receiver<Incoming>) -> Incoming {
 /// The text of the next violation; other events are passed over.
 pub async fn violation(incoming: &mut Receiver<Incoming>) -> String {
     loop {
-        if let Incoming::Violation(text) = next(incoming).await {
-            return text;
+        if let Incoming::Violation(violation) = next(incoming).await {
+            return violation.to_string();
         }
     }
 }

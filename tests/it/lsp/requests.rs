@@ -273,6 +273,25 @@ async fn a_second_answer_and_an_answer_to_nothing_are_violations() {
 }
 
 #[tokio::test]
+async fn an_id_that_comes_back_as_a_string_is_told_and_leaves_its_request_open() {
+    let (client, mut incoming, mut peer) = usual();
+    let serve = async {
+        let request = peer.receive().await;
+        let id = request["id"].to_string();
+        peer.answer(&json!({ "id": id }), Value::Null).await;
+        let text = violation(&mut incoming).await;
+        assert!(
+            text.contains("as a string") && text.contains(&format!("`\"{id}\"`")),
+            "{text}"
+        );
+        assert_eq!(client.traffic().open, 1);
+        peer.answer(&request, Value::Null).await;
+    };
+    let ((), reply) = tokio::join!(serve, client.request("x/y", (), ask()));
+    assert!(matches!(reply, Reply::Answer { .. }), "{reply:?}");
+}
+
+#[tokio::test]
 async fn latency_ends_with_the_last_byte_and_not_when_somebody_looks() {
     let (client, _incoming, mut peer) = usual();
     let started = Instant::now();

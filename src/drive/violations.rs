@@ -1,0 +1,55 @@
+//! How often a server broke the protocol, by kind: a server that never stops must not fill the record.
+
+use std::collections::{BTreeMap, HashMap};
+use std::mem::{Discriminant, discriminant};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::lsp::Violation;
+
+/// The sentence for the first of each kind, and how many there were.
+type Kinds = HashMap<Discriminant<Violation>, (String, u64)>;
+
+/// What one server did.
+#[derive(Debug, Default)]
+pub struct Violations(Mutex<Kinds>);
+
+impl Violations {
+    /// Takes note; the sentence, if it is the first of its kind.
+    pub fn hear(&self, violation: &Violation) -> Option<String> {
+        let mut kinds = self.kinds();
+        let (text, count) = kinds
+            .entry(discriminant(violation))
+            .or_insert_with(|| (violation.to_string(), 0));
+        *count += 1;
+        (*count == 1).then(|| text.clone())
+    }
+
+    /// How many there were, by the sentence for the first of each kind.
+    pub fn counts(&self) -> BTreeMap<String, u64> {
+        self.kinds().values().cloned().collect()
+    }
+
+    fn kinds(&self) -> MutexGuard<'_, Kinds> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_each_kind_the_first_is_told_and_all_are_counted() {
+        let violations = Violations::default();
+        let complaint = |text: &str| Violation::Complaint(text.to_owned());
+        assert!(
+            violations
+                .hear(&complaint("a"))
+                .is_some_and(|text| text.ends_with(": a"))
+        );
+        assert_eq!(violations.hear(&complaint("b")), None);
+        assert!(violations.hear(&Violation::Twice).is_some());
+        assert_eq!(violations.counts().into_values().sum::<u64>(), 3);
+        assert_eq!(violations.counts()["a request was answered twice"], 1);
+    }
+}

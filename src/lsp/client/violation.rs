@@ -1,0 +1,31 @@
+//! Ways to break the protocol that can be lived with, as sentences for people.
+
+use crate::lsp::message::Id;
+
+/// What a server did that it should not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Violation {
+    /// A body is something else than a JSON object.
+    #[error("a message is no JSON object: `{0}`")]
+    NoObject(String),
+    /// A message says neither what it asks nor what it answers.
+    #[error("a message has neither a method nor an id")]
+    Nameless,
+    /// The server complained of a message of ours without saying which.
+    #[error("the server could not read a message: {0}")]
+    Complaint(String),
+    /// An answer without content.
+    #[error("the answer to a request has neither a result nor an error")]
+    Hollow,
+    /// A second answer.
+    #[error("a request was answered twice")]
+    Twice,
+    /// An answer to a request that there never was.
+    #[error("an answer came to request `{0}`, which was never sent")]
+    Unasked(Id),
+    /// An answer whose id is that of a request, but as a string.
+    #[error(
+        "an answer came back with its id as a string (`\"{0}\"`), though it was sent as a number: its request stays open, in an editor too"
+    )]
+    IdAsText(String),
+}
