@@ -6,10 +6,11 @@ mod settings;
 
 use std::time::Duration;
 
-use crate::record::{BARRIER, HugePages, ReadyOutcome, ReadyRule, WarningKind};
+use crate::record::{BARRIER, Close, HugePages, ReadyOutcome, ReadyRule, WarningKind};
 use crate::units;
 
 use super::advice::advice;
+use super::departure::last_words;
 use super::left_out;
 use super::summary::Summary;
 
@@ -80,12 +81,14 @@ fn recorded(summary: &Summary, found: &mut Vec<Finding>) {
             let which = match (method.errors, *count) {
                 (1, _) => String::new(),
                 (all, most) if all == most => format!(" {} times", units::count(all)),
+                (all, 1) => format!(" {} times, each time in other words, such as", units::count(all)),
                 (all, most) => format!(" {} times, of them {}", units::count(all), units::count(most)),
             };
             let text = format!("`{}` was answered with an error{which}: {error}", method.method);
             found.push(finding(Severity::Warning, text));
         }
     }
+    found.extend(summary.close.as_ref().and_then(loud));
     found.extend(left_out::findings(summary));
     found.extend(huge_pages(summary));
 }
@@ -98,6 +101,23 @@ fn huge_pages(summary: &Summary) -> Option<Finding> {
     let name = &process.filter(|_| asked && system)?.name;
     let text = format!("`--thp never` was not seen to take effect: {name} may have huge pages all the same");
     Some(finding(Severity::Warning, text))
+}
+
+/// From so much on stderr on it is spoken of: writing it costs the server time, and whoever keeps it disk.
+const LOUD: u64 = 8 << 20;
+
+/// What a server wrote to stderr, where that is much.
+fn loud(close: &Close) -> Option<Finding> {
+    const SHOWN: usize = 100;
+    if close.stderr < LOUD {
+        return None;
+    }
+    let size = units::bytes(close.stderr);
+    let last = last_words(close).pop().unwrap_or_default();
+    let last: String = last.trim().chars().take(SHOWN).collect();
+    let text =
+        format!("the server wrote {size} to stderr, ending with `{last}`: a quieter log level costs it less time");
+    Some(finding(Severity::Note, text))
 }
 
 /// The share of the run in which something on the machine waited for memory.
@@ -173,8 +193,8 @@ mod tests {
     use super::*;
     use crate::analyse::ProgramSummary;
     use crate::analyse::tests::of;
-    use crate::record::Outcome;
     use crate::record::golden::Session;
+    use crate::record::{Ending, Event, Outcome};
 
     #[test]
     fn huge_pages_that_were_to_be_disabled_and_are_not_are_told() {
@@ -212,6 +232,10 @@ mod tests {
             (&[1][..], "was answered with an error: -1: 0"),
             (&[3], "was answered with an error 3 times: -1: 0"),
             (&[3, 1], "was answered with an error 4 times, of them 3: -1: 0"),
+            (
+                &[1, 1],
+                "was answered with an error 2 times, each time in other words, such as: -1: 1",
+            ),
         ] {
             let mut session = Session::new("server");
             for (number, count) in counts.iter().enumerate() {
@@ -224,5 +248,42 @@ mod tests {
             let found = findings(&of(&session));
             assert!(found.iter().any(|one| one.text.ends_with(words)), "{found:?}");
         }
+    }
+
+    #[test]
+    fn a_flood_on_stderr_is_told_with_its_last_line() {
+        let mut summary = of(&Session::new("server"));
+        for (stderr, told) in [(LOUD - 1, false), (100 << 20, true)] {
+            summary.close = Some(Close {
+                stderr,
+                stderr_tail: "first\nlast\n\n".to_owned(),
+                ..Close::default()
+            });
+            let found = findings(&summary);
+            let note = found.iter().find(|one| one.text.contains("to stderr"));
+            assert_eq!(note.is_some(), told);
+            if let Some(note) = note {
+                assert!(
+                    note.text.contains("wrote 100.0 MiB to stderr, ending with `last`"),
+                    "{}",
+                    note.text
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_violation_of_the_protocol_is_told_once_with_its_count() {
+        let mut session = Session::new("server");
+        let text = "a request was answered twice";
+        session.warn(WarningKind::Protocol, text);
+        session.put(Event::Closed(Close {
+            violations: [(text.to_owned(), 20)].into(),
+            ..Close::default()
+        }));
+        session.put(Event::Ended(Ending::Completed));
+        let found = findings(&of(&session));
+        let told: Vec<&str> = found.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(told, ["a request was answered twice (20 times)"]);
     }
 }

@@ -15,6 +15,7 @@ fn a_hundred_mebibytes_of_stderr_leave_a_tail() {
         .server(&["--flood-stderr", "100MiB"])
         .run();
     let summary = outcome.passed();
+    outcome.says(&["the server wrote 100.0 MiB to stderr, ending with"]);
     assert_eq!(summary.ending, Some(Ending::Completed));
     let close = summary.close.expect("the connection was closed");
     assert_eq!(close.stderr, 100 * MIB);
