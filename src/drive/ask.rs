@@ -1,6 +1,7 @@
 //! Sends the requests of one step, writes each down, and counts what came back.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -14,6 +15,9 @@ use super::{Stage, Stop};
 /// Longest error text of a server that is kept.
 const MESSAGE: usize = 500;
 
+/// Different errors of a step that are told apart.
+const TEXTS: usize = 64;
+
 /// Sends requests on behalf of one step.
 pub struct Asker<'a, S> {
     client: &'a Client,
@@ -23,6 +27,32 @@ pub struct Asker<'a, S> {
     hits: Cell<u64>,
     notifications: Cell<u64>,
     parked: Cell<u64>,
+    errors: RefCell<Errors>,
+}
+
+/// Errors in answers to the requests of a step.
+#[derive(Clone, Debug, Default)]
+pub struct Errors {
+    /// How many.
+    pub count: u64,
+    /// Each different one with its count, the first few of them.
+    texts: BTreeMap<String, u64>,
+}
+
+impl Errors {
+    fn add(&mut self, code: i64, message: &str) {
+        self.count += 1;
+        let text = format!("{code}: {message}");
+        if self.texts.len() < TEXTS || self.texts.contains_key(&text) {
+            *self.texts.entry(text).or_default() += 1;
+        }
+    }
+
+    /// The commonest, as `code: message`.
+    pub fn commonest(self) -> Option<String> {
+        let most = self.texts.into_iter().max_by_key(|(_, count)| *count);
+        most.map(|(text, _)| text)
+    }
 }
 
 /// A result, as far as it was kept.
@@ -40,6 +70,7 @@ impl<'a, S: Stage> Asker<'a, S> {
             hits: zero(),
             notifications: zero(),
             parked: zero(),
+            errors: RefCell::default(),
         }
     }
 
@@ -94,6 +125,11 @@ impl<'a, S: Stage> Asker<'a, S> {
         (self.requests.get(), self.hits.get(), self.notifications.get())
     }
 
+    /// Errors in answers to requests that count.
+    pub fn errors(&self) -> Errors {
+        self.errors.borrow().clone()
+    }
+
     /// Long polls that were still open when they were no longer needed: neither a hit nor a miss.
     pub fn parked(&self) -> u64 {
         self.parked.get()
@@ -111,6 +147,7 @@ impl<'a, S: Stage> Asker<'a, S> {
             stage: self.stage,
             method,
             parks: ask.parks,
+            requests: counts.then_some(&self.requests),
         };
         let reply = self.client.request(method, params, ask).await;
         open.end();
@@ -122,6 +159,9 @@ impl<'a, S: Stage> Asker<'a, S> {
         } else if counts {
             self.requests.set(self.requests.get() + 1);
             self.hits.set(self.hits.get() + u64::from(outcome == Outcome::Hit));
+            if let Outcome::Error { code, message } = &outcome {
+                self.errors.borrow_mut().add(*code, message);
+            }
         }
         match outcome {
             Outcome::TimedOut => {
@@ -138,11 +178,13 @@ impl<'a, S: Stage> Asker<'a, S> {
 }
 
 /// A request without an answer yet. Should the session end first, because the server hangs or a person interrupts, it is
-/// written down as lost, or as still open if it may be kept open.
+/// written down as lost, or as still open if it may be kept open. A lost one was asked like any other and counts.
 struct Open<'a, S: Stage> {
     stage: &'a S,
     method: &'a str,
     parks: bool,
+    /// Where it counts, if it does.
+    requests: Option<&'a Cell<u64>>,
 }
 
 impl<S: Stage> Open<'_, S> {
@@ -154,6 +196,9 @@ impl<S: Stage> Open<'_, S> {
 
 impl<S: Stage> Drop for Open<'_, S> {
     fn drop(&mut self) {
+        if let Some(requests) = self.requests.filter(|_| !self.parks) {
+            requests.set(requests.get() + 1);
+        }
         let end = if self.parks { Reply::Parked } else { Reply::Lost };
         self.stage.tell(Event::Request(written(self.method, end).0));
     }

@@ -6,7 +6,7 @@ use crate::config::step::Expect;
 use crate::config::{Phase, Repeat, Scenario, Step};
 use crate::record::{BARRIER, EmptyStep, Ending, Event, PhaseRef, StepEnd, StepStart, Warning, WarningKind};
 
-use super::ask::Asker;
+use super::ask::{Asker, Errors};
 use super::desk::Desk;
 use super::quiet::{Rules, Watch};
 use super::session::Session;
@@ -150,21 +150,25 @@ impl<'a, S: Stage> Player<'a, S> {
             skipped: self.skips(step),
             idle: None,
         };
-        let mut parked = 0;
+        let (mut parked, mut errors) = (0, Errors::default());
         let result = match step {
             _ if end.skipped => Ok(()),
             Step::Start(options) => self.start(options.deadline.map(|span| span.0)).await,
             Step::Restart(options) => self.restart(options.reopen, options.deadline.map(|span| span.0)).await,
-            step => self.act(step, &mut end).await.map(|polls| parked = polls),
+            step => self.act(step, &mut end).await.map(|rest| (parked, errors) = rest),
         };
         let expects = step.ask().is_some_and(|ask| ask.expect == Expect::Something);
         // A long poll that stays open says nothing either way.
-        let nothing = result.is_ok() && expects && !end.skipped && end.hits == 0 && parked == 0;
-        if nothing {
+        let nothing = expects && end.hits == 0;
+        // Nothing may be all that there is; an error never is.
+        let refused = end.requests > 0 && errors.count == end.requests;
+        if result.is_ok() && !end.skipped && parked == 0 && (nothing || refused) {
             let empty = EmptyStep {
                 phase: phase.name.clone(),
                 step: name.to_owned(),
                 requests: end.requests,
+                errors: errors.count,
+                error: errors.commonest(),
             };
             if !self.empty.contains(&empty) {
                 self.empty.push(empty);
@@ -174,8 +178,8 @@ impl<'a, S: Stage> Player<'a, S> {
         result
     }
 
-    /// Does what the step says; the result is how many long polls were still open at its end.
-    async fn act(&mut self, step: &Step, end: &mut StepEnd) -> Result<u64, Stop> {
+    /// Does what the step says; the result is how many long polls were still open at its end, and what came as an error.
+    async fn act(&mut self, step: &Step, end: &mut StepEnd) -> Result<(u64, Errors), Stop> {
         let session = self.session.as_ref().ok_or(Stop::Gone)?;
         let given = step.ask().and_then(|ask| ask.deadline);
         let deadline = given.unwrap_or_else(|| self.job.scenario.deadline()).0;
@@ -193,7 +197,7 @@ impl<'a, S: Stage> Player<'a, S> {
             stop = session.fault(self.stage, fault::patience(deadline)) => Err(stop),
         };
         (end.requests, end.hits, end.notifications) = asker.tally();
-        result.map(|()| asker.parked())
+        result.map(|()| (asker.parked(), asker.errors()))
     }
 
     async fn start(&mut self, deadline: Option<Duration>) -> Result<(), Stop> {

@@ -174,4 +174,10 @@ pub struct EmptyStep {
     pub step: String,
     /// How many requests it sent.
     pub requests: u64,
+    /// How many of them were answered with an error.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub errors: u64,
+    /// The commonest of these errors, as `code: message`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }

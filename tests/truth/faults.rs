@@ -136,6 +136,10 @@ fn a_hang_is_wedged_before_its_deadline() {
         Some((1, 1)),
         "what hangs is written down"
     );
+    let summary = outcome.summary();
+    let step = &phase(&summary, "hover").steps[1];
+    assert_eq!((step.requests, step.hits), (Some(1), Some(0)), "and counts");
+    outcome.says(&["hover / hover 0/1"]);
 }
 
 #[test]
@@ -233,6 +237,26 @@ fn a_step_that_finds_nothing_fails_the_run_and_says_which() {
         phase(&outcome.summary(), "hover").private.is_some(),
         "it was played to its end"
     );
+}
+
+#[test]
+fn a_step_of_errors_fails_the_run_whatever_is_expected() {
+    for phases in [
+        HOVER.to_owned(),
+        HOVER.replace("per-file = 5", "per-file = 5, expect = \"anything\""),
+    ] {
+        let outcome = Soak::new(&format!("{START}{phases}"))
+            .server(&["--refuse", "textDocument/hover"])
+            .run();
+        match failed(&outcome) {
+            Ending::Empty { steps } => assert_eq!((steps[0].requests, steps[0].errors), (10, 10)),
+            ending => panic!("{ending:?}"),
+        }
+        outcome.says(&[
+            "errors only after",
+            "10 requests, 10 errors, most often: -32603: Internal error",
+        ]);
+    }
 }
 
 #[test]

@@ -10,10 +10,14 @@ use super::super::departure::{Departure, departures, last_words};
 use super::super::summary::Summary;
 use super::{Finding, Severity, finding, times};
 
+/// By how much a shutdown must have exceeded every phase to be spoken of.
+const MORE: u64 = 1 << 20;
+
 /// How servers went, and what they left behind. How they answered is among the recorded warnings already.
 pub(super) fn shutdown(summary: &Summary, found: &mut Vec<Finding>) {
     let most = summary.peak.map(|peak| peak.upper.unwrap_or(peak.lower));
-    if let Some((last, most)) = summary.shutdown_peak.zip(most).filter(|(last, most)| last > most) {
+    let over = |(last, most): &(u64, u64)| *last >= most.saturating_add(MORE);
+    if let Some((last, most)) = summary.shutdown_peak.zip(most).filter(over) {
         let text = format!(
             "while it was shut down the server held at least {}, more than the {} of any phase",
             units::bytes(last),
@@ -154,14 +158,30 @@ fn interrupted(stage: Option<ShutdownStage>) -> &'static str {
 }
 
 fn empty(steps: &[EmptyStep]) -> Finding {
-    let line = |step: &EmptyStep| {
-        let requests = units::counted(step.requests, "request");
-        format!("`{}` in phase `{}`: {requests}, nothing found", step.step, step.phase)
+    let text = match steps.iter().all(|step| step.errors == step.requests) {
+        true => {
+            "the server answered all of a step with errors, so its memory says nothing: see what they say, and mark the step `optional = true` where it need not be played"
+        }
+        false => {
+            "the server found nothing where there is something, so its memory says nothing: check that the workspace loads, or set `expect = \"anything\"`"
+        }
     };
     Finding {
         severity: Severity::Failure,
-        text: "the server found nothing where there is something, so its memory says nothing: check that the workspace loads, or set `expect = \"anything\"`".to_owned(),
-        details: steps.iter().map(line).collect(),
+        text: text.to_owned(),
+        details: steps.iter().map(empty_step).collect(),
+    }
+}
+
+/// One step that found nothing.
+fn empty_step(step: &EmptyStep) -> String {
+    let requests = units::counted(step.requests, "request");
+    let place = format!("`{}` in phase `{}`: {requests}", step.step, step.phase);
+    let errors = units::counted(step.errors, "error");
+    match (&step.error, step.errors == step.requests) {
+        (None, _) => format!("{place}, nothing found"),
+        (Some(error), true) => format!("{place}, {errors}, most often: {error}"),
+        (Some(error), false) => format!("{place}, nothing found, {errors}, most often: {error}"),
     }
 }
 
@@ -280,5 +300,44 @@ mod tests {
             assert_eq!(last.details, ["usage: server --stdio"]);
             assert_eq!(exit(&summary), Exit::ServerFailed);
         }
+    }
+
+    #[test]
+    fn a_shutdown_that_took_no_more_than_a_phase_is_not_spoken_of() {
+        for (more, told) in [(0, false), (MORE - 1, false), (MORE, true)] {
+            let mut summary = of(&Session::new("server"));
+            summary.peak = Some(crate::analyse::Peak {
+                lower: 8 << 20,
+                upper: Some(8 << 20),
+                unseen: false,
+            });
+            summary.shutdown_peak = Some((8 << 20) + more);
+            let mut found = Vec::new();
+            shutdown(&summary, &mut found);
+            assert_eq!(!found.is_empty(), told, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_step_of_errors_says_which_and_not_that_nothing_is_there() {
+        let mut step = EmptyStep {
+            phase: "goto".to_owned(),
+            step: "definition".to_owned(),
+            requests: 25,
+            errors: 25,
+            error: Some("-32603: no index".to_owned()),
+        };
+        let errors = empty(std::slice::from_ref(&step));
+        assert!(
+            errors.text.contains("with errors") && !errors.text.contains("expect"),
+            "{}",
+            errors.text
+        );
+        let line = "`definition` in phase `goto`: 25 requests, 25 errors, most often: -32603: no index";
+        assert_eq!(errors.details, [line]);
+        step.errors = 3;
+        let some = empty(std::slice::from_ref(&step));
+        assert!(some.text.contains("expect"), "{}", some.text);
+        assert!(some.details[0].ends_with("25 requests, nothing found, 3 errors, most often: -32603: no index"));
     }
 }

@@ -91,6 +91,7 @@ fn ending(summary: &Summary) -> (Tone, String) {
         Some(Ending::Wedged { .. }) => "wedged",
         Some(Ending::Refused { .. }) => "refused to start",
         Some(Ending::Unsupported { .. }) => "scenario not supported",
+        Some(Ending::Empty { steps }) if steps.iter().all(|step| step.errors == step.requests) => "errors only",
         Some(Ending::Empty { .. }) => "nothing found",
         Some(Ending::Interrupted) => "interrupted",
     };
