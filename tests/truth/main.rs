@@ -48,3 +48,5 @@ mod steps;
 mod tree;
 #[cfg(target_os = "linux")]
 mod verdicts;
+#[cfg(target_os = "linux")]
+mod wedges;
