@@ -287,5 +287,6 @@ fn step_end(phase: &PhaseRef) -> StepEnd {
         notifications: 0,
         skipped: false,
         idle: None,
+        left_open: None,
     }
 }

@@ -174,6 +174,7 @@ mod tests {
                 notifications,
                 skipped,
                 idle: None,
+                left_open: None,
             };
             step_line(&step, '>')
         };

@@ -4,6 +4,7 @@
 //! its libraries and the wrappers around it are looked at beside that. Nothing here knows of a session: a server is never
 //! started with its own arguments.
 
+mod decay;
 mod detect;
 mod elf;
 mod follow;
@@ -18,6 +19,7 @@ mod probe;
 mod scan;
 mod verdict;
 
+pub use decay::decay;
 pub use detect::{Detection, detect, of_file, of_process};
 pub use jemalloc::{Said as JemallocSaid, read as read_jemalloc};
 pub use maps::libraries as mapped_libraries;

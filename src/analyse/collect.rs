@@ -8,11 +8,12 @@ use crate::record::{
     ReadError, ReadFailure, Reader, Rollup, Sample, Shutdown, StepEnd, StepStart, Unseen,
 };
 
+use super::decay::{Known, Watch};
 use super::departure::Departure;
 use super::epoch::{Epoch, Exact};
-use super::phases::{Phases, share};
+use super::phases::Phases;
 use super::said::Said;
-use super::summary::{IdleSummary, Peak, PrivateMetric, ProgramSummary, SamplingSummary, Summary};
+use super::summary::{Peak, PrivateMetric, ProgramSummary, SamplingSummary, Summary};
 use super::timeline::Timeline;
 use super::traffic::Method;
 use super::tree::Tree;
@@ -75,8 +76,10 @@ struct Pass {
     ticked: Vec<u32>,
     /// The last process and the sum of exact counters that were taken together, in a quiet moment.
     together: Option<(u32, Exact)>,
-    /// Private memory when the step began, where no page can be in it twice.
-    before_step: Option<u64>,
+    /// What comes back while the server is left alone.
+    watch: Watch,
+    /// Whether an idle step is under way, so that requests are its light traffic.
+    idles: bool,
     /// Pressure when the run began.
     pressure: Option<Pressure>,
     /// Private memory by program at the last checkpoint, exact and sampled.
@@ -104,7 +107,7 @@ impl Pass {
             most_processes: 0,
             methods: Vec::new(),
             server_requests: BTreeMap::new(),
-            idles: Vec::new(),
+            windows: Vec::new(),
             warnings: Vec::new(),
             messages: Vec::new(),
             sampling: SamplingSummary::default(),
@@ -125,7 +128,8 @@ impl Pass {
             tick: None,
             ticked: Vec::new(),
             together: None,
-            before_step: None,
+            watch: Watch::default(),
+            idles: false,
             pressure: None,
             by_program: BTreeMap::new(),
         }
@@ -153,6 +157,8 @@ impl Pass {
             Event::Peak(mark) => self.peak(at, &mark),
             Event::StepStarted(start) => self.step_started(at, &start),
             Event::StepEnded(end) => self.step_ended(at, &end),
+            // How much light traffic there is depends on how long memory takes to settle: it is no work to compare.
+            Event::Request(_) if self.idles => {}
             Event::Request(request) => match self.methods.get_mut(&request.method) {
                 Some(method) => method.add(&request),
                 None => self.methods.entry(request.method.clone()).or_default().add(&request),
@@ -264,6 +270,7 @@ impl Pass {
     fn draw(&mut self, at: Nanos) {
         let sums = self.tree.sums();
         self.summary.timeline.add(at, sums.private.zip(sums.resident_lower));
+        self.watch.see(at, sums.private_once, sums.resident);
     }
 
     fn phase_started(&mut self, at: Nanos, phase: &PhaseRef) {
@@ -294,6 +301,7 @@ impl Pass {
             *sampled_sum = sampled_sum.zip(live.counters.private).map(add);
         }
         self.phases.checkpoint(at, checkpoint, self.tree.totals());
+        self.watch.over(at, self.known());
     }
 
     fn peak(&mut self, at: Nanos, mark: &PeakMark) {
@@ -330,29 +338,38 @@ impl Pass {
 
     fn step_started(&mut self, at: Nanos, start: &StepStart) {
         self.phases.step_started(at, start);
-        self.before_step = self.tree.sums().private_once;
+        self.idles = start.name == "idle";
+        self.watch.step_started(at, start, self.known());
+        self.watch(at);
     }
 
     fn step_ended(&mut self, at: Nanos, end: &StepEnd) {
         self.phases.step_ended(at, end);
-        let Some(window) = end.idle else { return };
-        let (before, after) = (self.before_step, self.tree.sums().private_once);
-        let (peak, first) = self.phases.taken();
-        let peak = peak.max(self.epoch.private()).max(before);
-        let part = |value| share(peak, value, first);
-        self.summary.idles.push(IdleSummary {
-            phase: end.phase.clone(),
-            kind: window.kind,
-            settled: window.settled,
-            took: window.took,
-            before,
-            after,
-            share: part(after).zip(part(before)).map(|(after, before)| after - before),
-        });
+        self.idles = false;
+        self.watch.step_ended(at, end, self.known());
+    }
+
+    /// What was taken so far, in phases that have ended and in the one under way.
+    fn known(&self) -> Known {
+        let taken = self.phases.taken();
+        let epoch = self.epoch.peaks(&self.tree, None);
+        Known {
+            private_peak: taken.private_peak.max(epoch.private),
+            resident_peak: taken.resident_peak.max(epoch.resident.map(|peak| peak.lower)),
+            single: self.tree.most() <= 1,
+            ..taken
+        }
+    }
+
+    /// Shows the window that is open what the tree has now.
+    fn watch(&mut self, at: Nanos) {
+        let sums = self.tree.sums();
+        self.watch.see(at, sums.private_once, sums.resident);
     }
 
     fn finish(mut self) -> Summary {
         self.complete_tick();
+        let known = self.known();
         let mut summary = self.summary;
         summary.timeline.extend(summary.duration);
         let last = self.epoch.peaks(&self.tree, None);
@@ -360,6 +377,8 @@ impl Pass {
         if summary.shutdown.is_some() && !cut {
             summary.shutdown_peak = last.resident.map(|peak| peak.lower);
         }
+        self.watch.over(summary.duration, known);
+        summary.windows = self.watch.finish();
         self.phases.cut(summary.duration, last, self.tree.totals_at_end());
         summary.most_processes = self.tree.most();
         (summary.phases, summary.private_metric) = self.phases.finish(summary.most_processes <= 1);

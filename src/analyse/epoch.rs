@@ -66,11 +66,6 @@ impl Epoch {
         self.private = self.private.max(sums.private_lower);
     }
 
-    /// Highest private memory until now.
-    pub fn private(&self) -> Option<u64> {
-        self.private
-    }
-
     /// Exact counters of several processes were taken together; their sums are no more than what the tree had.
     pub fn exact(&mut self, sum: Exact) {
         self.lower = self.lower.max(sum.proportional);

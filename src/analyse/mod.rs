@@ -9,6 +9,7 @@ pub mod calibration;
 mod checkpoint;
 mod collect;
 pub mod compare;
+pub mod decay;
 mod departure;
 mod epoch;
 mod exit;
@@ -35,7 +36,7 @@ pub use exit::{Exit, exit};
 pub use findings::{Finding, Severity, findings, ready_rule, setting};
 pub use latency::quantile;
 pub use summary::{
-    CheckpointSummary, IdleSummary, MethodSummary, Peak, PhaseSummary, PrivateMetric, ProgramSummary, Returned,
-    SamplingSummary, ServerMessage, StepSummary, Summary, WarningSummary,
+    CheckpointSummary, MethodSummary, Peak, PhaseSummary, PrivateMetric, ProgramSummary, Returned, SamplingSummary,
+    ServerMessage, StepSummary, Summary, WarningSummary,
 };
 pub use timeline::{Bucket, Timeline};

@@ -3,12 +3,13 @@
 use crate::record::{Checkpoint, Nanos, PhaseRef, StepEnd, StepStart};
 
 use super::checkpoint;
+use super::decay::Known;
 use super::epoch::Peaks;
 use super::summary::{CheckpointSummary, Peak, PhaseSummary, PrivateMetric, Returned, StepSummary};
 use super::totals::Totals;
 
 /// Less than this was taken: a share of it says nothing.
-const LEAST_TAKEN: u64 = 1 << 20;
+pub(super) const LEAST_TAKEN: u64 = 1 << 20;
 
 /// A phase that is being played or was.
 #[derive(Debug)]
@@ -147,11 +148,17 @@ impl Phases {
         self.open.last().is_some_and(|open| !open.has_peak)
     }
 
-    /// The highest private memory in all phases that have ended, and the first checkpoint's.
-    pub fn taken(&self) -> (Option<u64>, Option<u64>) {
-        let peak = self.open.iter().filter_map(|open| open.summary.private_peak).max();
+    /// What all phases that have ended say of how much was taken: peaks, and the values of the first checkpoint.
+    pub fn taken(&self) -> Known {
         let first = self.open.iter().find_map(|open| open.summary.checkpoint.as_ref());
-        (peak, first.and_then(CheckpointSummary::private_once))
+        let resident = self.open.iter().filter_map(|open| open.summary.peak);
+        Known {
+            private_peak: self.open.iter().filter_map(|open| open.summary.private_peak).max(),
+            private_start: first.and_then(CheckpointSummary::private_once),
+            resident_peak: resident.map(|peak| peak.lower).max(),
+            resident_start: first.and_then(|first| first.resident),
+            single: false,
+        }
     }
 
     /// The phases with everything that follows from all of them, and the metric that they share.

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::record::{
-    Close, Ending, Header, IdleKind, Initialized, LeftOut, Nanos, PhaseRef, Pressure, Readiness, Shutdown, WarningKind,
+    Close, Ending, Header, Initialized, LeftOut, Nanos, PhaseRef, Pressure, Readiness, Shutdown, WarningKind,
 };
 
+use super::decay::Window;
 use super::departure::Departure;
 use super::timeline::Timeline;
 
@@ -44,12 +45,12 @@ pub struct Summary {
     pub programs: Vec<ProgramSummary>,
     /// Most processes that were there at once.
     pub most_processes: u64,
-    /// Requests by method.
+    /// Requests by method, without the light traffic of idle windows.
     pub methods: Vec<MethodSummary>,
     /// Requests of the server by method: how many, and how many of them were refused.
     pub server_requests: BTreeMap<String, (u64, u64)>,
-    /// What each idle step gave back.
-    pub idles: Vec<IdleSummary>,
+    /// Windows in which the server was left alone, and what came back in each.
+    pub windows: Vec<Window>,
     /// Warnings of the run, each once, in the order of their first appearance.
     pub warnings: Vec<WarningSummary>,
     /// What the server told people, each once.
@@ -275,25 +276,6 @@ pub struct MethodSummary {
     pub p95: Option<Nanos>,
     /// The longest.
     pub max: Option<Nanos>,
-}
-
-/// What one idle step gave back, by the sampled curve.
-#[derive(Clone, Debug, PartialEq)]
-pub struct IdleSummary {
-    /// In which phase.
-    pub phase: PhaseRef,
-    /// Whether anything was sent.
-    pub kind: IdleKind,
-    /// Whether memory had become steady; `None` for a window of fixed length or one too short to tell.
-    pub settled: Option<bool>,
-    /// How long it lasted.
-    pub took: Nanos,
-    /// Private memory of the tree when it began; `None` where it is not known, or its pages may count twice.
-    pub before: Option<u64>,
-    /// And when it ended.
-    pub after: Option<u64>,
-    /// `(before − after) / (peak − start)`: its part of what the run had taken.
-    pub share: Option<f64>,
 }
 
 /// A warning and how often it was given.

@@ -5,13 +5,14 @@ mod tree;
 use std::convert::Infallible;
 
 use crate::record::golden::{self, Session};
-use crate::record::{Ending, Entry, Event, IdleKind, ShutdownStage};
+use crate::record::{Ending, Entry, Event, ShutdownStage};
 
+use super::decay::{Window, WindowKind};
 use super::{Exit, Peak, PrivateMetric, Severity, Summary, exit, findings, read, summarise};
 
 const MIB: u64 = 1 << 20;
 
-pub(super) fn of(session: &Session) -> Summary {
+pub(in crate::analyse) fn of(session: &Session) -> Summary {
     let entries = session.entries.iter().cloned().map(Ok::<Entry, Infallible>);
     summarise(session.header.clone(), entries).unwrap()
 }
@@ -101,16 +102,15 @@ fn next_to_nothing_taken_gives_no_share() {
 #[test]
 fn silent_and_simmering_idle_are_told_apart() {
     let summary = of(&golden::completed());
-    let given: Vec<(IdleKind, i64)> = summary
-        .idles
+    let course = |window: &Window| window.private.clone().unwrap();
+    let given: Vec<(WindowKind, i64)> = summary
+        .windows
         .iter()
-        .map(|idle| {
-            let change = idle.before.unwrap() as i64 - idle.after.unwrap() as i64;
-            (idle.kind, change / MIB as i64)
-        })
+        .map(|window| (window.kind, course(window).gave() / MIB as i64))
         .collect();
-    assert_eq!(given, [(IdleKind::Silent, 0), (IdleKind::Simmer, 43)]);
-    assert!((summary.idles[1].share.unwrap() - 43.0 / 172.0).abs() < 1e-9);
+    assert_eq!(given, [(WindowKind::Silent, 0), (WindowKind::Simmer, 43)]);
+    let share = course(&summary.windows[1]).share.unwrap();
+    assert!((share - 43.0 / 172.0).abs() < 1e-9);
 }
 
 #[test]

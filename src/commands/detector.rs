@@ -12,7 +12,7 @@ use crate::allocator::knobs::{self, Checked, KnobError};
 use crate::allocator::{self, Detection, Subject};
 use crate::config::{Allocator, Program, ServerChoice, asks_for};
 use crate::lsp::process::Launch;
-use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, LensFacts};
+use crate::record::{AllocatorDecay, AllocatorFacts, AllocatorFamily, Confidence, Evidence, LensFacts};
 
 use super::prepare;
 
@@ -117,6 +117,12 @@ pub fn facts(choice: &ServerChoice, found: &Detection, checked: &Checked) -> All
     facts
 }
 
+/// When the server's allocator gives memory back, under the settings that it is given.
+pub fn decay(choice: &ServerChoice, facts: &AllocatorFacts, checked: &Checked) -> Option<AllocatorDecay> {
+    let family = declared(choice).unwrap_or(facts.family);
+    allocator::decay(family, checked.options.as_ref().unwrap_or(&facts.options))
+}
+
 /// The allocator that the profile names.
 fn declared(choice: &ServerChoice) -> Option<AllocatorFamily> {
     choice.profile.allocator.as_ref().map(|allocator| match allocator {
@@ -135,8 +141,12 @@ pub fn confirm(launch: &mut Launch, facts: &AllocatorFacts) {
     };
     for (name, value) in &mut launch.env {
         if let Some(value) = value.as_mut().filter(|_| name.as_os_str() == variable) {
-            let mut confirmed = OsString::from("confirm_conf:true,");
-            confirmed.push(&value);
+            let mut confirmed = OsString::from("confirm_conf:true");
+            // A list that ends with a comma is one that jemalloc complains of.
+            if !value.is_empty() {
+                confirmed.push(",");
+                confirmed.push(&value);
+            }
             *value = confirmed;
         }
     }

@@ -166,6 +166,7 @@ impl Run {
         let job = Job {
             scenario: loaded.scenario.clone(),
             choice: choice.clone(),
+            decay: detector::decay(choice, &found.facts, &checked),
             launch,
             root: root.to_owned(),
             selection,

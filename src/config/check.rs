@@ -270,9 +270,29 @@ impl Check<'_, '_> {
             let cure = "make `at-most` longer, or write `for` to wait a fixed time";
             self.add(&at("at-most"), title, cure);
         }
-        if options.mode == IdleMode::Silent && options.every.is_some() {
-            let cure = "write `mode = \"simmer\"`, or leave `every` out";
-            self.add(&at("every"), "`every` in a silent idle, which sends nothing", cure);
+        if options.time.is_some() && options.dwell.is_some() {
+            let cure = "keep `for` to wait a fixed time, or `dwell` to say when memory counts as held";
+            self.add(&at("dwell"), "`dwell` beside `for`", cure);
+        }
+        let traffic = [
+            ("every", options.every.is_some()),
+            ("methods", options.methods.is_some()),
+            ("control", options.control),
+        ];
+        for (name, _) in traffic
+            .iter()
+            .filter(|(_, given)| *given && options.mode == IdleMode::Silent)
+        {
+            let cure = format!("write `mode = \"simmer\"`, or leave `{name}` out");
+            let title = format!("`{name}` in a silent idle, which sends nothing");
+            self.add(&at(name), title, cure);
+        }
+        if options.methods.as_ref().is_some_and(Vec::is_empty) {
+            self.add(
+                &at("methods"),
+                "simmering without anything to send",
+                "name some of \"hover\", \"document-highlight\" and \"touch\", or leave `methods` out",
+            );
         }
         if options.every.is_some_and(|every| every.0.is_zero()) {
             self.add(

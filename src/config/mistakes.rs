@@ -139,6 +139,36 @@ fn types() {
 }
 
 #[test]
+fn idle_windows() {
+    shown!(after_start(&[
+        (
+            "two ends of an idle",
+            "[[phase]]\nname = \"a\"\nsteps = [{ idle = { for = \"1s\", at-most = \"2s\" } }]"
+        ),
+        (
+            "an idle too short to settle",
+            "[[phase]]\nname = \"a\"\nsteps = [{ idle = { until = \"settled\", at-most = \"5s\" } }]"
+        ),
+        (
+            "traffic in silence",
+            "[[phase]]\nname = \"a\"\nsteps = [{ idle = { every = \"1s\" } }]"
+        ),
+        (
+            "light traffic in silence",
+            "[[phase]]\nname = \"a\"\nsteps = [{ idle = { methods = [\"hover\"], control = true } }]"
+        ),
+        (
+            "nothing to simmer with",
+            "[[phase]]\nname = \"a\"\nsteps = [{ idle = { mode = \"simmer\", methods = [] } }]"
+        ),
+        (
+            "a dwell of a fixed time",
+            "[[phase]]\nname = \"a\"\nsteps = [{ idle = { for = \"9s\", dwell = \"2s\" } }]"
+        ),
+    ]));
+}
+
+#[test]
 fn meaning() {
     shown!(after_start(&[
         ("a phase twice", "[[phase]]\nname = \"start\"\nsteps = [{ hover = {} }]"),
@@ -160,18 +190,6 @@ fn meaning() {
         (
             "nothing open",
             "[[phase]]\nname = \"a\"\nsteps = [{ close = {} }, { hover = {} }]"
-        ),
-        (
-            "two ends of an idle",
-            "[[phase]]\nname = \"a\"\nsteps = [{ idle = { for = \"1s\", at-most = \"2s\" } }]"
-        ),
-        (
-            "an idle too short to settle",
-            "[[phase]]\nname = \"a\"\nsteps = [{ idle = { until = \"settled\", at-most = \"5s\" } }]"
-        ),
-        (
-            "traffic in silence",
-            "[[phase]]\nname = \"a\"\nsteps = [{ idle = { every = \"1s\" } }]"
         ),
         (
             "no queries",

@@ -12,6 +12,7 @@ mod player;
 pub mod quiet;
 pub mod readiness;
 pub mod session;
+mod settling;
 pub mod signal;
 pub mod snippet;
 mod stage;
@@ -26,7 +27,7 @@ use std::path::PathBuf;
 
 use crate::config::{Scenario, ServerChoice};
 use crate::lsp::process::Launch;
-use crate::record::Ending;
+use crate::record::{AllocatorDecay, Ending};
 
 pub use player::Player;
 pub use stage::{Cpu, Frame, Stage};
@@ -38,6 +39,8 @@ pub struct Job {
     pub scenario: Scenario,
     /// The server as chosen.
     pub choice: ServerChoice,
+    /// How its allocator gives memory back; `None` where that is not known.
+    pub decay: Option<AllocatorDecay>,
     /// How it is started.
     pub launch: Launch,
     /// Where it finds the workspace.

@@ -149,6 +149,7 @@ impl<'a, S: Stage> Player<'a, S> {
             notifications: 0,
             skipped: self.skips(step),
             idle: None,
+            left_open: None,
         };
         let (mut parked, mut errors) = (0, Errors::default());
         let result = match step {

@@ -58,7 +58,20 @@ impl<'a, S: Stage> Watch<'a, S> {
     /// What is not at rest at this moment.
     pub async fn judge(&mut self, now: Instant) -> Option<Unrest> {
         let cpu = self.cpu_share().await;
-        let progress = self.client.with_progress(|progress| {
+        self.open(now)
+            .or_else(|| self.messages(now))
+            .or_else(|| self.processors(cpu))
+    }
+
+    /// The same, whatever the server has to say meanwhile.
+    pub async fn judge_work(&mut self, now: Instant) -> Option<Unrest> {
+        let cpu = self.cpu_share().await;
+        self.open(now).or_else(|| self.processors(cpu))
+    }
+
+    /// A progress that is open.
+    pub fn progress(&self) -> Option<Unrest> {
+        let work = self.client.with_progress(|progress| {
             let work = progress.open.first()?;
             Some(if work.title.is_empty() {
                 work.token.to_string()
@@ -66,24 +79,36 @@ impl<'a, S: Stage> Watch<'a, S> {
                 work.title.clone()
             })
         });
-        let traffic = self.client.traffic();
-        if let Some(work) = progress {
+        work.map(|work| (ReadyRule::Progress, format!("progress `{work}` is open")))
+    }
+
+    /// A progress or a request that is open.
+    fn open(&mut self, now: Instant) -> Option<Unrest> {
+        if let Some(progress) = self.progress() {
             self.busy = now;
             self.worked = Some(now);
-            return Some((ReadyRule::Progress, format!("progress `{work}` is open")));
+            return Some(progress);
         }
-        if let Some(open) = traffic.oldest {
-            self.busy = now;
-            return Some((ReadyRule::Quiet, format!("`{}` is not answered", open.method)));
+        let open = self.client.traffic().oldest?;
+        self.busy = now;
+        Some((ReadyRule::Quiet, format!("`{}` is not answered", open.method)))
+    }
+
+    /// That something was open or came within the period.
+    fn messages(&self, now: Instant) -> Option<Unrest> {
+        let last = self.client.traffic().last_unprompted;
+        let last = last.map_or(self.busy, |news| news.max(self.busy));
+        if now.duration_since(last) >= self.rules.period {
+            return None;
         }
-        let last = traffic.last_unprompted.map_or(self.busy, |news| news.max(self.busy));
-        if now.duration_since(last) < self.rules.period {
-            // The message that ends the progress comes between two looks.
-            return match self.worked.is_some_and(|worked| last <= worked + 2 * LOOK) {
-                true => Some((ReadyRule::Progress, "the last progress has only just ended".to_owned())),
-                false => Some((ReadyRule::Quiet, "the server is still sending messages".to_owned())),
-            };
-        }
+        // The message that ends the progress comes between two looks.
+        Some(match self.worked.is_some_and(|worked| last <= worked + 2 * LOOK) {
+            true => (ReadyRule::Progress, "the last progress has only just ended".to_owned()),
+            false => (ReadyRule::Quiet, "the server is still sending messages".to_owned()),
+        })
+    }
+
+    fn processors(&self, cpu: Option<f64>) -> Option<Unrest> {
         match cpu {
             // Not yet known is not yet quiet, and no sign of work either.
             None => Some((

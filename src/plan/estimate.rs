@@ -322,7 +322,8 @@ fn detail(step: &Step) -> String {
     };
     match options.end() {
         IdleEnd::After(_) => mode.to_owned(),
-        IdleEnd::Settled { at_most } => format!("{mode}, until settled or {at_most}"),
+        IdleEnd::Settled { at_most: None } => format!("{mode}, until settled"),
+        IdleEnd::Settled { at_most: Some(most) } => format!("{mode}, until settled or {most}"),
     }
 }
 
@@ -336,7 +337,7 @@ fn waits(least: Duration) -> Amount {
 fn idles(options: &Idle) -> Amount {
     let time = match options.end() {
         IdleEnd::After(time) => time.0,
-        IdleEnd::Settled { at_most } => at_most.min(Idle::STEADY).0,
+        IdleEnd::Settled { at_most } => at_most.unwrap_or(Idle::STEADY).min(Idle::STEADY).0,
     };
     let every = options.traffic().map(|every| every.0.as_nanos().max(1));
     let ticks = every.map_or(0, |every| time.as_nanos() / every);

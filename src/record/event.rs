@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Nanos;
 use super::ending::{Close, Ending, Shutdown};
+use super::idle::IdleWindow;
 use super::memory::{Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen};
 
 /// One line of the journal after the header.
@@ -238,28 +239,9 @@ pub struct StepEnd {
     /// How it went, if it was an idle window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleWindow>,
-}
-
-/// A window in which nothing was asked of the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct IdleWindow {
-    /// Whether anything was sent at all.
-    pub kind: IdleKind,
-    /// Whether memory had become steady; `None` for a window of fixed length or one too short to tell.
+    /// How many documents were still open after it, if it closed any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settled: Option<bool>,
-    /// How long it was.
-    pub took: Nanos,
-}
-
-/// What is sent in an idle window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum IdleKind {
-    /// Nothing.
-    Silent,
-    /// Light, harmless traffic.
-    Simmer,
+    pub left_open: Option<u64>,
 }
 
 /// One request, from its first byte sent to its end. The entry's `at` is the end.

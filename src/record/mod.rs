@@ -12,6 +12,7 @@ mod clock;
 mod ending;
 mod event;
 mod header;
+mod idle;
 mod memory;
 mod read;
 mod write;
@@ -28,13 +29,14 @@ pub use calibration::{CALIBRATION_FORMAT, Calibration, Noise};
 pub use clock::{Clock, nanos};
 pub use ending::{Close, EmptyStep, Ending, Shutdown, ShutdownReply, ShutdownStage, Survivor};
 pub use event::{
-    Checkpoint, Entry, Event, IdleKind, IdleWindow, Initialized, Outcome, PeakMark, PhaseRef, Readiness, ReadyOutcome,
-    ReadyRule, Request, StepEnd, StepStart, Warning, WarningKind,
+    Checkpoint, Entry, Event, Initialized, Outcome, PeakMark, PhaseRef, Readiness, ReadyOutcome, ReadyRule, Request,
+    StepEnd, StepStart, Warning, WarningKind,
 };
 pub use header::{
     Header, Host, HugePages, Interpreter, LensFacts, Memory, PlanFacts, Revision, ScenarioFacts, ServerFacts, Settings,
     TreeFacts, Version, WorkspaceFacts,
 };
+pub use idle::{AllocatorDecay, Delay, IdleKind, IdleWindow, WindowEnd};
 pub use memory::{
     Counters, Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen, Used,
 };

@@ -72,6 +72,7 @@ fn event() -> impl Strategy<Value = Event> {
                 notifications: 2,
                 skipped,
                 idle: None,
+                left_open: None,
             })
         }),
         (

@@ -2,6 +2,7 @@
 //!
 //! Sizes are bytes and times nanoseconds, as in the record. What is not known is `null`, never 0.
 
+pub(in crate::report) mod decay;
 mod from;
 mod growth;
 
@@ -17,7 +18,7 @@ use crate::record::{Ending, Header, Initialized, Nanos, Pressure, Readiness, Shu
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
-pub const FORMAT: Version = Version { major: 1, minor: 1 };
+pub const FORMAT: Version = Version { major: 1, minor: 2 };
 
 /// One run. Sizes are bytes; times and durations are nanoseconds, times since the server was first spawned; shares are
 /// parts of one. What is not known is `null`.
@@ -60,12 +61,14 @@ pub struct Report {
     /// How memory grows with what the scenario repeats. One run is no verdict.
     pub growth: Vec<Growth>,
     /// What idle windows gave back.
-    pub idles: Vec<Idle>,
+    pub idles: Vec<decay::Idle>,
+    /// What came back while the server was left alone, window by window.
+    pub decay: Vec<decay::Window>,
     /// Programs of the tree.
     pub programs: Vec<Program>,
     /// Most processes that were there at once.
     pub most_processes: u64,
-    /// Requests by method.
+    /// Requests by method, without the light traffic of idle windows.
     pub methods: Vec<Method>,
     /// Requests of the server, by method.
     pub server_requests: BTreeMap<String, ServerRequests>,
@@ -193,27 +196,6 @@ pub struct Step {
     pub notifications: Option<u64>,
     /// Skipped, because the server does not offer it.
     pub skipped: bool,
-}
-
-/// What one idle window gave back, by the sampled curve.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Idle {
-    /// Its phase.
-    pub phase: String,
-    /// Round of that phase, from 0.
-    pub cycle: u32,
-    /// `silent` or `simmer`.
-    pub kind: crate::record::IdleKind,
-    /// Whether memory had become steady; `null` for a window of fixed length or one too short to tell.
-    pub settled: Option<bool>,
-    /// How long it was.
-    pub took: Nanos,
-    /// Private memory when it began; `null` where it is not known, or its pages may count twice.
-    pub before: Option<u64>,
-    /// And when it ended.
-    pub after: Option<u64>,
-    /// Its part of what the run had taken.
-    pub share: Option<f64>,
 }
 
 /// All processes of one program.

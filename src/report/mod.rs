@@ -15,6 +15,7 @@ pub mod calibration;
 pub mod chart;
 pub mod comparison;
 pub mod csv;
+mod decay;
 pub mod gate;
 mod growth;
 pub mod json;

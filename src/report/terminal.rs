@@ -1,6 +1,7 @@
 //! One run as a person reads it in a terminal.
 
 mod blocks;
+mod decay;
 mod growth;
 mod head;
 mod phases;
@@ -40,7 +41,7 @@ pub fn render(summary: &Summary, look: Look) -> String {
         blocks::steps,
         blocks::methods,
         growth::draw,
-        blocks::returned,
+        decay::draw,
         blocks::findings,
     ] {
         let mut text = String::new();

@@ -7,6 +7,8 @@ mod calibrate;
 #[cfg(target_os = "linux")]
 mod campaign;
 #[cfg(target_os = "linux")]
+mod decay;
+#[cfg(target_os = "linux")]
 mod edits;
 #[cfg(target_os = "linux")]
 mod faults;

@@ -1,7 +1,8 @@
 //! What a run says of memory whose truth is known: one process.
 
+use lsp_soak::analyse::decay::{Window, WindowKind};
 use lsp_soak::analyse::{PrivateMetric, Summary};
-use lsp_soak::record::{Entry, Event, IdleKind};
+use lsp_soak::record::{Entry, Event};
 
 use crate::outcome::{KIB, MIB, changed, increment, phase, private};
 use crate::peer::same;
@@ -216,15 +217,15 @@ steps = [{ idle = { mode = "simmer", every = "250ms", for = "1s" } }]
     changed(increment(&summary, "open"), (32 * MIB).cast_signed());
     changed(increment(&summary, "silence"), -(32 * MIB).cast_signed());
     changed(increment(&summary, "simmer"), 0);
-    let [silent, simmer] = &summary.idles[..] else {
-        panic!("{:?}", summary.idles)
+    let [silent, simmer] = &summary.windows[..] else {
+        panic!("{:?}", summary.windows)
     };
-    assert_eq!((silent.kind, simmer.kind), (IdleKind::Silent, IdleKind::Simmer));
-    let known = |value: Option<u64>| value.expect("no process was forked");
-    same(known(silent.before) - known(silent.after), 32 * MIB);
-    let share = silent.share.expect("much was taken");
+    assert_eq!((silent.kind, simmer.kind), (WindowKind::Silent, WindowKind::Simmer));
+    let course = |window: &Window| window.private.clone().expect("no process was forked");
+    same(course(silent).before - course(silent).after, 32 * MIB);
+    let share = course(silent).share.expect("much was taken");
     assert!((share - 1.0).abs() < 0.02, "{share}");
-    same(known(simmer.before), known(simmer.after));
+    same(course(simmer).before, course(simmer).after);
     adds_up(&summary);
 }
 
@@ -245,7 +246,8 @@ steps = [{ idle = { mode = "simmer", every = "250ms", for = "1s" } }]
     changed(increment(&summary, "open"), (32 * MIB).cast_signed());
     changed(increment(&summary, "silence"), 0);
     changed(increment(&summary, "simmer"), -(32 * MIB).cast_signed());
-    let shares: Vec<f64> = summary.idles.iter().filter_map(|idle| idle.share).collect();
+    let share = |window: &Window| window.private.as_ref().and_then(|course| course.share);
+    let shares: Vec<f64> = summary.windows.iter().filter_map(share).collect();
     assert!(shares[0].abs() < 0.02 && (shares[1] - 1.0).abs() < 0.02, "{shares:?}");
     adds_up(&summary);
 }

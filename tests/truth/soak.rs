@@ -140,6 +140,12 @@ impl Soak {
         self
     }
 
+    /// Another program in place of the server.
+    pub fn other(mut self, path: &str) -> Soak {
+        self.server = path.into();
+        self
+    }
+
     /// A profile in place of the server.
     pub fn named(mut self, profile: &str) -> Soak {
         self.server = profile.into();

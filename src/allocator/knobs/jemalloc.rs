@@ -14,6 +14,10 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
     let mut checked = Checked::default();
     let mut errors = Vec::new();
     for (variable, value) in question.env {
+        // Set to nothing is as good as not set.
+        if value.is_empty() {
+            continue;
+        }
         let asked = format!("{CONFIRM},{value}");
         let heard = probe::ask(question.subject, &[(variable, &asked)], question.stop);
         let said = heard.map(|heard| read(&heard.said.stderr)).unwrap_or_default();

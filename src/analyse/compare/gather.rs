@@ -7,6 +7,7 @@ use crate::record::KnobFacts;
 use crate::units;
 
 use super::cell::{Values, cell};
+use super::decay::{decays, gave};
 use super::growth::grown;
 use super::hosts::differences;
 use super::huge_pages::huge_pages;
@@ -87,6 +88,7 @@ pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
             .into_iter()
             .filter_map(|measure| row(measure, &arms))
             .collect(),
+        decays: decays(&arms),
         differences: differences(all.iter().map(|run| &run.summary.header)),
     }
 }
@@ -135,6 +137,7 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
         huge_pages: huge_pages(&summaries(baseline), &summaries(arm)),
         unseen: unseen(arm),
         growth: grown(&summaries(arm)),
+        gave: gave(&summaries(arm)),
     }
 }
 

@@ -2,6 +2,7 @@
 //! against one of them.
 
 mod cell;
+mod decay;
 mod gather;
 mod growth;
 mod hosts;
@@ -14,6 +15,7 @@ mod work;
 #[cfg(test)]
 pub(super) mod tests;
 
+pub use decay::{Decay, Decayed};
 pub use gather::{Left, Played, Why, compare, counts, unseen};
 pub use growth::Grown;
 pub use hosts::{Difference, differences};
@@ -25,6 +27,7 @@ pub use work::{Count, Inequality, Task, WorkLimits, inequalities};
 
 use crate::record::KnobFacts;
 
+use super::decay::Gave;
 use super::stats::{Cluster, MannWhitney, MedianInterval, Outlier, Permutation};
 
 /// How sure every interval of a comparison is.
@@ -39,6 +42,8 @@ pub struct Comparison {
     pub sides: Vec<Side>,
     /// Every figure that at least one run has, in the order of the scenario.
     pub rows: Vec<Row>,
+    /// What came back while they were left alone, in the order of the scenario.
+    pub decays: Vec<Decay>,
     /// Circumstances that are not the same in all runs.
     pub differences: Vec<Difference>,
 }
@@ -62,6 +67,8 @@ pub struct Side {
     pub unseen: Vec<KnobFacts>,
     /// Whether it grows with what the scenario repeats.
     pub growth: Vec<Grown>,
+    /// In which windows it gave memory back.
+    pub gave: Vec<Gave>,
 }
 
 /// One figure of all servers.

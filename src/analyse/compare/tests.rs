@@ -1,5 +1,5 @@
 use crate::analyse::{self, Summary};
-use crate::record::{Ending, golden};
+use crate::record::{Ending, WindowEnd, golden};
 
 use super::*;
 
@@ -192,4 +192,38 @@ fn what_is_in_huge_pages_is_told_where_it_is_much_of_the_difference() {
     assert_eq!((with(0), with(59)), (None, None));
     let found = with(61).unwrap();
     assert!(found.huge > 0.2 * found.private && found.private > 0.0, "{found:?}");
+}
+
+#[test]
+fn what_came_back_is_the_median_of_the_runs_window_by_window() {
+    let mut all = runs(&[100, 100, 100], &[100]);
+    for (run, lower) in all.iter_mut().zip([0, 2, 4]) {
+        let simmer = run.summary.windows[1].private.as_mut().unwrap();
+        simmer.floor -= lower * MIB;
+        simmer.after -= lower * MIB;
+    }
+    let comparison = compare(&all, None);
+    let [silent, simmer] = &comparison.decays[..] else {
+        panic!("{:?}", comparison.decays)
+    };
+    assert_eq!((silent.kind.name(), simmer.kind.name()), ("silent", "simmer"));
+    let floor = simmer.sides[0].floor.median.unwrap();
+    let mib = |value: u64| (value * MIB) as f64;
+    assert_eq!((floor.low, floor.median, floor.high), (mib(146), mib(148), mib(150)));
+    assert_eq!(simmer.sides[0].ends, [(WindowEnd::Settled, 3)]);
+    let shown = simmer.sides[0]
+        .shown
+        .as_ref()
+        .and_then(|window| window.private.as_ref());
+    assert_eq!(
+        shown.map(|course| course.floor),
+        Some(148 * MIB),
+        "the middle run is drawn"
+    );
+    let gave: Vec<(f64, bool)> = comparison.sides[0]
+        .gave
+        .iter()
+        .map(|one| (one.bytes, one.much))
+        .collect();
+    assert_eq!(gave, [(0.0, false), (45.0 * MIB as f64, true)]);
 }

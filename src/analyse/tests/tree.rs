@@ -242,7 +242,7 @@ fn pages_of_a_forked_child_are_in_the_curve_but_not_in_what_is_told_of_it() {
     session.vanish(1);
     session.settle(true);
     let all = of(&session);
-    assert!(all.phases[2].returned.private.is_some() && all.idles[0].share.is_some());
+    assert!(all.phases[2].returned.private.is_some() && all.windows[0].private.is_some());
     for entry in &mut session.entries {
         let fork = |sample: &mut Sample| sample.counters.forked = Some(sample.process == 1);
         match &mut entry.event {
@@ -265,8 +265,7 @@ fn pages_of_a_forked_child_are_in_the_curve_but_not_in_what_is_told_of_it() {
     assert_eq!(curve.private_max, 260 * MIB);
     // Where it has gone, the sums say something again; but the start is one of sums that do not.
     assert!(summary.phases.iter().all(|phase| phase.returned.private.is_none()));
-    let idle = &summary.idles[0];
-    assert_eq!((idle.before, idle.after, idle.share), (None, None, None));
+    assert_eq!(summary.windows[0].private, None);
 }
 
 #[test]

@@ -1,13 +1,12 @@
 //! The steps that a phase is made of, and what each needs of the server and of the workspace.
 
 mod actions;
+mod idle;
 mod options;
 pub mod template;
 
-pub use actions::{
-    Change, Close, Edit, EditMode, Idle, IdleEnd, IdleMode, Notification, Open, Pause, Pick, Restart, Save, Start,
-    Touch, Type, Until,
-};
+pub use actions::{Change, Close, Edit, EditMode, Notification, Open, Pause, Pick, Restart, Save, Start, Touch, Type};
+pub use idle::{Idle, IdleEnd, IdleMode, Light, Until};
 pub use options::{
     Ask, AtPositions, CallHierarchy, Calls, CodeAction, CompleteOn, Completion, Count, Diagnostics, ExecuteCommand,
     Expect, PerDocument, References, Rename, Request, TypeAndComplete, WorkspaceSymbol,

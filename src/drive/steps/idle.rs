@@ -1,28 +1,27 @@
 //! Windows in which nothing is asked of the server: silent, or with the light traffic of an editor whose user reads.
 
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::config::step::{Idle, IdleEnd, IdleMode};
+use crate::config::step::{Idle, IdleEnd, IdleMode, Light};
 use crate::drive::desk::Desk;
 use crate::drive::quiet::{Rules, Watch};
+use crate::drive::settling::{Rule, Settling};
 use crate::drive::target::{Place, Target};
 use crate::drive::{Stage, Stop, barrier};
-use crate::record::{IdleKind, IdleWindow};
+use crate::record::{IdleKind, IdleWindow, WindowEnd};
 
 use super::Scene;
 
-/// See [`Idle::STEADY`].
-const STEADY: Duration = Idle::STEADY.0;
-
-/// The band: half a per cent, but at least 512 KiB.
-const BAND_SHARE: f64 = 0.005;
-const BAND_LEAST: u64 = 512 << 10;
-
 /// How often to look.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// Share of one processor that a server at rest may use.
+const RESTING: f64 = 0.01;
+
+/// How many messages there are for one that tells of a file: people save less often than they move the mouse.
+const TOUCH_EVERY: usize = 10;
 
 /// Plays an `idle` step.
 pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -> Result<IdleWindow, Stop> {
@@ -30,16 +29,16 @@ pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -
     // would end the silence. One that does not answer for long is busy; it is asked again when the phase ends.
     barrier::pass(&scene.session.client, scene.job.scenario.deadline().0).await;
     let begun = Instant::now();
-    let mut simmer = Simmer::new(scene, desk, options.traffic().map(|every| every.0));
+    let mut simmer = Simmer::new(scene, desk, options);
     scene.stage.quiet(options.mode == IdleMode::Silent).await;
-    let settled = match options.end() {
+    let over = match options.end() {
         IdleEnd::After(time) => {
             while begun.elapsed() < time.0 {
                 simmer.until(begun + time.0).await?;
             }
-            None
+            Over::new(WindowEnd::Ended, None)
         }
-        IdleEnd::Settled { at_most } => steady(scene, &mut simmer, begun, at_most.0).await?,
+        IdleEnd::Settled { .. } => settle(scene, &mut simmer, begun, options).await?,
     };
     scene.stage.quiet(false).await;
     let kind = match options.mode {
@@ -48,64 +47,76 @@ pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -
     };
     Ok(IdleWindow {
         kind,
-        settled,
+        settled: over.settled,
         took: begun.elapsed().as_nanos() as u64,
+        end: Some(over.end),
+        moving: over.moving,
+        sent: simmer.sent as u64,
+        control: options.control,
+        decay: scene.job.decay,
     })
 }
 
-/// Waits until memory is steady and, in silence, the processors are idle; false when the time was up before, `None`
-/// when memory was not seen for long enough to tell.
-async fn steady<S: Stage>(
+/// How a window was over.
+struct Over {
+    end: WindowEnd,
+    /// `None` when memory was not seen for long enough to tell.
+    settled: Option<bool>,
+    /// What was still moving.
+    moving: String,
+}
+
+impl Over {
+    fn new(end: WindowEnd, settled: Option<bool>) -> Over {
+        Over {
+            end,
+            settled,
+            moving: String::new(),
+        }
+    }
+}
+
+/// Waits until memory has settled and nothing works on, as far as that can be told from the server's own traffic.
+async fn settle<S: Stage>(
     scene: &Scene<'_, S>,
     simmer: &mut Simmer<'_, S>,
     begun: Instant,
-    at_most: Duration,
-) -> Result<Option<bool>, Stop> {
-    let mut band = Band::default();
+    options: &Idle,
+) -> Result<Over, Stop> {
+    let silent = options.mode == IdleMode::Silent;
+    let rule = Rule::of(scene.job.decay, silent, options);
+    let mut settling = Settling::new(rule);
     let rules = Rules {
-        period: Duration::from_secs(1),
-        cpu: 0.05,
+        period: rule.steady,
+        cpu: RESTING,
     };
     let mut rest = Watch::begin(&scene.session.client, scene.stage, rules).await;
-    while begun.elapsed() < at_most {
+    loop {
         simmer.until(Instant::now() + LOOK).await?;
-        let resting = simmer.every.is_some() || rest.judge(Instant::now()).await.is_none();
-        let private = scene.stage.private().await;
-        let steady = private.is_some_and(|private| band.steady(Instant::now(), private));
-        if resting && steady {
-            return Ok(Some(true));
-        }
-    }
-    Ok(band.is_whole(Instant::now()).then_some(false))
-}
-
-/// The values of the last while.
-#[derive(Default)]
-struct Band(VecDeque<(Instant, u64)>);
-
-impl Band {
-    /// Takes a value; whether all values of the last [`STEADY`] lie within the band.
-    fn steady(&mut self, now: Instant, private: u64) -> bool {
-        self.0.push_back((now, private));
-        while self.0.get(1).is_some_and(|(at, _)| now.duration_since(*at) >= STEADY) {
-            self.0.pop_front();
-        }
-        let values = || self.0.iter().map(|(_, value)| *value);
-        let (Some(least), Some(most)) = (values().min(), values().max()) else {
-            return false;
+        // What light traffic costs in processor time is no sign of work.
+        let unrest = match silent {
+            true => rest.judge_work(Instant::now()).await,
+            false => rest.progress(),
         };
-        let band = ((most as f64 * BAND_SHARE) as u64).max(BAND_LEAST);
-        self.is_whole(now) && most - least <= band
-    }
-
-    /// Whether values were seen all of that while.
-    fn is_whole(&self, now: Instant) -> bool {
-        self.0.front().is_some_and(|(at, _)| now.duration_since(*at) >= STEADY)
+        let private = scene.stage.private().await;
+        let at = begun.elapsed();
+        let moving = unrest.map(|(_, what)| what);
+        match settling.look(at, private, moving.is_none()) {
+            None => {}
+            Some(WindowEnd::TimedOut) => {
+                return Ok(Over {
+                    end: WindowEnd::TimedOut,
+                    settled: settling.is_whole(at).then_some(false),
+                    moving: moving.unwrap_or_else(|| "its memory".to_owned()),
+                });
+            }
+            Some(end) => return Ok(Over::new(end, Some(true))),
+        }
     }
 }
 
-/// The light traffic: hover and document highlight at places of one document in turn, where the server offers them,
-/// otherwise word of no changed file.
+/// The light traffic: what the step names, as far as the server offers it, at places of one document in turn. Where
+/// nothing of that can be sent, word of no changed file.
 struct Simmer<'a, S: Stage> {
     scene: &'a Scene<'a, S>,
     desk: &'a Desk,
@@ -113,16 +124,21 @@ struct Simmer<'a, S: Stage> {
     next: Instant,
     targets: Vec<Target>,
     methods: Vec<&'static str>,
+    touches: bool,
+    asked: usize,
     sent: usize,
 }
 
 impl<'a, S: Stage> Simmer<'a, S> {
-    fn new(scene: &'a Scene<'a, S>, desk: &'a Desk, every: Option<Duration>) -> Simmer<'a, S> {
-        let methods = ["textDocument/hover", "textDocument/documentHighlight"];
-        let methods = methods
-            .into_iter()
-            .filter(|method| scene.session.offers(method))
-            .collect();
+    fn new(scene: &'a Scene<'a, S>, desk: &'a Desk, options: &Idle) -> Simmer<'a, S> {
+        let wanted = options.methods.as_deref().unwrap_or(&Light::ALL);
+        let method = |light: &Light| match light {
+            Light::Hover => Some("textDocument/hover"),
+            Light::DocumentHighlight => Some("textDocument/documentHighlight"),
+            Light::Touch => None,
+        };
+        let methods = wanted.iter().filter_map(method);
+        let every = options.traffic().map(|every| every.0);
         let targets = match every {
             Some(_) => desk.targets(Some(1), 10, Place::Name),
             None => Vec::new(),
@@ -133,7 +149,9 @@ impl<'a, S: Stage> Simmer<'a, S> {
             every,
             next: Instant::now(),
             targets,
-            methods,
+            methods: methods.filter(|method| scene.session.offers(method)).collect(),
+            touches: wanted.contains(&Light::Touch),
+            asked: 0,
             sent: 0,
         }
     }
@@ -154,49 +172,25 @@ impl<'a, S: Stage> Simmer<'a, S> {
     }
 
     async fn send(&mut self) -> Result<(), Stop> {
-        let turn = self.sent;
         self.sent += 1;
-        if self.targets.is_empty() || self.methods.is_empty() {
-            self.scene
-                .asker
-                .notify("workspace/didChangeWatchedFiles", &json!({ "changes": [] }));
+        let nothing = self.targets.is_empty() || self.methods.is_empty();
+        if nothing || (self.touches && self.sent.is_multiple_of(TOUCH_EVERY)) {
+            self.touch();
             return Ok(());
         }
+        let turn = self.asked;
+        self.asked += 1;
         let target = &self.targets[turn / self.methods.len() % self.targets.len()];
         let params = self.desk.document(target.file).at(target.offset);
-        self.scene
-            .asker
-            .follow(self.methods[turn % self.methods.len()], &params)
-            .await
-            .map(drop)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_flat_stretch_counts_only_when_it_is_long_enough() {
-        let mut band = Band::default();
-        let start = Instant::now();
-        let second = |n: u64| start + Duration::from_secs(n);
-        for n in 0..8 {
-            assert!(!band.steady(second(n), 100 << 20), "after {n} s");
-        }
-        assert!(band.steady(second(8), 100 << 20));
-        assert!(!band.steady(second(9), 90 << 20), "it fell");
-        assert!(!band.steady(second(16), 90 << 20), "the fall is still in the window");
-        assert!(band.steady(second(17), 90 << 20));
+        let method = self.methods[turn % self.methods.len()];
+        self.scene.asker.follow(method, &params).await.map(drop)
     }
 
-    #[test]
-    fn small_servers_may_move_by_half_a_mebibyte() {
-        let mut band = Band::default();
-        let start = Instant::now();
-        for n in 0..=8 {
-            let steady = band.steady(start + Duration::from_secs(n), (10 << 20) + n * (60 << 10));
-            assert_eq!(steady, n == 8);
-        }
+    /// Tells of an open document whose file is as it was: a server looks and finds nothing new.
+    fn touch(&self) {
+        let file = (self.touches && self.desk.reach(Some(1)) > 0).then(|| self.desk.document(0).uri().as_str());
+        let changes: Vec<_> = file.map(|uri| json!({ "uri": uri, "type": 2 })).into_iter().collect();
+        let params = json!({ "changes": changes });
+        self.scene.asker.notify("workspace/didChangeWatchedFiles", &params);
     }
 }

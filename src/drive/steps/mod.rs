@@ -35,7 +35,11 @@ pub async fn act<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, step: &Step, e
         // The player does these: they change which server there is.
         Step::Start(_) | Step::Restart(_) => Ok(()),
         Step::Open(options) => documents::open(scene, desk, options).await,
-        Step::Close(options) => documents::close(scene, desk, options).await,
+        Step::Close(options) => {
+            documents::close(scene, desk, options).await?;
+            end.left_open = Some(desk.reach(None) as u64);
+            Ok(())
+        }
         Step::Save(options) => documents::save(scene, desk, options).await,
         Step::Edit(options) => documents::edit(scene, desk, options).await,
         Step::Touch(options) => documents::touch(scene, desk, options).await,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::record::{
     Checkpoint, Close, Counters, Ending, Entry, Event, Header, IdleKind, IdleWindow, Initialized, Nanos, Outcome,
     PeakMark, PhaseRef, Process, ProcessEnd, Readiness, ReadyOutcome, ReadyRule, Request, Rollup, Sample, Shutdown,
-    ShutdownReply, ShutdownStage, StepEnd, StepStart, Survivor, Used, Warning, WarningKind,
+    ShutdownReply, ShutdownStage, StepEnd, StepStart, Survivor, Used, Warning, WarningKind, WindowEnd,
 };
 
 use super::header::header;
@@ -234,6 +234,7 @@ impl Session {
             notifications,
             skipped: false,
             idle,
+            left_open: None,
         }));
         self.steps += 1;
     }
@@ -250,6 +251,11 @@ impl Session {
                 kind,
                 settled: Some(true),
                 took: seconds * SECOND,
+                end: Some(WindowEnd::Settled),
+                moving: String::new(),
+                sent: if kind == IdleKind::Simmer { seconds * 4 } else { 0 },
+                control: false,
+                decay: None,
             }),
         );
     }

@@ -16,10 +16,11 @@ use crate::analyse::compare::{self, Played};
 use crate::lens::Lens;
 use crate::record::{KnobFacts, Version};
 use crate::report::json;
+use crate::report::json::decay::WindowKind;
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
-pub const FORMAT: Version = Version { major: 1, minor: 0 };
+pub const FORMAT: Version = Version { major: 1, minor: 1 };
 
 /// Servers compared, and every run that they are compared by. Sizes are bytes, times nanoseconds. What is not known is
 /// `null`.
@@ -64,8 +65,38 @@ pub struct Target {
     pub servers: Vec<Server>,
     /// Every figure that at least one run has, in the order of the scenario.
     pub rows: Vec<Row>,
+    /// What came back while the servers were left alone, window by window.
+    pub decay: Vec<Decay>,
     /// Circumstances that are not the same in all runs.
     pub differences: Vec<Difference>,
+}
+
+/// One window of the scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Decay {
+    /// Its phase.
+    pub phase: String,
+    /// What gave the servers the occasion.
+    pub kind: WindowKind,
+    /// Whether it is the control of light traffic.
+    pub control: bool,
+    /// One for each server, in their order.
+    pub servers: Vec<Decayed>,
+}
+
+/// One window of one server, over its runs; all of private memory.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Decayed {
+    /// How many runs ended how.
+    pub ends: BTreeMap<String, u64>,
+    /// The lowest, in bytes.
+    pub floor: Cell,
+    /// Until nine tenths of what fell had come back, in nanoseconds.
+    pub t90: Cell,
+    /// Until it had settled, in nanoseconds.
+    pub settle_time: Cell,
+    /// Returned of all that the run had taken: a part of one.
+    pub returned: Cell,
 }
 
 /// One server.

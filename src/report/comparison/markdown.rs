@@ -9,7 +9,7 @@ use crate::units;
 
 use super::figures::{self, HOLE};
 use super::notes::{self, Weight};
-use super::{across, growth, words};
+use super::{across, decay, growth, words};
 
 /// Tables that are folded: of what, what their rows are, their heading.
 const FOLDED: [(Figure, &str, &str); 6] = [
@@ -97,6 +97,7 @@ fn one(out: &mut String, target: &Target, several: bool) {
             out.push_str("\n</details>\n");
         }
     }
+    decay_table(out, comparison);
     growth_table(out, comparison);
     let _ = write!(out, "\n<details><summary>Every run</summary>\n\n");
     every_run(out, comparison);
@@ -117,6 +118,7 @@ fn remarks(out: &mut String, comparison: &Comparison) {
                 .map(|sentence| escape(sentence)),
         );
     }
+    remarks.extend(decay::verdict(comparison).iter().map(|sentence| escape(sentence)));
     remarks.extend(growth::verdict(comparison).iter().map(|sentence| escape(sentence)));
     remarks.extend(notes::notes(comparison).into_iter().map(weighed));
     if !remarks.is_empty() {
@@ -163,6 +165,26 @@ fn text(cell: &Cell, unit: Unit) -> String {
         }
     }
     text
+}
+
+/// What came back while the servers were left alone, if they were.
+fn decay_table(out: &mut String, comparison: &Comparison) {
+    let lines = decay::lines(comparison);
+    if lines.is_empty() {
+        return;
+    }
+    let _ = write!(out, "\n<details><summary>What came back, floors in MiB</summary>\n\n");
+    let names = ["server", "curve", "floor", "t90", "settle time", "returned", "ended"];
+    heads_of(out, "window", names.iter().map(|name| (*name).to_owned()));
+    for one in &lines {
+        let against = one.ratio.as_ref().filter(|_| !one.first).and_then(figures::difference);
+        let floor = against.map_or_else(|| one.floor.clone(), |against| format!("{}, {against}", one.floor));
+        let texts = [
+            &one.server, &one.curve, &floor, &one.t90, &one.settle_time, &one.returned, &one.ends,
+        ];
+        line(out, &escape(&one.window), texts.iter().map(|text| escape(text)));
+    }
+    out.push_str("\n</details>\n");
 }
 
 /// What grows from round to round, if anything was repeated.

@@ -2,6 +2,7 @@
 
 mod across;
 mod cases;
+mod decay;
 mod figures;
 mod github;
 mod growth;

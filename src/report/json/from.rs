@@ -3,14 +3,13 @@
 use crate::analyse::growth::{Repeated, Sent, repeated};
 use crate::analyse::stats;
 use crate::analyse::{
-    self, CheckpointSummary, IdleSummary, MethodSummary, PhaseSummary, ProgramSummary, SamplingSummary, StepSummary,
-    Summary,
+    self, CheckpointSummary, MethodSummary, PhaseSummary, ProgramSummary, SamplingSummary, StepSummary, Summary,
 };
 use crate::record::Close;
 
 use super::{
-    Checkpoint, FORMAT, Finding, Grows, Growth, Idle, Method, Peak, Phase, PrivateMetric, Program, Report, Sampling,
-    ServerRequests, Severity, Shape, Slope, Step, Traffic,
+    Checkpoint, FORMAT, Finding, Grows, Growth, Method, Peak, Phase, PrivateMetric, Program, Report, Sampling,
+    ServerRequests, Severity, Shape, Slope, Step, Traffic, decay,
 };
 
 pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
@@ -45,7 +44,8 @@ pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
         private_peak: summary.private_peak,
         phases: summary.phases.iter().map(phase).collect(),
         growth: repeated(summary).iter().map(growth).collect(),
-        idles: summary.idles.iter().map(idle).collect(),
+        idles: summary.windows.iter().filter_map(decay::idle).collect(),
+        decay: summary.windows.iter().map(decay::window).collect(),
         programs: summary.programs.iter().map(program).collect(),
         most_processes: summary.most_processes,
         methods: summary.methods.iter().map(method).collect(),
@@ -185,28 +185,6 @@ fn step(step: &StepSummary) -> Step {
         hits,
         notifications,
         skipped,
-    }
-}
-
-fn idle(idle: &IdleSummary) -> Idle {
-    let IdleSummary {
-        phase,
-        kind,
-        settled,
-        took,
-        before,
-        after,
-        share,
-    } = idle.clone();
-    Idle {
-        phase: phase.name,
-        cycle: phase.cycle,
-        kind,
-        settled,
-        took,
-        before,
-        after,
-        share,
     }
 }
 

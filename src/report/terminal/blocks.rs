@@ -1,8 +1,7 @@
 //! The parts beneath the table: the curve, programs, latencies, what came back, what to know.
 
-use crate::analyse::{self, IdleSummary, MethodSummary, ProgramSummary, Severity, Summary};
-use crate::config::step::Idle;
-use crate::record::{IdleKind, Nanos, nanos};
+use crate::analyse::{self, MethodSummary, ProgramSummary, Severity, Summary};
+use crate::record::Nanos;
 use crate::report::chart;
 use crate::report::table::{self, Cell, Column};
 use crate::report::text::{Paint, Tone, cut, hanging, line_of, paragraph};
@@ -239,60 +238,6 @@ pub(super) fn steps(out: &mut String, summary: &Summary, paint: Paint, columns: 
     table::draw(out, paint, table, columns);
 }
 
-/// What came back, and in which kind of idleness.
-pub(super) fn returned(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
-    let mut lines: Vec<String> = summary.idles.iter().rev().take(6).rev().map(idle).collect();
-    let known: Vec<u64> = summary.phases.iter().filter_map(|phase| phase.private).collect();
-    if let [first, .., last] = known[..] {
-        let more = i64::try_from(i128::from(last) - i128::from(first)).unwrap_or(0);
-        lines.push(format!(
-            "at the last checkpoint {} MiB private, {} MiB against the first",
-            units::mib(last),
-            units::signed_mib(more)
-        ));
-    }
-    if lines.is_empty() {
-        return;
-    }
-    heading(out, paint, "what came back", "", columns);
-    lines
-        .iter()
-        .for_each(|line| paragraph(out, paint, Tone::Plain, "  ", line, columns));
-}
-
-fn idle(idle: &IdleSummary) -> String {
-    let kind = match idle.kind {
-        IdleKind::Silent => "in silence",
-        IdleKind::Simmer => "simmering",
-    };
-    let Some((before, after)) = idle.before.zip(idle.after) else {
-        return format!(
-            "{kind} for {}: what came back is not known, for a process could not be read or shares pages with the one that \
-             it was forked from",
-            time(idle.took)
-        );
-    };
-    let change = i128::from(before) - i128::from(after);
-    let size = units::mib(u64::try_from(change.unsigned_abs()).unwrap_or(u64::MAX));
-    let what = match change {
-        _ if size == "0.0" => "nothing came back".to_owned(),
-        1.. => {
-            let share = idle
-                .share
-                .map(|share| format!(", {} of what had been taken", units::percent(share)));
-            format!("{size} MiB came back{}", share.unwrap_or_default())
-        }
-        _ => format!("{size} MiB more were taken"),
-    };
-    let short = idle.took < nanos(Idle::STEADY.0);
-    let steady = match idle.settled {
-        Some(false) | None if short => "; too short to say whether it had settled",
-        Some(false) => "; it was still changing",
-        Some(true) | None => "",
-    };
-    format!("{kind} for {}: {what}{steady}", time(idle.took))
-}
-
 /// Everything to know, the reason of a failure last.
 pub(super) fn findings(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
     for finding in analyse::findings(summary) {
@@ -313,32 +258,7 @@ mod tests {
     use super::*;
     use crate::analyse;
     use crate::record::golden::Session;
-    use crate::record::{Event, PhaseRef, Reader};
-
-    #[test]
-    fn a_window_is_called_unsettled_only_when_it_was_long_enough_to_tell() {
-        let said = |settled, seconds: u64| {
-            idle(&IdleSummary {
-                phase: PhaseRef {
-                    phase: 0,
-                    cycle: 0,
-                    name: String::new(),
-                },
-                kind: IdleKind::Silent,
-                settled,
-                took: seconds * 1_000_000_000,
-                before: Some(1 << 30),
-                after: Some(1 << 30),
-                share: None,
-            })
-        };
-        for settled in [None, Some(false)] {
-            let text = said(settled, 3);
-            assert!(text.ends_with("; too short to say whether it had settled"), "{text}");
-        }
-        assert!(said(Some(false), 15).ends_with("; it was still changing"));
-        assert!(said(Some(true), 15).ends_with(": nothing came back"));
-    }
+    use crate::record::{Event, Reader};
 
     #[test]
     fn two_steps_of_one_kind_have_a_row_each_and_the_rounds_of_one_share_it() {

@@ -59,6 +59,7 @@ pub fn play(top: &str, phases: &str) -> Play {
             lens: Setting::default(),
             found: None,
         },
+        decay: None,
         launch: relay.launch(),
         selection: select(&root, &"*.py".parse().unwrap(), &[], "python").unwrap(),
         root,

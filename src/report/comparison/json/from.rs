@@ -2,11 +2,13 @@
 
 use crate::analyse::compare::{self, Task};
 use crate::analyse::stats;
+use crate::record::WindowEnd;
+use crate::report::json::decay::kind;
 
 use super::super::notes::record;
 use super::{
-    Answer, Cell, Count, Difference, Figure, Group, Growth, Inequality, LeftOut, Median, Outlier, Place, Ratio, Row,
-    Server, Target, Unit, Why,
+    Answer, Cell, Count, Decay, Decayed, Difference, Figure, Group, Growth, Inequality, LeftOut, Median, Outlier,
+    Place, Ratio, Row, Server, Target, Unit, Why,
 };
 
 pub(super) fn target(target: &compare::Target) -> Target {
@@ -21,6 +23,11 @@ pub(super) fn target(target: &compare::Target) -> Target {
             .iter()
             .map(|line| row(line, &comparison.sides))
             .collect(),
+        decay: comparison
+            .decays
+            .iter()
+            .map(|one| decay(one, &comparison.sides))
+            .collect(),
         differences: comparison.differences.iter().map(difference).collect(),
     }
 }
@@ -30,6 +37,36 @@ pub(in crate::report) fn difference(difference: &compare::Difference) -> Differe
         what: difference.what.to_owned(),
         values: difference.values.clone(),
         decisive: difference.decisive,
+    }
+}
+
+fn decay(decay: &compare::Decay, sides: &[compare::Side]) -> Decay {
+    let servers = sides.iter().zip(&decay.sides).map(|(side, one)| Decayed {
+        ends: one
+            .ends
+            .iter()
+            .map(|(end, count)| (word(*end).to_owned(), *count))
+            .collect(),
+        floor: cell(side, &one.floor),
+        t90: cell(side, &one.t90),
+        settle_time: cell(side, &one.settle_time),
+        returned: cell(side, &one.returned),
+    });
+    Decay {
+        phase: decay.phase.clone(),
+        kind: kind(decay.kind),
+        control: decay.control,
+        servers: servers.collect(),
+    }
+}
+
+/// As in the summary of a run.
+fn word(end: WindowEnd) -> &'static str {
+    match end {
+        WindowEnd::Settled => "settled",
+        WindowEnd::Held => "held",
+        WindowEnd::TimedOut => "timed-out",
+        WindowEnd::Ended => "ended",
     }
 }
 

@@ -1,0 +1,159 @@
+//! What came back while servers were left alone, over all runs of each.
+
+use crate::analyse::Summary;
+use crate::analyse::decay::{self, Course, Gave, Window, WindowKind};
+use crate::analyse::stats::{NoiseFloor, median_interval};
+use crate::record::WindowEnd;
+
+use super::cell::{Values, cell};
+use super::gather::Played;
+use super::{CONFIDENCE, Cell};
+
+/// One window of the scenario, of all servers.
+#[derive(Clone, Debug)]
+pub struct Decay {
+    /// Its phase.
+    pub phase: String,
+    /// What gave the servers the occasion.
+    pub kind: WindowKind,
+    /// Whether it is the control of light traffic.
+    pub control: bool,
+    /// One for each side, in their order.
+    pub sides: Vec<Decayed>,
+}
+
+/// One window of one server, over its runs. All of private memory.
+#[derive(Clone, Debug)]
+pub struct Decayed {
+    /// How many runs ended how.
+    pub ends: Vec<(WindowEnd, u64)>,
+    /// The lowest, in bytes.
+    pub floor: Cell,
+    /// Until nine tenths of what fell had come back, in nanoseconds.
+    pub t90: Cell,
+    /// Until it had settled, in nanoseconds.
+    pub settle_time: Cell,
+    /// Returned by then of all that the run had taken: a part of one.
+    pub returned: Cell,
+    /// The window of the run whose floor is the middle one.
+    pub shown: Option<Window>,
+}
+
+/// What tells a window from others in a scenario.
+type Key = (u32, u32, WindowKind, bool);
+
+fn key(window: &Window) -> Key {
+    (window.phase.phase, window.step, window.kind, window.control)
+}
+
+/// The windows that are compared: of a phase that repeats the last round.
+fn told(summary: &Summary) -> impl Iterator<Item = &Window> {
+    let all = &summary.windows;
+    all.iter().filter(|window| window.control || decay::counts(window, all))
+}
+
+/// Every window that a run has, in the order of the scenario.
+pub(super) fn decays(arms: &[Vec<&Played>]) -> Vec<Decay> {
+    let mut keys: Vec<(Key, String)> = Vec::new();
+    for window in arms.iter().flatten().flat_map(|run| told(&run.summary)) {
+        if !keys.iter().any(|(seen, _)| *seen == key(window)) {
+            keys.push((key(window), window.phase.name.clone()));
+        }
+    }
+    keys.sort_by_key(|(key, _)| (key.0, key.1));
+    keys.into_iter()
+        .map(|(key, phase)| decay_of(key, phase, arms))
+        .collect()
+}
+
+fn decay_of(of: Key, phase: String, arms: &[Vec<&Played>]) -> Decay {
+    let (.., kind, control) = of;
+    let windows: Vec<Vec<Found>> = arms
+        .iter()
+        .map(|arm| {
+            let found = |run: &&Played| told(&run.summary).find(|window| key(window) == of).cloned();
+            arm.iter().map(|run| (run.machine(), found(run))).collect()
+        })
+        .collect();
+    Decay {
+        phase,
+        kind,
+        control,
+        sides: (0..windows.len()).map(|place| side(&windows, place)).collect(),
+    }
+}
+
+/// A run's machine, and its window if it has it.
+type Found = (String, Option<Window>);
+
+fn side(windows: &[Vec<Found>], place: usize) -> Decayed {
+    let values = |side: usize, value: &dyn Fn(&Course) -> Option<f64>| -> Values {
+        let of = |(machine, window): &Found| {
+            let course = window.as_ref().and_then(|window| window.private.as_ref());
+            (machine.clone(), course.and_then(value))
+        };
+        windows[side].iter().map(of).collect()
+    };
+    let figure = |floor: NoiseFloor, value: &dyn Fn(&Course) -> Option<f64>| {
+        let baseline = (place > 0).then(|| values(0, value));
+        cell(&values(place, value), baseline.as_ref(), floor)
+    };
+    let floor = figure(NoiseFloor::MEMORY, &|course| Some(course.floor as f64));
+    let mut ends: Vec<(WindowEnd, u64)> = Vec::new();
+    for end in windows[place].iter().filter_map(|(_, window)| window.as_ref()?.why()) {
+        match ends.iter_mut().find(|(seen, _)| *seen == end) {
+            Some((_, count)) => *count += 1,
+            None => ends.push((end, 1)),
+        }
+    }
+    ends.sort_unstable();
+    Decayed {
+        ends,
+        shown: middle(&windows[place], floor.median.map(|median| median.median)),
+        floor,
+        t90: figure(NoiseFloor::RELATIVE, &|course| course.t90.map(|time| time as f64)),
+        settle_time: figure(NoiseFloor::RELATIVE, &|course| {
+            course.settle_time.map(|time| time as f64)
+        }),
+        returned: figure(NoiseFloor::RELATIVE, &|course| course.returned),
+    }
+}
+
+/// The window whose floor is nearest to the middle.
+fn middle(windows: &[Found], median: Option<f64>) -> Option<Window> {
+    let median = median?;
+    let far = |window: &Window| {
+        window
+            .private
+            .as_ref()
+            .map_or(f64::INFINITY, |course| (course.floor as f64 - median).abs())
+    };
+    let known = windows.iter().filter_map(|(_, window)| window.as_ref());
+    known.min_by(|a, b| far(a).total_cmp(&far(b))).cloned()
+}
+
+/// What came back by kind of window: of each the medians of the runs, and what half of them or more say.
+pub(super) fn gave(runs: &[&Summary]) -> Vec<Gave> {
+    let all: Vec<Vec<Gave>> = runs.iter().map(|run| decay::gave(&run.windows)).collect();
+    let mut kinds: Vec<WindowKind> = Vec::new();
+    for one in all.iter().flatten() {
+        if !kinds.contains(&one.kind) {
+            kinds.push(one.kind);
+        }
+    }
+    let of = |kind: WindowKind| {
+        let ones: Vec<&Gave> = all.iter().flatten().filter(|one| one.kind == kind).collect();
+        let half = |says: fn(&Gave) -> bool| ones.iter().filter(|one| says(one)).count() * 2 >= ones.len();
+        let middle = |values: Vec<f64>| median_interval(&values, CONFIDENCE).map(|median| median.median);
+        let bytes = middle(ones.iter().map(|one| one.bytes).collect())?;
+        Some(Gave {
+            kind,
+            bytes,
+            share: middle(ones.iter().filter_map(|one| one.share).collect()),
+            much: bytes > 0.0 && half(|one| one.much),
+            took: bytes < 0.0 && half(|one| one.took),
+            held: half(|one| one.held),
+        })
+    };
+    kinds.into_iter().filter_map(of).collect()
+}

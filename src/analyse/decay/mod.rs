@@ -1,0 +1,99 @@
+//! What came back in the windows in which a server was left alone: when, how much, and in which of them.
+
+mod course;
+mod curve;
+mod gave;
+mod windows;
+
+#[cfg(test)]
+mod tests;
+
+use crate::record::{AllocatorDecay, Nanos, PhaseRef, WindowEnd};
+
+pub use course::{AFTER, Course};
+pub use gave::{Gave, counts, gave};
+pub(super) use windows::{Known, Watch};
+
+/// Points of the curve that a report draws of a window.
+pub const POINTS: usize = 64;
+
+/// One window and what came back in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Window {
+    /// In which phase.
+    pub phase: PhaseRef,
+    /// Place of its step in the phase.
+    pub step: u32,
+    /// What gave the server the occasion.
+    pub kind: WindowKind,
+    /// Whether it is the control of light traffic, before there was anything to give back.
+    pub control: bool,
+    /// Why it ended; `None` in a record that does not say.
+    pub end: Option<WindowEnd>,
+    /// Whether memory had become steady; `None` for a window of fixed length or one too short to tell.
+    pub settled: Option<bool>,
+    /// What was still moving when its time was up; empty otherwise.
+    pub moving: String,
+    /// Messages of light traffic sent in it.
+    pub sent: u64,
+    /// What was known of the allocator.
+    pub decay: Option<AllocatorDecay>,
+    /// When it began.
+    pub started: Nanos,
+    /// How long it lasted.
+    pub took: Nanos,
+    /// Private memory of the tree by the sampled curve; `None` where it is not known, or its pages may count twice.
+    pub private: Option<Course>,
+    /// Resident memory; `None` of a tree, whose sum counts shared pages more than once.
+    pub resident: Option<Course>,
+    /// Private memory at [`POINTS`] moments from its beginning to its end; empty where it is not known.
+    pub curve: Vec<u64>,
+}
+
+impl Window {
+    /// Why it ended, also in a record that only says whether memory had become steady. `None` of a window that lasted until
+    /// the next step or checkpoint.
+    pub fn why(&self) -> Option<WindowEnd> {
+        let steady = match self.settled {
+            Some(true) => WindowEnd::Settled,
+            Some(false) => WindowEnd::TimedOut,
+            None => WindowEnd::Ended,
+        };
+        match self.kind {
+            WindowKind::Silent | WindowKind::Simmer => Some(self.end.unwrap_or(steady)),
+            WindowKind::Closed | WindowKind::Released => None,
+        }
+    }
+}
+
+/// What a window gives the server the occasion to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WindowKind {
+    /// Nothing is sent.
+    Silent,
+    /// Light, harmless traffic.
+    Simmer,
+    /// All documents have been closed; it lasts until the next step or the phase's checkpoint.
+    Closed,
+    /// Memory was given back by force; it lasts as long.
+    Released,
+}
+
+impl WindowKind {
+    /// Its name in reports and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            WindowKind::Silent => "silent",
+            WindowKind::Simmer => "simmer",
+            WindowKind::Closed => "closed",
+            WindowKind::Released => "released",
+        }
+    }
+}
+
+/// How far from a value memory may be and count as the same: half a per cent, at least 512 KiB.
+pub(super) fn band(value: u64) -> u64 {
+    /// The same as the driver's, which waits by it.
+    const LEAST: u64 = 512 << 10;
+    (value / 200).max(LEAST)
+}

@@ -1,0 +1,155 @@
+//! Windows of made-up sessions and curves whose truth is known.
+
+use super::curve::Curve;
+use super::*;
+use crate::analyse::tests::of;
+use crate::record::golden::Session;
+use crate::record::{Event, IdleKind};
+
+const MIB: u64 = 1 << 20;
+const SECOND: Nanos = 1_000_000_000;
+
+/// The course of these values, each holding from its second on.
+fn course(values: &[(u64, u64)], seconds: u64) -> Course {
+    let mut curve = Curve::default();
+    for (at, mib) in values {
+        curve.add(at * SECOND, Some(mib * MIB));
+    }
+    Course::of(&curve, seconds * SECOND, Some(220 * MIB), Some(20 * MIB)).unwrap()
+}
+
+#[test]
+fn a_fall_in_steps_has_its_times_and_what_was_held_meanwhile() {
+    let steps = course(&[(0, 213), (4, 203), (7, 167), (19, 163)], 40);
+    assert_eq!(
+        (steps.before, steps.floor, steps.after),
+        (213 * MIB, 163 * MIB, 163 * MIB)
+    );
+    assert_eq!(steps.at, [213, 203, 167, 163].map(|mib| Some(mib * MIB)));
+    assert_eq!((steps.t50, steps.t90), (Some(7 * SECOND), Some(7 * SECOND)));
+    assert_eq!(steps.settle_time, Some(19 * SECOND));
+    assert_eq!(steps.held, (4.0 * 50.0 + 3.0 * 40.0 + 12.0 * 4.0) * MIB as f64);
+    let returned = steps.returned.unwrap();
+    assert!((returned - 57.0 / 200.0).abs() < 1e-9, "{returned}");
+    assert_eq!(steps.half_life, None, "steps have none");
+}
+
+#[test]
+fn what_halves_again_and_again_has_a_half_life_and_nothing_else_has() {
+    let mut curve = Curve::default();
+    for tick in 0..400u64 {
+        let left = 100.0 * 0.5_f64.powf(tick as f64 / 20.0 / 3.0);
+        curve.add(tick * SECOND / 20, Some(((60.0 + left) * MIB as f64) as u64));
+    }
+    let halves = Course::of(&curve, 20 * SECOND, None, None).unwrap();
+    let half = halves.half_life.unwrap() as f64 / SECOND as f64;
+    assert!((half - 3.0).abs() < 0.3, "{half}");
+    let line: Vec<(u64, u64)> = (0..20).map(|second| (second, 200 - second * 5)).collect();
+    assert_eq!(course(&line, 20).half_life, None, "a straight line is not one");
+    assert_eq!(course(&[(0, 200), (5, 100)], 20).half_life, None, "nor is one step");
+}
+
+#[test]
+fn a_share_of_next_to_nothing_is_not_known() {
+    let mut curve = Curve::default();
+    curve.add(0, Some(20 * MIB));
+    curve.add(SECOND, Some(20 * MIB - 4096));
+    let flat = Course::of(&curve, 5 * SECOND, Some(20 * MIB), Some(20 * MIB)).unwrap();
+    assert_eq!(
+        (flat.t50, flat.t90, flat.returned, flat.share),
+        (None, None, None, None)
+    );
+    assert_eq!((flat.settle_time, flat.at[2]), (Some(0), None));
+}
+
+#[test]
+fn what_ends_above_its_floor_has_not_settled() {
+    let grows = course(&[(0, 100), (2, 90), (3, 120)], 10);
+    assert_eq!(
+        (grows.floor, grows.after, grows.settle_time),
+        (90 * MIB, 120 * MIB, None)
+    );
+    assert_eq!((grows.gave(), grows.took_much()), (-20 * MIB.cast_signed(), true));
+}
+
+/// A session in which 200 MiB were taken, up to the phase in which windows come.
+fn taken() -> Session {
+    let mut session = Session::new("server");
+    session.spawn(0, "server", None, 20, 20);
+    session.phase("start");
+    session.settle(true);
+    session.phase("work");
+    session.step("definition");
+    session.go(0, 220, 2, 100);
+    session.step_end("definition", 1, 1);
+    session.settle(true);
+    session.phase("decay");
+    session
+}
+
+#[test]
+fn silence_traffic_and_closed_documents_are_told_apart() {
+    let mut session = taken();
+    session.idle(IdleKind::Silent, 0, 220, 12);
+    session.idle(IdleKind::Simmer, 0, 180, 8);
+    session.settle(true);
+    session.phase("close");
+    session.step("close");
+    session.step_end("close", 0, 0);
+    if let Some(Event::StepEnded(end)) = session.entries.last_mut().map(|entry| &mut entry.event) {
+        end.left_open = Some(0);
+    }
+    session.go(0, 120, 3, 5);
+    session.settle(true);
+    let windows = of(&session).windows;
+    let kinds: Vec<WindowKind> = windows.iter().map(|window| window.kind).collect();
+    assert_eq!(kinds, [WindowKind::Silent, WindowKind::Simmer, WindowKind::Closed]);
+    let gave: Vec<i64> = gave(&windows)
+        .iter()
+        .map(|one| one.bytes as i64 / MIB.cast_signed())
+        .collect();
+    assert_eq!(gave, [0, 40, 60]);
+    let closed = &windows[2];
+    assert_eq!((closed.why(), closed.took), (None, 4 * SECOND));
+    let returned = closed.private.as_ref().unwrap().returned.unwrap();
+    assert!((returned - 0.5).abs() < 0.01, "{returned}");
+    assert_eq!(closed.curve.len(), POINTS);
+    let resident = windows[1].resident.as_ref().unwrap();
+    assert_eq!(
+        (resident.before, resident.floor),
+        (240 * MIB, 200 * MIB),
+        "resident memory is kept apart"
+    );
+}
+
+#[test]
+fn documents_of_which_some_stay_open_are_no_window_and_controls_do_not_count() {
+    let mut session = taken();
+    session.step("close");
+    session.step_end("close", 0, 0);
+    if let Some(Event::StepEnded(end)) = session.entries.last_mut().map(|entry| &mut entry.event) {
+        end.left_open = Some(3);
+    }
+    session.idle(IdleKind::Simmer, 0, 150, 8);
+    if let Some(Event::StepEnded(end)) = session.entries.last_mut().map(|entry| &mut entry.event)
+        && let Some(idle) = &mut end.idle
+    {
+        idle.control = true;
+    }
+    session.settle(true);
+    let windows = of(&session).windows;
+    assert_eq!(windows.len(), 1);
+    assert!(windows[0].control && gave(&windows).is_empty());
+}
+
+#[test]
+fn light_traffic_is_no_work_that_servers_are_compared_by() {
+    let mut session = taken();
+    session.requests("textDocument/hover", 3, 900, &crate::record::Outcome::Null, 0);
+    session.step("idle");
+    session.requests("textDocument/hover", 40, 900, &crate::record::Outcome::Null, 0);
+    session.step_end("idle", 0, 0);
+    session.settle(true);
+    let counts: Vec<u64> = of(&session).methods.iter().map(|method| method.count).collect();
+    assert_eq!(counts, [3]);
+}

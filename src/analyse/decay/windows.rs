@@ -1,0 +1,153 @@
+//! Finds the windows of a run while its entries pass by.
+
+use crate::record::{IdleKind, Nanos, PhaseRef, StepEnd, StepStart};
+
+use super::course::Course;
+use super::curve::{Curve, at};
+use super::{POINTS, Window, WindowKind};
+
+/// What is known of the run when a window ends, each quantity by itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::analyse) struct Known {
+    /// Highest private memory so far.
+    pub private_peak: Option<u64>,
+    /// Private memory of the first checkpoint.
+    pub private_start: Option<u64>,
+    /// Highest resident memory so far.
+    pub resident_peak: Option<u64>,
+    /// Resident memory of the first checkpoint.
+    pub resident_start: Option<u64>,
+    /// Whether there was never more than one process.
+    pub single: bool,
+}
+
+/// A step that is or may become a window.
+#[derive(Debug)]
+struct Open {
+    phase: PhaseRef,
+    step: u32,
+    started: Nanos,
+    private: Curve,
+    resident: Curve,
+    /// What it is, once its step has ended and it goes on.
+    kind: Option<WindowKind>,
+}
+
+/// The windows so far, and the one under way.
+#[derive(Debug, Default)]
+pub(in crate::analyse) struct Watch {
+    open: Option<Open>,
+    done: Vec<Window>,
+}
+
+impl Watch {
+    /// Memory at a moment: private and resident.
+    pub fn see(&mut self, at: Nanos, private: Option<u64>, resident: Option<u64>) {
+        if let Some(open) = &mut self.open {
+            let since = at.saturating_sub(open.started);
+            open.private.add(since, private);
+            open.resident.add(since, resident);
+        }
+    }
+
+    /// A step begins: what an earlier one left open is over.
+    pub fn step_started(&mut self, at: Nanos, start: &StepStart, known: Known) {
+        self.over(at, known);
+        if ["idle", "close", "release"].contains(&start.name.as_str()) {
+            self.open = Some(Open {
+                phase: start.phase.clone(),
+                step: start.step,
+                started: at,
+                private: Curve::default(),
+                resident: Curve::default(),
+                kind: None,
+            });
+        }
+    }
+
+    /// A step ends. An idle window ends with it; that of closed documents or of a release goes on, for a server takes its
+    /// time.
+    pub fn step_ended(&mut self, at: Nanos, end: &StepEnd, known: Known) {
+        let Some(open) = &mut self.open else { return };
+        if let Some(idle) = &end.idle {
+            let window = Window {
+                control: idle.control,
+                end: idle.end,
+                settled: idle.settled,
+                moving: idle.moving.clone(),
+                sent: idle.sent,
+                decay: idle.decay,
+                took: idle.took,
+                ..open.window(
+                    match idle.kind {
+                        IdleKind::Silent => WindowKind::Silent,
+                        IdleKind::Simmer => WindowKind::Simmer,
+                    },
+                    at,
+                    known,
+                )
+            };
+            self.done.push(window);
+            self.open = None;
+            return;
+        }
+        open.kind = match end.name.as_str() {
+            "close" if end.left_open == Some(0) => Some(WindowKind::Closed),
+            "release" if !end.skipped => Some(WindowKind::Released),
+            _ => None,
+        };
+        self.open = self.open.take().filter(|open| open.kind.is_some());
+    }
+
+    /// What is open ends here.
+    pub fn over(&mut self, at: Nanos, known: Known) {
+        if let Some(open) = self.open.take()
+            && let Some(kind) = open.kind
+        {
+            self.done.push(open.window(kind, at, known));
+        }
+    }
+
+    /// All windows, in the order in which they were played.
+    pub fn finish(self) -> Vec<Window> {
+        self.done
+    }
+}
+
+impl Open {
+    fn window(&self, kind: WindowKind, end: Nanos, known: Known) -> Window {
+        let took = end.saturating_sub(self.started);
+        let resident = Course::of(&self.resident, took, known.resident_peak, known.resident_start);
+        Window {
+            phase: self.phase.clone(),
+            step: self.step,
+            kind,
+            control: false,
+            end: None,
+            settled: None,
+            moving: String::new(),
+            sent: 0,
+            decay: None,
+            started: self.started,
+            took,
+            private: Course::of(&self.private, took, known.private_peak, known.private_start),
+            resident: resident.filter(|_| known.single),
+            curve: drawn(&self.private, took),
+        }
+    }
+}
+
+/// The curve at even distances; each point has the highest value since the one before, so that no spike is lost.
+fn drawn(curve: &Curve, took: Nanos) -> Vec<u64> {
+    let Some(points) = curve.points() else {
+        return Vec::new();
+    };
+    let moment = |place: usize| took / POINTS as u64 * place as u64;
+    let highest = |place: usize| {
+        let (from, to) = (moment(place), moment(place + 1));
+        let within = points.iter().skip(points.partition_point(|(at, _)| *at < from));
+        let within = within.take_while(|(at, _)| *at < to).map(|(_, value)| *value);
+        within.chain(at(points, from)).max()
+    };
+    (0..POINTS).filter_map(highest).collect()
+}

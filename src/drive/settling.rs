@@ -1,0 +1,266 @@
+//! When memory has settled in an idle window, by what is known of the allocator. Pure: values and times come in.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::config::step::Idle;
+use crate::record::{AllocatorDecay, Delay, WindowEnd};
+
+/// The band within which memory keeps still: half a per cent, but at least 512 KiB.
+const BAND_SHARE: f64 = 0.005;
+const BAND_LEAST: u64 = 512 << 10;
+
+/// The longest that is waited for an allocator, however slow it was told to be.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// The cap where nothing is known.
+const UNKNOWN: Duration = Duration::from_secs(60);
+
+/// How long to look.
+///
+/// An allocator that gives back over the time D takes up to 2·D for its last step, with flat stretches in between: with
+/// D = 10 s the last one came after 18.2–19.5 s, 12 s after the one before (measured with jemalloc 5.3.0 under ty). So
+/// the look is not over before 2·D + 1 s, and memory must have kept still for 1.25·D, between 3 and 15 s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Not shorter than this.
+    pub least: Duration,
+    /// For so long memory must keep still.
+    pub steady: Duration,
+    /// Not longer than this.
+    pub most: Duration,
+    /// The allocator gives nothing back in such a window: when this is over and nothing has come back, it is held.
+    pub dwell: Option<Duration>,
+}
+
+impl Rule {
+    /// The rule of a window; `silent` says whether nothing is sent in it.
+    pub fn of(decay: Option<AllocatorDecay>, silent: bool, options: &Idle) -> Rule {
+        let steady = Idle::STEADY.0;
+        let asked = options.at_most.map(|span| span.0);
+        let unknown = Rule {
+            least: steady,
+            steady,
+            most: asked.unwrap_or(UNKNOWN),
+            dwell: None,
+        };
+        let Some(decay) = decay else { return unknown };
+        let holds = decay.delay == Delay::Never || (silent && !decay.idle);
+        if holds {
+            return Rule {
+                dwell: Some(options.dwell.unwrap_or(Idle::DWELL).0),
+                ..unknown
+            };
+        }
+        let Delay::After(delay) = decay.delay else {
+            return unknown;
+        };
+        let delay = Duration::from_nanos(delay);
+        let still = delay
+            .mul_f64(1.25)
+            .clamp(Duration::from_secs(3), Duration::from_secs(15));
+        let most = delay
+            .saturating_mul(4)
+            .saturating_add(Duration::from_secs(20))
+            .min(LONGEST);
+        Rule {
+            least: delay.saturating_mul(2).saturating_add(Duration::from_secs(1)),
+            // Without a thread of its own the allocator's clock goes on only when it is called.
+            steady: if decay.idle { still } else { still.max(steady) },
+            most: asked.map_or(most, |asked| asked.min(most)),
+            dwell: None,
+        }
+    }
+}
+
+/// Looks at memory again and again until the rule says that it has settled, or that it will not.
+#[derive(Debug)]
+pub struct Settling {
+    rule: Rule,
+    /// The first value.
+    first: Option<u64>,
+    /// The values of the last while, with the time since the window began.
+    values: VecDeque<(Duration, u64)>,
+}
+
+impl Settling {
+    /// Nothing was seen yet.
+    pub fn new(rule: Rule) -> Settling {
+        Settling {
+            rule,
+            first: None,
+            values: VecDeque::new(),
+        }
+    }
+
+    /// Takes a value of private memory, `None` if it is not known, and whether the server rests, at a time since the
+    /// window began. The answer says that the window is over and why.
+    pub fn look(&mut self, at: Duration, private: Option<u64>, rests: bool) -> Option<WindowEnd> {
+        let Rule { least, most, dwell, .. } = self.rule;
+        let steady = private.is_some_and(|private| self.steady(at, private));
+        let held = dwell.is_some_and(|dwell| at >= dwell && !self.came_back());
+        let waits = dwell.map_or(least, |dwell| dwell.max(least));
+        if steady && rests && (held || at >= waits) {
+            return Some(if held { WindowEnd::Held } else { WindowEnd::Settled });
+        }
+        (at >= most).then_some(WindowEnd::TimedOut)
+    }
+
+    /// Whether values were seen for as long as memory has to keep still.
+    pub fn is_whole(&self, at: Duration) -> bool {
+        self.values
+            .front()
+            .is_some_and(|(first, _)| at.saturating_sub(*first) >= self.rule.steady)
+    }
+
+    /// Whether all values of the last while lie within the band.
+    fn steady(&mut self, at: Duration, private: u64) -> bool {
+        self.first.get_or_insert(private);
+        self.values.push_back((at, private));
+        while self
+            .values
+            .get(1)
+            .is_some_and(|(next, _)| at.saturating_sub(*next) >= self.rule.steady)
+        {
+            self.values.pop_front();
+        }
+        let values = || self.values.iter().map(|(_, value)| *value);
+        let (Some(least), Some(most)) = (values().min(), values().max()) else {
+            return false;
+        };
+        self.is_whole(at) && most - least <= band(most)
+    }
+
+    /// Whether less is there now than when the window began.
+    fn came_back(&self) -> bool {
+        let last = self.values.back().map(|(_, value)| *value);
+        let (Some(first), Some(last)) = (self.first, last) else {
+            return false;
+        };
+        first.saturating_sub(last) > band(first)
+    }
+}
+
+/// The width of the band around a value.
+fn band(value: u64) -> u64 {
+    ((value as f64 * BAND_SHARE) as u64).max(BAND_LEAST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Span;
+
+    const MIB: u64 = 1 << 20;
+
+    fn decay(idle: bool, seconds: u64) -> Option<AllocatorDecay> {
+        Some(AllocatorDecay {
+            idle,
+            delay: Delay::After(seconds * 1_000_000_000),
+        })
+    }
+
+    fn silent(decay: Option<AllocatorDecay>) -> Rule {
+        Rule::of(decay, true, &Idle::default())
+    }
+
+    /// When and why a window over this curve ends; the server rests.
+    fn ends(rule: Rule, curve: impl Fn(f64) -> u64) -> (f64, WindowEnd) {
+        let mut settling = Settling::new(rule);
+        for tenth in 0.. {
+            let at = f64::from(tenth) / 10.0;
+            if let Some(end) = settling.look(Duration::from_secs_f64(at), Some(curve(at) * MIB), true) {
+                return (at, end);
+            }
+        }
+        unreachable!("every window has a longest time")
+    }
+
+    #[test]
+    fn the_flat_stretches_of_a_slow_allocator_are_waited_through() {
+        // ty with jemalloc's thread and 10 s: a last step after 19.5 s, 12 s after the one before.
+        let curve = |at: f64| match at {
+            ..3.5 => 213,
+            ..7.3 => 203,
+            ..19.5 => 167,
+            _ => 163,
+        };
+        assert_eq!(ends(silent(decay(true, 10)), curve), (32.0, WindowEnd::Settled));
+        let quick = |at: f64| if at < 1.5 { 194 } else { 163 };
+        assert_eq!(ends(silent(decay(true, 1)), quick), (4.5, WindowEnd::Settled));
+    }
+
+    #[test]
+    fn what_cannot_come_back_in_silence_is_not_waited_for_beyond_the_dwell() {
+        assert_eq!(ends(silent(decay(false, 10)), |_| 205), (10.0, WindowEnd::Held));
+        let never = Some(AllocatorDecay {
+            idle: true,
+            delay: Delay::Never,
+        });
+        assert_eq!(ends(silent(never), |_| 205), (10.0, WindowEnd::Held));
+        let short = Idle {
+            dwell: Some(Span::from_secs(4)),
+            ..Idle::default()
+        };
+        let held = ends(Rule::of(decay(false, 10), true, &short), |_| 205);
+        assert_eq!(held, (8.0, WindowEnd::Held), "it has to keep still all the same");
+    }
+
+    #[test]
+    fn a_server_that_frees_on_a_timer_of_its_own_is_not_called_holding() {
+        let timer = |at: f64| if at < 5.0 { 205 } else { 150 };
+        assert_eq!(ends(silent(decay(false, 10)), timer), (13.0, WindowEnd::Settled));
+    }
+
+    #[test]
+    fn light_traffic_moves_a_clock_that_silence_does_not() {
+        let rule = Rule::of(decay(false, 10), false, &Idle::default());
+        assert_eq!((rule.least.as_secs(), rule.most.as_secs(), rule.dwell), (21, 60, None));
+        let rule = Rule::of(decay(false, 1), false, &Idle::default());
+        assert_eq!(rule.steady.as_secs(), 8);
+    }
+
+    #[test]
+    fn what_is_never_still_runs_out_of_time() {
+        let grows = |at: f64| 100 + at as u64;
+        assert_eq!(ends(silent(None), grows), (60.0, WindowEnd::TimedOut));
+        assert_eq!(ends(silent(decay(true, 1)), grows), (24.0, WindowEnd::TimedOut));
+        assert_eq!(ends(silent(decay(true, 100)), |_| 100), (120.0, WindowEnd::TimedOut));
+        let capped = Idle {
+            at_most: Some(Span::from_secs(15)),
+            ..Idle::default()
+        };
+        assert_eq!(ends(Rule::of(None, true, &capped), grows), (15.0, WindowEnd::TimedOut));
+    }
+
+    #[test]
+    fn a_busy_server_has_not_settled_though_its_memory_keeps_still() {
+        let mut settling = Settling::new(silent(None));
+        for second in 0..60 {
+            assert_eq!(settling.look(Duration::from_secs(second), Some(MIB), false), None);
+        }
+        let end = settling.look(Duration::from_secs(60), Some(MIB), false);
+        assert_eq!(end, Some(WindowEnd::TimedOut));
+    }
+
+    #[test]
+    fn a_flat_stretch_counts_only_when_it_is_long_enough() {
+        let fell = |at: f64| if at < 9.0 { 100 } else { 90 };
+        let early = Rule {
+            least: Duration::from_secs(9),
+            ..silent(None)
+        };
+        assert_eq!(ends(early, fell), (17.0, WindowEnd::Settled));
+        assert_eq!(ends(silent(None), |_| 100), (8.0, WindowEnd::Settled));
+        let small = ends(silent(None), |at| 10 + u64::from(at > 1.0));
+        assert_eq!(small, (9.1, WindowEnd::Settled), "half a MiB may move, a whole one not");
+    }
+
+    #[test]
+    fn memory_that_nobody_saw_has_not_settled() {
+        let mut settling = Settling::new(silent(None));
+        let mut look = |second| settling.look(Duration::from_secs(second), None, true);
+        assert_eq!((look(10), look(60)), (None, Some(WindowEnd::TimedOut)));
+        assert!(!settling.is_whole(Duration::from_secs(60)));
+    }
+}

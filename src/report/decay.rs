@@ -1,0 +1,222 @@
+//! Windows of idleness as text: their curve, how they ended, and which of them gave memory back.
+
+use std::time::Duration;
+
+use crate::analyse::decay::{Gave, Window, WindowKind};
+use crate::record::{Delay, Nanos, WindowEnd};
+use crate::units;
+
+/// Eighths of a character's height.
+const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// The least that a curve's height stands for: what moves less is drawn flat.
+const LEAST: u64 = 1 << 20;
+
+/// What curves that stand together are drawn against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Scale {
+    low: u64,
+    high: u64,
+    longest: Nanos,
+}
+
+impl Scale {
+    /// One for all of these windows.
+    pub fn of<'w>(windows: impl Iterator<Item = &'w Window> + Clone) -> Scale {
+        let values = || windows.clone().flat_map(|window| window.curve.iter().copied());
+        let low = values().min().unwrap_or(0);
+        Scale {
+            low,
+            high: values().max().unwrap_or(0).max(low.saturating_add(LEAST)),
+            longest: windows.clone().map(|window| window.took).max().unwrap_or(0).max(1),
+        }
+    }
+
+    /// The curve of a window in at most `columns`, as many as its time is of the longest; each shows the highest value of
+    /// its stretch, so that no spike is lost. Empty where it is not known.
+    pub fn draw(&self, window: &Window, columns: usize) -> String {
+        let values = &window.curve;
+        if values.is_empty() {
+            return String::new();
+        }
+        let columns = (columns as f64 * window.took as f64 / self.longest as f64).round() as usize;
+        let columns = columns.clamp(1, values.len());
+        let cell = |place: usize| {
+            let stretch = &values[place * values.len() / columns..(place + 1) * values.len() / columns];
+            let highest = stretch
+                .iter()
+                .max()
+                .map_or(0, |highest| highest.saturating_sub(self.low));
+            let part = highest as f64 / self.high.saturating_sub(self.low).max(1) as f64;
+            BLOCKS[((part * (BLOCKS.len() - 1) as f64) as usize).min(BLOCKS.len() - 1)]
+        };
+        (0..columns).map(cell).collect()
+    }
+}
+
+/// The name of a window: its phase and what it was.
+pub(super) fn name(window: &Window) -> String {
+    label(&window.phase.name, window.kind, window.control)
+}
+
+/// The same of a window of several runs. What it was comes first, for narrow tables cut the end off.
+pub(super) fn label(phase: &str, kind: WindowKind, control: bool) -> String {
+    let kind = if control { "control" } else { kind.name() };
+    format!("{kind} in {phase}")
+}
+
+/// How a window ended, with the settle time where memory settled.
+pub(super) fn end(window: &Window) -> String {
+    let after = window.private.as_ref().and_then(|course| course.settle_time);
+    let after = after
+        .filter(|after| *after > 0)
+        .map(|after| format!(" in {}", time(after)));
+    match window.why() {
+        Some(WindowEnd::Settled) => format!("settled{}", after.unwrap_or_default()),
+        Some(WindowEnd::Held) => "held".to_owned(),
+        Some(WindowEnd::TimedOut) => "timed out".to_owned(),
+        Some(WindowEnd::Ended) => "ended".to_owned(),
+        None => String::new(),
+    }
+}
+
+/// A time within a window: to a tenth of a second, since memory is looked at twenty times in one.
+pub(super) fn time(time: Nanos) -> String {
+    format!("{:.1} s", Duration::from_nanos(time).as_secs_f64())
+}
+
+/// What was above the floor, times how long, in MiB·s.
+pub(super) fn held(byte_seconds: f64) -> String {
+    units::count((byte_seconds / f64::from(1 << 20)).round() as u64)
+}
+
+/// Which windows gave memory back, in one sentence; `None` where there was no window.
+pub(super) fn sentence(gave: &[Gave]) -> Option<String> {
+    let mut much: Vec<&Gave> = gave.iter().filter(|one| one.much).collect();
+    much.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
+    let size = |bytes: f64| format!("{} MiB", units::mib(bytes.abs().round() as u64));
+    let back = much.iter().enumerate().map(|(place, one)| {
+        let share = one.share.filter(|_| place == 0);
+        let share = share.map(|share| format!(" ({} of what had been taken)", units::percent(share)));
+        let verb = if place == 0 { " gave back" } else { "" };
+        format!(
+            "{}{verb} {}{}",
+            noun(one.kind),
+            size(one.bytes),
+            share.unwrap_or_default()
+        )
+    });
+    let mut parts = vec![list(&back.collect::<Vec<String>>())];
+    let nothing: Vec<&Gave> = gave.iter().filter(|one| !one.much && !one.took).collect();
+    let nouns: Vec<String> = nothing.iter().map(|one| noun(one.kind).to_owned()).collect();
+    let reason = match nothing.as_slice() {
+        [one] if one.held => ", as its allocator cannot then",
+        _ => "",
+    };
+    if !nouns.is_empty() {
+        parts.push(format!("{} gave back nothing{reason}", list(&nouns)));
+    }
+    let more = gave.iter().filter(|one| one.took);
+    parts.extend(more.map(|one| format!("during {} {} more were taken", noun(one.kind), size(one.bytes))));
+    let said: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    Some(said.join("; ")).filter(|said| !said.is_empty())
+}
+
+fn noun(kind: WindowKind) -> &'static str {
+    match kind {
+        WindowKind::Silent => "silence",
+        WindowKind::Simmer => "light traffic",
+        WindowKind::Closed => "closing all documents",
+        WindowKind::Released => "a forced release",
+    }
+}
+
+fn list(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// What to know of a window beyond its figures: that it ran out of time, why it was not waited for, what its traffic costs.
+pub(super) fn remark(window: &Window) -> Option<String> {
+    let name = name(window);
+    let Some(course) = &window.private else {
+        return Some(format!(
+            "{name}: what came back is not known, for a process could not be read or shares pages with the one that it was \
+             forked from"
+        ));
+    };
+    if window.control {
+        let more = units::signed_mib(course.gave().saturating_neg());
+        let messages = units::counted(window.sent, "message");
+        return Some(format!(
+            "{name}: light traffic by itself changed private memory by {more} MiB in {messages}"
+        ));
+    }
+    match window.why()? {
+        WindowEnd::TimedOut if window.moving.is_empty() => {
+            Some(format!("{name}: it was still changing when its time was up"))
+        }
+        WindowEnd::TimedOut => Some(format!("{name}: still moving when its time was up: {}", window.moving)),
+        WindowEnd::Held => {
+            let why = match window.decay.map(|decay| decay.delay) {
+                Some(Delay::Never) => "the allocator was told never to give back",
+                Some(Delay::After(_)) | Some(Delay::Untimed) | None => {
+                    "the allocator gives back only while the server does something"
+                }
+            };
+            Some(format!(
+                "{name}: held, since {why}, and nothing came back by itself in {}",
+                time(window.took)
+            ))
+        }
+        WindowEnd::Settled | WindowEnd::Ended => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gave(kind: WindowKind, mib: f64, held: bool) -> Gave {
+        Gave {
+            kind,
+            bytes: mib * f64::from(1 << 20),
+            share: Some(mib / 200.0),
+            much: mib > 1.0,
+            took: mib < -1.0,
+            held,
+        }
+    }
+
+    #[test]
+    fn one_sentence_says_which_window_gave_memory_back() {
+        use WindowKind::{Closed, Released, Silent, Simmer};
+        let said = |windows: &[Gave]| sentence(windows).unwrap();
+        assert_eq!(
+            said(&[gave(Silent, 0.0, true), gave(Simmer, 43.0, false)]),
+            "light traffic gave back 43.0 MiB (22 % of what had been taken); silence gave back nothing, as its allocator \
+             cannot then"
+        );
+        assert_eq!(
+            said(&[
+                gave(Silent, 30.0, false),
+                gave(Simmer, 0.2, false),
+                gave(Closed, 40.0, false)
+            ]),
+            "closing all documents gave back 40.0 MiB (20 % of what had been taken) and silence 30.0 MiB; light traffic gave \
+             back nothing"
+        );
+        assert_eq!(
+            said(&[gave(Silent, 0.0, false), gave(Released, 0.0, false)]),
+            "silence and a forced release gave back nothing"
+        );
+        assert_eq!(
+            said(&[gave(Simmer, -3.0, false)]),
+            "during light traffic 3.0 MiB more were taken"
+        );
+        assert_eq!(sentence(&[]), None);
+    }
+}

@@ -1,0 +1,120 @@
+//! What came back while the server was left alone: window by window, and in a sentence.
+
+use crate::analyse::Summary;
+use crate::analyse::decay::{self, AFTER, Course, Window};
+use crate::record::{Nanos, WindowEnd};
+use crate::report::decay as words;
+use crate::report::table::{self, Cell, Column};
+use crate::report::text::{Paint, Tone, paragraph};
+use crate::units;
+
+use super::blocks::heading;
+
+/// Most rows: of many windows the last.
+const ROWS: usize = 12;
+
+/// Columns of a curve.
+const CURVE: usize = 20;
+
+/// The windows, if there were any, and what is there in the end.
+pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
+    let all = &summary.windows;
+    let told: Vec<&Window> = all
+        .iter()
+        .filter(|one| one.control || decay::counts(one, all))
+        .collect();
+    let told = &told[told.len().saturating_sub(ROWS)..];
+    let end = at_the_end(summary);
+    if told.is_empty() && end.is_none() {
+        return;
+    }
+    let note = if told.is_empty() {
+        ""
+    } else {
+        "MiB, private, from the beginning of each window"
+    };
+    heading(out, paint, "what came back", note, columns);
+    if !told.is_empty() {
+        table::draw(out, paint, rows(told), columns);
+        out.push('\n');
+    }
+    let mut say = |tone, text: &str| paragraph(out, paint, tone, "  ", text, columns);
+    for remark in told.iter().filter_map(|window| words::remark(window)) {
+        say(Tone::Quiet, &remark);
+    }
+    for text in words::sentence(&decay::gave(all)).iter().chain(&end) {
+        say(Tone::Plain, text);
+    }
+}
+
+/// Private memory at the last checkpoint against the first.
+fn at_the_end(summary: &Summary) -> Option<String> {
+    let known: Vec<u64> = summary.phases.iter().filter_map(|phase| phase.private).collect();
+    let [first, .., last] = known[..] else { return None };
+    let more = i64::try_from(i128::from(last) - i128::from(first)).unwrap_or(0);
+    Some(format!(
+        "at the last checkpoint {} MiB private, {} MiB against the first",
+        units::mib(last),
+        units::signed_mib(more)
+    ))
+}
+
+fn rows(windows: &[&Window]) -> Vec<Column> {
+    let scale = words::Scale::of(windows.iter().copied());
+    let cells = |cell: &dyn Fn(&Window) -> Cell| windows.iter().map(|window| cell(window)).collect::<Vec<Cell>>();
+    let plain = |text: &dyn Fn(&Window) -> String| cells(&|window| Cell::plain(text(window)));
+    let size =
+        |value: fn(&Course) -> Option<u64>| plain(&move |window| known(window.private.as_ref(), value, units::mib));
+    let when =
+        |value: fn(&Course) -> Option<Nanos>| plain(&move |window| known(window.private.as_ref(), value, words::time));
+    let mut table = vec![
+        Column::text("window", 0, plain(&words::name)),
+        Column::text("", 2, plain(&|window| scale.draw(window, CURVE))),
+        Column::number("from", 1, size(|course| Some(course.before))),
+    ];
+    let ats: [fn(&Course) -> Option<u64>; AFTER.len()] = [
+        |course| course.at[0],
+        |course| course.at[1],
+        |course| course.at[2],
+        |course| course.at[3],
+    ];
+    for (seconds, value) in AFTER.iter().zip(ats) {
+        table.push(Column::number(format!("+{seconds} s"), 6, size(value)));
+    }
+    table.extend([
+        Column::number("floor", 0, size(|course| Some(course.floor))),
+        Column::number("t50", 4, when(|course| course.t50)),
+        Column::number("t90", 3, when(|course| course.t90)),
+        Column::number("half-life", 8, when(|course| course.half_life)),
+        Column::number(
+            "MiB·s held",
+            7,
+            plain(&|window| known(window.private.as_ref(), |course| Some(course.held), words::held)),
+        ),
+        Column::number(
+            "returned",
+            1,
+            plain(&|window| known(window.private.as_ref(), |course| course.returned, units::percent)),
+        ),
+        Column::number(
+            "resident",
+            5,
+            plain(&|window| known(window.resident.as_ref(), |course| Some(course.floor), units::mib)),
+        ),
+        Column::text("", 0, cells(&|window| Cell::toned(tone(window), words::end(window)))),
+    ]);
+    table.retain(|column| column.is_filled(units::UNKNOWN));
+    table
+}
+
+fn known<T>(course: Option<&Course>, value: impl Fn(&Course) -> Option<T>, text: fn(T) -> String) -> String {
+    units::or_unknown(course.and_then(value), text)
+}
+
+fn tone(window: &Window) -> Tone {
+    match window.why() {
+        Some(WindowEnd::Settled) => Tone::Good,
+        Some(WindowEnd::Held | WindowEnd::TimedOut) => Tone::Warning,
+        Some(WindowEnd::Ended) | None => Tone::Plain,
+    }
+}

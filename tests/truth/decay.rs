@@ -1,0 +1,198 @@
+//! What comes back while a server is left alone, and when: known of the fixture, and of the allocator that it is built on.
+//!
+//! Times are of allocators, not of machines: they are held against the decay time that the allocator was told, and the
+//! least and the most of a band may not be exceeded by a machine that is busy with everything else.
+
+use lsp_soak::analyse::Summary;
+use lsp_soak::analyse::decay::{Course, Window, WindowKind};
+use lsp_soak::record::{Delay, WindowEnd};
+
+use crate::outcome::{MIB, changed, increment, private};
+use crate::soak::{START, Soak};
+
+/// Documents are opened, all are closed, and the server is left alone at once.
+const CLOSED: &str = r#"
+[[phase]]
+name = "open"
+steps = [{ open = { files = 3 } }]
+[[phase]]
+name = "decay"
+steps = [{ close = {} }, { idle = { mode = "silent", until = "settled" } }]
+"#;
+
+#[track_caller]
+fn course(window: &Window) -> Course {
+    window.private.clone().expect("no process was forked")
+}
+
+fn windows(summary: &Summary, kind: WindowKind) -> impl Iterator<Item = &Window> {
+    summary.windows.iter().filter(move |window| window.kind == kind)
+}
+
+#[track_caller]
+fn one(summary: &Summary, kind: WindowKind) -> &Window {
+    let mut found = windows(summary, kind);
+    let one = found
+        .next()
+        .unwrap_or_else(|| panic!("no window: {:?}", summary.windows));
+    assert!(found.next().is_none(), "one window of a kind");
+    one
+}
+
+#[track_caller]
+fn near(share: Option<f64>, truth: f64) {
+    let share = share.expect("much was taken");
+    assert!((share - truth).abs() < 0.02, "{share}, not {truth}");
+}
+
+#[test]
+fn what_decays_in_silence_has_its_time_its_floor_and_its_share() {
+    let phases = r#"
+[[phase]]
+name = "open"
+steps = [{ open = { files = 1 } }]
+[[phase]]
+name = "silence"
+steps = [{ idle = { mode = "silent", for = "9s" } }]
+"#;
+    let outcome = Soak::new(&format!("{START}{phases}"))
+        .server(&["--decay", "32MiB-after=5s"])
+        .run();
+    let summary = outcome.passed();
+    let window = one(&summary, WindowKind::Silent);
+    let course = course(window);
+    changed(course.gave(), (32 * MIB).cast_signed());
+    near(course.returned, 1.0);
+    // It falls in one step, so that every time is that step's, and what was held until then is all of it.
+    let fell = course.t50.expect("it fell");
+    assert_eq!(course.t90, Some(fell));
+    assert_eq!(course.settle_time, Some(fell));
+    let held = course.held / (32 * MIB) as f64;
+    assert!(
+        (held - fell as f64 / 1e9).abs() < 0.3,
+        "held for {held} s, fell after {fell} ns"
+    );
+    assert_eq!(course.half_life, None);
+    let [first, _, _, last] = course.at;
+    assert_eq!((first, last), (Some(course.before), None));
+    assert_eq!(window.why(), Some(WindowEnd::Ended));
+    outcome.says(&["silence gave back 32.0 MiB (100 % of what had been taken)"]);
+}
+
+#[test]
+fn what_waits_for_traffic_is_held_in_silence_and_comes_back_with_it() {
+    let phases = r#"
+[[phase]]
+name = "open"
+steps = [{ open = { files = 1 } }]
+[[phase]]
+name = "decay"
+steps = [
+    { idle = { mode = "silent", until = "settled", dwell = "9s" } },
+    { idle = { mode = "simmer", until = "settled" } },
+]
+[[phase]]
+name = "close"
+steps = [{ close = {} }]
+"#;
+    let outcome = Soak::new(&format!("{START}{phases}"))
+        .server(&["--decay-on-traffic", "32MiB", "--retain-open", "16MiB"])
+        .run();
+    let summary = outcome.passed();
+    let silent = one(&summary, WindowKind::Silent);
+    assert_eq!(silent.why(), Some(WindowEnd::Held), "{silent:?}");
+    assert_eq!(course(silent).t90, None, "a share of nothing is not known");
+    near(course(silent).returned, 0.0);
+    let simmer = one(&summary, WindowKind::Simmer);
+    assert_eq!(simmer.why(), Some(WindowEnd::Settled), "{simmer:?}");
+    changed(course(simmer).gave(), (32 * MIB).cast_signed());
+    near(course(simmer).returned, 32.0 / 48.0);
+    assert!(simmer.sent > 8, "{simmer:?}");
+    changed(
+        course(one(&summary, WindowKind::Closed)).gave(),
+        (16 * MIB).cast_signed(),
+    );
+    outcome.says(&[
+        "light traffic gave back 3",
+        "of what had been taken) and closing all documents 16.0 MiB",
+        "silence gave back nothing, as its allocator cannot then",
+    ]);
+}
+
+/// The fixture on jemalloc under these options: 48 MiB are taken from the allocator, freed, and the server is left alone.
+#[cfg(feature = "fixture-jemalloc")]
+fn jemalloc(phases: &str, options: &str) -> Summary {
+    let env = format!("_RJEM_MALLOC_CONF={options}");
+    Soak::new(&format!("{START}{phases}"))
+        .other(env!("CARGO_BIN_EXE_fixture-jemalloc"))
+        .server(&["--via", "allocator", "--retain-open", "16MiB"])
+        .options(&["--env", &env])
+        .run()
+        .passed()
+}
+
+/// The settle time in units of the decay time, of a window in which everything came back.
+#[cfg(feature = "fixture-jemalloc")]
+#[track_caller]
+fn settled(summary: &Summary, decay: u64) -> f64 {
+    let window = one(summary, WindowKind::Silent);
+    assert_eq!(window.why(), Some(WindowEnd::Settled), "{window:?}");
+    let known = window.decay.expect("its allocator is known");
+    assert_eq!((known.idle, known.delay), (true, Delay::After(decay * 1_000_000_000)));
+    // The fixture counts 48 MiB less now, and has what it had before but for what the allocator needs for itself.
+    let (start, floor) = (private(summary, "start"), course(window).floor);
+    assert!(floor < start + 6 * MIB, "{floor} is left of {start}");
+    assert!(increment(summary, "open") > (47 * MIB).cast_signed());
+    let time = course(window).settle_time.expect("it settled");
+    time as f64 / (decay * 1_000_000_000) as f64
+}
+
+#[cfg(feature = "fixture-jemalloc")]
+#[test]
+fn jemalloc_gives_back_within_twice_the_time_that_it_was_told() {
+    let of = |decay: u64| {
+        let options = format!("background_thread:true,dirty_decay_ms:{decay}000");
+        std::thread::spawn(move || settled(&jemalloc(CLOSED, &options), decay))
+    };
+    let [one, five, ten] = [1, 5, 10].map(of).map(|run| run.join().expect("it settles"));
+    let all = format!("{one} × 1 s, {five} × 5 s, {ten} × 10 s");
+    // An arena may give back at the free itself what it is not going to need; what it keeps, it keeps about that long.
+    let at_the_free = |settled: f64, decay: f64| settled * decay < 0.5;
+    let told = [(one, 1.0, 3.0), (five, 5.0, 2.8), (ten, 10.0, 2.0)];
+    for (settled, decay, most) in told {
+        assert!(at_the_free(settled, decay) || (0.5..=most).contains(&settled), "{all}");
+    }
+    assert!(
+        told.iter().any(|(settled, decay, _)| !at_the_free(*settled, *decay)),
+        "{all}"
+    );
+}
+
+#[cfg(feature = "fixture-jemalloc")]
+#[test]
+fn jemalloc_as_it_is_holds_in_silence_and_gives_back_with_traffic() {
+    // The thread that opened the documents ends after ten idle seconds, and gives its own store back; that is no purge.
+    let closed = CLOSED.replace("close = {} }, {", "close = {} }, { pause = { for = \"1s\" } }, {");
+    let closed = closed.replace("until = \"settled\"", "until = \"settled\", dwell = \"8500ms\"");
+    let phases = format!(
+        "{closed}[[phase]]\nname = \"simmer\"\nsteps = [{{ open = {{ files = 1 }} }}, {{ idle = {{ mode = \"simmer\", every = \
+         \"2ms\", until = \"settled\" }} }}]"
+    );
+    let summary = jemalloc(&phases, "");
+    let silent = one(&summary, WindowKind::Silent);
+    assert_eq!(silent.why(), Some(WindowEnd::Held), "{silent:?}");
+    assert!(course(silent).gave() < (24 * MIB).cast_signed(), "{silent:?}");
+    let simmer = one(&summary, WindowKind::Simmer);
+    assert!(course(simmer).gave() > 12 * MIB.cast_signed(), "{simmer:?}");
+}
+
+#[cfg(feature = "fixture-jemalloc")]
+#[test]
+fn jemalloc_told_never_to_give_back_never_does() {
+    let summary = jemalloc(CLOSED, "background_thread:true,dirty_decay_ms:-1");
+    let window = one(&summary, WindowKind::Silent);
+    assert_eq!(window.why(), Some(WindowEnd::Held), "{window:?}");
+    assert_eq!(window.decay.map(|decay| decay.delay), Some(Delay::Never));
+    changed(course(window).gave(), 0);
+    assert!(private(&summary, "decay") > private(&summary, "start") + 40 * MIB);
+}
