@@ -9,3 +9,7 @@ test:
 # The benchmark programs.
 bench:
     cargo bench --features fixture
+
+# Reports in a real browser; pages and pictures are left in target/web.
+web:
+    .ci/web

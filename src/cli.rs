@@ -159,6 +159,8 @@ pub enum CompareFormat {
     Terminal,
     /// Tables for a pull request
     Markdown,
+    /// One page for a browser that loads nothing: charts, tables and facts
+    Html,
     /// Everything, for programs
     Json,
     /// Cases for CI systems, in JUnit's XML

@@ -1,13 +1,16 @@
 //! The one pass: every entry goes to the part that knows what to do with it.
 
+mod ticks;
+
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 
 use crate::record::{
-    Checkpoint, Delays, Entry, Event, Header, LateTicks, LeftOut, Nanos, PeakMark, PhaseRef, Pressure, ProcessEnd,
-    ReadError, ReadFailure, Reader, Rollup, Sample, Shutdown, StepEnd, StepStart, Unseen,
+    Checkpoint, Entry, Event, Header, LeftOut, Nanos, PeakMark, PhaseRef, Pressure, ReadError, ReadFailure, Reader,
+    Request, Rollup, Shutdown, StepEnd, StepStart, Unseen,
 };
 
+use super::curves::Curves;
 use super::decay::{Known, Watch};
 use super::departure::Departure;
 use super::epoch::{Epoch, Exact};
@@ -113,6 +116,7 @@ impl Pass {
             sampling: SamplingSummary::default(),
             pressure: None,
             timeline: Timeline::default(),
+            curves: Curves::default(),
             truncated: false,
             unknown: LeftOut::default(),
             damaged: LeftOut::default(),
@@ -157,12 +161,7 @@ impl Pass {
             Event::Peak(mark) => self.peak(at, &mark),
             Event::StepStarted(start) => self.step_started(at, &start),
             Event::StepEnded(end) => self.step_ended(at, &end),
-            // How much light traffic there is depends on how long memory takes to settle: it is no work to compare.
-            Event::Request(_) if self.idles => {}
-            Event::Request(request) => match self.methods.get_mut(&request.method) {
-                Some(method) => method.add(&request),
-                None => self.methods.entry(request.method.clone()).or_default().add(&request),
-            },
+            Event::Request(request) => self.request(at, &request),
             Event::ServerRequest { method, refused } => {
                 let (count, refusals) = self.summary.server_requests.entry(method).or_default();
                 *count += 1;
@@ -172,7 +171,7 @@ impl Pass {
             Event::Process(process) => self.tree.appear(at, &process, self.server),
             Event::ProcessEnded(end) => self.process_ended(at, &end),
             Event::Sample(sample) => self.sample(at, &sample),
-            Event::Rollup(rollup) => self.rollup(&rollup),
+            Event::Rollup(rollup) => self.rollup(at, &rollup),
             Event::Late(late) => self.late(late),
             Event::Delays(delays) => self.delays(delays),
             Event::ReadFailed(ReadFailure { what, error, .. }) => {
@@ -208,69 +207,16 @@ impl Pass {
         }
     }
 
-    fn late(&mut self, late: LateTicks) {
-        let sampling = &mut self.summary.sampling;
-        sampling.missed = sampling.missed.saturating_add(late.missed);
-        sampling.latest = sampling.latest.max(late.late);
-    }
-
-    fn delays(&mut self, delays: Delays) {
-        let sampling = &mut self.summary.sampling;
-        sampling.ticks = sampling.ticks.saturating_add(delays.samples);
-        sampling.delay = sampling.delay.saturating_add(delays.sum);
-        sampling.latest = sampling.latest.max(delays.most);
-    }
-
-    /// The sums of a tick are taken when its last sample is in: before that, memory that moved from one process to
-    /// another would count twice. A tick is over when a process comes that was read already, or too late for it.
-    fn sample(&mut self, at: Nanos, sample: &Sample) {
-        let long = self.summary.header.settings.interval / 2;
-        let same = |tick: &Tick| sample.process > tick.process && at.saturating_sub(tick.began) <= long;
-        if !self.tick.as_ref().is_some_and(same) {
-            self.complete_tick();
+    /// How much light traffic there is depends on how long memory takes to settle: it is no work to compare.
+    fn request(&mut self, at: Nanos, request: &Request) {
+        self.summary.curves.request(at);
+        if self.idles {
+            return;
         }
-        self.summary.sampling.samples += 1;
-        let began = self.tick.map_or(at, |tick| tick.began);
-        self.tick = Some(Tick {
-            began,
-            last: at,
-            process: sample.process,
-        });
-        self.ticked.push(sample.process);
-        self.tree.update(sample);
-    }
-
-    /// The round that finds a process gone has no sample of it, and says so right after those of the others: what the
-    /// process had may be in theirs by now. Any other tick that is still open saw it.
-    fn process_ended(&mut self, at: Nanos, end: &ProcessEnd) {
-        let process = end.process;
-        let moment = self.summary.header.settings.interval / 10;
-        let found_gone = |tick: &Tick| at.saturating_sub(tick.last) <= moment && !self.ticked.contains(&process);
-        if !self.tick.as_ref().is_some_and(found_gone) {
-            self.complete_tick();
+        match self.methods.get_mut(&request.method) {
+            Some(method) => method.add(request),
+            None => self.methods.entry(request.method.clone()).or_default().add(request),
         }
-        if let Some(live) = self.tree.vanish(process, end.used) {
-            self.epoch.ended(at, &live);
-            self.draw(at);
-        }
-        self.phases.process_ended(at, process);
-    }
-
-    fn complete_tick(&mut self) {
-        self.ticked.clear();
-        let Some(tick) = self.tick.take() else { return };
-        // The look that found the processes of this tick was a little earlier than its first sample.
-        let interval = self.summary.header.settings.interval;
-        self.tree.looked(tick.began.saturating_sub(interval));
-        self.epoch.tick(self.tree.sums());
-        self.draw(tick.last);
-    }
-
-    /// Adds what the tree has now to the curve.
-    fn draw(&mut self, at: Nanos) {
-        let sums = self.tree.sums();
-        self.summary.timeline.add(at, sums.private.zip(sums.resident_lower));
-        self.watch.see(at, sums.private_once, sums.resident);
     }
 
     fn phase_started(&mut self, at: Nanos, phase: &PhaseRef) {
@@ -289,6 +235,8 @@ impl Pass {
             self.epoch.tick(self.tree.sums());
             self.draw(at);
         }
+        let curves = &mut self.summary.curves;
+        checkpoint.rollups.iter().for_each(|rollup| curves.rollup(at, rollup));
         let together = checkpoint.rollups.iter().fold(Exact::default(), Exact::with);
         self.epoch.exact(together);
         self.by_program.clear();
@@ -325,7 +273,8 @@ impl Pass {
         self.epoch.tick(self.tree.sums());
     }
 
-    fn rollup(&mut self, rollup: &Rollup) {
+    fn rollup(&mut self, at: Nanos, rollup: &Rollup) {
+        self.summary.curves.rollup(at, rollup);
         self.summary.sampling.rollups += 1;
         let before = self
             .together
@@ -346,6 +295,9 @@ impl Pass {
     fn step_ended(&mut self, at: Nanos, end: &StepEnd) {
         self.phases.step_ended(at, end);
         self.idles = false;
+        if let Some(window) = &end.idle {
+            self.summary.curves.window(at, window.kind, window.took);
+        }
         self.watch.step_ended(at, end, self.known());
     }
 
@@ -372,6 +324,7 @@ impl Pass {
         let known = self.known();
         let mut summary = self.summary;
         summary.timeline.extend(summary.duration);
+        summary.curves.extend(summary.duration);
         let last = self.epoch.peaks(&self.tree, None);
         let cut = self.phases.lacks_peak();
         if summary.shutdown.is_some() && !cut {

@@ -9,6 +9,7 @@ pub mod calibration;
 mod checkpoint;
 mod collect;
 pub mod compare;
+mod curves;
 pub mod decay;
 mod departure;
 mod epoch;
@@ -16,8 +17,10 @@ mod exit;
 mod findings;
 pub mod gate;
 pub mod growth;
+mod histogram;
 mod latency;
 mod left_out;
+pub mod lines;
 mod phases;
 mod said;
 pub mod stats;
@@ -31,9 +34,11 @@ mod tree;
 mod tests;
 
 pub use collect::{read, read_with, summarise};
+pub use curves::{Curves, Slot, Span, Window};
 pub use departure::Departure;
 pub use exit::{Exit, exit};
 pub use findings::{Finding, Severity, findings, ready_rule, setting};
+pub use histogram::Histogram;
 pub use latency::quantile;
 pub use summary::{
     CheckpointSummary, MethodSummary, Peak, PhaseSummary, PrivateMetric, ProgramSummary, Returned, SamplingSummary,

@@ -6,8 +6,10 @@ use crate::record::{
     Close, Ending, Header, Initialized, LeftOut, Nanos, PhaseRef, Pressure, Readiness, Shutdown, WarningKind,
 };
 
+use super::curves::Curves;
 use super::decay::Window;
 use super::departure::Departure;
+use super::histogram::Histogram;
 use super::timeline::Timeline;
 
 /// Everything that a record says about its run.
@@ -61,6 +63,8 @@ pub struct Summary {
     pub pressure: Option<Pressure>,
     /// The curve, at a resolution that a report can draw.
     pub timeline: Timeline,
+    /// What a chart shows beside it.
+    pub curves: Curves,
     /// Whether the record was cut in the middle of a line.
     pub truncated: bool,
     /// Entries of kinds that this program does not know.
@@ -276,6 +280,8 @@ pub struct MethodSummary {
     pub p95: Option<Nanos>,
     /// The longest.
     pub max: Option<Nanos>,
+    /// How they are distributed.
+    pub distribution: Histogram,
 }
 
 /// A warning and how often it was given.

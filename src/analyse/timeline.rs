@@ -3,10 +3,10 @@
 use crate::record::Nanos;
 
 /// Buckets before widths double. Twice what the widest terminal can show, in eighths of a character.
-const BUCKETS: usize = 1024;
+pub(super) const BUCKETS: usize = 1024;
 
 /// Width of the first buckets: one tick at 20 Hz.
-const NARROWEST: Nanos = 50_000_000;
+pub(super) const NARROWEST: Nanos = 50_000_000;
 
 /// Lowest and highest sum over the tree within one stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

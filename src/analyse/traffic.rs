@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::record::{Nanos, Outcome, Request};
 
+use super::histogram::Histogram;
 use super::latency::quantile;
 use super::summary::MethodSummary;
 
@@ -60,6 +61,7 @@ impl Method {
             p50: quantile(&self.latencies, 0.5),
             p95: quantile(&self.latencies, 0.95).filter(|_| self.latencies.len() >= FEWEST),
             max: self.latencies.last().copied(),
+            distribution: Histogram::of(&self.latencies),
             ..self.figures
         }
     }

@@ -171,4 +171,6 @@ pub enum Format {
     Json,
     /// Every sample
     Csv,
+    /// One page for a browser that loads nothing: charts, tables and facts, of several records side by side
+    Html,
 }

@@ -9,7 +9,7 @@ use crate::analyse::compare::{Played, Target, by_target};
 use crate::cli::{self, CompareFormat};
 use crate::report::comparison;
 
-use super::{github, show};
+use super::{github, html, show};
 
 /// Runs the command. A comparison decides nothing, so it succeeds whatever it finds.
 pub fn run(options: &cli::Compare) -> anyhow::Result<u8> {
@@ -30,6 +30,7 @@ pub fn print(runs: Vec<Played>, baseline: Option<&str>, format: CompareFormat) -
     let text = match format {
         CompareFormat::Terminal => each(&|targets| comparison::terminal(targets, show::look())),
         CompareFormat::Markdown => each(&|targets| comparison::markdown(targets)),
+        CompareFormat::Html => html::page(&runs, baseline),
         CompareFormat::Json => comparison::json::render(&scenarios, &runs)?,
         CompareFormat::Junit => comparison::junit(&comparison::suites(&scenarios)),
         CompareFormat::Bencher => comparison::bencher(&scenarios)?,

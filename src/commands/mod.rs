@@ -12,6 +12,7 @@ mod forecast;
 mod gate;
 mod github;
 mod header;
+mod html;
 mod output;
 mod prepare;
 mod report;

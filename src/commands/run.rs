@@ -13,7 +13,7 @@ use crate::soak::Interrupt;
 use super::campaign::{self, Campaign};
 use super::resume::Invocation;
 use super::show::Printer;
-use super::{compare, github, output, prepare};
+use super::{compare, github, html, output, prepare};
 
 /// Runs the command.
 pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
@@ -95,8 +95,12 @@ async fn play(
         }
         let outcomes = campaign.play(interrupt).await?;
         report.add(&outcomes.runs)?;
+        let page = html::save(out, &outcomes.runs, options.repeating.baseline.as_deref())?;
         if !options.output.quiet && !outcomes.runs.is_empty() {
             super::say(&format!("records: {}", out.display()));
+            if let Some(page) = page {
+                super::say(&format!("report: {page}"));
+            }
         }
         if let Some(error) = outcomes.failed {
             return Err(error);
@@ -127,6 +131,7 @@ impl Report<'_> {
         let counted = runs.iter().filter(|run| !run.summary.header.plan.warm_up).count();
         match self.format {
             Format::Json if self.compared => self.runs.extend_from_slice(runs),
+            Format::Html => self.runs.extend_from_slice(runs),
             Format::Terminal if counted > 1 => {
                 compare::print(runs.to_vec(), self.baseline, CompareFormat::Terminal)?;
             }
@@ -142,6 +147,9 @@ impl Report<'_> {
 
     /// Prints what waits for the end.
     fn finish(self) -> anyhow::Result<()> {
+        if self.format == Format::Html && !self.runs.is_empty() {
+            return super::print(&html::page(&self.runs, self.baseline));
+        }
         if self.compared && self.format == Format::Json {
             return compare::print(self.runs, self.baseline, CompareFormat::Json);
         }

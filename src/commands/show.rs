@@ -14,7 +14,7 @@ use crate::locale;
 use crate::record::Reader;
 use crate::report::{self, terminal::Look};
 
-use super::UNPRINTED;
+use super::{UNPRINTED, html};
 
 /// Width of a report that is not printed to a terminal.
 const WIDTH: usize = 100;
@@ -87,6 +87,8 @@ pub struct Printer {
     /// Whether JSON is a list.
     list: bool,
     printed: u64,
+    /// What is shown together in the end.
+    kept: Vec<Played>,
 }
 
 impl Printer {
@@ -96,6 +98,7 @@ impl Printer {
             format,
             list,
             printed: 0,
+            kept: Vec::new(),
         }
     }
 
@@ -105,13 +108,21 @@ impl Printer {
             return self.samples(path);
         }
         let summary = summary(path)?;
+        if self.format == Format::Html {
+            let record = path.display().to_string();
+            self.kept.push(Played {
+                record,
+                summary: summary.clone(),
+            });
+            return Ok(summary);
+        }
         let text = match self.format {
             Format::Json if self.list => {
                 let text = report::json::render(&summary)?;
                 format!("{}{}", self.between("[\n", ",\n"), text.trim_end())
             }
             Format::Json => report::json::render(&summary)?,
-            Format::Terminal | Format::Csv => {
+            Format::Terminal | Format::Csv | Format::Html => {
                 format!(
                     "{}{}",
                     self.between("", "\n"),
@@ -129,7 +140,8 @@ impl Printer {
         match self.format {
             Format::Json if self.list && self.printed == 0 => super::print("[]\n"),
             Format::Json if self.list => super::print("\n]\n"),
-            Format::Terminal | Format::Json | Format::Csv => Ok(()),
+            Format::Html if !self.kept.is_empty() => super::print(&html::page(&self.kept, None)),
+            Format::Terminal | Format::Json | Format::Csv | Format::Html => Ok(()),
         }
     }
 

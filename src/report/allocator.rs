@@ -47,7 +47,7 @@ pub fn terminal(shown: &str, facts: &AllocatorFacts, knobs: &[KnobFacts], look: 
     out
 }
 
-fn headline(facts: &AllocatorFacts) -> String {
+pub(super) fn headline(facts: &AllocatorFacts) -> String {
     match facts.confidence {
         Some(confidence) => format!("{} ({})", facts.family, confidence.name()),
         None => format!("{}: nothing tells which", AllocatorFamily::Unknown),

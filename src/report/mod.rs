@@ -18,6 +18,7 @@ pub mod csv;
 mod decay;
 pub mod gate;
 mod growth;
+pub mod html;
 pub mod json;
 mod lens;
 mod markdown;

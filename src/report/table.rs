@@ -95,6 +95,16 @@ impl Column {
         self
     }
 
+    /// The first line of its head, the second, and whether it is set to the left, for a table that is no text.
+    pub fn head(&self) -> (&str, &str, bool) {
+        (&self.of, &self.head, self.left)
+    }
+
+    /// Its cells.
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
     /// Whether there is anything in it but `nothing`.
     pub fn is_filled(&self, nothing: &str) -> bool {
         self.cells

@@ -1,10 +1,10 @@
 //! One run as a person reads it in a terminal.
 
-mod blocks;
-mod decay;
+pub(super) mod blocks;
+pub(super) mod decay;
 mod growth;
-mod head;
-mod phases;
+pub(super) mod head;
+pub(super) mod phases;
 
 use crate::analyse::Summary;
 

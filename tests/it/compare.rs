@@ -54,6 +54,8 @@ fn every_format_is_one_document() {
         "{junit}"
     );
     assert!(printed("markdown").starts_with("### "));
+    let html = printed("html");
+    assert!(html.starts_with("<!DOCTYPE html>") && html.ends_with("</html>"));
     assert!(printed("terminal").contains("2 servers"));
 }
 

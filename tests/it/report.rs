@@ -51,6 +51,24 @@ fn a_directory_is_a_list_however_few_records_are_below_it() {
 }
 
 #[test]
+fn records_are_one_page_for_a_browser_and_the_exit_code_is_theirs() {
+    let page = |names: &[&str], code| {
+        let paths = names.iter().map(|name| golden(name));
+        let output = report().args(paths).args(["--format", "html"]).output();
+        text(&output.expect("lsp-soak runs"), code)
+    };
+    let one = page(&["completed"], 0);
+    assert!(one.contains("<h1>completions on ty</h1>") && one.contains("completed.jsonl"));
+    assert!(
+        !one.contains(env!("CARGO_MANIFEST_DIR")),
+        "directories tell nothing to others"
+    );
+    let both = page(&["completed", "crashed"], 4);
+    assert_eq!(both.matches("<!DOCTYPE html>").count(), 1);
+    assert!(both.contains("clangd"));
+}
+
+#[test]
 fn samples_of_several_records_have_one_head_and_say_which_record_they_are_of() {
     let paths = [golden("crashed"), golden("tree")];
     let output = report().args(&paths).args(["--format", "csv"]).output();

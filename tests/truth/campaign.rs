@@ -35,6 +35,8 @@ fn two_servers_run_twice_after_a_warm_up_and_are_compared() {
         report,
         "a comparison is a function of its records"
     );
+    let page = fs::read_to_string(pair.join("out/report.html")).expect("it lies beside the records");
+    assert_eq!(pair.said(&["compare", "out", "--format", "html"]), page);
 }
 
 #[test]

@@ -38,18 +38,26 @@ pub fn tell(options: &cli::Gate, verdict: &Verdict<'_>, beside: Option<&Path>) -
     let markdown = report::gate::markdown(judgement, notes);
     let json = report::gate::json::render(judgement, notes, exit.code())?;
     let junit = comparison::junit(&suites);
+    let page = || report::html::gate(judgement, verdict.sides, notes);
     // What is followed over many commits is what the candidate needs.
     let followed = || by_target(verdict.sides.candidate.clone(), None);
     let text = match options.format {
         CompareFormat::Terminal => report::gate::terminal(judgement, notes, show::look()),
         CompareFormat::Markdown => markdown.clone(),
+        CompareFormat::Html => page(),
         CompareFormat::Json => json.clone(),
         CompareFormat::Junit => junit.clone(),
         CompareFormat::Bencher => comparison::bencher(&followed())?,
         CompareFormat::GithubActionBenchmark => comparison::benchmark_action(&followed())?,
     };
     crate::commands::print(&text)?;
-    for (name, text) in [("gate.md", &markdown), ("gate.json", &json), ("gate.xml", &junit)] {
+    let html = beside.map_or_else(String::new, |_| page());
+    for (name, text) in [
+        ("gate.md", &markdown),
+        ("gate.json", &json),
+        ("gate.xml", &junit),
+        ("report.html", &html),
+    ] {
         if let Some(path) = beside.map(|directory| directory.join(name)) {
             fs::write(&path, text).with_context(|| format!("cannot write the verdict `{}`", path.display()))?;
         }

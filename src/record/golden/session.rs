@@ -191,6 +191,22 @@ impl Session {
         }
     }
 
+    /// A process whose memory never rests, sampled every 50 ms.
+    pub fn wander(&mut self, process: u32, seconds: u64, seed: u64) {
+        let mut state = seed;
+        for tick in 0..seconds * 20 {
+            self.at += SECOND / 20;
+            state = (state * 1_103_515_245 + 12_345) % (1 << 31);
+            let wave = (tick % 1_400).abs_diff(700) * MIB / 12;
+            let held = self.held.get_mut(&process).unwrap();
+            held.private = (120 * MIB + wave + state % (30 * MIB)) / 4096 * 4096;
+            held.mark = held.mark.max(held.private + held.file);
+            held.cpu += SECOND / 20 * (state % 100) / 100;
+            held.faults += state % 400;
+            self.sample();
+        }
+    }
+
     /// More for less than a tick: only the high-water mark tells.
     pub fn spike(&mut self, process: u32, more: u64) {
         let held = self.held.get_mut(&process).unwrap();

@@ -1,19 +1,19 @@
 //! Several servers side by side: the same figures for terminals, pull requests and other programs.
 
-mod across;
+pub(super) mod across;
 mod cases;
 mod decay;
-mod figures;
+pub(super) mod figures;
 mod github;
-mod growth;
+pub(super) mod growth;
 pub mod json;
 mod junit;
 mod markdown;
-mod notes;
+pub(super) mod notes;
 mod strip;
 mod terminal;
 mod trackers;
-mod words;
+pub(super) mod words;
 
 #[cfg(test)]
 mod tests;

@@ -48,7 +48,7 @@ pub fn render(judgement: &Judgement, notes: &[String]) -> String {
 }
 
 /// The verdict in one sentence: what decided it, with its bounds.
-fn headline(judgement: &Judgement, found: &[Finding]) -> String {
+pub(in crate::report) fn headline(judgement: &Judgement, found: &[Finding]) -> String {
     let answer = match judgement.is_refused() {
         true => Answer::Fail,
         false => judgement.answer,

@@ -12,5 +12,6 @@ mod tests;
 
 pub use cases::suites;
 pub use findings::{About, Finding, findings};
+pub(super) use markdown::headline;
 pub use markdown::render as markdown;
 pub use terminal::render as terminal;

@@ -232,6 +232,8 @@ fn method(method: &MethodSummary) -> Method {
         p50,
         p95,
         max,
+        // For charts; the figures above are exact.
+        distribution: _,
     } = method.clone();
     let error = error.map(|(text, _)| text);
     Method {

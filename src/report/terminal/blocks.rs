@@ -1,4 +1,4 @@
-//! The parts beneath the table: the curve, programs, latencies, what came back, what to know.
+//! The parts beneath the table: the curve, programs, latencies, what to know.
 
 use crate::analyse::{self, MethodSummary, ProgramSummary, Severity, Summary};
 use crate::record::Nanos;
@@ -66,12 +66,17 @@ pub(super) fn programs(out: &mut String, summary: &Summary, paint: Paint, column
         units::count(summary.most_processes)
     );
     heading(out, paint, "processes", &note, columns);
+    table::draw(out, paint, columns_of_programs(summary), columns);
+}
+
+/// The programs that have most.
+pub(in crate::report) fn columns_of_programs(summary: &Summary) -> Vec<Column> {
     let mut programs: Vec<&ProgramSummary> = summary.programs.iter().collect();
     programs.sort_by_key(|program| std::cmp::Reverse((program.private, program.peak)));
     programs.truncate(LISTED);
     let cells =
         |cell: &dyn Fn(&ProgramSummary) -> String| programs.iter().map(|program| Cell::plain(cell(program))).collect();
-    let table = vec![
+    vec![
         Column::text("program", 0, cells(&|program| program.name.clone())),
         Column::number("count", 1, cells(&|program| units::count(program.count))),
         Column::number("gone", 4, cells(&|program| units::count(program.ended))),
@@ -88,8 +93,7 @@ pub(super) fn programs(out: &mut String, summary: &Summary, paint: Paint, column
         )
         .of("resident"),
         Column::number("CPU", 5, cells(&|program| units::or_unknown(program.cpu, time))),
-    ];
-    table::draw(out, paint, table, columns);
+    ]
 }
 
 /// Requests and latencies.
@@ -104,10 +108,28 @@ pub(super) fn methods(out: &mut String, summary: &Summary, paint: Paint, columns
         "latency until the last byte, retries included",
         columns,
     );
+    let methods = most_sent(summary);
+    let left_out = summary.methods.len() - methods.len();
+    table::draw(out, paint, columns_of_methods(&methods), columns);
+    if methods.iter().any(|method| method.answered > 0 && method.p95.is_none()) {
+        paragraph(out, paint, Tone::Quiet, "  ", "p95 n/a: fewer than 20 answers", columns);
+    }
+    if left_out > 0 {
+        let text = format!("{left_out} more with fewer requests; `--format json` has them all");
+        paragraph(out, paint, Tone::Quiet, "  ", &text, columns);
+    }
+}
+
+/// The methods with most requests.
+pub(in crate::report) fn most_sent(summary: &Summary) -> Vec<&MethodSummary> {
     let mut methods: Vec<&MethodSummary> = summary.methods.iter().collect();
     methods.sort_by_key(|method| std::cmp::Reverse(method.count));
-    let left_out = methods.len().saturating_sub(LISTED);
     methods.truncate(LISTED);
+    methods
+}
+
+/// How the requests of these methods ended, and when.
+pub(in crate::report) fn columns_of_methods(methods: &[&MethodSummary]) -> Vec<Column> {
     let cells =
         |cell: &dyn Fn(&MethodSummary) -> Cell| methods.iter().map(|method| cell(method)).collect::<Vec<Cell>>();
     let count = |value: fn(&MethodSummary) -> u64| cells(&|method| Cell::plain(units::count(value(method))));
@@ -132,15 +154,7 @@ pub(super) fn methods(out: &mut String, summary: &Summary, paint: Paint, columns
         Column::number("p95", 3, latency(|method| method.p95)),
         Column::number("max", 2, latency(|method| method.max)),
     ];
-    let table = table.into_iter().filter(|column| column.is_filled("0")).collect();
-    table::draw(out, paint, table, columns);
-    if methods.iter().any(|method| method.answered > 0 && method.p95.is_none()) {
-        paragraph(out, paint, Tone::Quiet, "  ", "p95 n/a: fewer than 20 answers", columns);
-    }
-    if left_out > 0 {
-        let text = format!("{left_out} more with fewer requests; `--format json` has them all");
-        paragraph(out, paint, Tone::Quiet, "  ", &text, columns);
-    }
+    table.into_iter().filter(|column| column.is_filled("0")).collect()
 }
 
 /// A step of the scenario, all its rounds together.
@@ -195,10 +209,9 @@ fn step_rows(summary: &Summary) -> Vec<StepRow> {
 
 /// What each step found, of all that it asked for.
 pub(super) fn steps(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
-    let rows = step_rows(summary);
-    if rows.is_empty() {
+    let Some(table) = columns_of_steps(summary) else {
         return;
-    }
+    };
     heading(
         out,
         paint,
@@ -206,6 +219,12 @@ pub(super) fn steps(out: &mut String, summary: &Summary, paint: Paint, columns: 
         "results with something in them, of all requested",
         columns,
     );
+    table::draw(out, paint, table, columns);
+}
+
+/// The steps that ask for something, if there are any.
+pub(in crate::report) fn columns_of_steps(summary: &Summary) -> Option<Vec<Column>> {
+    let rows = step_rows(summary);
     let share = |hits: u64, requests: u64, skipped: bool| match requests {
         _ if skipped => Cell::toned(Tone::Warning, "skipped: not offered"),
         0 => Cell::toned(Tone::Warning, "not finished"),
@@ -235,7 +254,7 @@ pub(super) fn steps(out: &mut String, summary: &Summary, paint: Paint, columns: 
                 .collect(),
         ),
     ];
-    table::draw(out, paint, table, columns);
+    (!rows.is_empty()).then_some(table)
 }
 
 /// Everything to know, the reason of a failure last.

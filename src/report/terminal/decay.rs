@@ -10,6 +10,9 @@ use crate::units;
 
 use super::blocks::heading;
 
+/// What the table of windows is of.
+pub(in crate::report) const SUBJECT: &str = "MiB, private, from the beginning of each window";
+
 /// Most rows: of many windows the last.
 const ROWS: usize = 12;
 
@@ -18,33 +21,45 @@ const CURVE: usize = 20;
 
 /// The windows, if there were any, and what is there in the end.
 pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
+    let table = columns_of_windows(summary);
+    let said = sentences(summary);
+    if said.is_empty() && table.is_none() {
+        return;
+    }
+    let note = table.as_ref().map_or("", |_| SUBJECT);
+    heading(out, paint, "what came back", note, columns);
+    if let Some(table) = table {
+        table::draw(out, paint, table, columns);
+        out.push('\n');
+    }
+    for remark in told(summary).into_iter().filter_map(words::remark) {
+        paragraph(out, paint, Tone::Quiet, "  ", &remark, columns);
+    }
+    for text in said {
+        paragraph(out, paint, Tone::Plain, "  ", &text, columns);
+    }
+}
+
+/// A row for each window, if there were any.
+pub(in crate::report) fn columns_of_windows(summary: &Summary) -> Option<Vec<Column>> {
+    let told = told(summary);
+    (!told.is_empty()).then(|| rows(&told))
+}
+
+/// Which window gave memory back, and what is there in the end.
+pub(in crate::report) fn sentences(summary: &Summary) -> Vec<String> {
+    let gave = words::sentence(&decay::gave(&summary.windows));
+    gave.into_iter().chain(at_the_end(summary)).collect()
+}
+
+/// The windows that are worth a row.
+fn told(summary: &Summary) -> Vec<&Window> {
     let all = &summary.windows;
     let told: Vec<&Window> = all
         .iter()
         .filter(|one| one.control || decay::counts(one, all))
         .collect();
-    let told = &told[told.len().saturating_sub(ROWS)..];
-    let end = at_the_end(summary);
-    if told.is_empty() && end.is_none() {
-        return;
-    }
-    let note = if told.is_empty() {
-        ""
-    } else {
-        "MiB, private, from the beginning of each window"
-    };
-    heading(out, paint, "what came back", note, columns);
-    if !told.is_empty() {
-        table::draw(out, paint, rows(told), columns);
-        out.push('\n');
-    }
-    let mut say = |tone, text: &str| paragraph(out, paint, tone, "  ", text, columns);
-    for remark in told.iter().filter_map(|window| words::remark(window)) {
-        say(Tone::Quiet, &remark);
-    }
-    for text in words::sentence(&decay::gave(all)).iter().chain(&end) {
-        say(Tone::Plain, text);
-    }
+    told[told.len().saturating_sub(ROWS)..].to_vec()
 }
 
 /// Private memory at the last checkpoint against the first.

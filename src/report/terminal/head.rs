@@ -35,7 +35,15 @@ pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: u
         );
     }
     out.push('\n');
-    for (name, text) in [
+    for (name, text) in facts(summary) {
+        let first = format!("  {name:<width$}", width = NAMES - 2);
+        paragraph(out, paint, Tone::Plain, &first, &text, columns);
+    }
+}
+
+/// What was run and how it went, each fact with its name.
+pub(in crate::report) fn facts(summary: &Summary) -> [(&'static str, String); 7] {
+    [
         ("server", server(summary)),
         ("workspace", workspace(summary)),
         ("machine", machine(summary)),
@@ -43,19 +51,16 @@ pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: u
         ("peak", peaks(summary)),
         ("samples", samples(summary)),
         ("shutdown", shutdown(summary)),
-    ] {
-        let first = format!("  {name:<width$}", width = NAMES - 2);
-        paragraph(out, paint, Tone::Plain, &first, &text, columns);
-    }
+    ]
 }
 
 /// A time as people say it.
-pub(super) fn time(nanos: Nanos) -> String {
+pub(in crate::report) fn time(nanos: Nanos) -> String {
     units::duration(Duration::from_nanos(nanos))
 }
 
 /// A peak with its certainty: `207.0`, `≥ 340.0`, `407.5–439.0`, `407.5–505.0 ?`.
-pub(super) fn peak(peak: Peak) -> String {
+pub(in crate::report) fn peak(peak: Peak) -> String {
     let (text, doubt) = bounds(peak);
     if doubt { format!("{text} ?") } else { text }
 }
@@ -70,7 +75,8 @@ fn bounds(peak: Peak) -> (String, bool) {
     }
 }
 
-fn ending(summary: &Summary) -> (Tone, String) {
+/// How the run ended, in a few words.
+pub(in crate::report) fn ending(summary: &Summary) -> (Tone, String) {
     let word = match &summary.ending {
         None => "cut short",
         Some(Ending::Completed) => match exit(summary) {

@@ -47,7 +47,7 @@ pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: u
 }
 
 /// The rows to show, and how many are not.
-fn shown(phases: &[PhaseSummary]) -> (Vec<&PhaseSummary>, usize) {
+pub(in crate::report) fn shown(phases: &[PhaseSummary]) -> (Vec<&PhaseSummary>, usize) {
     if phases.len() <= MOST {
         return (phases.iter().collect(), 0);
     }
@@ -55,7 +55,8 @@ fn shown(phases: &[PhaseSummary]) -> (Vec<&PhaseSummary>, usize) {
     (phases[..KEPT].iter().chain(&phases[end..]).collect(), end - KEPT)
 }
 
-fn table(summary: &Summary, phases: &[&PhaseSummary]) -> Vec<Column> {
+/// What each of these phases cost.
+pub(in crate::report) fn table(summary: &Summary, phases: &[&PhaseSummary]) -> Vec<Column> {
     let column = |head: &'static str, rank: u8, cell: &dyn Fn(&PhaseSummary) -> Cell| {
         Column::number(head, rank, phases.iter().map(|phase| cell(phase)).collect())
     };
@@ -176,7 +177,7 @@ fn hits(steps: &[StepSummary]) -> Cell {
 }
 
 /// What the words of the table mean, and only those that it uses.
-fn legend(summary: &Summary) -> Vec<String> {
+pub(in crate::report) fn legend(summary: &Summary) -> Vec<String> {
     let tree = summary.most_processes > 1;
     let private = match summary.private_metric {
         PrivateMetric::Exact => "private: what this server alone pays for, without what is lazily freed",

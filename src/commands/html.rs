@@ -1,0 +1,56 @@
+//! The report for a browser: printed where it is asked for, and left beside the records of every `run`.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+
+use crate::analyse::compare::{Played, by_target};
+use crate::report::html;
+
+/// The file beside the records.
+const FILE: &str = "report.html";
+
+/// One page of these runs: of one by itself, or of several side by side.
+pub fn page(runs: &[Played], baseline: Option<&str>) -> String {
+    match runs {
+        [only] => html::run(&only.summary, &file_name(&only.record)),
+        several => {
+            let several = without_directories(several);
+            html::comparison(&by_target(several.clone(), baseline), &several)
+        }
+    }
+}
+
+/// The runs under the names of their files, as far as these tell them apart.
+fn without_directories(runs: &[Played]) -> Vec<Played> {
+    let names: HashSet<String> = runs.iter().map(|run| file_name(&run.record)).collect();
+    let mut runs = runs.to_vec();
+    if names.len() == runs.len() {
+        runs.iter_mut().for_each(|run| run.record = file_name(&run.record));
+    }
+    runs
+}
+
+/// Writes the page beside the records, in place of the one of a campaign that is gone on with: it is a function of the
+/// records, so that nothing is lost. Says where it is, or nothing where there is nothing to show.
+pub fn save(out: &Path, runs: &[Played], baseline: Option<&str>) -> anyhow::Result<Option<String>> {
+    if runs.is_empty() {
+        return Ok(None);
+    }
+    let path = out.join(FILE);
+    fs::write(&path, page(runs, baseline)).with_context(|| {
+        format!(
+            "cannot write `{}`; make room, and make it again with `lsp-soak compare --format html`",
+            path.display()
+        )
+    })?;
+    Ok(Some(path.display().to_string()))
+}
+
+/// Directories of the machine where the record was made tell nothing to whom the page is sent.
+fn file_name(record: &str) -> String {
+    let name = Path::new(record).file_name();
+    name.map_or_else(|| record.to_owned(), |name| name.to_string_lossy().into_owned())
+}

@@ -1,0 +1,339 @@
+/* The timeline. Everything that is text reaches the page as text, never as markup. */
+const lspSoak = (() => {
+  const { QUANTITIES, read, highest } = lspSoakNumbers;
+  const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [4, 2], [14, 4], [1, 2]];
+  const TOP = 24, RUG = 16;
+  const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const own = (place) => color(`--s${place % DASHES.length}`);
+  const faint = (hex, part) => hex + Math.round(part * 255).toString(16).padStart(2, "0");
+
+  const element = (tag, attributes = {}, ...children) => {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+      else if (value === true) made.setAttribute(name, "");
+      else if (value !== false) made.setAttribute(name, value);
+    }
+    made.append(...children);
+    return made;
+  };
+  const swatch = (place) => {
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    const line = document.createElementNS(svg.namespaceURI, "path");
+    svg.setAttribute("viewBox", "0 0 32 12");
+    svg.setAttribute("class", `s${place % DASHES.length}`);
+    svg.setAttribute("aria-hidden", "true");
+    line.setAttribute("d", "M0 6H32");
+    line.setAttribute("stroke-dasharray", DASHES[place % DASHES.length].join(" "));
+    svg.append(line);
+    return svg;
+  };
+
+  const number = (value) => {
+    if (value == null) return "n/a";
+    const digits = value >= 1000 ? 0 : value >= 10 ? 1 : 2;
+    return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  };
+  const time = (seconds) => {
+    return seconds < 60 ? `${+seconds.toFixed(1)} s` : clock(seconds);
+  };
+  const clock = (seconds) => {
+    const whole = Math.round(seconds), two = (value) => String(value).padStart(2, "0");
+    const minutes = Math.floor(whole / 60);
+    return minutes < 60 ? `${minutes}:${two(whole % 60)}` : `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(whole % 60)}`;
+  };
+
+  class Chart {
+    constructor(root) {
+      this.root = root;
+      this.data = read(root.querySelector("script").textContent);
+      this.state = { key: this.data.keys[0], server: 0, runs: true, aligned: this.data.alike, shown: this.data.servers.map(() => true) };
+      this.build();
+      this.plot = new uPlot(this.options(), this.values(), this.frame);
+      this.frame.append(this.tip);
+      this.reach();
+      this.keyboard();
+      new ResizeObserver(() => this.resize()).observe(this.frame);
+      document.addEventListener("themechange", () => this.plot.redraw(false));
+      this.tell();
+      root.dataset.ready = "true";
+    }
+
+    values() { return [this.data.times(this.state.aligned), ...this.data.of(this.state.key, this.state.aligned)]; }
+    size() { return { width: this.frame.clientWidth, height: window.innerWidth < 640 ? 320 : 420 }; }
+    resize() { const size = this.size(); if (size.width !== this.plot.width) this.plot.setSize(size); }
+    typical(server = this.state.server) { return this.data.typical(server, this.state.aligned); }
+    whole() { return [0, this.data.size(this.state.aligned) * this.data.width]; }
+
+    /* Controls, legend and what surrounds the plot. */
+    build() {
+      const { root, data, state } = this;
+      const radios = data.keys.map((key) => element("label", {},
+        element("input", { type: "radio", name: `quantity-${Chart.count = (Chart.count ?? 0) + 1}`, value: key, checked: key === state.key, onchange: () => this.choose(key) }),
+        element("span", {}, QUANTITIES[key].name)));
+      const name = radios[0].firstChild.name;
+      radios.forEach((radio) => { radio.firstChild.name = name; });
+      this.controls = element("div", { class: "controls" }, element("fieldset", {}, element("legend", { class: "unseen" }, "What is drawn"), ...radios));
+      if (data.servers.length > 1) {
+        const select = element("select", { onchange: () => { state.server = select.selectedIndex; this.plot.redraw(false); this.tell(); } },
+          ...data.servers.map((server) => element("option", {}, server.label)));
+        this.controls.append(element("label", {}, "Phases and requests of ", select));
+      }
+      const several = data.servers.some((server) => server.runs.length > 1);
+      const check = (name, text, change) => this.controls.append(element("label", {}, element("input", { type: "checkbox", name, checked: true, onchange: (event) => change(event.target.checked) }), text));
+      if (several) check("runs", "every run", (on) => { state.runs = on; this.show(); });
+      if (data.alike) check("aligned", "phases aligned", (on) => { state.aligned = on; this.again(); });
+      this.controls.append(element("button", { type: "button", class: "reset", onclick: () => this.zoom(...this.whole()) }, "Whole run"));
+      this.legend = element("div", { class: "legend", role: "group", "aria-label": "Servers" }, ...data.servers.map((server, place) =>
+        element("button", { type: "button", "aria-pressed": "true", onclick: (event) => this.toggle(place, event.currentTarget) }, swatch(server.place), server.label)));
+      this.frame = element("div", { class: "plot" });
+      this.tip = element("div", { class: "tip", hidden: true });
+      this.spoken = element("p", { class: "unseen", "aria-live": "polite" });
+      const mark = (sign, text, kind) => element("li", {}, element("i", kind ? { class: kind } : {}, sign), text);
+      const marks = [mark("◆", "checkpoint"), mark("▲", "highest point"), mark("┃", "requests")];
+      if (data.servers.some((server) => server.typical.phases.some((phase) => phase.checkpoint != null && !phase.settled))) marks.splice(1, 0, mark("◇", "checkpoint, not settled"));
+      const kinds = new Set(data.servers.flatMap((server) => server.typical.windows.map((window) => window.kind)));
+      if (kinds.has("silent")) marks.push(mark("", "silent window", "silent"));
+      if (kinds.has("simmer")) marks.push(mark("", "simmering window", "simmer"));
+      this.note = element("p", { class: "hint" });
+      this.several = several;
+      root.append(this.controls, this.legend, this.frame, this.spoken, element("ul", { class: "marks" }, ...marks), this.note,
+        element("p", { class: "hint" }, "Drag to zoom, double-click for the whole run. With the keyboard: arrows move the cursor, + and − zoom, Home and End go to the ends, Escape shows the whole run."));
+    }
+
+    options() {
+      const { data } = this;
+      const axis = () => color("--quiet"), grid = { stroke: () => color("--rule"), width: 1 };
+      const font = "12px system-ui, sans-serif";
+      const series = data.lines.map((line, index) => ({
+        label: data.servers[line.server].label,
+        stroke: () => line.run ? faint(own(data.servers[line.server].place), 0.38) : own(data.servers[line.server].place),
+        width: line.run ? 1 : 2.25,
+        dash: line.run ? [] : DASHES[data.servers[line.server].place % DASHES.length],
+        points: { show: false },
+        spanGaps: false,
+      }));
+      return {
+        ...this.size(), padding: [TOP, 22, 0, 0], legend: { show: false }, series: [{}, ...series],
+        scales: { x: { time: false, range: (_, low, high) => [low, high] }, y: { range: (_, low, high) => [0, Math.max(high ?? 1, this.marked(), 1e-3) * 1.08] } },
+        axes: [
+          { stroke: axis, grid: { show: false }, ticks: grid, font, size: 34, values: (_, ticks) => ticks.map(this.whole()[1] < 60 || ticks.at(-1) - ticks[0] < 5 ? time : clock), space: 70 },
+          { stroke: axis, grid, ticks: grid, font, size: 58, values: (_, ticks) => ticks.map((tick) => tick.toLocaleString("en")) },
+        ],
+        cursor: { drag: { x: true, y: false, dist: 5 }, points: { show: false }, y: false, bind: { dblclick: () => () => { this.zoom(...this.whole()); return null; } } },
+        hooks: { drawClear: [() => this.ground()], draw: [() => this.marks()], setCursor: [() => this.hover()], setScale: [(_, scale) => { if (scale === "x") this.tell(); }] },
+      };
+    }
+
+    /* The highest mark, which may be above every sample. */
+    marked() {
+      const { key, shown } = this.state, of = { private: "private", resident: "peak" }[key];
+      if (!of) return 0;
+      const marks = this.data.servers.flatMap((server, place) => (shown[place] ? server.typical.phases.map((phase) => phase[of] ?? 0) : []));
+      return Math.max(0, ...marks) * QUANTITIES[key].scale;
+    }
+
+    /* Behind the lines: phases, windows, names. */
+    ground() {
+      const { ctx, bbox } = this.plot, dots = devicePixelRatio;
+      const at = (seconds) => this.plot.valToPos(seconds, "x", true);
+      const clip = (from, to) => [Math.max(at(from), bbox.left), Math.min(at(to), bbox.left + bbox.width)];
+      const { phases, windows } = this.typical();
+      ctx.save();
+      phases.forEach((phase, place) => {
+        const [left, right] = clip(phase.from, phase.to);
+        if (right <= left) return;
+        if (place % 2 === 0) { ctx.fillStyle = color("--phase"); ctx.fillRect(left, bbox.top, right - left, bbox.height); }
+      });
+      for (const window of windows) {
+        const [left, right] = clip(window.from, window.to);
+        if (right <= left) continue;
+        ctx.fillStyle = window.kind === "silent" ? color("--silent") : this.hatched();
+        ctx.fillRect(left, bbox.top, right - left, bbox.height);
+      }
+      ctx.font = `${12 * dots}px system-ui, sans-serif`;
+      ctx.textBaseline = "bottom";
+      ctx.textAlign = "left";
+      for (const phase of phases) {
+        const [left, right] = clip(phase.from, phase.to);
+        const room = right - left - 8 * dots;
+        if (right <= left) continue;
+        ctx.fillStyle = color("--rule");
+        ctx.fillRect(left, bbox.top - 18 * dots, dots, bbox.height + 18 * dots);
+        const name = fit(ctx, phase.name, room);
+        ctx.fillStyle = color("--text");
+        if (name) ctx.fillText(name, left + 5 * dots, bbox.top - 4 * dots);
+      }
+      ctx.restore();
+    }
+
+    hatched() {
+      const tile = document.createElement("canvas"), side = 8 * devicePixelRatio;
+      tile.width = tile.height = side;
+      const ctx = tile.getContext("2d");
+      ctx.strokeStyle = color("--simmer");
+      ctx.lineWidth = 3 * devicePixelRatio;
+      for (const shift of [-side, 0, side]) { ctx.beginPath(); ctx.moveTo(shift, side); ctx.lineTo(shift + side, 0); ctx.stroke(); }
+      return this.plot.ctx.createPattern(tile, "repeat");
+    }
+
+    /* Before the lines: checkpoints, peaks, requests. */
+    marks() {
+      const { ctx, bbox } = this.plot, dots = devicePixelRatio, { key } = this.state;
+      const at = (seconds) => this.plot.valToPos(seconds, "x", true), up = (value) => this.plot.valToPos(value, "y", true);
+      const { scale } = QUANTITIES[key];
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top - TOP * dots, bbox.width, bbox.height + TOP * dots);
+      ctx.clip();
+      ctx.setLineDash([]);
+      this.data.servers.forEach((server, place) => {
+        if (!this.state.shown[place]) return;
+        const { phases } = this.typical(place);
+        ctx.fillStyle = ctx.strokeStyle = own(server.place);
+        ctx.lineWidth = 1.5 * dots;
+        for (const phase of phases) {
+          if (key === "resident" && phase.peak != null) {
+            ctx.setLineDash([3 * dots, 3 * dots]);
+            ctx.beginPath(); ctx.moveTo(at(phase.from), up(phase.peak * scale)); ctx.lineTo(at(phase.to), up(phase.peak * scale)); ctx.stroke();
+            ctx.setLineDash([]);
+          }
+          const value = key === "private" ? phase.private : key === "resident" ? phase.resident : null;
+          if (phase.checkpoint == null || value == null) continue;
+          shape(ctx, at(phase.checkpoint), up(value * scale), 5 * dots, [[0, -1], [1, 0], [0, 1], [-1, 0]], phase.settled);
+        }
+        const line = this.data.of(key, this.state.aligned)[server.runs.length > 1 ? server.first + server.typicalRun : server.main];
+        let best = -1;
+        line.forEach((value, point) => { if (value != null && (best < 0 || value > line[best])) best = point; });
+        if (best >= 0) shape(ctx, at(this.data.times(this.state.aligned)[best]), up(line[best]) - 8 * dots, 5 * dots, [[0, -1], [1, 0.8], [-1, 0.8]], true);
+      });
+      const most = Math.max(1, ...this.typical().requests.values());
+      ctx.fillStyle = faint(own(this.data.servers[this.state.server].place), 0.8);
+      for (const [place, count] of this.typical().requests) {
+        const high = (4 + (RUG - 4) * Math.sqrt(count / most)) * dots;
+        ctx.fillRect(at((place + 0.5) * this.data.width), bbox.top + bbox.height - high, dots, high);
+      }
+      ctx.restore();
+    }
+
+    /* What is under the cursor, beside it. */
+    hover() {
+      const { left, idx } = this.plot.cursor;
+      if (idx == null || left < 0) { this.tip.hidden = true; delete this.root.dataset.cursor; return; }
+      const place = Math.floor(idx / 2), seconds = (place + 0.5) * this.data.width;
+      const phase = this.typical().phases.findLast((one) => one.from <= seconds && seconds <= one.to);
+      const count = this.typical().requests.get(place);
+      const head = [time(seconds), phase?.name, count ? `${count} request${count > 1 ? "s" : ""}` : null].filter(Boolean).join(" · ");
+      const rows = this.data.servers.map((server, index) => {
+        if (!this.state.shown[index]) return null;
+        const lines = this.data.of(this.state.key, this.state.aligned);
+        const value = number(highest(lines[server.main], place));
+        let range = "";
+        if (server.runs.length > 1) {
+          const all = server.runs.map((_, run) => highest(lines[server.first + run], place)).filter((one) => one != null);
+          if (all.length) range = ` (${number(Math.min(...all))}–${number(Math.max(...all))})`;
+        }
+        return { place: server.place, label: server.label, text: `${value}${range} ${QUANTITIES[this.state.key].unit}` };
+      }).filter(Boolean);
+      this.tip.replaceChildren(element("div", {}, element("strong", {}, head)),
+        ...rows.map((row) => element("div", {}, swatch(row.place), row.label, element("span", { class: "value" }, row.text))));
+      this.tip.hidden = false;
+      const over = this.plot.over, width = this.tip.offsetWidth, x = over.offsetLeft + left;
+      /* On a phone there is no room beside the cursor, so it stands beneath the chart. */
+      const beneath = this.frame.clientWidth < 2 * width;
+      const side = x + 14 + width > this.frame.clientWidth ? x - width - 14 : x + 14;
+      this.tip.style.left = `${beneath ? 0 : side}px`;
+      this.tip.style.top = `${beneath ? this.frame.clientHeight + 4 : over.offsetTop + 8}px`;
+      this.root.dataset.cursor = seconds.toFixed(2);
+      this.words = [head, ...rows.map((row) => `${row.label} ${row.text}`)].join(", ");
+    }
+
+    keyboard() {
+      const { over } = this.plot;
+      over.tabIndex = 0;
+      over.setAttribute("role", "application");
+      over.setAttribute("aria-label", "Timeline: arrow keys move the cursor, plus and minus zoom, Escape shows the whole run");
+      over.addEventListener("keydown", (event) => {
+        if (event.ctrlKey || event.metaKey || event.altKey) return;
+        const { min, max } = this.plot.scales.x, step = Math.max(this.data.width, (max - min) / 200) * (event.shiftKey ? 10 : 1);
+        const now = this.plot.cursor.left >= 0 ? this.plot.posToVal(this.plot.cursor.left, "x") : (min + max) / 2;
+        const go = (seconds) => this.point(Math.min(max, Math.max(min, seconds)));
+        const zoom = (part) => { const [low, high] = this.whole(), half = (max - min) * part / 2; this.zoom(Math.max(low, now - half), Math.min(high, now + half)); go(now); };
+        const keys = {
+          ArrowLeft: () => go(now - step), ArrowRight: () => go(now + step), Home: () => go(min), End: () => go(max),
+          "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), Escape: () => this.zoom(...this.whole()),
+        };
+        if (!keys[event.key]) return;
+        event.preventDefault();
+        keys[event.key]();
+      });
+      over.addEventListener("blur", () => this.plot.setCursor({ left: -10, top: -10 }));
+    }
+
+    point(seconds) {
+      this.plot.setCursor({ left: this.plot.valToPos(seconds, "x"), top: this.plot.over.clientHeight / 2 });
+      this.spoken.textContent = this.words ?? "";
+    }
+
+    zoom(min, max) { if (max - min >= 2 * this.data.width) this.plot.setScale("x", { min, max }); }
+
+    /* Other times: the zoom would be of something else. */
+    again() {
+      this.plot.batch(() => { this.plot.setData(this.values(), false); this.reach(); });
+      this.tell();
+    }
+
+    choose(key) {
+      this.state.key = key;
+      const { min, max } = this.plot.scales.x;
+      this.plot.batch(() => { this.plot.setData(this.values(), false); this.plot.setScale("x", { min, max }); });
+      this.tell();
+    }
+
+    /* The x scale over the whole grid, so that a line that ends early does not end the chart. */
+    reach() { const [min, max] = this.whole(); this.plot.setScale("x", { min, max }); }
+
+    toggle(place, button) {
+      this.state.shown[place] = !this.state.shown[place];
+      button.setAttribute("aria-pressed", String(this.state.shown[place]));
+      this.show();
+    }
+
+    show() {
+      this.plot.batch(() => this.data.lines.forEach((line, index) => {
+        const show = this.state.shown[line.server] && (!line.run || this.state.runs);
+        if (this.plot.series[index + 1].show !== show) this.plot.setSeries(index + 1, { show });
+      }));
+      this.tell();
+    }
+
+    /* The state as attributes: for assistive technology the text, for tests the rest. */
+    tell() {
+      if (!this.plot) return;
+      const { min, max } = this.plot.scales.x, quantity = QUANTITIES[this.state.key];
+      Object.assign(this.root.dataset, { lines: this.plot.series.slice(1).filter((one) => one.show).length, from: (min ?? 0).toFixed(2), to: (max ?? 0).toFixed(2), quantity: this.state.key });
+      const note = [`${quantity.name}, ${quantity.unit}${quantity.note ? `, ${quantity.note}` : ""}.`];
+      if (this.several) note.push("The strong line is the median of the runs at each moment, the faint ones are the runs.");
+      if (this.state.aligned) note.push("Each phase is as long as it was at the median of all runs, so that the same work stands under itself; without that, time is the time of each run.");
+      note.push(`Windows, checkpoints and requests as they were in ${this.typical().run}${this.several ? ", the run of median length" : ""}.`);
+      this.note.textContent = note.join(" ");
+    }
+  }
+
+  const fit = (ctx, text, room) => {
+    if (ctx.measureText(text).width <= room) return text;
+    for (let length = text.length - 1; length > 1; length--) {
+      const cut = `${text.slice(0, length)}…`;
+      if (ctx.measureText(cut).width <= room) return cut;
+    }
+    return "";
+  };
+  const shape = (ctx, x, y, size, corners, filled) => {
+    ctx.beginPath();
+    corners.forEach(([right, down], corner) => ctx[corner ? "lineTo" : "moveTo"](x + right * size, y + down * size));
+    ctx.closePath();
+    if (filled) ctx.fill(); else { ctx.save(); ctx.fillStyle = color("--ground"); ctx.fill(); ctx.restore(); }
+    ctx.stroke();
+  };
+  return { Chart, element };
+})();

@@ -1,0 +1,252 @@
+//! The numbers of a chart, as the script on the page reads them.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, PreEscaped, html};
+use serde::Serialize;
+
+use crate::analyse::lines::{self, Line, Quantity};
+use crate::analyse::{PhaseSummary, Summary};
+use crate::record::{IdleKind, Nanos};
+use crate::report::text::clean;
+
+/// A timeline: every run of every server on one grid of time.
+#[derive(Debug, Serialize)]
+pub struct Timeline {
+    /// Seconds from one place of the grid to the next.
+    width: f64,
+    servers: Vec<Server>,
+}
+
+#[derive(Debug, Serialize)]
+struct Server {
+    label: String,
+    /// Its place in tables, which is its colour; one without runs has no lines.
+    place: usize,
+    runs: Vec<Run>,
+    /// The run whose length is the median one: phases, windows and requests are shown as they were in it.
+    typical: Typical,
+}
+
+#[derive(Debug, Serialize)]
+struct Run {
+    name: String,
+    /// When its phases began, and when the last of them and the run itself ended: by these the script lays the phases of
+    /// all runs under each other.
+    bounds: Vec<f64>,
+    lines: Lines,
+}
+
+/// By the name of the quantity.
+type Lines = BTreeMap<&'static str, Coded>;
+
+/// A line as differences, which are short: `low` from place to place, over places that are not known, and what the highest
+/// value is above the lowest; left out where it never is.
+#[derive(Debug, Serialize)]
+struct Coded {
+    low: Vec<Option<i64>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    up: Vec<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Typical {
+    run: String,
+    phases: Vec<Phase>,
+    windows: Vec<Window>,
+    /// Places of the grid with requests that ended in it, and how many.
+    requests: Vec<(usize, u64)>,
+}
+
+/// Times in seconds, sizes in KiB.
+#[derive(Debug, Serialize)]
+struct Phase {
+    name: String,
+    from: f64,
+    to: f64,
+    /// When its checkpoint was taken.
+    checkpoint: Option<f64>,
+    settled: bool,
+    private: Option<u64>,
+    resident: Option<u64>,
+    peak: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Window {
+    from: f64,
+    to: f64,
+    kind: &'static str,
+}
+
+/// A run with the name of its record.
+pub type Named<'s> = (&'s str, &'s Summary);
+
+/// The timeline of these servers, each with its label and its runs. `None` where nothing was sampled.
+pub fn timeline(servers: &[(&str, Vec<Named>)]) -> Option<Timeline> {
+    let all = || {
+        servers
+            .iter()
+            .flat_map(|(_, runs)| runs.iter().map(|(_, summary)| *summary))
+    };
+    let width = lines::grid(all())?;
+    let servers = servers.iter().enumerate();
+    let servers = servers.filter_map(|(place, (label, runs))| server(label, place, runs, width));
+    let servers: Vec<Server> = servers.collect();
+    (!servers.is_empty()).then(|| Timeline {
+        width: seconds(width),
+        servers,
+    })
+}
+
+fn server(label: &str, place: usize, runs: &[Named], width: Nanos) -> Option<Server> {
+    let mut by_length: Vec<&Named> = runs.iter().collect();
+    by_length.sort_by_key(|(_, summary)| summary.duration);
+    let (name, typical) = by_length.get(by_length.len().checked_sub(1)? / 2)?;
+    let of = |quantity: Quantity| -> Vec<Line> {
+        let lines = runs.iter().map(|(_, summary)| lines::line(summary, quantity, width));
+        lines.collect()
+    };
+    let mut drawn: Vec<Run> = runs
+        .iter()
+        .map(|(name, summary)| Run {
+            name: clean(name),
+            bounds: bounds(summary),
+            lines: Lines::new(),
+        })
+        .collect();
+    for quantity in Quantity::ALL {
+        let lines = of(quantity);
+        if lines.iter().flatten().all(Option::is_none) {
+            continue;
+        }
+        let (key, unit) = key(quantity);
+        for (run, line) in drawn.iter_mut().zip(&lines) {
+            run.lines.insert(key, coded(line, unit));
+        }
+    }
+    Some(Server {
+        label: clean(label),
+        place,
+        runs: drawn,
+        typical: self::typical(name, typical, width),
+    })
+}
+
+/// The name of a quantity for the script, and what one of its values stands for.
+fn key(quantity: Quantity) -> (&'static str, u64) {
+    match quantity {
+        Quantity::Private => ("private", 1 << 10),
+        Quantity::Resident => ("resident", 1 << 10),
+        Quantity::Proportional => ("proportional", 1 << 10),
+        Quantity::HugePages => ("huge", 1 << 10),
+        Quantity::Cpu => ("cpu", 1),
+        Quantity::Faults => ("faults", 1),
+    }
+}
+
+fn bounds(summary: &Summary) -> Vec<f64> {
+    let began = summary.phases.iter().map(|phase| phase.started);
+    let ended = summary.phases.last().map(|phase| phase.ended);
+    began.chain(ended).chain([summary.duration]).map(seconds).collect()
+}
+
+fn coded(line: &Line, unit: u64) -> Coded {
+    let mut before = 0;
+    let mut differs = false;
+    let (mut low, mut up) = (Vec::with_capacity(line.len()), Vec::with_capacity(line.len()));
+    for span in line {
+        low.push(span.map(|span| {
+            let now = (span.low / unit).cast_signed();
+            let more = now - before;
+            before = now;
+            more
+        }));
+        let more = span.map_or(0, |span| span.high / unit - span.low / unit);
+        differs |= more > 0;
+        up.push(more);
+    }
+    if !differs {
+        up.clear();
+    }
+    Coded { low, up }
+}
+
+fn typical(run: &str, summary: &Summary, width: Nanos) -> Typical {
+    let repeats = summary.phases.iter().any(|phase| phase.phase.cycle > 0);
+    let mut requests: BTreeMap<u64, u64> = BTreeMap::new();
+    for (place, slot) in (0..).zip(&summary.curves.slots) {
+        if slot.requests > 0 {
+            *requests.entry(place * summary.curves.width / width).or_default() += slot.requests;
+        }
+    }
+    let windows = summary.curves.windows.iter().map(|window| Window {
+        from: seconds(window.from),
+        to: seconds(window.to),
+        kind: match window.kind {
+            IdleKind::Silent => "silent",
+            IdleKind::Simmer => "simmer",
+        },
+    });
+    Typical {
+        run: clean(run),
+        phases: summary.phases.iter().map(|one| phase(one, repeats)).collect(),
+        windows: windows.collect(),
+        requests: requests
+            .into_iter()
+            .filter_map(|(place, count)| Some((usize::try_from(place).ok()?, count)))
+            .collect(),
+    }
+}
+
+fn phase(phase: &PhaseSummary, repeats: bool) -> Phase {
+    let taken = phase.checkpoint.as_ref();
+    let round = match repeats {
+        true => format!(" #{}", u64::from(phase.phase.cycle) + 1),
+        false => String::new(),
+    };
+    let kib = |value: u64| value / 1024;
+    Phase {
+        name: clean(&format!("{}{round}", phase.phase.name)),
+        from: seconds(phase.started),
+        to: seconds(phase.ended),
+        checkpoint: taken.map(|taken| seconds(taken.at)),
+        settled: taken.is_some_and(|taken| taken.settled),
+        private: phase.private.map(kib),
+        resident: taken.and_then(|taken| taken.resident).map(kib),
+        peak: phase.peak.map(|peak| kib(peak.lower)),
+    }
+}
+
+fn seconds(time: Nanos) -> f64 {
+    // To a millisecond, which is less than the distance of two samples.
+    (time / 1_000_000) as f64 / 1_000.0
+}
+
+/// An element that holds the numbers. JSON inside of HTML can only be ended by `<`, so that is written in another way.
+pub fn embed(timeline: &Timeline) -> Markup {
+    let json = serde_json::to_string(timeline).expect("all keys are strings and all numbers are finite");
+    let json = json.replace('<', "\\u003c");
+    html! { script type="application/json" { (PreEscaped(json)) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse::Span;
+
+    #[test]
+    fn differences_go_over_what_is_not_known() {
+        let at = |low: u64, high: u64| {
+            Some(Span {
+                low: low << 10,
+                high: high << 10,
+            })
+        };
+        let line = vec![at(10, 10), at(14, 20), None, at(12, 12)];
+        let coded = coded(&line, 1 << 10);
+        assert_eq!(coded.low, [Some(10), Some(4), None, Some(-2)]);
+        assert_eq!(coded.up, [0, 6, 0, 0]);
+        assert!(self::coded(&vec![at(1, 1)], 1).up.is_empty());
+    }
+}

@@ -1,0 +1,22 @@
+//! Reports as one HTML file: nothing is loaded from anywhere, and the file itself forbids it.
+//!
+//! Every text that came from a server, a path, a label or a scenario reaches the page through `maud`, which escapes it,
+//! or through `data::embed`; there is no third way.
+
+mod data;
+mod fingerprint;
+mod gate;
+mod one;
+mod page;
+mod parts;
+mod several;
+mod spread;
+mod strips;
+mod tables;
+
+#[cfg(test)]
+mod tests;
+
+pub use gate::render as gate;
+pub use one::render as run;
+pub use several::render as comparison;

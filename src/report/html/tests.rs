@@ -1,0 +1,249 @@
+use super::*;
+use crate::analyse::compare::{Played, WorkLimits, by_target};
+use crate::analyse::gate::{Rule, Rules, Sides, judge};
+use crate::analyse::stats::{Looks, Tolerance};
+use crate::analyse::{self, Summary};
+use crate::lens::Lens;
+use crate::record::golden::{self, Session};
+use crate::record::{Ending, IdleKind, Outcome, Reader, ShutdownStage};
+
+/// A name that ends every element that it could stand in.
+const HOSTILE: &str = "</script></title></style><img src=x onerror=alert(1)>\"'`&";
+
+fn of(name: &str) -> Summary {
+    analyse::read(golden::open(name)).unwrap()
+}
+
+/// The page without its style and script, which are files of their own, and without the numbers of its chart.
+fn without_assets(page: &str) -> String {
+    let cut = |page: &str, from: &str, to: &str| {
+        let start = page.rfind(from).unwrap() + from.len();
+        let end = start + page[start..].find(to).unwrap();
+        format!("{}…{}", &page[..start], &page[end..])
+    };
+    let page = cut(&cut(page, "<style>", "</style>"), "<script>", "</script>");
+    let page = cut(&page, "Policy\" content=\"", "\"");
+    let page = match page.contains("application/json") {
+        true => cut(&page, "application/json\">", "</script>"),
+        false => page,
+    };
+    page.replace("><", ">\n<")
+}
+
+fn compared(runs: &[Played]) -> String {
+    comparison(&by_target(runs.to_vec(), None), runs)
+}
+
+/// Runs of a session that differs from run to run.
+fn played(session: impl Fn(u64) -> Session, number: u32) -> Played {
+    let mut session = session(u64::from(number));
+    session.header.plan.run = number;
+    let (header, entries) = (session.header.clone(), session.entries);
+    let entries = entries.into_iter().map(Ok::<_, std::convert::Infallible>);
+    let Ok(summary) = analyse::summarise(header, entries);
+    Played {
+        record: format!("/tmp/out/run-{number:03}.jsonl"),
+        summary,
+    }
+}
+
+fn session(label: &str, private: u64) -> Session {
+    let mut session = Session::new(label);
+    session.header.scenario.phases = ["start", "goto <i>", "decay"].map(str::to_owned).to_vec();
+    session.spawn(0, "server", None, 4, 14);
+    session.phase("start");
+    session.step("start");
+    session.go(0, 20 + private / 10, 2, 80);
+    session.step_end("start", 0, 0);
+    session.settle(true);
+    session.phase("goto <i>");
+    session.step("definition");
+    session.go(0, private, 4, 140);
+    session.requests("textDocument/definition", 40, 1_900, &Outcome::Null, 2);
+    session.step_end("definition", 40, 38);
+    session.settle(true);
+    session.phase("decay");
+    session.idle(IdleKind::Silent, 0, private - 5, 6);
+    session.idle(IdleKind::Simmer, 0, private - 15, 4);
+    session.settle(true);
+    session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, "");
+    session
+}
+
+fn two() -> Vec<Played> {
+    let arm = |label: &'static str, private| move |run| session(label, private + run % 3);
+    (1..=4)
+        .flat_map(|run| {
+            [
+                played(arm("ty", 100), 2 * run - 1),
+                played(arm("ty-jemalloc", 130), 2 * run),
+            ]
+        })
+        .collect()
+}
+
+#[test]
+fn pages_of_one_run() {
+    for name in ["completed", "crashed", "tree"] {
+        insta::assert_snapshot!(
+            format!("one-{name}"),
+            without_assets(&run(&of(name), &format!("{name}.jsonl")))
+        );
+    }
+}
+
+#[test]
+fn pages_of_runs_that_did_not_come_far_are_whole() {
+    for name in ["interrupted", "truncated"] {
+        let page = run(&of(name), name);
+        assert!(page.ends_with("</html>"), "{name}");
+    }
+    let nothing = Session::new("server").bytes();
+    let page = run(
+        &analyse::read(Reader::new(&nothing[..]).unwrap()).unwrap(),
+        "nothing.jsonl",
+    );
+    assert!(page.contains("cut short") && !page.contains("NaN"));
+    assert!(compared(&[]).ends_with("</html>"));
+}
+
+#[test]
+fn a_page_of_two_servers() {
+    let page = compared(&two());
+    assert!(page.contains("ty-jemalloc keeps"), "the verdict is there");
+    insta::assert_snapshot!("two", without_assets(&page));
+}
+
+#[test]
+fn a_server_without_runs_that_count_takes_no_colour_from_the_others() {
+    let mut runs = two();
+    for run in &mut runs {
+        run.summary.header.plan.warm_up = run.summary.header.server.label == "ty";
+    }
+    let page = compared(&runs);
+    assert!(page.contains("nothing can be said of ty-jemalloc against ty: no run of ty counts"));
+    assert!(page.contains(r#"{"label":"ty-jemalloc","place":1,"#));
+}
+
+#[test]
+fn a_server_against_itself_is_two_servers_on_the_page_of_a_gate() {
+    let runs = |more: u64| {
+        (1..=3)
+            .map(|run| played(|run| session("ty", 100 + more + run), run))
+            .collect::<Vec<Played>>()
+    };
+    let sides = Sides {
+        baseline: runs(0),
+        candidate: runs(40),
+        anchor: None,
+    };
+    let end = Rule {
+        what: "private".parse().unwrap(),
+        tolerance: Tolerance::AS_SHIPPED,
+    };
+    let rules = Rules {
+        lens: Lens::AsShipped,
+        primaries: vec![end],
+        advisory: Vec::new(),
+        budgets: Vec::new(),
+        leak: None,
+        work: WorkLimits::default(),
+    };
+    let judgement = judge(&sides, &rules, &Looks::default());
+    let page = gate(&judgement, &sides, &["a note".to_owned()]);
+    assert!(page.contains("ty (baseline)") && page.contains("ty (candidate)"));
+    assert!(page.contains("a note"));
+    let start = page.find("<p class=\"ending").unwrap();
+    insta::assert_snapshot!(
+        "gate-verdict",
+        page[start..start + page[start..].find("</ul>").unwrap()].replace("><", ">\n<")
+    );
+}
+
+#[test]
+fn what_others_wrote_is_text_wherever_it_stands() {
+    let hostile = |run: u64| {
+        let mut session = session(HOSTILE, 100 + run);
+        let header = &mut session.header;
+        header.server.program = HOSTILE.to_owned();
+        header.server.version = Some(HOSTILE.to_owned());
+        header.server.args = vec![HOSTILE.to_owned()];
+        header.server.env.insert(HOSTILE.to_owned(), HOSTILE.to_owned());
+        header.scenario.name = HOSTILE.to_owned();
+        header.scenario.path = HOSTILE.to_owned();
+        header.workspace.path = HOSTILE.to_owned();
+        header.host.cpu = Some(format!("{HOSTILE}{run}"));
+        header.settings.command_line = vec!["lsp-soak".to_owned(), HOSTILE.to_owned()];
+        session.requests(HOSTILE, 30, 2_000, &Outcome::Null, 0);
+        session.phase(HOSTILE);
+        session.settle(true);
+        session
+    };
+    let runs: Vec<Played> = (1..=4).map(|number| played(hostile, number)).collect();
+    for page in [run(&runs[0].summary, HOSTILE), compared(&runs)] {
+        assert!(!page.contains("<img"), "an element of theirs");
+        assert_eq!(page.matches("</title>").count(), page.matches("<title>").count());
+        assert_eq!(page.matches("</style>").count(), 1);
+        // Numbers and program.
+        let scripts = page.matches("<script").count();
+        assert_eq!(page.matches("</script>").count(), scripts);
+        assert!(page.contains("&lt;img src=x"));
+        assert!(page.contains("\\u003c/script>"), "in the numbers of the chart");
+    }
+}
+
+#[test]
+fn a_page_of_a_large_campaign_is_below_three_mebibytes_and_keeps_every_peak() {
+    let long = |label: &'static str| {
+        move |run: u64| {
+            let mut session = Session::new(label);
+            session.spawn(0, label, None, 40, 14);
+            session.phase("work");
+            session.wander(0, 300, run);
+            session.go(0, 400 + run, 1, 100);
+            session.wander(0, 300, run + 1_000);
+            session.settle(true);
+            session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, "");
+            session
+        }
+    };
+    let runs: Vec<Played> = (1..=24)
+        .map(|number| match number % 3 {
+            0 => played(long("system"), number),
+            1 => played(long("jemalloc"), number),
+            _ => played(long("mimalloc"), number),
+        })
+        .collect();
+    let page = compared(&runs);
+    assert!(page.len() < 3 << 20, "{} bytes", page.len());
+    let start = page.find("application/json\">").unwrap() + "application/json\">".len();
+    let end = start + page[start..].find("</script>").unwrap();
+    let data: serde_json::Value = serde_json::from_str(&page[start..end]).unwrap();
+    let mut seen = 0;
+    for server in data["servers"].as_array().unwrap() {
+        for run in server["runs"].as_array().unwrap() {
+            let name = run["name"].as_str().unwrap();
+            let played = runs.iter().find(|played| played.record.ends_with(name)).unwrap();
+            let highest = highest(&run["lines"]["private"]);
+            assert_eq!(Some(highest * 1024), played.summary.private_peak, "{name}");
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 24);
+}
+
+/// The highest value of a line as the script decodes it.
+fn highest(coded: &serde_json::Value) -> u64 {
+    let mut low = 0;
+    let up = |place: usize| coded["up"].get(place).and_then(serde_json::Value::as_u64).unwrap_or(0);
+    let values = coded["low"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .enumerate()
+        .filter_map(|(place, more)| {
+            low += more.as_i64()?;
+            Some(u64::try_from(low).unwrap() + up(place))
+        });
+    values.max().unwrap()
+}

@@ -1,0 +1,76 @@
+// The pages under test: records of one run, of a comparison, of a server with a hostile name, and of a large campaign,
+// rendered by the program itself.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+
+export const HOSTILE = "</script><img src=x onerror=alert(1)>";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const soak = process.env.LSP_SOAK ?? join(root, "target/release/lsp-soak");
+export const out = process.env.WEB_OUT ?? join(root, "target/web");
+const golden = readFileSync(join(root, "fixtures/records/completed.jsonl"), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
+
+/** A record like the golden one: another label and number, everything a little larger. */
+function variant(label, run, larger) {
+  const [header, ...entries] = structuredClone(golden);
+  header.server.label = label;
+  header.plan = { ...header.plan, run };
+  header.settings.command_line = ["lsp-soak", "run", "scenarios/completions.toml", "--server", label];
+  const grow = (counters) => {
+    for (const name of ["resident", "private", "high_water"]) if (counters[name]) counters[name] = Math.round(counters[name] * larger / 4096) * 4096;
+  };
+  for (const { event } of entries) {
+    if (event.sample) grow(event.sample.counters);
+    for (const round of event.checkpoint?.rounds ?? []) round.forEach((sample) => grow(sample.counters));
+    for (const rollup of event.checkpoint?.rollups ?? []) for (const name of ["resident", "proportional", "proportional_anonymous", "anonymous"]) rollup[name] = Math.round(rollup[name] * larger);
+    for (const mark of event.peak?.marks ?? []) grow(mark.counters);
+  }
+  return [header, ...entries];
+}
+
+/** Ten minutes at 20 Hz of a curve that never rests. */
+function long(label, run, seed) {
+  const [header, ...entries] = variant(label, run, 1);
+  header.settings.interval = 50_000_000;
+  const end = entries.findIndex(({ event }) => event.shutdown);
+  const sample = entries.findLast(({ event }) => event.sample).event.sample;
+  let at = entries[end - 1].at, state = seed;
+  const more = [];
+  for (let tick = 0; tick < 12_000; tick++) {
+    at += 50_000_000;
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    const held = Math.round((150 + 60 * Math.sin(tick / 700) + state / 2_147_483_648 * 30) * 256) * 4096;
+    const counters = { ...sample.counters, private: held, resident: held + (14 << 20), high_water: held + (40 << 20), user: sample.counters.user + tick * 20_000_000, minor_faults: sample.counters.minor_faults + tick * 40 + state % 30 };
+    more.push({ at, event: { sample: { ...sample, counters } } });
+  }
+  const rest = entries.slice(end).map((entry) => ({ ...entry, at: at + 1 }));
+  return [header, ...entries.slice(0, end), ...more, ...rest];
+}
+
+function write(name, records) {
+  const directory = join(out, name);
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(directory, { recursive: true });
+  records.forEach((record, place) => writeFileSync(join(directory, `run-${String(place + 1).padStart(3, "0")}.jsonl`), record.map((line) => JSON.stringify(line) + "\n").join("")));
+  return directory;
+}
+
+function render(name, ...words) {
+  const file = join(out, `${name}.html`);
+  writeFileSync(file, execFileSync(soak, [...words, "--format", "html"], { maxBuffer: 1 << 28 }));
+  return file;
+}
+
+export function pages() {
+  mkdirSync(out, { recursive: true });
+  const two = [0, 1, 2, 3].flatMap((run) => [variant("ty", 2 * run + 1, 1 + run / 200), variant("ty-jemalloc", 2 * run + 2, 1.2 + run / 150)]);
+  const three = Array.from({ length: 24 }, (_, run) => long(["system", "jemalloc", "mimalloc"][run % 3], run + 1, run + 1));
+  return {
+    one: render("one", "report", join(root, "fixtures/records/completed.jsonl")),
+    two: render("two", "compare", write("two-records", two)),
+    hostile: render("hostile", "compare", write("hostile-records", [variant("plain", 1, 1), variant(HOSTILE, 2, 1.1), variant("plain", 3, 1), variant(HOSTILE, 4, 1.1)])),
+    big: render("big", "compare", write("big-records", three)),
+  };
+}

@@ -1,0 +1,208 @@
+// Reports in a real browser, from file://, as their readers open them.
+import assert from "node:assert/strict";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import axe from "axe-core";
+import puppeteer from "puppeteer-core";
+import { HOSTILE, out, pages } from "./pages.js";
+
+let browser, files;
+
+before(async () => {
+  files = pages();
+  browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+});
+after(() => browser?.close());
+
+/** Opens a page; what it says on the console and asks of the network is kept. */
+async function open(name, { width = 1280, scheme = "light" } = {}) {
+  const page = await browser.newPage();
+  page.said = [];
+  page.asked = [];
+  page.on("console", (message) => page.said.push(`${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => page.said.push(`error: ${error.message}`));
+  page.on("dialog", (dialog) => { page.said.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+  page.on("request", (request) => page.asked.push(request.url()));
+  await page.setViewport({ width, height: 900 });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+  await page.goto(pathToFileURL(files[name]).href);
+  await page.waitForSelector("html[data-ready]");
+  return page;
+}
+const chart = (page) => page.$eval(".chart", (chart) => ({ ...chart.dataset }));
+const over = async (page) => { const handle = await page.$(".u-over"); await handle.scrollIntoView(); return (await handle.boundingBox()); };
+
+for (const name of ["one", "two", "hostile", "big"]) {
+  test(`${name}: nothing is said on the console and no request leaves the page`, async () => {
+    const page = await open(name);
+    assert.deepEqual(page.said, []);
+    assert.deepEqual(page.asked, [pathToFileURL(files[name]).href]);
+    await page.close();
+  });
+}
+
+test("a request that something on the page would make is refused", async () => {
+  const page = await open("one");
+  const refused = await page.evaluate(() => new Promise((done) => {
+    document.addEventListener("securitypolicyviolation", (event) => done(event.effectiveDirective));
+    const image = document.createElement("img");
+    image.src = "https://example.com/x.png";
+    document.body.append(image);
+  }));
+  assert.equal(refused, "img-src");
+  await page.close();
+});
+
+test("a chart has a line for every run and one for every median", async () => {
+  for (const [name, lines] of [["one", 1], ["two", 10], ["big", 27]]) {
+    const page = await open(name);
+    assert.equal((await chart(page)).lines, String(lines), name);
+    await page.close();
+  }
+});
+
+test("phases of all runs lie under each other, and no peak is lost by that", async () => {
+  for (const name of ["two", "big"]) {
+    const page = await open(name);
+    const [plain, aligned] = await page.evaluate(() => [false, true].map((aligned) => {
+      const data = lspSoakNumbers.read(document.querySelector(".chart script").textContent);
+      return data.keys.flatMap((key) => data.of(key, aligned).filter((_, line) => data.lines[line].run).map((values) => Math.max(...values)));
+    }));
+    assert.ok(plain.length >= 8 * 6);
+    assert.deepEqual(aligned, plain, name);
+    const before = (await chart(page)).to;
+    await page.click("input[name=aligned]");
+    assert.notEqual((await chart(page)).to, undefined);
+    await page.click("input[name=aligned]");
+    assert.equal((await chart(page)).to, before);
+    assert.deepEqual(page.said, []);
+    await page.close();
+  }
+});
+
+test("what is drawn can be chosen, runs can be hidden and servers toggled by mouse and keyboard", async () => {
+  const page = await open("two");
+  await page.click(".legend button:nth-child(2)");
+  assert.equal((await chart(page)).lines, "5");
+  assert.equal(await page.$eval(".legend button:nth-child(2)", (button) => button.ariaPressed), "false");
+  await page.focus(".legend button:nth-child(2)");
+  await page.keyboard.press("Space");
+  assert.equal((await chart(page)).lines, "10");
+  await page.click("input[name=runs]");
+  assert.equal((await chart(page)).lines, "2");
+  for (const quantity of ["resident", "proportional", "huge", "cpu", "faults"]) {
+    await page.click(`.controls input[value=${quantity}]`);
+    assert.equal((await chart(page)).quantity, quantity);
+  }
+  assert.deepEqual(page.said, []);
+  await page.close();
+});
+
+test("the cursor tells the value of every server, by mouse and by arrow keys", async () => {
+  const page = await open("two");
+  const box = await over(page);
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.waitForSelector(".tip:not([hidden])");
+  const tip = await page.$eval(".tip", (tip) => tip.innerText);
+  assert.match(tip, /ty\s+[\d.]+ \([\d.]+–[\d.]+\) MiB/);
+  assert.match(tip, /ty-jemalloc/);
+  await page.focus(".u-over");
+  const before = Number((await chart(page)).cursor);
+  for (let press = 0; press < 5; press++) await page.keyboard.press("ArrowRight");
+  assert.ok(Number((await chart(page)).cursor) > before);
+  assert.match(await page.$eval("[aria-live=polite].unseen", (spoken) => spoken.textContent), /ty-jemalloc [\d.]+/);
+  await page.close();
+});
+
+test("dragging zooms, a double click and Escape show the whole run again", async () => {
+  const page = await open("two");
+  const box = await over(page), whole = await chart(page);
+  const drag = async () => {
+    await page.mouse.move(box.x + box.width * 0.25, box.y + 100);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.5, box.y + 100, { steps: 5 });
+    await page.mouse.up();
+  };
+  await drag();
+  const zoomed = await chart(page);
+  assert.ok(Number(zoomed.from) > 0 && Number(zoomed.to) < Number(whole.to) * 0.55, JSON.stringify(zoomed));
+  await page.mouse.click(box.x + 200, box.y + 100, { clickCount: 2 });
+  assert.equal((await chart(page)).to, whole.to);
+  await drag();
+  await page.focus(".u-over");
+  await page.keyboard.press("Escape");
+  assert.equal((await chart(page)).to, whole.to);
+  await page.keyboard.press("+");
+  assert.ok(Number((await chart(page)).to) - Number((await chart(page)).from) < Number(whole.to) * 0.6);
+  await page.close();
+});
+
+test("a hostile name is text wherever it stands", async () => {
+  const page = await open("hostile");
+  await page.hover(".u-over");
+  await page.waitForSelector(".tip:not([hidden])");
+  assert.equal(await page.$("img"), null);
+  assert.ok((await page.$eval("h1", (title) => title.textContent)).includes(HOSTILE));
+  assert.ok((await page.$eval(".legend", (legend) => legend.innerText)).includes(HOSTILE));
+  assert.ok((await page.$eval(".tip", (tip) => tip.innerText)).includes(HOSTILE));
+  assert.deepEqual(page.said, []);
+  await page.close();
+});
+
+test("tables can be taken along as TSV and as Markdown", async () => {
+  const page = await open("two");
+  await page.evaluate(() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; });
+  const copy = async (button) => { await page.click(`#private .tools button:nth-of-type(${button})`); return page.evaluate(() => window.copied); };
+  const [head, first] = (await copy(1)).split("\n");
+  assert.deepEqual(head.split("\t"), ["after", "ty (baseline)", "ty-jemalloc"]);
+  assert.match(first, /^start\t/);
+  assert.match(await copy(2), /^\| after \| ty \(baseline\) \| ty-jemalloc \|\n\|---\|---\|---\|\n\| start \| /);
+  await page.close();
+});
+
+for (const name of ["one", "two", "hostile"]) for (const scheme of ["light", "dark"]) {
+  test(`${name}, ${scheme}: axe finds nothing serious`, async () => {
+    const page = await open(name, { scheme });
+    await page.$$eval("details", (all) => all.forEach((one) => { one.open = true; }));
+    await page.evaluate(axe.source);
+    const { violations } = await page.evaluate(() => axe.run());
+    const serious = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
+    assert.deepEqual(serious.map(({ id, nodes }) => [id, nodes.map(({ html }) => html).slice(0, 3)]), []);
+    await page.close();
+  });
+}
+
+test("nothing is wider than a phone, and the theme can be chosen", async () => {
+  for (const name of ["one", "two", "hostile"]) {
+    const page = await open(name, { width: 390 });
+    const [inside, outside] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+    assert.ok(inside <= outside, `${name}: ${inside} > ${outside}`);
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await ground();
+    await page.click("button[data-theme]");
+    assert.notEqual(await ground(), light);
+    await page.close();
+  }
+});
+
+test("pictures to look at", async () => {
+  for (const name of ["one", "two", "big"]) for (const [look, options] of Object.entries({ light: {}, dark: { scheme: "dark" }, narrow: { width: 390 } })) {
+    const page = await open(name, options);
+    await page.screenshot({ path: join(out, `${name}-${look}.png`), fullPage: true });
+    await page.close();
+  }
+  const page = await open("two", { scheme: "dark" });
+  await page.pdf({ path: join(out, "two.pdf"), printBackground: true });
+  assert.ok(readFileSync(join(out, "two.pdf")).length > 10_000);
+  await page.close();
+});
+
+test("three servers, eight runs each, ten minutes at 20 Hz: the file is under 3 MiB", async (context) => {
+  const size = statSync(files.big).size;
+  assert.ok(size < 3 << 20, String(size));
+  const page = await open("big");
+  context.diagnostic(`${(size / 1024).toFixed(0)} KiB, interactive after ${await page.$eval("html", (html) => html.dataset.ready)} ms`);
+  await page.close();
+});
