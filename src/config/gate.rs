@@ -27,6 +27,8 @@ pub struct GateContext {
     pub phases: Vec<String>,
     /// The methods that its steps ask for; others are sent besides, so that one that is not here may be there.
     pub methods: Vec<String>,
+    /// Whether no other method was sent, so that any other is a mistake.
+    pub all_methods: bool,
     /// What of it is repeated.
     pub repeated: Vec<String>,
     /// The lenses that the runs are looked at through.
@@ -181,15 +183,17 @@ impl GateContext {
         let what = match What::usual(figure, entry.phase.clone(), entry.method.clone()) {
             Ok(what) => what.through(entry.lens),
             Err(error) => {
-                let cure = match error {
-                    WhatError::Method(_) => "leave `method` out",
-                    WhatError::NoMethod(_) | WhatError::Metric(_) | WhatError::Rest(..) => {
-                        "add `method = \"textDocument/completion\"`, or whichever is meant"
-                    }
+                let (key, cure) = match error {
+                    WhatError::Method(_) => ("metric", "leave `method` out"),
+                    WhatError::Both(_) => ("phase", "leave `phase` out"),
+                    WhatError::NoMethod(_) | WhatError::Metric(_) | WhatError::Rest(..) => (
+                        "metric",
+                        "add `method = \"textDocument/completion\"`, or whichever is meant",
+                    ),
                 };
                 let text = error.to_string();
                 let title = text.split_once(": ").map_or(text.as_str(), |(title, _)| title);
-                faults.push(Fault::new(span("metric"), title, cure));
+                faults.push(Fault::new(span(key), title, cure));
                 return None;
             }
         };
@@ -233,19 +237,21 @@ impl GateContext {
         Err((format!("the scenario has no phase `{name}`"), cure))
     }
 
-    /// A method must not be a slip of the pen for one that is asked for.
+    /// A method must be one of those that were sent, or at least no slip of the pen for one that is asked for.
     fn method(&self, at: &At) -> Result<(), Wrong> {
         let At::Method(name) = at else {
             return Ok(());
         };
         let known = || self.methods.iter().map(String::as_str);
-        match nearest(name, known()).filter(|near| near != name) {
-            Some(near) if known().all(|known| known != name) => Err((
-                format!("the scenario asks for no `{name}`"),
-                format!("did you mean `{near}`?"),
-            )),
-            Some(_) | None => Ok(()),
+        if known().any(|known| known == name) {
+            return Ok(());
         }
+        let cure = match nearest(name, known()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if self.all_methods => format!("there are {}", known().collect::<Vec<_>>().join(", ")),
+            None => return Ok(()),
+        };
+        Err((format!("the scenario asks for no `{name}`"), cure))
     }
 
     /// A lens must be one that is looked through.

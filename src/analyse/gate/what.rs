@@ -43,6 +43,9 @@ pub enum WhatError {
     /// A latency without a method.
     #[error("`{0}` is of a method: write `{0} of METHOD`, such as `{0} of textDocument/completion`")]
     NoMethod(&'static str),
+    /// A phase beside a method.
+    #[error("`{0}` is of all requests of a method, in whichever phase: leave the phase out")]
+    Both(&'static str),
     /// A method without a latency.
     #[error("`{0}` is not counted by method: only p50 and p95 are")]
     Method(&'static str),
@@ -59,7 +62,8 @@ impl What {
         let latency = Figure::OF_METHODS.contains(&figure);
         let at = match (method, phase) {
             (Some(_), _) if !latency => return Err(WhatError::Method(figure.name())),
-            (Some(method), _) => At::Method(method),
+            (Some(_), Some(_)) => return Err(WhatError::Both(figure.name())),
+            (Some(method), None) => At::Method(method),
             (None, _) if latency => return Err(WhatError::NoMethod(figure.name())),
             (None, Some(phase)) => At::Phase(phase),
             (None, None) if Figure::OF_RUNS.contains(&figure) => At::Run,

@@ -33,7 +33,7 @@ impl GateContext {
                 let start = text.find(word.as_str()).unwrap_or(0);
                 (start..start + word.len(), (format!("unknown metric `{word}`"), cure))
             }
-            WhatError::Rest(..) | WhatError::NoMethod(_) | WhatError::Method(_) => {
+            WhatError::Rest(..) | WhatError::NoMethod(_) | WhatError::Method(_) | WhatError::Both(_) => {
                 let words = error.to_string();
                 let (title, cure) = words.split_once(": ").unwrap_or((&words, cure));
                 (at(named.trim()), (title.to_owned(), cure.to_owned()))
@@ -52,8 +52,12 @@ impl GateContext {
                 (title, "ask for it with --lens both, or name no lens".to_owned()),
             )
         })?;
-        let limit = limit.trim();
-        let limit = amount(limit, what.figure.unit()).map_err(|wrong| (at(limit), wrong))?;
+        let written = limit.trim();
+        let limit = amount(written, what.figure.unit()).map_err(|wrong| (at(written), wrong))?;
+        if limit <= 0.0 {
+            let title = "a limit must be above 0: nothing could keep it".to_owned();
+            return Err((at(written), (title, cure.to_owned())));
+        }
         Ok(Limit { what, limit })
     }
 }
@@ -65,6 +69,11 @@ pub(super) fn amount(text: &str, unit: Unit) -> Result<f64, Wrong> {
         (title.to_owned(), cure.to_owned())
     };
     match unit {
+        // A forgotten unit would be a limit of some bytes.
+        Unit::Bytes if text.parse().is_ok_and(|number: f64| number > 0.0) => Err((
+            format!("`{text}` is a size without a unit"),
+            format!("write `{text} MiB`, or `{text} B` for bytes"),
+        )),
         Unit::Bytes => Size::from_str(text)
             .map(|size| size.0 as f64)
             .map_err(|error| words(error.to_string())),

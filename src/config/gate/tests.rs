@@ -66,7 +66,7 @@ hits = "10%"
 #[test]
 fn mistakes_in_a_gate_file_are_all_told() {
     let text = r#"format = 1
-budgets = ["peak < 600 MiB", "peek <= 1 GiB", "private after dcay <= 1 GiB", "purged peak <= 1 GiB", "peak <= 3 s"]
+budgets = ["peak < 600 MiB", "peek <= 1 GiB", "private after dcay <= 1 GiB", "purged peak <= 1 GiB", "peak <= 3 s", "peak <= 600", "private <= 0"]
 thresholds = 3
 [[endpoint]]
 metric = "privte"
@@ -89,6 +89,10 @@ phase = "goto"
 metric = "p50"
 method = "textDocument/compltion"
 [[endpoint]]
+metric = "p50"
+phase = "nope"
+method = "textDocument/hover"
+[[endpoint]]
 metric = "peak"
 tol = 5
 [leak]
@@ -102,6 +106,21 @@ phase = "goto"
     };
     let report = mistakes.rules(Some(("gate.toml", text))).unwrap_err();
     insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(report) });
+}
+
+#[test]
+fn a_method_that_nobody_asked_for_is_a_mistake_only_where_all_are_known() {
+    let far = |all_methods| GateContext {
+        all_methods,
+        budgets: vec!["p50 of workspace/symbol <= 1 s".to_owned()],
+        ..context(&[Lens::AsShipped])
+    };
+    assert!(far(false).rules(None).is_ok());
+    let report = far(true).rules(None).unwrap_err().to_string();
+    assert!(
+        report.contains("there are textDocument/hover, textDocument/completion"),
+        "{report}"
+    );
 }
 
 #[test]
