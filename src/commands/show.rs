@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 
-use crate::analyse::compare::Played;
+use crate::analyse::compare::{self, Played};
 use crate::analyse::{self, Severity, Summary};
 use crate::cli::Format;
 use crate::config;
 use crate::locale;
 use crate::record::Reader;
 use crate::report::{self, terminal::Look};
+use crate::units;
 
 use super::{UNPRINTED, html};
 
@@ -36,9 +37,25 @@ pub fn played(path: &Path) -> anyhow::Result<Played> {
     })
 }
 
-/// Reads the records that were named, see [`records`].
+/// Reads the records that were named, see [`records`], each run once.
 pub fn all_played(named: &[PathBuf]) -> anyhow::Result<Vec<Played>> {
-    records(named)?.iter().map(|path| played(path)).collect()
+    let runs: anyhow::Result<Vec<Played>> = records(named)?.iter().map(|path| played(path)).collect();
+    runs.map(once)
+}
+
+/// Each run once, however many records there are of it, and says so: a copy is no second run.
+pub fn once(runs: Vec<Played>) -> Vec<Played> {
+    let (runs, copies) = compare::once(runs);
+    if let [(copy, first), others @ ..] = copies.as_slice() {
+        let more = match others.len() {
+            0 => String::new(),
+            more => format!(", and so for {} more", units::count(more as u64)),
+        };
+        super::say(&format!(
+            "warning: `{copy}` is of the same run as `{first}`{more}: each run is counted once"
+        ));
+    }
+    runs
 }
 
 /// The records that were named, those in a directory and below it in the order of their names.

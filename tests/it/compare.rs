@@ -11,13 +11,13 @@ use tempfile::TempDir;
 fn records() -> TempDir {
     let directory = tempfile::tempdir().expect("there is a place for temporary files");
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/records");
-    for (from, to) in [
-        ("completed", "run-001-ty"),
-        ("completed", "run-003-ty"),
-        ("crashed", "run-002-clangd"),
-    ] {
-        let to = directory.path().join(format!("{to}.jsonl"));
-        fs::copy(golden.join(format!("{from}.jsonl")), to).expect("the directory is ours");
+    for (from, number, label) in [("completed", 1, "ty"), ("crashed", 2, "clangd"), ("completed", 3, "ty")] {
+        let text = fs::read_to_string(golden.join(format!("{from}.jsonl"))).expect("it is checked in");
+        let (header, rest) = text.split_once('\n').expect("it has a header");
+        let mut header: Value = serde_json::from_str(header).expect("it is JSON");
+        header["plan"]["run"] = number.into();
+        let to = directory.path().join(format!("run-{number:03}-{label}.jsonl"));
+        fs::write(to, format!("{header}\n{rest}")).expect("the directory is ours");
     }
     directory
 }
@@ -57,6 +57,27 @@ fn every_format_is_one_document() {
     let html = printed("html");
     assert!(html.starts_with("<!DOCTYPE html>") && html.ends_with("</html>"));
     assert!(printed("terminal").contains("2 servers"));
+}
+
+#[test]
+fn a_run_counts_once_however_often_it_is_named() {
+    let records = records();
+    let once = said(&mut compare(&records)).0;
+    fs::create_dir(records.path().join("copies")).expect("the directory is ours");
+    fs::copy(
+        records.path().join("run-003-ty.jsonl"),
+        records.path().join("copies/of-3.jsonl"),
+    )
+    .expect("the directory is ours");
+    let mut twice = compare(&records);
+    let (twice, errors) = said(twice.arg(records.path().join("run-001-ty.jsonl")));
+    assert!(
+        errors.contains("is of the same run as") && errors.contains("and so for 1 more"),
+        "{errors}"
+    );
+    let runs = |said: &str| said.lines().find(|line| line.contains("2 runs")).map(str::to_owned);
+    assert_eq!(runs(&twice), runs(&once));
+    assert!(runs(&once).is_some(), "{once}");
 }
 
 #[test]
