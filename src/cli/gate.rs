@@ -23,7 +23,7 @@ pub struct Gate {
     /// What is judged: a server; with --from its label in the records
     #[arg(long, required_unless_present_any = ["from", "resume"], value_name = "SERVER")]
     pub candidate: Option<String>,
-    /// An older baseline, so that small steps do not add up unseen: a server, or its records
+    /// An older baseline, so that small steps do not add up unseen: a server, or records; of several servers `LABEL: RECORDS`
     #[arg(long, value_name = "SERVER|RECORDS")]
     pub anchor: Option<String>,
     /// Decide from records: those of the baseline and of the candidate, or directories that each have both

@@ -6,6 +6,8 @@ use std::ffi::OsString;
 
 use crate::allocator::Detection;
 use crate::allocator::knobs::Checked;
+use crate::cli::Measuring;
+use crate::config::{Loaded, ServerChoice};
 use crate::drive::Job;
 use crate::drive::workspace::tree;
 use crate::host;
@@ -33,7 +35,6 @@ pub fn header(
 ) -> Header {
     let Run { loaded, choice, .. } = run;
     let project = &loaded.project;
-    let text = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
     Header {
         format: record::FORMAT,
         tool: env!("CARGO_PKG_VERSION").to_owned(),
@@ -48,14 +49,7 @@ pub fn header(
             knobs: checked.knobs,
             ..server(run, &job.launch, stop)
         },
-        scenario: ScenarioFacts {
-            name: loaded.scenario.name.clone(),
-            path: loaded.path.display().to_string(),
-            sha256: loaded.sha256.clone(),
-            text: loaded.text.clone(),
-            seed: job.seed,
-            phases: loaded.scenario.phases.iter().map(|phase| phase.name.clone()).collect(),
-        },
+        scenario: scenario(loaded, job.seed),
         workspace: WorkspaceFacts {
             path: project.root.display().to_string(),
             isolation: project.isolation.name().to_owned(),
@@ -66,15 +60,33 @@ pub fn header(
             tree: tree::facts(&job.root, stop),
             revision: host::revision(&project.root, stop),
         },
-        settings: Settings {
-            interval: record::nanos(run.measuring.interval.0),
-            peak_reset: !run.measuring.no_peak_reset,
-            huge_pages: run.measuring.thp,
-            capabilities: job.capabilities.clone(),
-            init_options: text(&choice.profile.init_options),
-            settings: text(&choice.profile.settings),
-            command_line: env::args_os().map(lossy).collect(),
-        },
+        settings: settings(&run.measuring, choice, job.capabilities.clone()),
+    }
+}
+
+/// What is played.
+pub fn scenario(loaded: &Loaded, seed: u64) -> ScenarioFacts {
+    ScenarioFacts {
+        name: loaded.scenario.name.clone(),
+        path: loaded.path.display().to_string(),
+        sha256: loaded.sha256.clone(),
+        text: loaded.text.clone(),
+        seed,
+        phases: loaded.scenario.phases.iter().map(|phase| phase.name.clone()).collect(),
+    }
+}
+
+/// How a server is measured.
+pub fn settings(measuring: &Measuring, choice: &ServerChoice, capabilities: String) -> Settings {
+    let text = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
+    Settings {
+        interval: record::nanos(measuring.interval.0),
+        peak_reset: !measuring.no_peak_reset,
+        huge_pages: measuring.thp,
+        capabilities,
+        init_options: text(&choice.profile.init_options),
+        settings: text(&choice.profile.settings),
+        command_line: env::args_os().map(lossy).collect(),
     }
 }
 

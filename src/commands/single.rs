@@ -192,7 +192,7 @@ impl Run {
 }
 
 /// The editor that is imitated: the scenario's choice, the server profile's, or the default.
-fn capabilities(loaded: &Loaded, choice: &ServerChoice) -> String {
+pub fn capabilities(loaded: &Loaded, choice: &ServerChoice) -> String {
     let given = loaded
         .scenario
         .capabilities

@@ -1,4 +1,4 @@
-//! `lsp-soak gate --from`, on records of several machines.
+//! `lsp-soak gate --from`, on records of one machine and of several.
 
 use std::fs;
 use std::path::Path;
@@ -7,46 +7,86 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Two runs of each of two servers, as part `part` of a plan over so many machines.
-fn part(directory: &Path, part: u32) {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/records/completed.jsonl");
-    let text = fs::read_to_string(golden).expect("it is checked in");
-    let (header, rest) = text.split_once('\n').expect("it has a header");
-    let out = directory.join(format!("part-{part}"));
-    fs::create_dir(&out).expect("the directory is ours");
-    for (number, label) in [(1, "old"), (2, "new"), (3, "new"), (4, "old")] {
+/// A place for records.
+struct Records(TempDir);
+
+impl Records {
+    fn new() -> Records {
+        Records(tempfile::tempdir().expect("there is a place for temporary files"))
+    }
+
+    /// A record of a run of a server in a directory, made from a golden one.
+    fn put(&self, (directory, golden): (&str, &str), number: u32, label: &str, change: impl Fn(&mut Value)) {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("fixtures/records/{golden}.jsonl"));
+        let text = fs::read_to_string(golden).expect("it is checked in");
+        let (header, rest) = text.split_once('\n').expect("it has a header");
         let mut header: Value = serde_json::from_str(header).expect("it is JSON");
         header["server"]["label"] = label.into();
-        header["plan"]["partition"] = format!("{part}/3").into();
-        let path = out.join(format!("run-{number:03}-{label}.jsonl"));
+        header["plan"]["run"] = number.into();
+        change(&mut header);
+        let path = self.0.path().join(format!("{directory}/run-{number:03}-{label}.jsonl"));
+        fs::create_dir_all(path.parent().expect("it is in the directory")).expect("the directory is ours");
         fs::write(path, format!("{header}\n{rest}")).expect("the directory is ours");
     }
-}
 
-#[test]
-fn the_parts_of_a_plan_are_joined_and_compared_within_each_machine() {
-    let directory: TempDir = tempfile::tempdir().expect("there is a place for temporary files");
-    (1..=3).for_each(|number| part(directory.path(), number));
-    let verdict = |parts: &[&str], runs: &str| -> Value {
+    /// Two runs of each of these servers.
+    fn two_of(self, directory: &str, first: u32, labels: [&str; 2]) -> Records {
+        for (number, label) in (first..).zip(labels.repeat(2)) {
+            self.put((directory, "completed"), number, label, |_| {});
+        }
+        self
+    }
+
+    /// The code, what is printed, and what is said beside that.
+    fn gate(&self, words: &[&str]) -> (Option<i32>, String, String) {
         let output = Command::new(env!("CARGO_BIN_EXE_lsp-soak"))
-            .current_dir(directory.path())
-            .args([
-                "gate", "--format", "json", "--runs", runs, "--baseline", "old", "--candidate", "new", "--from",
-            ])
-            .args(parts)
+            .current_dir(self.0.path())
+            .args(["gate", "--format", "json"])
+            .args(words)
             .env_remove("GITHUB_ACTIONS")
             .stdin(Stdio::null())
             .output()
             .expect("lsp-soak runs");
-        serde_json::from_slice(&output.stdout).expect("it is one document")
-    };
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it is text");
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    }
+
+    /// The verdict.
+    fn verdict(&self, words: &[&str]) -> Value {
+        let (_, said, errors) = self.gate(words);
+        serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}\n{errors}"))
+    }
+
+    /// What is said of bad input.
+    #[track_caller]
+    fn refused(&self, words: &[&str]) -> String {
+        let (code, said, errors) = self.gate(words);
+        assert_eq!((code, said.as_str()), (Some(2), ""), "{words:?}\n{errors}");
+        errors
+    }
+}
+
+const OLD_AND_NEW: [&str; 4] = ["--baseline", "old", "--candidate", "new"];
+
+#[test]
+fn the_parts_of_a_plan_are_joined_and_compared_within_each_machine() {
+    let records = Records::new();
+    for part in 1..=3 {
+        let name = format!("part-{part}");
+        for (number, label) in [(1, "old"), (2, "new"), (3, "new"), (4, "old")] {
+            records.put((&name, "completed"), number, label, |header| {
+                header["plan"]["partition"] = format!("{part}/3").into();
+            });
+        }
+    }
     for (parts, runs, machines) in [
         (&["part-1"][..], 2, 1),
         (&["part-1", "part-2"], 4, 2),
         (&["part-1", "part-2", "part-3"], 6, 3),
         (&["."], 6, 3),
     ] {
-        let verdict = verdict(parts, &runs.to_string());
+        let number = runs.to_string();
+        let verdict = records.verdict(&[&OLD_AND_NEW, &["--runs", &number, "--from"][..], parts].concat());
         assert_eq!(verdict["outcome"], "pass", "{verdict:#}");
         let against = &verdict["against"][0];
         assert_eq!((&against["look"], &against["apart"]), (&runs.into(), &false.into()));
@@ -56,4 +96,101 @@ fn the_parts_of_a_plan_are_joined_and_compared_within_each_machine() {
             (&machines.into(), &runs.into())
         );
     }
+}
+
+#[test]
+fn an_anchor_is_one_server_of_its_records() {
+    let records = Records::new()
+        .two_of("both", 1, ["old", "new"])
+        .two_of("before", 11, ["older", "other"]);
+    let words = |anchor: &'static str| [&["--from", "both", "--anchor", anchor], &OLD_AND_NEW[..]].concat();
+    let errors = records.refused(&words("before"));
+    assert!(
+        errors.contains("several servers: older, other; say which with --anchor 'LABEL: RECORDS'"),
+        "{errors}"
+    );
+    let errors = records.refused(&words("nobody: before"));
+    assert!(errors.contains("called `nobody`: there are older, other"), "{errors}");
+    let verdict = records.verdict(&words("older: before"));
+    let servers = verdict["servers"].as_array().expect("it is a list");
+    let anchor = servers.iter().find(|server| server["role"] == "anchor");
+    let anchor = anchor.expect("there is one");
+    assert_eq!((&anchor["label"], &anchor["runs"]), (&"older".into(), &2.into()));
+}
+
+#[test]
+fn a_copy_of_a_run_is_no_second_run() {
+    let records = Records::new()
+        .two_of("one", 1, ["old", "new"])
+        .two_of("copy", 1, ["old", "new"]);
+    let (_, said, errors) = records.gate(&[&OLD_AND_NEW[..], &["--from", "one", "copy"]].concat());
+    let verdict: Value = serde_json::from_str(&said).expect("it is one document");
+    assert_eq!(verdict["servers"][0]["runs"], 2, "{verdict:#}");
+    assert!(
+        errors.contains("`copy/run-001-old.jsonl` is of the same run as `one/run-001-old.jsonl`, and so for 3 more"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_run_is_never_compared_with_itself() {
+    let records = Records::new().two_of("both", 1, ["old", "new"]);
+    for number in [1, 2] {
+        records.put(("alone", "completed"), number, "old", |_| {});
+        records.put(("renamed", "completed"), number, "new", |_| {});
+    }
+    for words in [
+        &["--from", "both", "--baseline", "old", "--candidate", "old"][..],
+        &["--from", "alone", "alone"],
+        &["--from", "alone", "renamed"],
+        &[
+            "--from", "both", "--baseline", "old", "--candidate", "new", "--anchor", "new: both",
+        ],
+    ] {
+        let errors = records.refused(words);
+        assert!(errors.contains("and nothing differs from itself"), "{errors}");
+    }
+    // The older of two releases may be the anchor of the first gate.
+    records.verdict(&[&OLD_AND_NEW[..], &["--from", "both", "--anchor", "old: both"]].concat());
+}
+
+#[test]
+fn a_candidate_that_crashed_is_refused_whatever_the_rules_name() {
+    let records = Records::new();
+    for number in [1, 2] {
+        records.put(("out", "completed"), number, "old", |_| {});
+        records.put(("out", "crashed"), number + 2, "new", |_| {});
+    }
+    let rules = "format = 1\n[leak]\nslope = \"64 KiB\"\n";
+    fs::write(records.0.path().join("gate.toml"), rules).expect("the directory is ours");
+    let words = [&OLD_AND_NEW[..], &["--from", "out", "--gate", "gate.toml"]].concat();
+    let (code, _, errors) = records.gate(&words);
+    assert_eq!(code, Some(4), "{errors}");
+}
+
+#[test]
+fn sides_without_a_common_lens_are_refused_and_told() {
+    let records = Records::new();
+    for number in [1, 2] {
+        records.put(("out", "completed"), number, "old", |_| {});
+        records.put(("out", "completed"), number + 2, "new", |header| {
+            header["server"]["lens"]["name"] = "purged".into();
+        });
+    }
+    let errors = records.refused(&[&OLD_AND_NEW[..], &["--from", "out", "--inconclusive", "pass"]].concat());
+    assert!(
+        errors.contains("the baseline as-shipped, the candidate purged; make all through the same"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn a_method_that_no_run_has_is_a_mistake() {
+    let records = Records::new().two_of("both", 1, ["old", "new"]);
+    let budget = ["--from", "both", "--budget", "p50 of textDocument/nosuch <= 1s"];
+    let errors = records.refused(&[&OLD_AND_NEW[..], &budget].concat());
+    assert!(
+        errors.contains("asks for no `textDocument/nosuch`") && errors.contains("^^^"),
+        "{errors}"
+    );
 }

@@ -1,5 +1,9 @@
 //! Gates on servers whose memory is known: what grew fails, what is the same passes, what does less is refused.
 
+use std::fs;
+
+use serde_json::Value;
+
 use crate::ground::{Ground, SYSTEM};
 
 /// `base` holds 200 MiB, `more` 3 % more, `empty` answers with nothing, of `unknown` nobody says what allocator it has.
@@ -137,4 +141,56 @@ fn an_allocator_that_nobody_knows_is_looked_at_as_shipped_and_never_silently() {
         said.contains("as-shipped decides: which allocator `baseline` uses is not known"),
         "{said}"
     );
+}
+
+/// Records as `from` has them, as if their servers had been told to purge and were on jemalloc.
+fn on_jemalloc(ground: &Ground, from: &str, to: &str) {
+    for record in ground.records(from) {
+        let text = fs::read_to_string(&record).expect("it can be read");
+        let (header, rest) = text.split_once('\n').expect("it has a header");
+        let mut header: Value = serde_json::from_str(header).expect("it is JSON");
+        header["server"]["lens"]["name"] = "purged".into();
+        header["server"]["lens"]["allocator"] = "jemalloc".into();
+        let name = record.file_name().expect("it has a name").to_string_lossy();
+        ground.write(&format!("{to}/{name}"), &format!("{header}\n{rest}"));
+    }
+}
+
+#[test]
+fn an_anchor_by_which_nothing_can_be_decided_is_refused_before_the_first_run() {
+    let ground = Ground::pair().with("base", &["--ballast", "20MiB"], SYSTEM);
+    let gate = [
+        "scenario.toml", "--baseline", "base", "--candidate", "base", "--runs", "2", "-q",
+    ];
+    let words = |more: &[&'static str]| [&gate[..], more].concat();
+    let made = ground.run(&[&["gate"][..], &words(&["--lens", "as-shipped", "--out", "old"])].concat());
+    assert_ne!(made.status.code(), Some(2), "{}", String::from_utf8_lossy(&made.stderr));
+    on_jemalloc(&ground, "old", "other");
+    let anchored = ["--lens", "as-shipped", "--anchor", "baseline: old", "--out", "anchored"];
+    let said = ground.run(&[&["gate"][..], &words(&anchored)].concat());
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(said.contains("against the anchor") || said.contains("PASS"), "{said}");
+    assert_eq!(ground.records("anchored").len(), 6);
+    let refused = |more: &[&'static str], told: &str| {
+        let (_, errors) = ends(2, &ground, &[&words(more)[..], &["--out", "new"]].concat());
+        assert!(errors.contains(told), "{told} is not in\n{errors}");
+        assert!(!ground.join("new").exists());
+    };
+    refused(
+        &["--anchor", "baseline: old"],
+        "no run that counts through the purged lens",
+    );
+    refused(&["--anchor", "old"], "several servers: baseline, candidate; say which");
+    refused(
+        &["--anchor", "baseline: other", "--lens", "purged"],
+        "these use jemalloc and system: compare them as shipped",
+    );
+    let usual = [
+        "scenario.toml", "--baseline", "base", "--candidate", "base", "--out", "new",
+    ];
+    let (_, errors) = ends(2, &ground, &[&usual[..], &anchored[..4]].concat());
+    assert!(errors.contains("the anchor has 2 of the 3 runs"), "{errors}");
+    let text = fs::read_to_string(ground.join("scenario.toml")).expect("it is there");
+    ground.write("scenario.toml", &(text + "# changed\n"));
+    refused(&anchored[..4], "the runs differ in scenario (");
 }

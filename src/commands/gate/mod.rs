@@ -5,22 +5,22 @@ use std::path::Path;
 use anyhow::Context;
 
 use crate::analyse::Exit;
-use crate::analyse::compare::{Played, counts};
+use crate::analyse::compare::Played;
 use crate::analyse::gate::judge;
-use crate::analyse::growth::repeated;
 use crate::analyse::stats::Looks;
 use crate::cli::{self, Command, Lenses, Repeating, Runs};
-use crate::config::GateContext;
-use crate::lens::Lens;
 use crate::soak::Interrupt;
 
 use super::campaign::{Campaign, Outcomes};
 use super::resume::Invocation;
 use super::{output, prepare};
-use rules::{held, lenses, planned, rules};
-use sides::{alike, driven, is_records, read, recorded, split, unseen_settings};
+use records::{Named, recorded};
+use rules::{lenses, planned, played, rules};
+use sides::{alike, common, driven, lens_of, split, unseen_settings};
 use tell::{Verdict, tell};
 
+mod anchor;
+mod records;
 mod rules;
 mod sides;
 mod tell;
@@ -50,7 +50,7 @@ fn live(options: &cli::Gate, resumed: Option<&Path>) -> anyhow::Result<u8> {
     prepare::limit_huge_pages(options.measuring.thp)?;
     let looks = looks(options)?;
     let anchor = options.anchor.as_deref();
-    let kept = anchor.filter(|anchor| is_records(anchor)).map(read).transpose()?;
+    let kept = anchor.and_then(Named::of).map(Named::read).transpose()?;
     let servers = driven(options, anchor.filter(|_| kept.is_none()));
     let (scenarios, choices) = prepare::understood(&prepare::Typed {
         scenarios: options.scenario.as_slice(),
@@ -70,6 +70,9 @@ fn live(options: &cli::Gate, resumed: Option<&Path>) -> anyhow::Result<u8> {
     let (choices, mut notes) = lenses(options, choices);
     notes.extend(prepare::quiet_purge(&choices, scenario));
     let rules = rules(options, &planned(options, scenario, &choices))?;
+    if let Some(kept) = &kept {
+        anchor::fits(kept, options, scenario, &choices, &rules, &looks)?;
+    }
     let side = |runs: &[Played]| split(runs, &labels, kept.clone());
     let out = match resumed {
         Some(out) => out.to_owned(),
@@ -84,17 +87,7 @@ fn live(options: &cli::Gate, resumed: Option<&Path>) -> anyhow::Result<u8> {
         quiet: options.quiet,
         enough: &|runs| judge(&side(runs), &rules, &looks).is_final(),
     };
-    let outcomes = super::block_on(async {
-        let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
-        campaign.play(&interrupt).await
-    })?;
-    if !options.quiet && !outcomes.runs.is_empty() {
-        super::say(&format!("records: {}", campaign.out.display()));
-    }
-    let Outcomes { runs, exit, failed } = outcomes;
-    if let Some(error) = failed {
-        return Err(error);
-    }
+    let (runs, exit) = play(&campaign)?;
     let sides = side(&runs);
     let judgement = judge(&sides, &rules, &looks);
     if exit == Exit::Interrupted {
@@ -109,36 +102,29 @@ fn live(options: &cli::Gate, resumed: Option<&Path>) -> anyhow::Result<u8> {
     tell(options, &verdict, Some(&out))
 }
 
+/// Plays the runs, says where their records are, and how the worst of them ended.
+fn play(campaign: &Campaign<'_>) -> anyhow::Result<(Vec<Played>, Exit)> {
+    let Outcomes { runs, exit, failed } = super::block_on(async {
+        let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
+        campaign.play(&interrupt).await
+    })?;
+    if !campaign.quiet {
+        super::say(&format!("records: {}", campaign.out.display()));
+    }
+    failed.map_or(Ok((runs, exit)), Err)
+}
+
 /// Decides from records.
 fn from(options: &cli::Gate) -> anyhow::Result<u8> {
     let looks = looks(options)?;
     let sides = recorded(options)?;
     let all = || {
-        [&sides.baseline, &sides.candidate]
-            .into_iter()
-            .chain(sides.anchor.as_ref())
+        let compared = [&sides.baseline, &sides.candidate].into_iter();
+        compared.chain(sides.anchor.as_ref()).flatten()
     };
-    let through = |lens: Lens| {
-        let mut sides = all();
-        sides.all(|runs| {
-            let mut runs = runs.iter().filter(|run| counts(&run.summary));
-            runs.any(|run| run.summary.header.server.lens.name == lens)
-        })
-    };
-    let first = sides.candidate.first().map(|run| &run.summary);
-    let context = GateContext {
-        phases: first.map_or_else(Vec::new, |run| run.header.scenario.phases.clone()),
-        methods: first.map_or_else(Vec::new, |run| {
-            run.methods.iter().map(|one| one.method.clone()).collect()
-        }),
-        repeated: first.map_or_else(Vec::new, |run| repeated(run).into_iter().map(|one| one.name).collect()),
-        lenses: Lens::ALL.into_iter().filter(|lens| through(*lens)).collect(),
-        ..held(options)
-    };
-    let rules = rules(options, &context)?;
-    if context.lenses.contains(&Lens::Purged) {
-        alike(all().flatten())?;
-    }
+    let lenses = common(&sides)?;
+    alike(all().map(lens_of).filter(|(lens, _)| lenses.contains(lens)))?;
+    let rules = rules(options, &played(options, &all().collect::<Vec<_>>(), lenses))?;
     let verdict = Verdict {
         sides: &sides,
         judgement: &judge(&sides, &rules, &looks),

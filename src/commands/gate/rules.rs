@@ -2,8 +2,9 @@
 
 use anyhow::bail;
 
+use crate::analyse::compare::Played;
 use crate::analyse::gate::Rules;
-use crate::analyse::growth;
+use crate::analyse::{Exit, exit, growth};
 use crate::cli;
 use crate::commands::{Mistakes, detector};
 use crate::config::{self, GateContext, Loaded, ServerChoice};
@@ -46,8 +47,40 @@ pub fn planned(options: &cli::Gate, scenario: &Loaded, choices: &[ServerChoice])
     }
 }
 
+/// What a gate file may name, of runs that were made: whatever any of them has.
+pub fn played(options: &cli::Gate, runs: &[&Played], lenses: Vec<Lens>) -> GateContext {
+    let summaries = || runs.iter().map(|run| &run.summary);
+    let each = |names: &mut dyn Iterator<Item = String>| -> Vec<String> {
+        let mut seen: Vec<String> = Vec::new();
+        names.for_each(|name| {
+            if !seen.contains(&name) {
+                seen.push(name);
+            }
+        });
+        seen
+    };
+    let phases = each(&mut summaries().flat_map(|run| run.header.scenario.phases.iter().cloned()));
+    let methods = summaries().flat_map(|run| run.methods.iter().map(|one| one.method.clone()));
+    let repeated = summaries().flat_map(growth::repeated).map(|one| one.name);
+    // A server that failed may not have come to what is named, and a failure is what there is to say then.
+    let failed = summaries().any(|run| exit(run) == Exit::ServerFailed);
+    let unseen = phases
+        .iter()
+        .cloned()
+        .chain([growth::WHOLE.to_owned()])
+        .filter(|_| failed);
+    GateContext {
+        methods: each(&mut methods.into_iter()),
+        all_methods: !failed,
+        repeated: each(&mut repeated.chain(unseen)),
+        phases,
+        lenses,
+        ..held(options)
+    }
+}
+
 /// What the command line says of the rules.
-pub fn held(options: &cli::Gate) -> GateContext {
+fn held(options: &cli::Gate) -> GateContext {
     let holding = &options.holding;
     GateContext {
         tol: holding.tol,

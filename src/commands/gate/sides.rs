@@ -1,13 +1,12 @@
-//! Whose runs are which: of servers that are driven here, and of records.
+//! Whose runs are which, of servers that are driven here, and whether they can be compared.
 
-use std::path::Path;
+use std::collections::BTreeSet;
 
 use anyhow::bail;
 
 use crate::analyse::compare::{Played, unseen};
 use crate::analyse::gate::{Role, Sides};
 use crate::cli;
-use crate::commands::show;
 use crate::config;
 use crate::lens::Lens;
 use crate::report;
@@ -43,99 +42,50 @@ pub fn split(runs: &[Played], labels: &[String], anchor: Option<Vec<Played>>) ->
     }
 }
 
-fn labelled_runs(runs: &[Played], label: &str) -> Vec<Played> {
+pub fn labelled_runs(runs: &[Played], label: &str) -> Vec<Played> {
     let own = runs.iter().filter(|run| run.summary.header.server.label == label);
     own.cloned().collect()
 }
 
-/// Whether this names records rather than a server.
-pub fn is_records(text: &str) -> bool {
-    let path = Path::new(text);
-    path.is_dir() || path.extension().is_some_and(|extension| extension == "jsonl")
-}
-
-pub fn read(path: impl AsRef<Path>) -> anyhow::Result<Vec<Played>> {
-    show::all_played(&[path.as_ref().to_owned()])
-}
-
-/// The sides of the records that were named.
-pub fn recorded(options: &cli::Gate) -> anyhow::Result<Sides> {
-    let sources: Vec<Vec<Played>> = options.from.iter().map(read).collect::<anyhow::Result<_>>()?;
-    let (baseline, candidate) = (options.baseline.as_deref(), options.candidate.as_deref());
-    let sources = joined(
-        sources,
-        baseline.unwrap_or(Role::Baseline.name()),
-        candidate.unwrap_or(Role::Candidate.name()),
-    );
-    let anchor = match options.anchor.as_deref() {
-        Some(anchor) if is_records(anchor) => Some(read(anchor)?),
-        Some(label) => Some(one(&sources[0], Some(label), Role::Anchor)?),
-        None => None,
-    };
-    match sources.as_slice() {
-        [both] => {
-            let own = labelled_runs(both, Role::Anchor.name());
-            Ok(Sides {
-                baseline: one(both, baseline.or(Some(Role::Baseline.name())), Role::Baseline)?,
-                candidate: one(both, candidate.or(Some(Role::Candidate.name())), Role::Candidate)?,
-                anchor: anchor.or(Some(own).filter(|own| !own.is_empty())),
-            })
-        }
-        [a, b, ..] => Ok(Sides {
-            baseline: one(a, baseline, Role::Baseline)?,
-            candidate: one(b, candidate, Role::Candidate)?,
-            anchor,
-        }),
-        [] => bail!("--from names no records; name a directory"),
-    }
-}
-
-/// Records that are parts of one plan, as one source: more than two are, and two that each have both servers.
-fn joined(sources: Vec<Vec<Played>>, baseline: &str, candidate: &str) -> Vec<Vec<Played>> {
-    let has = |runs: &[Played], label: &str| runs.iter().any(|run| run.summary.header.server.label == label);
-    let both = |runs: &Vec<Played>| has(runs, baseline) && has(runs, candidate);
-    match sources.len() {
-        2 if baseline == candidate || !sources.iter().all(both) => sources,
-        _ => vec![sources.concat()],
-    }
-}
-
-/// The runs of one server: the one with this label, or the only one there is.
-fn one(runs: &[Played], label: Option<&str>, role: Role) -> anyhow::Result<Vec<Played>> {
-    let mut labels: Vec<&str> = runs
-        .iter()
-        .map(|run| run.summary.header.server.label.as_str())
-        .collect();
-    labels.sort_unstable();
-    labels.dedup();
-    let all = labels.join(", ");
-    let role = role.name();
-    match (label, labels.as_slice()) {
-        (Some(label), labels) if labels.contains(&label) => Ok(labelled_runs(runs, label)),
-        (None, [_]) => Ok(runs.to_vec()),
-        (Some(label), _) => {
-            bail!("no record is of a server called `{label}`: there are {all}; say which with --{role} LABEL")
-        }
-        (None, _) => bail!("the records of the {role} are of several servers: {all}; say which with --{role} LABEL"),
-    }
-}
-
 /// Refuses allocators that were told to purge in different ways.
-pub fn alike<'r>(runs: impl Iterator<Item = &'r Played>) -> anyhow::Result<()> {
-    let lenses = runs.map(|run| &run.summary.header.server.lens);
-    let mut allocators: Vec<&str> = lenses
-        .filter(|lens| lens.name == Lens::Purged)
-        .filter_map(|lens| lens.allocator.as_deref())
-        .collect();
-    allocators.sort_unstable();
-    allocators.dedup();
+pub fn alike<'r>(lenses: impl Iterator<Item = (Lens, Option<&'r str>)>) -> anyhow::Result<()> {
+    let purged = lenses.filter(|(lens, _)| *lens == Lens::Purged);
+    let allocators: BTreeSet<&str> = purged.filter_map(|(_, allocator)| allocator).collect();
     match allocators.len() {
         0 | 1 => Ok(()),
         _ => bail!(
             "the purged lens compares versions of one server, and these use {}: compare them as shipped",
-            allocators.join(" and ")
+            allocators.into_iter().collect::<Vec<&str>>().join(" and ")
         ),
     }
+}
+
+/// The lens of a run, and the allocator that it is for.
+pub fn lens_of(run: &Played) -> (Lens, Option<&str>) {
+    let lens = &run.summary.header.server.lens;
+    (lens.name, lens.allocator.as_deref())
+}
+
+/// The lenses that every side was looked at through, whatever came of the runs.
+pub fn common(sides: &Sides) -> anyhow::Result<Vec<Lens>> {
+    let has = |runs: &[Played], lens: Lens| runs.iter().any(|run| lens_of(run).0 == lens);
+    let mut all = vec![(Role::Baseline, &sides.baseline), (Role::Candidate, &sides.candidate)];
+    all.extend(sides.anchor.as_ref().map(|anchor| (Role::Anchor, anchor)));
+    let common = Lens::ALL
+        .into_iter()
+        .filter(|lens| all.iter().all(|(_, runs)| has(runs, *lens)));
+    let common: Vec<Lens> = common.collect();
+    if !common.is_empty() {
+        return Ok(common);
+    }
+    let each = all.iter().map(|(role, runs)| {
+        let own = Lens::ALL.into_iter().filter(|lens| has(runs, *lens)).map(Lens::name);
+        format!("the {} {}", role.name(), own.collect::<Vec<&str>>().join(" and "))
+    });
+    bail!(
+        "there is no lens that every side was looked at through: {}; make all through the same, with --lens both",
+        each.collect::<Vec<String>>().join(", ")
+    )
 }
 
 /// The settings that some run did not see in force, so that nobody takes the verdict for one on them.

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 
 use crate::analyse::Exit;
-use crate::analyse::compare::by_target;
+use crate::analyse::compare::{Difference, by_target};
 use crate::analyse::gate::{Judgement, Sides};
 use crate::cli::{self, CompareFormat, Inconclusive};
 use crate::commands::{github, show};
@@ -26,7 +26,7 @@ pub struct Verdict<'v> {
 pub fn tell(options: &cli::Gate, verdict: &Verdict<'_>, beside: Option<&Path>) -> anyhow::Result<u8> {
     let Verdict { judgement, notes, .. } = verdict;
     if !options.holding.allow_different_hosts {
-        refuse(judgement)?;
+        refuse(&judgement.differences)?;
     }
     let inconclusive = options.holding.inconclusive;
     let exit = match (judgement.exit(), inconclusive) {
@@ -67,9 +67,8 @@ pub fn tell(options: &cli::Gate, verdict: &Verdict<'_>, beside: Option<&Path>) -
 }
 
 /// Refuses to decide between runs whose circumstances alone can make memory differ.
-fn refuse(judgement: &Judgement) -> anyhow::Result<()> {
-    let decisive: Vec<String> = judgement
-        .differences
+pub fn refuse(differences: &[Difference]) -> anyhow::Result<()> {
+    let decisive: Vec<String> = differences
         .iter()
         .filter(|difference| difference.decisive)
         .map(|difference| format!("{} ({})", difference.what, difference.values.join(", ")))

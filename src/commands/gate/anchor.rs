@@ -1,0 +1,88 @@
+//! Whether runs that are to be made can be compared with an anchor of records: told before the first of them.
+
+use anyhow::{Context, bail};
+
+use crate::analyse::compare::{Played, counts, differences};
+use crate::analyse::gate::Rules;
+use crate::analyse::stats::Looks;
+use crate::cli;
+use crate::commands::{header, single};
+use crate::config::{Loaded, ServerChoice};
+use crate::drive::workspace;
+use crate::host;
+use crate::record::{Header, WorkspaceFacts};
+
+use super::sides::{alike, lens_of};
+use super::tell;
+
+/// Refuses an anchor that nothing could be decided by.
+pub fn fits(
+    anchor: &[Played],
+    options: &cli::Gate,
+    scenario: &Loaded,
+    choices: &[ServerChoice],
+    rules: &Rules,
+    looks: &Looks,
+) -> anyhow::Result<()> {
+    let planned = choices
+        .iter()
+        .map(|choice| (choice.lens.lens, choice.lens.allocator.as_deref()));
+    alike(planned.chain(anchor.iter().map(lens_of)))?;
+    enough(anchor, rules, looks)?;
+    let first = choices.first().context("a gate has servers")?;
+    let now = circumstances(options, scenario, first)?;
+    let counting = anchor.iter().filter(|run| counts(&run.summary));
+    let headers: Vec<&Header> = counting.map(|run| &run.summary.header).chain([&now]).collect();
+    let differing = differences(headers.into_iter());
+    match options.holding.allow_different_hosts {
+        true => Ok(()),
+        false => tell::refuse(&differing),
+    }
+}
+
+/// The anchor must reach the first look through every lens that decides.
+fn enough(anchor: &[Played], rules: &Rules, looks: &Looks) -> anyhow::Result<()> {
+    let first = looks.runs().first().copied().unwrap_or(0);
+    for rule in &rules.primaries {
+        let lens = rule.what.lens.unwrap_or(rules.lens);
+        let through = anchor
+            .iter()
+            .filter(|run| counts(&run.summary) && lens_of(run).0 == lens);
+        match through.count() {
+            0 => bail!(
+                "the records of the anchor have no run that counts through the {lens} lens, by which `{}` is decided: make \
+                 them with --lens both, or decide by another lens with --lens",
+                rule.what
+            ),
+            runs if runs < first => bail!(
+                "the anchor has {runs} of the {first} runs through the {lens} lens that the first look takes: make more, or \
+                 say fewer with --runs or --looks"
+            ),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What the records of the runs will say of everything that must be the same in all of them.
+fn circumstances(options: &cli::Gate, scenario: &Loaded, choice: &ServerChoice) -> anyhow::Result<Header> {
+    let project = &scenario.project;
+    let pattern = project
+        .pattern
+        .parse()
+        .context("the pattern was checked when the scenario was read")?;
+    let workspace = scenario.scenario.workspace.as_ref();
+    let exclude = workspace.map_or(&[][..], |workspace| &workspace.exclude);
+    let selection = workspace::select(&project.root, &pattern, exclude, &project.language)?;
+    Ok(Header {
+        tool: env!("CARGO_PKG_VERSION").to_owned(),
+        host: host::fingerprint(),
+        scenario: header::scenario(scenario, scenario.scenario.seed()),
+        workspace: WorkspaceFacts {
+            sha256: selection.sha256,
+            ..WorkspaceFacts::default()
+        },
+        settings: header::settings(&options.measuring, choice, single::capabilities(scenario, choice)),
+        ..Header::default()
+    })
+}

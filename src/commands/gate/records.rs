@@ -1,0 +1,142 @@
+//! The sides of a gate from records: which runs are of which server, each on one side only.
+
+use std::path::Path;
+
+use anyhow::bail;
+
+use crate::analyse::compare::Played;
+use crate::analyse::gate::{Role, Sides};
+use crate::cli;
+use crate::commands::show;
+
+use super::sides::labelled_runs;
+
+/// The records of an anchor: `RECORDS`, or `LABEL: RECORDS`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named<'t> {
+    label: Option<&'t str>,
+    path: &'t str,
+}
+
+impl<'t> Named<'t> {
+    /// `None` where this names a server.
+    pub fn of(text: &'t str) -> Option<Named<'t>> {
+        if is_records(text) {
+            return Some(Named {
+                label: None,
+                path: text,
+            });
+        }
+        let (label, path) = text.split_once(':')?;
+        let named = Named {
+            label: Some(label.trim()),
+            path: path.trim(),
+        };
+        is_records(named.path).then_some(named)
+    }
+
+    /// The runs of the one server that is meant.
+    pub fn read(self) -> anyhow::Result<Vec<Played>> {
+        one(&read(self.path)?, self.label, Role::Anchor)
+    }
+}
+
+fn is_records(text: &str) -> bool {
+    let path = Path::new(text);
+    path.is_dir() || path.extension().is_some_and(|extension| extension == "jsonl")
+}
+
+fn read(path: impl AsRef<Path>) -> anyhow::Result<Vec<Played>> {
+    show::all_played(&[path.as_ref().to_owned()])
+}
+
+/// The sides of the records that were named.
+pub fn recorded(options: &cli::Gate) -> anyhow::Result<Sides> {
+    let sources: Vec<Vec<Played>> = options.from.iter().map(read).collect::<anyhow::Result<_>>()?;
+    let (baseline, candidate) = (options.baseline.as_deref(), options.candidate.as_deref());
+    let sources = joined(
+        sources,
+        baseline.unwrap_or(Role::Baseline.name()),
+        candidate.unwrap_or(Role::Candidate.name()),
+    );
+    let anchor = options.anchor.as_deref().map(|text| match Named::of(text) {
+        Some(named) => named.read(),
+        None => one(&sources[0], Some(text), Role::Anchor),
+    });
+    let anchor = anchor.transpose()?;
+    let sides = match sources.as_slice() {
+        [both] => {
+            let own = labelled_runs(both, Role::Anchor.name());
+            Sides {
+                baseline: one(both, baseline.or(Some(Role::Baseline.name())), Role::Baseline)?,
+                candidate: one(both, candidate.or(Some(Role::Candidate.name())), Role::Candidate)?,
+                anchor: anchor.or(Some(own).filter(|own| !own.is_empty())),
+            }
+        }
+        [a, b, ..] => Sides {
+            baseline: one(a, baseline, Role::Baseline)?,
+            candidate: one(b, candidate, Role::Candidate)?,
+            anchor,
+        },
+        [] => bail!("--from names no records; name a directory"),
+    };
+    distinct(&sides)?;
+    Ok(sides)
+}
+
+/// Records that are parts of one plan, as one source: more than two are, and two that each have both servers.
+fn joined(sources: Vec<Vec<Played>>, baseline: &str, candidate: &str) -> Vec<Vec<Played>> {
+    let has = |runs: &[Played], label: &str| runs.iter().any(|run| run.summary.header.server.label == label);
+    let both = |runs: &Vec<Played>| has(runs, baseline) && has(runs, candidate);
+    match sources.len() {
+        2 if baseline == candidate || !sources.iter().all(both) => sources,
+        _ => vec![show::once(sources.concat())],
+    }
+}
+
+/// The runs of one server: the one with this label, or the only one there is.
+fn one(runs: &[Played], label: Option<&str>, role: Role) -> anyhow::Result<Vec<Played>> {
+    let mut labels: Vec<&str> = runs
+        .iter()
+        .map(|run| run.summary.header.server.label.as_str())
+        .collect();
+    labels.sort_unstable();
+    labels.dedup();
+    let all = labels.join(", ");
+    let cure = match role {
+        Role::Anchor => "--anchor 'LABEL: RECORDS'".to_owned(),
+        Role::Baseline | Role::Candidate => format!("--{} LABEL", role.name()),
+    };
+    match (label, labels.as_slice()) {
+        (Some(label), labels) if labels.contains(&label) => Ok(labelled_runs(runs, label)),
+        (None, [_]) => Ok(runs.to_vec()),
+        (Some(label), _) => bail!("no record is of a server called `{label}`: there are {all}; say which with {cure}"),
+        (None, _) => bail!(
+            "the records of the {} are of several servers: {all}; say which with {cure}",
+            role.name()
+        ),
+    }
+}
+
+/// Refuses a run that the candidate would be compared with itself by: that always passes.
+fn distinct(sides: &Sides) -> anyhow::Result<()> {
+    let mut others = vec![(Role::Baseline, &sides.baseline)];
+    others.extend(sides.anchor.as_ref().map(|anchor| (Role::Anchor, anchor)));
+    for (role, runs) in others {
+        for run in runs {
+            let Some(own) = sides.candidate.iter().find(|own| own.is_copy_of(run)) else {
+                continue;
+            };
+            let records = match own.record == run.record {
+                true => format!("`{}` is", run.record),
+                false => format!("`{}` and `{}` are one run, which is", run.record, own.record),
+            };
+            bail!(
+                "{records} of the {} and of the candidate, and nothing differs from itself: name other records, or \
+                 another server of them with --baseline and --candidate",
+                role.name()
+            );
+        }
+    }
+    Ok(())
+}
