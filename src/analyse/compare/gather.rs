@@ -1,6 +1,6 @@
 //! From the runs' summaries to the comparison.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::analyse::{Exit, Summary, exit};
 use crate::record::KnobFacts;
@@ -13,7 +13,8 @@ use super::hosts::differences;
 use super::huge_pages::huge_pages;
 use super::measure::Measure;
 use super::work::{WorkLimits, inequalities};
-use super::{Comparison, Row, Side};
+use super::{Comparison, Row, Side, alike};
+use crate::lens::Lens;
 
 /// A run and the name of its record.
 #[derive(Clone, Debug)]
@@ -75,6 +76,8 @@ pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
     labels.sort_by_key(|label| Some(*label) != baseline);
     let arms: Vec<Vec<&Played>> = labels.iter().map(|label| counting(runs, label)).collect();
     let all: Vec<&Played> = arms.iter().flatten().copied().collect();
+    let purged: Vec<Vec<String>> = arms.iter().map(|arm| purged(arm)).collect();
+    let compared: Vec<bool> = purged.iter().map(|own| alike(own, &purged[0])).collect();
     Comparison {
         scenario: runs
             .first()
@@ -86,7 +89,7 @@ pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
             .collect(),
         rows: measures(&all)
             .into_iter()
-            .filter_map(|measure| row(measure, &arms))
+            .filter_map(|measure| row(measure, &arms, &compared))
             .collect(),
         decays: decays(&arms),
         differences: differences(all.iter().map(|run| &run.summary.header)),
@@ -134,7 +137,9 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
         runs: arm.iter().map(|run| run.record.clone()).collect(),
         left: left.collect(),
         work: inequalities(&summaries(baseline), &summaries(arm), WorkLimits::default()),
-        huge_pages: huge_pages(&summaries(baseline), &summaries(arm)),
+        purged: purged(arm),
+        huge_pages: huge_pages(&summaries(baseline), &summaries(arm))
+            .filter(|_| alike(&purged(arm), &purged(baseline))),
         unseen: unseen(arm),
         growth: grown(&summaries(arm)),
         gave: gave(&summaries(arm)),
@@ -163,7 +168,15 @@ fn measures(runs: &[&Played]) -> Vec<Measure> {
     all.filter(|measure| seen.insert(measure.clone())).collect()
 }
 
-fn row(measure: Measure, arms: &[Vec<&Played>]) -> Option<Row> {
+/// The allocators that were told to purge, each once.
+fn purged(arm: &[&Played]) -> Vec<String> {
+    let lenses = arm.iter().map(|run| &run.summary.header.server.lens);
+    let purged = lenses.filter(|lens| lens.name == Lens::Purged);
+    let allocators: BTreeSet<&String> = purged.filter_map(|lens| lens.allocator.as_ref()).collect();
+    allocators.into_iter().cloned().collect()
+}
+
+fn row(measure: Measure, arms: &[Vec<&Played>], compared: &[bool]) -> Option<Row> {
     let values: Vec<Values> = arms
         .iter()
         .map(|arm| {
@@ -176,10 +189,13 @@ fn row(measure: Measure, arms: &[Vec<&Played>]) -> Option<Row> {
         return None;
     }
     let floor = measure.figure.noise();
-    let cells = values
-        .iter()
-        .enumerate()
-        .map(|(place, values_of_side)| cell(values_of_side, values.first().filter(|_| place > 0), floor));
+    let cells = values.iter().enumerate().map(|(place, values_of_side)| {
+        cell(
+            values_of_side,
+            values.first().filter(|_| place > 0 && compared[place]),
+            floor,
+        )
+    });
     Some(Row {
         cells: cells.collect(),
         measure,

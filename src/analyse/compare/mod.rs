@@ -63,6 +63,8 @@ pub struct Side {
     pub left: Vec<Left>,
     /// Work that it did not do as the baseline did. Empty for the baseline.
     pub work: Vec<Inequality>,
+    /// The allocators that were told to purge; none as shipped. Where these are not the baseline's, nothing is compared.
+    pub purged: Vec<String>,
     /// What huge pages do to its difference from the baseline, where that is more than a little.
     pub huge_pages: Option<HugePages>,
     /// Settings of its allocator that were asked for and not seen in force, each once.
@@ -130,6 +132,19 @@ impl Ratio {
     pub fn differs(&self) -> bool {
         self.low > 1.0 || self.high < 1.0
     }
+}
+
+impl Side {
+    /// Whether both were told to purge in the same way, or neither was.
+    pub fn is_purged_as(&self, baseline: &Side) -> bool {
+        alike(&self.purged, &baseline.purged)
+    }
+}
+
+/// Whether there is no more than one allocator in both.
+fn alike(a: &[String], b: &[String]) -> bool {
+    let mut all = a.iter().chain(b);
+    all.next().is_none_or(|first| all.all(|other| other == first))
 }
 
 impl Comparison {

@@ -1,6 +1,6 @@
 //! Records of several systems: servers are compared within a target and a lens, never across.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::lens::Lens;
 use crate::record::LensFacts;
@@ -13,7 +13,7 @@ use super::gather::{Played, compare};
 pub struct Target {
     /// Its triple.
     pub triple: String,
-    /// What memory was looked at through, as the first of its runs says.
+    /// What memory was looked at through: every allocator that was told to purge, and what holds of all runs.
     pub lens: LensFacts,
     /// What tells its machines from each other.
     pub machines: Vec<String>,
@@ -53,13 +53,28 @@ pub fn by_target(runs: Vec<Played>, baseline: Option<&str>) -> Scenarios {
         machines.dedup();
         let target = Target {
             triple,
-            lens: runs
-                .first()
-                .map_or_else(LensFacts::default, |run| run.summary.header.server.lens.clone()),
+            lens: lens(&runs),
             machines,
             comparison: compare(&runs, baseline),
         };
         scenarios.entry(scenario).or_default().push(target);
     }
     scenarios
+}
+
+/// The lens of runs that were looked at through the same one, perhaps with several allocators.
+fn lens(runs: &[Played]) -> LensFacts {
+    let lenses = || runs.iter().map(|run| &run.summary.header.server.lens);
+    let allocators: BTreeSet<&str> = lenses().filter_map(|lens| lens.allocator.as_deref()).collect();
+    let allocators: Vec<&str> = allocators.into_iter().collect();
+    let verified = lenses().map(|lens| lens.verified);
+    LensFacts {
+        allocator: (!allocators.is_empty()).then(|| allocators.join(" and ")),
+        approximate: lenses().any(|lens| lens.approximate),
+        // What is not so comes before what is not known, and both before what is.
+        verified: verified
+            .min_by_key(|verified| verified.map_or(1, |is| if is { 2 } else { 0 }))
+            .flatten(),
+        ..lenses().next().cloned().unwrap_or_default()
+    }
 }

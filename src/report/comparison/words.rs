@@ -11,6 +11,9 @@ pub fn verdict(comparison: &Comparison, place: usize) -> Vec<String> {
     let (Some(baseline), Some(side)) = (comparison.sides.first(), comparison.sides.get(place)) else {
         return Vec::new();
     };
+    if !side.is_purged_as(baseline) {
+        return vec![apart(side, baseline)];
+    }
     let said = telling(comparison).into_iter().filter_map(|row| {
         let cell = &row.cells[place];
         let ratio = cell.ratio.as_ref().filter(|ratio| ratio.high.is_finite())?;
@@ -21,6 +24,18 @@ pub fn verdict(comparison: &Comparison, place: usize) -> Vec<String> {
         said if said.is_empty() && place > 0 => vec![nothing(side, baseline)],
         said => said,
     }
+}
+
+/// That servers which were told to purge in different ways are not compared.
+fn apart(side: &Side, baseline: &Side) -> String {
+    format!(
+        "{} and {} are not compared: the purged lens compares versions of one server, and these have {} and {}, which \
+         purge in different ways; across allocators compare as shipped",
+        side.label,
+        baseline.label,
+        side.purged.join(" and "),
+        baseline.purged.join(" and ")
+    )
 }
 
 /// Why nothing can be concluded.

@@ -99,3 +99,50 @@ fn the_parts_of_a_plan_are_machines_of_their_own() {
         assert_ne!(other.machine(), before);
     }
 }
+
+#[test]
+fn servers_that_purge_in_different_ways_are_in_no_ratio_and_the_lens_names_them_all() {
+    let told = |label: &str, allocator: &str, verified: Option<bool>| {
+        changed(vec![run(label, 1, 100), run(label, 2, 101)], |run| {
+            let lens = &mut run.header.server.lens;
+            (lens.name, lens.allocator, lens.verified) = (Lens::Purged, Some(allocator.to_owned()), verified);
+        })
+    };
+    let runs = [
+        told("a", "jemalloc", Some(true)),
+        told("b", "jemalloc", Some(true)),
+        told("c", "system", None),
+    ];
+    let scenarios = by_target(runs.concat(), None);
+    let target = &scenarios.values().next().unwrap()[0];
+    assert_eq!(target.lens.allocator.as_deref(), Some("jemalloc and system"));
+    assert_eq!(target.lens.verified, None);
+    let ratios = |side: usize| {
+        target
+            .comparison
+            .rows
+            .iter()
+            .filter(|row| row.cells[side].ratio.is_some())
+            .count()
+    };
+    assert!(ratios(1) > 0);
+    assert_eq!(ratios(2), 0);
+    let sides = &target.comparison.sides;
+    assert!(sides[1].is_purged_as(&sides[0]) && !sides[2].is_purged_as(&sides[0]));
+    let said = crate::report::comparison::terminal(
+        &scenarios.values().next().unwrap()[..],
+        crate::report::terminal::Look {
+            columns: 400,
+            color: false,
+            ascii: false,
+        },
+    );
+    assert!(
+        said.contains("c and a are not compared: the purged lens compares versions of one server"),
+        "{said}"
+    );
+    assert!(
+        said.contains("purged lens: jemalloc and system told to purge"),
+        "{said}"
+    );
+}
