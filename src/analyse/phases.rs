@@ -39,6 +39,7 @@ impl Phases {
             ended: at,
             checkpoint: None,
             private: None,
+            exact: None,
             increment: None,
             peak: None,
             private_peak: None,
@@ -163,16 +164,17 @@ impl Phases {
 
     /// The phases with everything that follows from all of them, and the metric that they share.
     pub fn finish(self, single: bool) -> (Vec<PhaseSummary>, PrivateMetric) {
-        let exact = |open: &Open| match &open.summary.checkpoint {
-            Some(taken) => taken.private_exact.is_some() && open.missing.is_empty(),
-            None => true,
-        };
+        let exact = |open: &Open| open.summary.checkpoint.is_none() || open.exact().is_some();
         let any = self.open.iter().any(|open| open.summary.checkpoint.is_some());
         let metric = match any && self.open.iter().all(exact) {
             true => PrivateMetric::Exact,
             false => PrivateMetric::Sampled,
         };
-        let mut phases: Vec<PhaseSummary> = self.open.into_iter().map(|open| open.summary).collect();
+        let phases = self.open.into_iter().map(|open| PhaseSummary {
+            exact: open.exact(),
+            ..open.summary
+        });
+        let mut phases: Vec<PhaseSummary> = phases.collect();
         increments(&mut phases, metric);
         returns(&mut phases, single);
         (phases, metric)
@@ -180,6 +182,12 @@ impl Phases {
 }
 
 impl Open {
+    /// Private memory at the checkpoint, where every process that was still there has exact counters.
+    fn exact(&self) -> Option<u64> {
+        let taken = self.summary.checkpoint.as_ref();
+        taken?.private_exact.filter(|_| self.missing.is_empty())
+    }
+
     fn end(&mut self, at: Nanos, totals: Totals) {
         let used = totals.since(self.before);
         self.summary.ended = at;

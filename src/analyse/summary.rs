@@ -97,6 +97,8 @@ pub struct PhaseSummary {
     pub checkpoint: Option<CheckpointSummary>,
     /// Private memory of the tree at the checkpoint, in the metric of the run.
     pub private: Option<u64>,
+    /// The same where every process has exact counters, whatever the metric of the run.
+    pub exact: Option<u64>,
     /// This checkpoint's private memory less that of the last one before it; `None` for the first.
     pub increment: Option<i64>,
     /// Peak of resident memory within the phase.

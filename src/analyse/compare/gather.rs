@@ -12,6 +12,7 @@ use super::growth::grown;
 use super::hosts::differences;
 use super::huge_pages::huge_pages;
 use super::measure::Measure;
+use super::metric::one_metric;
 use super::work::{WorkLimits, inequalities};
 use super::{Comparison, Row, Side, alike};
 use crate::lens::Lens;
@@ -66,6 +67,9 @@ pub enum Why {
 
 /// Compares the runs of one scenario: servers in the order of their first run, with `baseline` before all others.
 pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
+    let mut runs = runs.to_vec();
+    let mixed = one_metric(runs.iter_mut());
+    let runs = runs.as_slice();
     let mut labels: Vec<&str> = Vec::new();
     for run in runs {
         let label = run.summary.header.server.label.as_str();
@@ -92,7 +96,10 @@ pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
             .filter_map(|measure| row(measure, &arms, &compared))
             .collect(),
         decays: decays(&arms),
-        differences: differences(all.iter().map(|run| &run.summary.header)),
+        differences: mixed
+            .into_iter()
+            .chain(differences(all.iter().map(|run| &run.summary.header)))
+            .collect(),
     }
 }
 

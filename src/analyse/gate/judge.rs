@@ -1,6 +1,6 @@
 //! From runs to a verdict: equal work first, then every rule, each with the numbers that decided it.
 
-use crate::analyse::compare::{Difference, Inequality, Played, counts, differences, inequalities};
+use crate::analyse::compare::{Difference, Inequality, Played, counts, differences, inequalities, one_metric};
 use crate::analyse::stats::{
     Answer, Budget, BudgetVerdict, Endpoint, EndpointVerdict, Evidence, Looks, MOST_ENDPOINTS, Seen, Verdict,
     decide_by_looks, judge_budget_by_looks, runs_needed,
@@ -177,6 +177,11 @@ impl Judgement {
 
 /// Applies every rule at each look that the runs reach.
 pub fn judge(sides: &Sides, rules: &Rules, looks: &Looks) -> Judgement {
+    let mut sides = sides.clone();
+    let mixed = {
+        let compared = sides.baseline.iter_mut().chain(&mut sides.candidate);
+        one_metric(compared.chain(sides.anchor.iter_mut().flatten()))
+    };
     let mut parties = vec![(Role::Baseline, &sides.baseline), (Role::Candidate, &sides.candidate)];
     parties.extend(sides.anchor.as_ref().map(|anchor| (Role::Anchor, anchor)));
     let all = parties.iter().flat_map(|(_, runs)| counting(runs));
@@ -207,7 +212,7 @@ pub fn judge(sides: &Sides, rules: &Rules, looks: &Looks) -> Judgement {
             .map_or_else(String::new, |run| run.summary.header.scenario.name.clone()),
         lens: rules.lens,
         broken: parties.iter().flat_map(|(role, runs)| broken(*role, runs)).collect(),
-        differences: differences(all.into_iter()),
+        differences: mixed.into_iter().chain(differences(all.into_iter())).collect(),
         answer: Answer::all(answers.chain(grown)),
         parties: parties.iter().map(|(role, runs)| party(*role, runs)).collect(),
         against,
