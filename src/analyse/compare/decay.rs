@@ -52,8 +52,8 @@ fn told(summary: &Summary) -> impl Iterator<Item = &Window> {
     all.iter().filter(|window| window.control || decay::counts(window, all))
 }
 
-/// Every window that a run has, in the order of the scenario.
-pub(super) fn decays(arms: &[Vec<&Played>]) -> Vec<Decay> {
+/// Every window that a run has, in the order of the scenario; `compared` says of each side whether it is set in a ratio.
+pub(super) fn decays(arms: &[Vec<&Played>], compared: &[bool]) -> Vec<Decay> {
     let mut keys: Vec<(Key, String)> = Vec::new();
     for window in arms.iter().flatten().flat_map(|run| told(&run.summary)) {
         if !keys.iter().any(|(seen, _)| *seen == key(window)) {
@@ -62,11 +62,11 @@ pub(super) fn decays(arms: &[Vec<&Played>]) -> Vec<Decay> {
     }
     keys.sort_by_key(|(key, _)| (key.0, key.1));
     keys.into_iter()
-        .map(|(key, phase)| decay_of(key, phase, arms))
+        .map(|(key, phase)| decay_of(key, phase, arms, compared))
         .collect()
 }
 
-fn decay_of(of: Key, phase: String, arms: &[Vec<&Played>]) -> Decay {
+fn decay_of(of: Key, phase: String, arms: &[Vec<&Played>], compared: &[bool]) -> Decay {
     let (.., kind, control) = of;
     let windows: Vec<Vec<Found>> = arms
         .iter()
@@ -79,14 +79,16 @@ fn decay_of(of: Key, phase: String, arms: &[Vec<&Played>]) -> Decay {
         phase,
         kind,
         control,
-        sides: (0..windows.len()).map(|place| side(&windows, place)).collect(),
+        sides: (0..windows.len())
+            .map(|place| side(&windows, place, place > 0 && compared[place]))
+            .collect(),
     }
 }
 
 /// A run's machine, and its window if it has it.
 type Found = (String, Option<Window>);
 
-fn side(windows: &[Vec<Found>], place: usize) -> Decayed {
+fn side(windows: &[Vec<Found>], place: usize, compared: bool) -> Decayed {
     let values = |side: usize, value: &dyn Fn(&Course) -> Option<f64>| -> Values {
         let of = |(machine, window): &Found| {
             let course = window.as_ref().and_then(|window| window.private.as_ref());
@@ -95,7 +97,7 @@ fn side(windows: &[Vec<Found>], place: usize) -> Decayed {
         windows[side].iter().map(of).collect()
     };
     let figure = |floor: NoiseFloor, value: &dyn Fn(&Course) -> Option<f64>| {
-        let baseline = (place > 0).then(|| values(0, value));
+        let baseline = compared.then(|| values(0, value));
         cell(&values(place, value), baseline.as_ref(), floor)
     };
     let floor = figure(NoiseFloor::MEMORY, &|course| Some(course.floor as f64));

@@ -95,7 +95,7 @@ pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
             .into_iter()
             .filter_map(|measure| row(measure, &arms, &compared))
             .collect(),
-        decays: decays(&arms),
+        decays: decays(&arms, &compared),
         differences: mixed
             .into_iter()
             .chain(differences(all.iter().map(|run| &run.summary.header)))
