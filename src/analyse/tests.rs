@@ -75,6 +75,10 @@ fn without_exact_counters_the_whole_run_uses_the_sampled_ones() {
     let summary = of(&session);
     assert_eq!(summary.private_metric, PrivateMetric::Sampled);
     assert_eq!(summary.phases[0].private, Some(21 * MIB));
+    // What is exact is known all the same, to be compared with runs that are exact throughout.
+    let exact: Vec<Option<u64>> = summary.phases.iter().map(|phase| phase.exact).collect();
+    let known = |mib| Some(private(mib));
+    assert_eq!(exact, [known(21), known(134), known(152), None, known(150)]);
 }
 
 #[test]

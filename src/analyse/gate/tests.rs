@@ -1,6 +1,6 @@
-use crate::analyse::Exit;
 use crate::analyse::compare::{self, Figure, Played, WorkLimits};
 use crate::analyse::stats::{Answer, LeakLimit, Looks, Tolerance};
+use crate::analyse::{Exit, PrivateMetric};
 use crate::lens::Lens;
 use crate::record::Ending;
 
@@ -83,6 +83,25 @@ fn only_runs_of_the_lens_that_a_rule_names_are_looked_at() {
     let judgement = judge(&sides, &rules, &Looks::default());
     assert_eq!(judgement.against[0].advisory[0].verdict.answer, Answer::Inconclusive);
     assert_eq!(judgement.exit(), Exit::Passed, "advice decides nothing");
+}
+
+#[test]
+fn sampled_private_memory_is_no_answer_beside_exact() {
+    let mut sides = sides(&[100; 3], &[100; 3], None);
+    assert_eq!(answer(&sides).exit(), Exit::Passed);
+    for run in &mut sides.candidate {
+        run.summary.private_metric = PrivateMetric::Sampled;
+        run.summary.phases.iter_mut().for_each(|phase| phase.exact = None);
+    }
+    let judgement = answer(&sides);
+    assert_eq!(judgement.exit(), Exit::Inconclusive);
+    assert_eq!(judgement.differences[0].what, "private memory");
+    sides.baseline.clone_from(&sides.candidate);
+    assert_eq!(
+        answer(&sides).exit(),
+        Exit::Passed,
+        "sampled runs are compared with each other"
+    );
 }
 
 #[test]
