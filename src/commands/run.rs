@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::analyse::Exit;
-use crate::analyse::compare::{Played, by_target};
+use crate::analyse::compare::{Played, by_target, counts};
+use crate::analyse::{Exit, exit};
 use crate::cli::{self, Command, CompareFormat, Format};
 use crate::config::{Loaded, ServerChoice};
 use crate::soak::Interrupt;
@@ -37,8 +37,14 @@ pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
         let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
         let mut report = Report {
             compared: choices.len() > 1,
+            several,
             format: options.output.format,
-            baseline: options.repeating.baseline.as_deref(),
+            // Without a warm-up the first run is drawn by lot: the first server that was named is the baseline.
+            baseline: options
+                .repeating
+                .baseline
+                .as_deref()
+                .or(choices.first().map(|first| first.label.as_str())),
             printer: Printer::new(options.output.format, scenarios.len() > 1 || several),
             runs: Vec::new(),
         };
@@ -117,6 +123,8 @@ async fn play(
 struct Report<'r> {
     /// Whether there are several servers.
     compared: bool,
+    /// Whether servers are run more than once.
+    several: bool,
     format: Format,
     baseline: Option<&'r str>,
     /// Prints single runs.
@@ -128,11 +136,21 @@ struct Report<'r> {
 impl Report<'_> {
     /// Prints the runs of one scenario: as a comparison, or each by itself where there is nothing to compare.
     fn add(&mut self, runs: &[Played]) -> anyhow::Result<()> {
-        let counted = runs.iter().filter(|run| !run.summary.header.plan.warm_up).count();
         match self.format {
             Format::Json if self.compared => self.runs.extend_from_slice(runs),
             Format::Html => self.runs.extend_from_slice(runs),
-            Format::Terminal if counted > 1 => {
+            Format::Terminal if (self.several || self.compared) && !runs.is_empty() => {
+                // Where none counts, how a server failed is all there is to know.
+                let none = !runs.iter().any(|run| counts(&run.summary));
+                let failed = |run: &&Played| exit(&run.summary) == Exit::ServerFailed;
+                let mut failed = runs.iter().filter(failed).filter(|_| none).peekable();
+                let any = failed.peek().is_some();
+                for run in failed {
+                    self.printer.record(Path::new(&run.record))?;
+                }
+                if any {
+                    super::print("\n")?;
+                }
                 compare::print(runs.to_vec(), self.baseline, CompareFormat::Terminal)?;
             }
             Format::Terminal | Format::Json | Format::Csv => {

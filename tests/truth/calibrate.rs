@@ -68,6 +68,17 @@ fn a_time_budget_says_how_many_runs_fit() {
 }
 
 #[test]
+fn a_time_budget_without_time_for_a_run_says_that_none_counts() {
+    let pair = pair();
+    for servers in [&["--server", "base"][..], &["--server", "base", "--server", "more"]] {
+        let words = [&["run", "scenario.toml", "-q", "--time-budget", "1ms"][..], servers].concat();
+        let said = pair.said(&words);
+        assert!(said.contains("no run counts, so nothing can be said"), "{said}");
+        assert!(said.contains("0 runs + 1 for warming up"), "{said}");
+    }
+}
+
+#[test]
 fn five_runs_are_too_few_to_know_a_noise() {
     let pair = pair();
     let output = pair.run(&["calibrate", "scenario.toml", "--server", "base", "--runs", "5"]);

@@ -40,6 +40,36 @@ fn two_servers_run_twice_after_a_warm_up_and_are_compared() {
 }
 
 #[test]
+fn the_first_server_that_is_named_is_the_baseline_also_of_one_run_each() {
+    let report = pair().said(&[&RUN[..], &["--runs", "1", "--out", "out", "-q"]].concat());
+    let of_base = report.lines().find(|line| line.trim_start().starts_with("base "));
+    assert!(
+        of_base.is_some_and(|line| line.contains("1 run, the baseline")),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_server_that_crashes_in_its_first_run_is_said_to_have_failed() {
+    let ground = Ground::pair()
+        .with("base", &[], "")
+        .with("crash", &["--crash-on", "textDocument/definition"], "");
+    let words = [
+        "run", "scenario.toml", "--server", "base", "--server", "crash", "--out", "out", "-q",
+    ];
+    let (report, _) = ground.ends(4, &words);
+    assert!(
+        report.contains("no run counts, so nothing can be said: crash failed"),
+        "{report}"
+    );
+    let junit = ground.said(&["compare", "out", "--format", "junit"]);
+    assert!(
+        junit.contains("errors=\"1\"") && !junit.contains("the same work"),
+        "{junit}"
+    );
+}
+
+#[test]
 fn a_campaign_that_was_killed_goes_on_where_it_was() {
     let pair = pair();
     let out = pair.join("out");
