@@ -3,8 +3,8 @@
 use crate::lens::Lens;
 use crate::record::Noise;
 
-use super::compare::{Comparison, Figure, Place, Row, primary};
-use super::stats::{Arm, Looks, NoiseFloor, Tolerance, detectable, power, runs_needed};
+use super::compare::{Comparison, Figure, Place, Row, primary, tolerance};
+use super::stats::{Arm, Looks, NoiseFloor, detectable, power, runs_needed};
 
 /// The chance with which an effect is to be shown.
 pub const WANTED: f64 = 0.8;
@@ -13,8 +13,8 @@ pub const WANTED: f64 = 0.8;
 const FIGURES: [Figure; 5] = [Figure::Private, Figure::Peak, Figure::Cpu, Figure::P50, Figure::P95];
 
 /// The noise of every figure of the first side that all its runs have.
-pub fn noise(comparison: &Comparison) -> Vec<Noise> {
-    let decisive: Vec<String> = primary(comparison, 0)
+pub fn noise(comparison: &Comparison, lens: Lens) -> Vec<Noise> {
+    let decisive: Vec<String> = primary(comparison, 0, lens)
         .into_iter()
         .map(|endpoint| endpoint.name)
         .collect();
@@ -50,11 +50,8 @@ pub fn least(noise: &Noise, runs: usize, alpha: f64) -> Option<f64> {
 
 /// What is ruled out of a figure for it to pass: the share, or the floor where that is more.
 fn ruled_out(noise: &Noise, lens: Lens) -> f64 {
-    let tolerance = match lens {
-        Lens::AsShipped => Tolerance::AS_SHIPPED,
-        Lens::Purged => Tolerance::PURGED,
-    };
-    tolerance.fail().max(tolerance.floor() / noise.mean)
+    let usual = tolerance(lens);
+    usual.fail().max(usual.floor() / noise.mean)
 }
 
 /// The first look after which an unchanged server passes by every figure that decides, each with the wanted chance;

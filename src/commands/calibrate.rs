@@ -120,7 +120,7 @@ fn calibrated(runs: Vec<Played>, choices: &[ServerChoice], looks: &Looks) -> Vec
             .iter()
             .find(|header| header.server.label == side.label && header.server.lens.name == target.lens.name)?;
         let choice = choices.iter().find(|choice| choice.label == side.label)?;
-        let noise = noise(&target.comparison);
+        let noise = noise(&target.comparison, target.lens.name);
         Some(Calibration {
             format: CALIBRATION_FORMAT,
             tool: env!("CARGO_PKG_VERSION").to_owned(),

@@ -158,7 +158,7 @@ pub fn decided(runs: &[Played], repeating: &Repeating) -> bool {
         && targets().all(|target| {
             let comparison = &target.comparison;
             (1..comparison.sides.len()).all(|side| {
-                let verdict = decide_by_looks(&primary(comparison, side), &repeating.looks.0);
+                let verdict = decide_by_looks(&primary(comparison, side, target.lens.name), &repeating.looks.0);
                 verdict.is_ok_and(|verdict| verdict.answer != Answer::Inconclusive)
             })
         })

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::analyse::compare::{Figure, Unit, WorkLimits};
+use crate::analyse::compare::{Figure, Unit, WorkLimits, tolerance};
 use crate::analyse::gate::{At, Leak, Rule, Rules, What, WhatError};
 use crate::analyse::stats::{LeakLimit, MOST_ENDPOINTS, Tolerance};
 use crate::lens::Lens;
@@ -267,10 +267,7 @@ impl GateContext {
 
     /// What may differ: as the entry says, then the command line, then what suits the lens.
     fn tolerance(&self, what: &What, entry: &EndpointEntry) -> Result<Tolerance, Wrong> {
-        let usual = match what.lens.unwrap_or(self.deciding()) {
-            Lens::Purged => Tolerance::PURGED,
-            Lens::AsShipped => Tolerance::AS_SHIPPED,
-        };
+        let usual = tolerance(what.lens.unwrap_or(self.deciding()));
         let unit = what.figure.unit();
         let floor = match (&entry.floor, self.floor, unit) {
             (Some(text), _, unit) => amount(text, unit)?,

@@ -62,6 +62,7 @@ fn ratio(baseline: &Values, candidate: &Values, floor: NoiseFloor) -> Option<Rat
         p: contrast.p(),
         permutation: one.map(|part| permutation(&part.baseline, &part.candidate, SEED)),
         ranks: one.map(|part| mann_whitney(&part.baseline, &part.candidate, SEED)),
+        runs: strata.runs(),
         machines: strata
             .parts()
             .iter()

@@ -110,12 +110,11 @@ pub fn counts(summary: &Summary) -> bool {
 
 /// Why a run does not count; `None` if it does.
 fn why(summary: &Summary) -> Option<Why> {
-    if summary.header.plan.warm_up {
-        return Some(Why::WarmUp);
-    }
     match exit(summary) {
-        Exit::Passed | Exit::GateFailed | Exit::Inconclusive => None,
+        // Also while it warmed up: what fails then is known to fail.
         Exit::ServerFailed => Some(Why::Failed),
+        _ if summary.header.plan.warm_up => Some(Why::WarmUp),
+        Exit::Passed | Exit::GateFailed | Exit::Inconclusive => None,
         Exit::Interrupted | Exit::OwnFailure => Some(Why::Unfinished),
     }
 }

@@ -25,7 +25,7 @@ pub use huge_pages::HugePages;
 pub use measure::{Figure, Measure, Place, Unit};
 pub use metric::one_metric;
 pub use once::{Copied, once};
-pub use primary::primary;
+pub use primary::{primary, tolerance};
 pub use targets::{Scenarios, Target, by_target};
 pub use work::{Count, Inequality, Task, WorkLimits, inequalities};
 
@@ -116,6 +116,8 @@ pub struct Ratio {
     pub permutation: Option<Permutation>,
     /// The test by ranks, as a check; `None` over several machines.
     pub ranks: Option<MannWhitney>,
+    /// Runs of the baseline and of the server that it is of: those of machines that have two of both.
+    pub runs: (usize, usize),
     /// The ratio on each machine. Over several, `ratio` is their geometric mean.
     pub machines: Vec<MachineRatio>,
 }

@@ -1,12 +1,13 @@
 //! What decides between two servers, named before anything is measured.
 
 use crate::analyse::stats::{Endpoint, NoiseFloor, Seen, Tolerance};
+use crate::lens::Lens;
 
 use super::measure::{Figure, Measure, Place};
 use super::{Comparison, Row};
 
-/// The endpoints of a side against the baseline: private memory at the end of the last phase, and the peak of the run.
-pub fn primary(comparison: &Comparison, side: usize) -> Vec<Endpoint> {
+/// The endpoints of a side against the baseline, held to what suits the lens: private memory at the end of the last phase, and the peak of the run.
+pub fn primary(comparison: &Comparison, side: usize, lens: Lens) -> Vec<Endpoint> {
     let private = comparison
         .rows
         .iter()
@@ -16,10 +17,22 @@ pub fn primary(comparison: &Comparison, side: usize) -> Vec<Endpoint> {
         place: Place::Run,
         figure: Figure::Peak,
     });
-    private.into_iter().chain(peak).map(|row| endpoint(row, side)).collect()
+    private
+        .into_iter()
+        .chain(peak)
+        .map(|row| endpoint(row, side, lens))
+        .collect()
 }
 
-fn endpoint(row: &Row, side: usize) -> Endpoint {
+/// What may differ when nobody says: what suits the noise of the lens.
+pub fn tolerance(lens: Lens) -> Tolerance {
+    match lens {
+        Lens::Purged => Tolerance::PURGED,
+        Lens::AsShipped => Tolerance::AS_SHIPPED,
+    }
+}
+
+fn endpoint(row: &Row, side: usize, lens: Lens) -> Endpoint {
     // What asks for this makes its runs itself, on one machine.
     let values = |side: usize| -> Vec<Seen> {
         let cell = row.cells.get(side).into_iter();
@@ -32,7 +45,7 @@ fn endpoint(row: &Row, side: usize) -> Endpoint {
     };
     Endpoint {
         name: format!("{}{place}", row.measure.figure.name()),
-        tolerance: Tolerance::AS_SHIPPED,
+        tolerance: tolerance(lens),
         noise: NoiseFloor::MEMORY,
         baseline: values(0),
         candidate: values(side),

@@ -1,4 +1,6 @@
+use crate::analyse::stats::Tolerance;
 use crate::analyse::{self, Summary};
+use crate::lens::Lens;
 use crate::record::{Ending, WindowEnd, golden};
 
 use super::*;
@@ -92,6 +94,51 @@ fn warm_ups_and_failed_runs_do_not_count_but_are_named() {
     assert_eq!(left, [vec![Why::WarmUp], vec![Why::Unfinished, Why::Failed]]);
     assert_eq!(comparison.sides[0].runs.len(), 2);
     assert_eq!(private(&comparison).cells[1].values.len(), 1);
+}
+
+#[test]
+fn a_server_that_fails_while_it_warms_up_has_failed() {
+    let mut all = runs(&[100], &[100]);
+    for run in &mut all {
+        run.summary.header.plan.warm_up = true;
+    }
+    all[1].summary.ending = Some(Ending::Crashed {
+        code: None,
+        signal: Some(11),
+        during: String::new(),
+    });
+    let comparison = compare(&all, None);
+    let left: Vec<Why> = comparison
+        .sides
+        .iter()
+        .flat_map(|side| side.left.iter().map(|left| left.why))
+        .collect();
+    assert_eq!(left, [Why::WarmUp, Why::Failed]);
+    assert!(!counts(&all[0].summary) && !counts(&all[1].summary));
+}
+
+#[test]
+fn what_may_differ_suits_the_lens() {
+    let comparison = compare(&runs(&[100, 100], &[103, 103]), None);
+    for (lens, usual) in [
+        (Lens::AsShipped, Tolerance::AS_SHIPPED),
+        (Lens::Purged, Tolerance::PURGED),
+    ] {
+        let endpoints = primary(&comparison, 1, lens);
+        assert_eq!(endpoints.len(), 2);
+        assert!(endpoints.iter().all(|endpoint| endpoint.tolerance == usual), "{lens}");
+    }
+}
+
+#[test]
+fn a_ratio_is_of_the_runs_of_machines_that_have_two_of_both() {
+    let mut all = runs(&[100, 100, 101], &[110, 110, 111]);
+    for number in [0, 3] {
+        all[number].summary.header.host.cpu = Some("another".to_owned());
+    }
+    let ratio = private(&compare(&all, None)).cells[1].ratio.clone().unwrap();
+    assert_eq!(ratio.runs, (2, 2));
+    assert_eq!(ratio.machines.len(), 1);
 }
 
 #[test]

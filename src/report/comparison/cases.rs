@@ -1,7 +1,6 @@
 //! A comparison as a list of cases, each with an outcome: what test reports and annotations are made from.
 
 use crate::analyse::compare::{Cell, Figure, Row, Scenarios, Side, Target, Why};
-use crate::units;
 
 use super::{figures, notes, words};
 
@@ -60,7 +59,7 @@ fn cases(target: &Target) -> Vec<Case> {
     for (place, side) in comparison.sides.iter().enumerate() {
         cases.push(runs(side));
         if place > 0 {
-            cases.push(work(side, &comparison.sides[0].label));
+            cases.push(work(side, &comparison.sides[0]));
         }
         cases.extend(settings(side));
         let checkpoints = comparison
@@ -94,12 +93,7 @@ fn runs(side: &Side) -> Case {
     };
     let text = match failed.as_slice() {
         [] => words::runs(side),
-        failed => format!(
-            "{} failed the scenario in {}: {}",
-            side.label,
-            units::counted(failed.len() as u64, "run"),
-            failed.join(", ")
-        ),
+        failed => format!("{}: {}", words::failures(side), failed.join(", ")),
     };
     Case {
         server: side.label.clone(),
@@ -109,16 +103,23 @@ fn runs(side: &Side) -> Case {
     }
 }
 
-fn work(side: &Side, baseline: &str) -> Case {
+fn work(side: &Side, baseline: &Side) -> Case {
+    let without = [baseline, side].into_iter().find(|side| side.runs.is_empty());
     let outcome = match side.work.as_slice() {
-        [] if side.runs.is_empty() => Outcome::Skipped,
+        [] if without.is_some() => Outcome::Skipped,
         [] => Outcome::Passed,
         work if work.iter().any(|work| work.is_less()) => Outcome::Failed,
         _ => Outcome::Warned,
     };
-    let mut lines: Vec<String> = notes::work(side, baseline).into_iter().map(|(_, text)| text).collect();
+    let mut lines: Vec<String> = notes::work(side, &baseline.label)
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
     if lines.is_empty() {
-        lines.push(format!("the same work as {baseline}"));
+        lines.push(match without {
+            Some(without) => format!("nothing is known of its work: no run of {} counts", without.label),
+            None => format!("the same work as {}", baseline.label),
+        });
     }
     Case {
         server: side.label.clone(),

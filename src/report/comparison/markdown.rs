@@ -110,7 +110,10 @@ fn one(out: &mut String, target: &Target, several: bool) {
 fn remarks(out: &mut String, comparison: &Comparison) {
     let baseline = comparison.sides.first().map_or("", |side| side.label.as_str());
     let mut remarks: Vec<String> = Vec::new();
-    for (place, side) in comparison.sides.iter().enumerate().skip(1) {
+    let none = words::no_run_counts(comparison);
+    let compared = if none.is_some() { 0 } else { comparison.sides.len() };
+    remarks.extend(none.as_deref().map(escape));
+    for (place, side) in comparison.sides.iter().enumerate().take(compared).skip(1) {
         remarks.extend(notes::work(side, baseline).into_iter().map(weighed));
         remarks.extend(
             words::verdict(comparison, place)

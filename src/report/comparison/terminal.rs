@@ -336,6 +336,10 @@ fn conclusion(out: &mut String, comparison: &Comparison, paint: Paint, columns: 
     let Some(baseline) = comparison.sides.first() else {
         return;
     };
+    if let Some(sentence) = words::no_run_counts(comparison) {
+        out.push('\n');
+        return paragraph(out, paint, Tone::Bad, "", &sentence, columns);
+    }
     for (place, side) in comparison.sides.iter().enumerate().skip(1) {
         out.push('\n');
         for (weight, text) in notes::work(side, &baseline.label) {

@@ -8,6 +8,8 @@ use crate::analyse::compare::{Played, Scenarios, by_target};
 use crate::record::{Ending, KnobFacts, golden};
 use crate::report::terminal::Look;
 
+mod counting;
+
 /// A run of the usual path: private memory, peaks and latencies are `percent` of the golden record's.
 fn run(label: &str, number: u32, percent: u64) -> Played {
     let mut summary = analyse::read(golden::open("completed")).unwrap();

@@ -17,11 +17,11 @@ pub fn verdict(comparison: &Comparison, place: usize) -> Vec<String> {
     let said = telling(comparison).into_iter().filter_map(|row| {
         let cell = &row.cells[place];
         let ratio = cell.ratio.as_ref().filter(|ratio| ratio.high.is_finite())?;
-        let runs = runs_of(&row.cells[0], cell) + &by_machine(ratio);
+        let runs = runs_of(ratio) + &by_machine(ratio);
         Some(sentence(&side.label, &baseline.label, row, ratio, runs))
     });
     match said.collect::<Vec<String>>() {
-        said if said.is_empty() && place > 0 => vec![nothing(side, baseline)],
+        said if said.is_empty() && place > 0 => vec![nothing(comparison, place)],
         said => said,
     }
 }
@@ -39,17 +39,49 @@ fn apart(side: &Side, baseline: &Side) -> String {
 }
 
 /// Why nothing can be concluded.
-fn nothing(side: &Side, baseline: &Side) -> String {
-    let short = [baseline, side].into_iter().find(|side| side.runs.len() < 2);
+fn nothing(comparison: &Comparison, place: usize) -> String {
+    let (baseline, side) = (&comparison.sides[0], &comparison.sides[place]);
     let pair = format!("nothing can be said of {} against {}", side.label, baseline.label);
-    match short {
+    let mut short = [side, baseline].into_iter().filter(|side| side.runs.len() < 2);
+    let failed = |side: &&Side| left(side, Why::Failed) > 0;
+    if let Some(failed) = short.clone().find(failed) {
+        return format!("{pair}: {}", failures(failed));
+    }
+    match short.next_back() {
         Some(short) if short.runs.is_empty() => format!("{pair}: no run of {} counts", short.label),
         Some(short) => format!(
             "{pair}: {} has 1 run, and what differs from run to run takes 2 of each to be seen",
             short.label
         ),
+        None if are_apart(comparison, place) => {
+            format!("{pair}: no machine has 2 runs of both, and servers are compared within a machine only")
+        }
         None => format!("{pair}: they have no figure in common"),
     }
+}
+
+/// That no run of any server counts, and why; `None` where one does.
+pub fn no_run_counts(comparison: &Comparison) -> Option<String> {
+    let sides = &comparison.sides;
+    if sides.iter().any(|side| !side.runs.is_empty()) {
+        return None;
+    }
+    let failed = sides.iter().filter(|side| left(side, Why::Failed) > 0).map(failures);
+    let why: Vec<String> = failed.collect();
+    Some(match why.as_slice() {
+        [] => "no run counts, so nothing can be said: give it more time, or more runs".to_owned(),
+        why => format!("no run counts, so nothing can be said: {}", why.join(", ")),
+    })
+}
+
+/// That a server failed, and how often.
+pub fn failures(side: &Side) -> String {
+    let failed = units::counted(left(side, Why::Failed), "run");
+    format!("{} failed the scenario in {failed}", side.label)
+}
+
+fn left(side: &Side, why: Why) -> u64 {
+    side.left.iter().filter(|left| left.why == why).count() as u64
 }
 
 /// How many runs of a side count, and why others do not.
@@ -60,7 +92,7 @@ pub fn runs(side: &Side) -> String {
         (Why::Failed, "failed"),
         (Why::Unfinished, "not finished"),
     ] {
-        let left = side.left.iter().filter(|left| left.why == why).count() as u64;
+        let left = left(side, why);
         if left > 0 {
             text.push_str(&format!(" + {} {what}", units::count(left)));
         }
@@ -124,11 +156,19 @@ fn sentence(candidate: &str, baseline: &str, row: &Row, ratio: &Ratio, runs: Str
     )
 }
 
-fn runs_of(baseline: &Cell, candidate: &Cell) -> String {
-    let known = |cell: &Cell| cell.values.iter().flatten().count() as u64;
-    match (known(baseline), known(candidate)) {
-        (a, b) if a == b => format!("{} each", units::counted(a, "run")),
-        (a, b) => format!("{} against {}", units::counted(b, "run"), units::count(a)),
+/// Whether both have enough runs of a figure, and no machine has enough of both.
+fn are_apart(comparison: &Comparison, place: usize) -> bool {
+    let enough = |cell: &Cell| cell.median.is_some_and(|median| median.n > 1 && median.low > 0.0);
+    telling(comparison)
+        .iter()
+        .any(|row| enough(&row.cells[0]) && enough(&row.cells[place]))
+}
+
+/// The runs that the ratio is of: those of machines that have two of both.
+fn runs_of(ratio: &Ratio) -> String {
+    match ratio.runs {
+        (a, b) if a == b => format!("{} each", units::counted(a as u64, "run")),
+        (a, b) => format!("{} against {}", units::counted(b as u64, "run"), units::count(a as u64)),
     }
 }
 

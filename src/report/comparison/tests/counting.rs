@@ -1,0 +1,73 @@
+//! Which runs count, and what is said where none does.
+
+use super::*;
+
+/// Two servers of which the second crashes while it warms up, so that no more runs are made.
+fn crashed_at_once() -> Vec<Played> {
+    let mut all = [runs("small", &[100]), runs("crash", &[100])].concat();
+    for run in &mut all {
+        run.summary.header.plan.warm_up = true;
+    }
+    all[1].summary.ending = Some(Ending::Crashed {
+        code: None,
+        signal: Some(11),
+        during: String::new(),
+    });
+    all
+}
+
+#[test]
+fn a_server_that_crashes_while_it_warms_up_is_an_error_everywhere() {
+    let scenarios = compared(crashed_at_once());
+    let junit = junit(&suites(&scenarios));
+    assert!(junit.contains("failures=\"0\" errors=\"1\""), "{junit}");
+    assert!(!junit.contains("the same work"), "{junit}");
+    assert!(junit.contains("no run of small counts"), "{junit}");
+    let annotations = annotations(&suites(&scenarios));
+    let [failed] = annotations.as_slice() else {
+        panic!("{annotations:?}")
+    };
+    assert!(
+        failed.starts_with("::error ") && failed.ends_with("crash failed the scenario in 1 run: run-001-crash.jsonl"),
+        "{failed}"
+    );
+    let words = "no run counts, so nothing can be said: crash failed the scenario in 1 run";
+    assert!(drawn(crashed_at_once(), 100).contains(words));
+    assert!(pasted(crashed_at_once()).contains(words));
+    // Where the other has runs, it is still the one that failed that is named.
+    let mut some = crashed_at_once();
+    some.extend(runs("small", &[100, 101, 100]));
+    let words = "nothing can be said of crash against small: crash failed the scenario in 1 run";
+    assert!(drawn(some, 100).contains(words));
+}
+
+#[test]
+fn warm_ups_alone_are_no_run_that_counts() {
+    let mut all = runs("small", &[100]);
+    all[0].summary.header.plan.warm_up = true;
+    for text in [drawn(all.clone(), 100), pasted(all)] {
+        assert!(
+            text.contains("no run counts, so nothing can be said: give it more time"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn runs_that_a_ratio_leaves_out_are_not_counted_for_it() {
+    let here = |label: &str, percents: &[u64]| on(runs(label, percents), "x86_64-unknown-linux-gnu", "EPYC");
+    let there = |label: &str, percents: &[u64]| on(runs(label, percents), "x86_64-unknown-linux-gnu", "Xeon");
+    let uneven = [
+        here("system", &[100]),
+        here("mimalloc", &[130]),
+        there("system", &[200, 201]),
+        there("mimalloc", &[240, 242]),
+    ];
+    let text = drawn(uneven.concat(), 160);
+    assert!(text.contains("after decay, 2 runs each"), "{text}");
+    assert!(!text.contains("3 runs each"), "{text}");
+    let apart = [here("system", &[100, 101]), there("mimalloc", &[130, 131])];
+    let text = drawn(apart.concat(), 160);
+    let words = "no machine has 2 runs of both, and servers are compared within a machine only";
+    assert!(text.contains(words), "{text}");
+}
