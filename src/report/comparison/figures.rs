@@ -85,12 +85,24 @@ fn between(low: f64, high: f64) -> Option<String> {
     if !high.is_finite() {
         return None;
     }
+    if is_boundless(low, high) {
+        return Some(format!("{} to > +{MOST:.0} %", signed((low - 1.0) * 100.0, 0)));
+    }
     let (low, high) = ((low - 1.0) * 100.0, (high - 1.0) * 100.0);
     let digits = digits(low, high);
     Some(match (signed(low, digits), signed(high, digits)) {
         (low, high) if low == high => format!("{low} %"),
         (low, high) => format!("{low} to {high} %"),
     })
+}
+
+/// The upper end in per cent above which a wide interval has none that is worth its digits.
+pub const MOST: f64 = 1_000.0;
+
+/// Whether an interval says next to nothing of how much more there may be: it ends above [`MOST`], and at more than ten
+/// times what it begins with.
+pub fn is_boundless(low: f64, high: f64) -> bool {
+    high > 1.0 + MOST / 100.0 && high > 10.0 * low
 }
 
 /// A difference in per cent with its sign; what rounds to nothing has none.
@@ -147,6 +159,9 @@ mod tests {
         assert_eq!(between(0.999, 1.2).unwrap(), "0 to +20 %");
         assert_eq!(between(1.0, 1.0).unwrap(), "0.00 %");
         assert_eq!(between(0.0, f64::INFINITY), None);
+        assert_eq!(between(1e-9, 236_696.93).unwrap(), "−100 to > +1000 %");
+        assert_eq!(between(1.2, 12.1).unwrap(), "+20 to > +1000 %");
+        assert_eq!(between(19.5, 20.5).unwrap(), "+1850 to +1950 %");
     }
 
     #[test]
