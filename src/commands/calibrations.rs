@@ -37,18 +37,18 @@ pub fn store(calibration: &Calibration) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-/// The newest that holds for what this header says; otherwise the newest of the same scenario and server.
+/// The newest that holds for what this header says, whatever the server was called when it was made; otherwise the newest
+/// of the same scenario and of a server of the same name or program.
 pub fn find(header: &Header, choice: &ServerChoice) -> Found {
     let now = circumstances(header, choice);
     let mut stored: Vec<(PathBuf, Calibration)> = stored()
-        .filter(|(_, one)| {
-            let (scenario, server) = (&header.scenario, &header.server);
-            one.scenario == scenario.name && one.server == server.label && one.lens == server.lens.name
-        })
+        .filter(|(_, one)| one.scenario == header.scenario.name && one.lens == header.server.lens.name)
         .collect();
     stored.sort_by(|(_, a), (_, b)| b.made.cmp(&a.made));
     let fits = stored.iter().position(|(_, one)| one.differences(&now).is_empty());
-    match (fits, stored.first()) {
+    let same =
+        |one: &Calibration| one.server == header.server.label || one.circumstances.get("server") == now.get("server");
+    match (fits, stored.iter().find(|(_, one)| same(one))) {
         (Some(place), _) => {
             let (path, calibration) = stored.swap_remove(place);
             Found::Fits(path, calibration)

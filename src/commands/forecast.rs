@@ -2,6 +2,8 @@
 
 use crate::analyse::compare::Played;
 use crate::cli::Runs;
+use crate::config::ServerChoice;
+use crate::lens::Lens;
 use crate::report::calibration::can_see;
 use crate::units;
 
@@ -41,11 +43,11 @@ pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>)
                     "what these runs can see is not known: `{}` was made with another {}; calibrate again with `{}`",
                     path.display(),
                     circumstances.join(", "),
-                    command(campaign, &choice.label)
+                    command(campaign, choice)
                 ),
                 Found::Nothing => format!(
                     "what these runs can see is not known: `{}` finds out",
-                    command(campaign, &choice.label)
+                    command(campaign, choice)
                 ),
             });
         }
@@ -61,9 +63,21 @@ fn fits((fitting, budget): (u32, crate::units::Span)) -> String {
     format!("{runs} into {} after the warm-up", units::duration(budget.0))
 }
 
-fn command(campaign: &Campaign<'_>, label: &str) -> String {
+/// What calibrates this server as it was typed, through the lens that it is looked at through.
+fn command(campaign: &Campaign<'_>, choice: &ServerChoice) -> String {
+    let server = match choice
+        .typed
+        .contains(|c: char| c.is_whitespace() || "\"'$\\*".contains(c))
+    {
+        true => format!("'{}'", choice.typed),
+        false => choice.typed.clone(),
+    };
+    let lens = match choice.lens.lens {
+        Lens::AsShipped => "",
+        Lens::Purged => " --lens purged",
+    };
     format!(
-        "lsp-soak calibrate {} --server {label}",
+        "lsp-soak calibrate {} --server {server}{lens}",
         campaign.scenario.path.display()
     )
 }

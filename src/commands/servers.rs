@@ -49,6 +49,7 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
 fn chosen(name: &str, profile: &Profile, program: &Path) -> ServerChoice {
     ServerChoice {
         label: name.to_owned(),
+        typed: name.to_owned(),
         profile_name: Some(name.to_owned()),
         profile: profile.clone(),
         program: Program::File(program.to_owned()),

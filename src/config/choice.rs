@@ -16,6 +16,8 @@ use crate::record::AllocatorFacts;
 pub struct ServerChoice {
     /// Names its files and rows; unique in a plan.
     pub label: String,
+    /// It as it was typed, but for a label.
+    pub typed: String,
     /// Name of the profile, when there is one.
     pub profile_name: Option<String>,
     /// What is known of it.
@@ -156,6 +158,7 @@ fn resolve(
     env.extend(spec.env.iter().cloned());
     Ok(ServerChoice {
         label,
+        typed: spec.unlabelled(),
         args: profile.args.iter().chain(&common.args).cloned().collect(),
         env,
         profile_name: profile_name.map(str::to_owned),

@@ -200,6 +200,7 @@ mod tests {
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         ServerChoice {
             label: label.to_owned(),
+            typed: label.to_owned(),
             profile_name: None,
             profile: Profile {
                 allocator,

@@ -39,6 +39,21 @@ impl std::str::FromStr for ServerSpec {
     }
 }
 
+impl ServerSpec {
+    /// What names the same server with the same settings, without a label.
+    pub fn unlabelled(&self) -> String {
+        let mut text = String::new();
+        for (name, value) in &self.env {
+            match value.contains(char::is_whitespace) {
+                true if value.contains('"') => text.push_str(&format!("{name}='{value}' ")),
+                true => text.push_str(&format!("{name}=\"{value}\" ")),
+                false => text.push_str(&format!("{name}={value} ")),
+            }
+        }
+        text + &self.target
+    }
+}
+
 /// Splits a label off. `C:\ls.exe` and `C:/ls.exe` are paths: a single letter needs a space after its colon.
 fn label(text: &str) -> (Option<&str>, &str) {
     let Some((label, rest)) = text.split_once(':') else {
@@ -137,6 +152,21 @@ mod tests {
                 (label, env, target),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn without_its_label_a_server_is_the_same() {
+        for (text, unlabelled) in [
+            ("ty", "ty"),
+            ("old: ty", "ty"),
+            ("a: A=x:y B='two words' ./ty", "A=x:y B=\"two words\" ./ty"),
+            ("a: B='a \"b\"' ty", "B='a \"b\"' ty"),
+        ] {
+            let spec = spec(text);
+            assert_eq!(spec.unlabelled(), unlabelled);
+            let again: ServerSpec = unlabelled.parse().unwrap();
+            assert_eq!((again.env, again.target), (spec.env, spec.target));
         }
     }
 

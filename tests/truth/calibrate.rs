@@ -47,6 +47,21 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
         assert!(one["variation"].as_f64().is_some_and(|cv| cv < 0.01), "{one:#}");
     }
 
+    // It is of the program and of what that is told, whatever it is called.
+    let sides = ["gate", "scenario.toml", "--baseline", "base", "--candidate", "more"];
+    let gate = [&sides[..], &["--lens", "as-shipped", "--looks", "2"]].concat();
+    let (_, other) = pair.ends(1, &gate);
+    assert!(other.contains("differences are seen in private goto (CV "), "{other}");
+    let typed = [
+        "--server", "x: A=1 base", "--server", "more", "--runs", "auto", "--looks", "2",
+    ];
+    let other = told(&pair, &[&["run", "scenario.toml"][..], &typed].concat());
+    assert!(other.contains("was made with another environment"), "{other}");
+    assert!(
+        other.contains("calibrate scenario.toml --server 'A=1 base'`"),
+        "{other}"
+    );
+
     let after = told(&pair, &auto);
     assert!(after.contains("differences are seen in private goto (CV "), "{after}");
     assert!(after.contains("by `calibrations/"), "{after}");
@@ -64,6 +79,7 @@ fn a_time_budget_says_how_many_runs_fit() {
     let words = ["run", "scenario.toml", "--server", "base", "--time-budget", "1s"];
     let said = told(&pair, &words);
     assert!(said.contains("into 1.00 s after the warm-up"), "{said}");
+    assert!(said.contains("run 1, base") && !said.contains("run 1 of"), "{said}");
     assert!(said.contains("what these runs can see is not known"), "{said}");
 }
 

@@ -50,6 +50,7 @@ pub fn play(top: &str, phases: &str) -> Play {
     let job = Job {
         scenario,
         choice: ServerChoice {
+            typed: String::new(),
             label: "relay".to_owned(),
             profile_name: None,
             profile: Profile::default(),
