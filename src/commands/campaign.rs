@@ -14,8 +14,9 @@ use crate::record::PlanFacts;
 use crate::report;
 use crate::soak::Interrupt;
 
+use super::resume::{self, Before};
 use super::single::{self, Outcome};
-use super::{forecast, resume, show};
+use super::{forecast, show};
 
 /// Runs of each server when nobody says how many and there is something to compare.
 const USUAL: u32 = 5;
@@ -65,6 +66,7 @@ impl Campaign<'_> {
             failed: None,
         };
         let plan = self.plan();
+        let mut before = Before::default();
         let mut clock = Clock::start(self.repeating.time_budget.map(|span| span.0));
         for block in plan.chunk_by(|a, b| a.block == b.block) {
             let auto = self.repeating.runs == Some(Runs::Auto);
@@ -72,7 +74,7 @@ impl Campaign<'_> {
                 break;
             }
             for planned in block {
-                let exit = self.run(*planned, plan.len(), interrupt, &mut outcomes).await?;
+                let exit = self.run(*planned, interrupt, &mut outcomes, &mut before).await?;
                 outcomes.exit = outcomes.exit.worse(exit);
                 if exit == Exit::Interrupted || outcomes.failed.is_some() {
                     return Ok(outcomes);
@@ -82,7 +84,7 @@ impl Campaign<'_> {
                 // What fails when it is warming up would fail every time.
                 return Ok(outcomes);
             }
-            clock.lap();
+            clock.lap(before.took);
             if block[0].warm_up && !self.quiet {
                 for sentence in forecast::sentences(self, &outcomes.runs, clock.fitting()) {
                     super::say(&sentence);
@@ -92,13 +94,23 @@ impl Campaign<'_> {
         Ok(outcomes)
     }
 
+    /// Which of the runs one is, where there are several. The plan of what ends by itself only bounds their number.
+    fn place(&self, number: u32) -> Option<String> {
+        let bounded = self.repeating.time_budget.is_some() || self.repeating.runs == Some(Runs::Auto);
+        match self.plan().len() {
+            1 => None,
+            _ if bounded => Some(format!("run {number}")),
+            all => Some(format!("run {number} of {all}")),
+        }
+    }
+
     /// Plays one run, unless its record is there already.
     async fn run(
         &self,
         planned: plan::Run,
-        all: usize,
         interrupt: &Interrupt,
         outcomes: &mut Outcomes,
+        before: &mut Before,
     ) -> anyhow::Result<Exit> {
         let choice = &self.choices[planned.server];
         let path = self
@@ -106,6 +118,7 @@ impl Campaign<'_> {
             .join(format!("run-{:03}-{}.jsonl", planned.number, name(choice)));
         if let Some(played) = resume::kept(&path, self.scenario)? {
             let exit = analyse::exit(&played.summary);
+            before.add(&played);
             outcomes.runs.push(played);
             return Ok(exit);
         }
@@ -118,6 +131,7 @@ impl Campaign<'_> {
                 warm_up: planned.warm_up,
                 partition: self.repeating.partition.map(|part| part.to_string()),
             },
+            before: before.of(choice).cloned(),
             measuring: self.measuring,
             probe: false,
             quiet: self.quiet,
@@ -131,18 +145,14 @@ impl Campaign<'_> {
                 return Ok(Exit::OwnFailure);
             }
             Outcome::CalledOff => {
-                super::say(&called_off(planned.number, all));
+                super::say(&called_off(self.place(planned.number)));
                 return Ok(Exit::Interrupted);
             }
         }
         let played = show::played(&path)?;
         let exit = analyse::exit(&played.summary);
-        if all > 1 && !self.quiet {
-            super::say(&format!(
-                "run {} of {all}, {}",
-                planned.number,
-                report::one_line(&played.summary)
-            ));
+        if let Some(place) = self.place(planned.number).filter(|_| !self.quiet) {
+            super::say(&format!("{place}, {}", report::one_line(&played.summary)));
         }
         outcomes.runs.push(played);
         Ok(exit)
@@ -194,10 +204,10 @@ fn name(choice: &ServerChoice) -> String {
 }
 
 /// What is said of a run that was interrupted before it began.
-fn called_off(run: u32, all: usize) -> String {
-    match all {
-        0 | 1 => "interrupted before the server was started; nothing was recorded".to_owned(),
-        all => format!("interrupted before the server of run {run} of {all} was started; it has no record"),
+fn called_off(place: Option<String>) -> String {
+    match place {
+        None => "interrupted before the server was started; nothing was recorded".to_owned(),
+        Some(run) => format!("interrupted before the server of {run} was started; it has no record"),
     }
 }
 
@@ -207,6 +217,8 @@ struct Clock {
     budget: Option<Duration>,
     lap: Instant,
     longest: Duration,
+    /// Time that was used before the runs were gone on with.
+    before: Duration,
 }
 
 impl Clock {
@@ -216,22 +228,49 @@ impl Clock {
             budget,
             lap: Instant::now(),
             longest: Duration::ZERO,
+            before: Duration::ZERO,
         }
     }
 
-    fn lap(&mut self) {
-        self.longest = self.longest.max(self.lap.elapsed());
+    /// A block has ended. `before` is how long all runs took so far that were played before: they take no time now.
+    fn lap(&mut self, before: Duration) {
+        let block = self.lap.elapsed() + before.saturating_sub(self.before);
+        self.longest = self.longest.max(block);
+        self.before = before;
         self.lap = Instant::now();
+    }
+
+    fn used(&self) -> Duration {
+        self.began.elapsed() + self.before
     }
 
     /// How many blocks as long as the longest still fit; `None` without a budget.
     fn fitting(&self) -> Option<u32> {
-        let left = self.budget?.saturating_sub(self.began.elapsed());
+        let left = self.budget?.saturating_sub(self.used());
         Some(Blocks::fitting(left, self.longest, false))
     }
 
     fn has_time(&self) -> bool {
-        self.budget
-            .is_none_or(|budget| self.began.elapsed() + self.longest <= budget)
+        self.budget.is_none_or(|budget| self.used() + self.longest <= budget)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_that_were_played_before_have_used_their_time() {
+        let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+        let mut clock = Clock::start(Some(minutes(10)));
+        clock.lap(minutes(2));
+        // Eight minutes are left, less what this test takes, and a block takes two.
+        assert_eq!(clock.fitting(), Some(3));
+        clock.lap(minutes(4));
+        assert_eq!(clock.fitting(), Some(2));
+        assert!(clock.has_time());
+        clock.lap(minutes(9));
+        assert!(!clock.has_time(), "five minutes do not fit into one");
+        assert_eq!(Clock::start(None).fitting(), None);
     }
 }

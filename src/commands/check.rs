@@ -74,6 +74,7 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
         loaded: scenario.clone(),
         choice: choice.clone(),
         plan: PlanFacts::default(),
+        before: None,
         measuring,
         probe: true,
         quiet: true,

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Parser;
@@ -10,9 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::analyse::compare::Played;
 use crate::cli::{Cli, Command};
-use crate::config::Loaded;
-use crate::record::Ending;
+use crate::config::{Loaded, ServerChoice};
+use crate::record::{Ending, Header};
 
+use super::calibrations::circumstances;
 use super::show;
 
 /// The file beside the records.
@@ -104,6 +106,64 @@ pub struct Resumed<T> {
     pub scenario: usize,
     /// Where its records are.
     pub out: PathBuf,
+}
+
+/// What must be the same for runs to be gone on with, by the name of the circumstance.
+const SAME: [&str; 9] = [
+    "seed", "workspace", "server", "version", "arguments", "environment", "capabilities", "initialization options",
+    "settings",
+];
+
+/// Of a value so many characters are shown, which tells hashes apart.
+const SHOWN: usize = 60;
+
+/// What was played before, where a campaign is gone on with.
+#[derive(Debug, Default)]
+pub struct Before {
+    /// What it was, in the order of the runs.
+    pub headers: Vec<Header>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl Before {
+    /// One more run.
+    pub fn add(&mut self, played: &Played) {
+        self.headers.push(played.summary.header.clone());
+        self.took += Duration::from_nanos(played.summary.duration);
+    }
+
+    /// The first run of this server.
+    pub fn of(&self, choice: &ServerChoice) -> Option<&Header> {
+        self.headers
+            .iter()
+            .find(|header| header.server.label == choice.label && header.server.lens.name == choice.lens.lens)
+    }
+}
+
+/// Refuses to go on with runs of what is another server or another project by now.
+pub fn unchanged(before: &Header, now: &Header, choice: &ServerChoice) -> anyhow::Result<()> {
+    let (then, now) = (circumstances(before, choice), circumstances(now, choice));
+    let show = |value: Option<&String>| -> String { value.map_or("", String::as_str).chars().take(SHOWN).collect() };
+    let changed = SAME.iter().filter(|name| then.get(**name) != now.get(**name));
+    let changed: Vec<String> = changed
+        .map(|name| {
+            format!(
+                "{name} was `{}` and is `{}`",
+                show(then.get(*name)),
+                show(now.get(*name))
+            )
+        })
+        .collect();
+    if !changed.is_empty() {
+        bail!(
+            "`{}` is not what was run before: {}; what was played before cannot be compared with what would be played \
+             now, so put it back as it was, or begin anew",
+            choice.label,
+            changed.join(", ")
+        );
+    }
+    Ok(())
 }
 
 /// A run that was played before, if it was played to an end of its own.

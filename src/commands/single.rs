@@ -17,7 +17,7 @@ use crate::sample;
 use crate::soak::{self, Interrupt};
 
 use super::scratch::Scratch;
-use super::{build, detector, header, prepare};
+use super::{build, detector, header, prepare, resume};
 
 /// How long a preparation that was called off may take to remove what it made, such as most of a large copy. The next run
 /// removes the rest.
@@ -32,6 +32,8 @@ pub struct Run {
     pub choice: ServerChoice,
     /// Its place in the plan.
     pub plan: PlanFacts,
+    /// What was run before under the same label, where runs are gone on with.
+    pub before: Option<Header>,
     /// How it is measured.
     pub measuring: Measuring,
     /// Only start the server and see what it offers.
@@ -84,6 +86,9 @@ impl Run {
             desk,
             header,
         } = prepared;
+        if let Some(before) = &run.before {
+            resume::unchanged(before, &header, &run.choice)?;
+        }
         let sampling = sample::Options {
             interval: run.measuring.interval.0,
             peak_reset: !run.measuring.no_peak_reset,

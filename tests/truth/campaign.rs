@@ -116,6 +116,37 @@ fn a_campaign_that_was_killed_goes_on_where_it_was() {
 }
 
 #[test]
+fn runs_are_not_gone_on_with_by_another_server_or_on_another_project() {
+    let pair = pair();
+    pair.said(&[&RUN[..], &["--runs", "2", "--out", "out", "-q"]].concat());
+    let servers = fs::read_to_string(pair.join("servers.toml")).expect("it can be read");
+    let shop = fs::read_to_string(pair.join("workspace/shop.py")).expect("it can be read");
+    for record in &pair.records("out")[4..] {
+        fs::remove_file(record).expect("it is ours");
+    }
+    let resume = ["run", "--resume", "out"];
+    for (file, now, changed) in [
+        (
+            "servers.toml",
+            servers.replace("26MiB", "30MiB"),
+            "arguments was `--ballast 26MiB` and is `--ballast 30MiB`",
+        ),
+        ("workspace/shop.py", shop.replace("price", "prize"), "workspace was `"),
+    ] {
+        let before = fs::read_to_string(pair.join(file)).expect("it can be read");
+        pair.write(file, &now);
+        let (_, errors) = pair.ends(2, &resume);
+        assert!(
+            errors.contains("is not what was run before") && errors.contains(changed),
+            "{errors}"
+        );
+        pair.write(file, &before);
+    }
+    let report = pair.said(&resume);
+    assert!(report.contains("after goto, 2 runs each"), "{report}");
+}
+
+#[test]
 fn the_parts_of_a_plan_are_joined() {
     let pair = pair();
     for part in ["1/2", "2/2"] {
