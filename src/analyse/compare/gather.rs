@@ -3,13 +3,13 @@
 use std::collections::{BTreeSet, HashSet};
 
 use crate::analyse::{Exit, Summary, exit};
-use crate::record::KnobFacts;
+use crate::record::{Header, KnobFacts};
 use crate::units;
 
 use super::cell::{Values, cell};
 use super::decay::{decays, gave};
 use super::growth::grown;
-use super::hosts::differences;
+use super::hosts::{differences, differences_of};
 use super::huge_pages::huge_pages;
 use super::measure::Measure;
 use super::metric::one_metric;
@@ -98,9 +98,19 @@ pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
         decays: decays(&arms, &compared),
         differences: mixed
             .into_iter()
-            .chain(differences(all.iter().map(|run| &run.summary.header)))
+            .chain(differences(headers(&all)))
+            .chain(
+                labels
+                    .iter()
+                    .zip(&arms)
+                    .flat_map(|(label, arm)| differences_of(label, headers(arm))),
+            )
             .collect(),
     }
+}
+
+fn headers<'r>(runs: &'r [&Played]) -> impl Iterator<Item = &'r Header> + Clone {
+    runs.iter().map(|run| &run.summary.header)
 }
 
 /// Whether a run counts.

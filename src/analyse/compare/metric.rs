@@ -23,7 +23,7 @@ pub fn one_metric<'r>(runs: impl Iterator<Item = &'r mut Played>) -> Option<Diff
         }
     }
     Some(Difference {
-        what: "private memory",
+        what: "private memory".into(),
         values: vec![
             "exact".to_owned(),
             format!("not exact at every checkpoint of {number} (`{first}`), where it is left out"),

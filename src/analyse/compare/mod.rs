@@ -20,7 +20,7 @@ pub(super) mod tests;
 pub use decay::{Decay, Decayed};
 pub use gather::{Left, Played, Why, compare, counts, unseen};
 pub use growth::Grown;
-pub use hosts::{Difference, differences};
+pub use hosts::{Difference, differences, differences_of};
 pub use huge_pages::HugePages;
 pub use measure::{Figure, Measure, Place, Unit};
 pub use metric::one_metric;

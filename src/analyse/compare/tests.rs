@@ -188,7 +188,7 @@ fn ratios_are_taken_within_each_machine() {
     let differing: Vec<&str> = comparison
         .differences
         .iter()
-        .map(|difference| difference.what)
+        .map(|difference| difference.what.as_ref())
         .collect();
     assert_eq!(differing, ["processor"]);
 }

@@ -1,6 +1,8 @@
 //! From runs to a verdict: equal work first, then every rule, each with the numbers that decided it.
 
-use crate::analyse::compare::{Difference, Inequality, Played, counts, differences, inequalities, one_metric};
+use crate::analyse::compare::{
+    Difference, Inequality, Played, counts, differences, differences_of, inequalities, one_metric,
+};
 use crate::analyse::stats::{
     Answer, Budget, BudgetVerdict, Endpoint, EndpointVerdict, Evidence, Looks, MOST_ENDPOINTS, Seen, Verdict,
     decide_by_looks, judge_budget_by_looks, runs_needed,
@@ -212,13 +214,26 @@ pub fn judge(sides: &Sides, rules: &Rules, looks: &Looks) -> Judgement {
             .map_or_else(String::new, |run| run.summary.header.scenario.name.clone()),
         lens: rules.lens,
         broken: parties.iter().flat_map(|(role, runs)| broken(*role, runs)).collect(),
-        differences: mixed.into_iter().chain(differences(all.into_iter())).collect(),
+        differences: mixed
+            .into_iter()
+            .chain(differences(all.into_iter()))
+            .chain(parties.iter().flat_map(|(role, runs)| of_side(*role, runs)))
+            .collect(),
         answer: Answer::all(answers.chain(grown)),
         parties: parties.iter().map(|(role, runs)| party(*role, runs)).collect(),
         against,
         budgets,
         leaks: leaks.unwrap_or_default(),
     }
+}
+
+/// What is not the same in all runs of a side, which are of one server then no more.
+fn of_side(role: Role, runs: &[Played]) -> Vec<Difference> {
+    let runs = counting(runs);
+    differences_of(
+        &format!("the {}", role.name()),
+        runs.iter().map(|run| &run.summary.header),
+    )
 }
 
 /// The runs that count.

@@ -268,13 +268,23 @@ fn circumstances_of_every_side_are_held_against_each_other() {
         let anchor = sides.anchor.as_mut().unwrap();
         let all = [&mut sides.baseline, &mut sides.candidate, anchor];
         all[place][2].summary.header.scenario.seed += 1;
-        let told: Vec<&str> = answer(&sides)
-            .differences
-            .iter()
-            .map(|difference| difference.what)
-            .collect();
+        let told = answer(&sides).differences;
+        let told: Vec<&str> = told.iter().map(|difference| difference.what.as_ref()).collect();
         assert_eq!(told, ["seed"], "{place}");
     }
+}
+
+#[test]
+fn a_side_of_two_servers_is_told() {
+    let mut sides = sides(&[100; 3], &[100; 3], None);
+    sides.candidate[2].summary.header.server.sha256 = Some("other".to_owned());
+    let judgement = answer(&sides);
+    let told: Vec<(&str, bool)> = judgement
+        .differences
+        .iter()
+        .map(|difference| (difference.what.as_ref(), difference.decisive))
+        .collect();
+    assert_eq!(told, [("program of the candidate", true)]);
 }
 
 #[test]

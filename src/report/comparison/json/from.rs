@@ -34,7 +34,7 @@ pub(super) fn target(target: &compare::Target) -> Target {
 
 pub(in crate::report) fn difference(difference: &compare::Difference) -> Difference {
     Difference {
-        what: difference.what.to_owned(),
+        what: difference.what.to_string(),
         values: difference.values.clone(),
         decisive: difference.decisive,
     }
