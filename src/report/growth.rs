@@ -2,7 +2,7 @@
 
 use crate::analyse::compare::Grown;
 use crate::analyse::growth::{Repeated, Sent};
-use crate::analyse::stats::{Answer, Growth, LEAST_CYCLES, LEAST_RUNS, Shape, WARM_UP_CYCLES};
+use crate::analyse::stats::{Answer, Growth, LEAST_CYCLES, LEAST_RUNS, LeakVerdict, Shape, WARM_UP_CYCLES};
 use crate::lens::Lens;
 use crate::units;
 
@@ -51,19 +51,13 @@ impl Line {
 
     /// Of several runs of a server.
     pub fn of_runs(server: &str, grown: &Grown) -> Line {
-        let mut shapes: Vec<Shape> = Vec::new();
-        for run in grown.verdict.runs.iter().flatten() {
-            if !shapes.contains(&run.shape) {
-                shapes.push(run.shape);
-            }
-        }
         Line {
             name: grown.name.clone(),
             server: server.to_owned(),
             rounds: grown.rounds,
             sent: grown.sent,
             slope: grown.verdict.slope,
-            shapes,
+            shapes: shapes_of(&grown.verdict),
             said: match grown.verdict.answer {
                 Answer::Fail => Growth::Above,
                 Answer::Pass => Growth::Below,
@@ -74,12 +68,7 @@ impl Line {
 
     /// The shapes, each once.
     pub fn shapes(&self) -> String {
-        let names: Vec<&str> = self.shapes.iter().map(|shape| name_of(*shape)).collect();
-        if names.is_empty() {
-            units::UNKNOWN.to_owned()
-        } else {
-            names.join(", ")
-        }
+        named(&self.shapes)
     }
 
     /// The middle and the interval of the slope per round.
@@ -204,6 +193,30 @@ pub(super) fn attribution(lines: &[Line], lens: Lens, runs: usize) -> Vec<String
         sentences.push(format!("not decided in {}{why}", names(Growth::Unclear)));
     }
     sentences
+}
+
+/// The shapes of several runs, each once, by their names.
+pub(super) fn shapes(verdict: &LeakVerdict) -> String {
+    named(&shapes_of(verdict))
+}
+
+fn shapes_of(verdict: &LeakVerdict) -> Vec<Shape> {
+    let mut shapes: Vec<Shape> = Vec::new();
+    for run in verdict.runs.iter().flatten() {
+        if !shapes.contains(&run.shape) {
+            shapes.push(run.shape);
+        }
+    }
+    shapes
+}
+
+fn named(shapes: &[Shape]) -> String {
+    let names: Vec<&str> = shapes.iter().map(|shape| name_of(*shape)).collect();
+    if names.is_empty() {
+        units::UNKNOWN.to_owned()
+    } else {
+        names.join(", ")
+    }
 }
 
 fn name_of(shape: Shape) -> &'static str {

@@ -1,7 +1,7 @@
 //! Whether a server grows from round to round, judged over all its runs.
 
 use crate::analyse::Summary;
-use crate::analyse::growth::{Repeated, Sent, repeated};
+use crate::analyse::growth::{Repeated, Sent, repeated, sent_by};
 use crate::analyse::stats::{LEAST_CYCLES, LeakLimit, LeakVerdict, judge_leak};
 use crate::lens::Lens;
 
@@ -43,12 +43,10 @@ fn judge(name: &str, lens: Lens, runs: &[Option<Repeated>]) -> Grown {
         .iter()
         .map(|run| run.as_ref().map_or_else(Vec::new, Repeated::series))
         .collect();
-    let mut sent = runs.iter().flatten().map(|run| run.sent);
-    let first = sent.next().flatten();
     Grown {
         name: name.to_owned(),
         rounds: series.iter().map(Vec::len).max().unwrap_or(0),
-        sent: first.filter(|first| sent.all(|other| other == Some(*first))),
+        sent: sent_by(runs.iter().flatten()),
         lens,
         verdict: judge_leak(&series, &LeakLimit::default()),
     }

@@ -1,7 +1,7 @@
 //! Growth of the candidate, in itself: nothing is compared.
 
 use crate::analyse::compare::Played;
-use crate::analyse::growth::{Repeated, repeated};
+use crate::analyse::growth::{Repeated, Sent, repeated, sent_by};
 use crate::analyse::stats::{LeakVerdict, judge_leak};
 
 use super::rules::Leak;
@@ -11,6 +11,8 @@ use super::rules::Leak;
 pub struct Leaking {
     /// The phase's name, or that of whole rounds.
     pub name: String,
+    /// What one round sends; `None` where it is not known, or not the same in all runs.
+    pub sent: Option<Sent>,
     /// What the runs say.
     pub verdict: LeakVerdict,
 }
@@ -30,8 +32,10 @@ pub(super) fn leaks(rule: &Leak, runs: &[&Played]) -> Vec<Leaking> {
             let one = run.iter().find(|one| one.name == name);
             one.map_or_else(Vec::new, Repeated::series)
         };
+        let same = runs.iter().flatten().filter(|one| one.name == name);
         Leaking {
             name: name.to_owned(),
+            sent: sent_by(same),
             verdict: judge_leak(&runs.iter().map(of_run).collect::<Vec<_>>(), &rule.limit),
         }
     });

@@ -54,6 +54,12 @@ impl Sent {
     }
 }
 
+/// What one round sends in all these runs; `None` where it is not known, or not the same in all.
+pub fn sent_by<'r>(mut runs: impl Iterator<Item = &'r Repeated>) -> Option<Sent> {
+    let first = runs.next()?.sent?;
+    runs.all(|run| run.sent == Some(first)).then_some(first)
+}
+
 impl Repeated {
     /// How one run grows, against the default limit. No verdict: that takes several runs.
     pub fn growth(&self) -> Option<RunGrowth> {

@@ -5,6 +5,7 @@ use crate::analyse::gate::{Exact, Judged, Judgement, Kept, Leaking, Role};
 use crate::analyse::stats::{Answer, Side};
 use crate::lens::Lens;
 use crate::report::comparison::{difference, signed, unequal};
+use crate::report::growth::shapes;
 use crate::units;
 
 use super::words::{amount, change, limit};
@@ -219,7 +220,16 @@ fn growth(leak: &Leaking, lens: Lens) -> Finding {
         None => "too few rounds or runs to tell".to_owned(),
         Some((middle, low, high)) => {
             let per = |value: f64| signed(value / 1024.0, 1);
-            format!("{} KiB per round, between {} and {}", per(middle), per(low), per(high))
+            let span = |what: &str, (middle, low, high): (f64, f64, f64)| {
+                format!("{} KiB per {what}, between {} and {}", per(middle), per(low), per(high))
+            };
+            let each = |value: f64| leak.sent.and_then(|sent| sent.per_message(value));
+            let message = each(middle).zip(each(low)).zip(each(high)).zip(leak.sent);
+            let message = message.map_or_else(String::new, |(((middle, low), high), sent)| {
+                format!("; {}", span(sent.name(), (middle, low, high)))
+            });
+            let round = span("round", (middle, low, high));
+            format!("{round}{message}; {}", shapes(&leak.verdict))
         }
     };
     let name = format!("{thing} over {}", leak.name);

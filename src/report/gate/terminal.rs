@@ -113,11 +113,6 @@ fn table_of(against: &Against) -> Vec<Column> {
     let amounts = |judged: &Judged, value: f64| amount(value, judged.rule.what.figure.unit());
     vec![
         Column::text(
-            "",
-            0,
-            cells(&|judged, _| Cell::toned(tone(judged.verdict.answer), word(judged.verdict.answer).to_owned())),
-        ),
-        Column::text(
             "rule",
             0,
             cells(&|judged, decides| {
@@ -125,9 +120,14 @@ fn table_of(against: &Against) -> Vec<Column> {
                 Cell::plain(format!("{}{aside}", judged.rule.what))
             }),
         ),
+        Column::text(
+            "",
+            0,
+            cells(&|judged, _| Cell::toned(tone(judged.verdict.answer), word(judged.verdict.answer).to_owned())),
+        ),
         Column::number(
             against.role.name(),
-            1,
+            2,
             number(&|judged, evidence| amounts(judged, evidence.means.0)),
         ),
         Column::number(
@@ -136,9 +136,10 @@ fn table_of(against: &Against) -> Vec<Column> {
             number(&|judged, evidence| amounts(judged, evidence.means.1)),
         ),
         Column::number("at least", 0, number(&|_, evidence| change(evidence.lower))),
-        Column::number("fail above", 0, number(&|_, evidence| limit(evidence.fail_above))),
+        // The sentences below have the limits too, but not the sizes: these leave last.
+        Column::number("fail above", 5, number(&|_, evidence| limit(evidence.fail_above))),
         Column::number("at most", 0, number(&|_, evidence| change(evidence.upper))),
-        Column::number("pass below", 0, number(&|_, evidence| limit(evidence.pass_below))),
+        Column::number("pass below", 5, number(&|_, evidence| limit(evidence.pass_below))),
     ]
 }
 

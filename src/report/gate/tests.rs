@@ -2,13 +2,14 @@
 
 use crate::analyse;
 use crate::analyse::compare::{Figure, Played, WorkLimits};
-use crate::analyse::gate::{At, Judgement, Limit, Rule, Rules, Sides, What, judge};
-use crate::analyse::stats::{Looks, Tolerance};
+use crate::analyse::gate::{At, Judgement, Leak, Limit, Rule, Rules, Sides, What, judge};
+use crate::analyse::stats::{LeakLimit, Looks, Tolerance};
 use crate::lens::Lens;
 use crate::record::{Ending, golden};
 use crate::report::comparison::{annotations, junit};
 use crate::report::terminal::Look;
 
+use super::findings::{About, findings};
 use super::{markdown, suites, terminal};
 
 /// A run whose private memory, peak and latencies are so many thousandths of the golden record's.
@@ -181,6 +182,79 @@ fn each_verdict_in_each_form() {
             });
         }
     }
+}
+
+#[test]
+fn sizes_of_both_sides_and_answers_are_whole_in_any_terminal() {
+    for columns in [80, 100, 110, 160] {
+        let look = Look {
+            columns,
+            color: false,
+            ascii: false,
+        };
+        for (name, judgement) in all() {
+            let text = terminal(&judgement, &[], look);
+            let heads: Vec<&str> = text.lines().filter(|line| line.contains(" at least ")).collect();
+            let heads: Vec<&&str> = heads.iter().filter(|line| line.contains("  rule ")).collect();
+            assert!(
+                heads.iter().all(|line| line.contains(" candidate ")),
+                "{name} at {columns}: {text}"
+            );
+            assert!(
+                !text.contains("INCONCLUSI…") && !text.contains("INCONCLU…"),
+                "{name} at {columns}: {text}"
+            );
+            let wide = text.lines().find(|line| line.chars().count() > columns);
+            assert_eq!(wide, None, "{name} at {columns}");
+        }
+    }
+}
+
+/// Three runs of a candidate that keeps 640 KiB more after each round of ten hovers.
+fn growing() -> Judgement {
+    let mut sides = sides(&[1_000; 3], &[1_000; 3]);
+    let all = [(&mut sides.baseline, 0), (&mut sides.candidate, 640)];
+    for (run, kib) in all
+        .into_iter()
+        .flat_map(|(runs, kib)| runs.iter_mut().map(move |run| (run, kib)))
+    {
+        let round = |cycle: u32| {
+            let mut phase = run.summary.phases[1].clone();
+            phase.phase.cycle = cycle;
+            phase.private = phase.private.map(|private| private + ((u64::from(cycle) * kib) << 10));
+            phase.steps.truncate(1);
+            phase.steps[0].requests = Some(10);
+            phase
+        };
+        run.summary.phases = (0..20).map(round).collect();
+    }
+    let leak = Leak {
+        phase: None,
+        limit: LeakLimit::default(),
+    };
+    let rules = Rules {
+        primaries: Vec::new(),
+        advisory: Vec::new(),
+        budgets: Vec::new(),
+        leak: Some(leak),
+        ..rules()
+    };
+    judge(&sides, &rules, &Looks::default())
+}
+
+#[test]
+fn growth_is_told_per_round_and_per_request_with_its_shape() {
+    let judgement = growing();
+    let found = findings(&judgement);
+    let growth = found
+        .iter()
+        .find(|found| matches!(found.about, About::Growth(_)))
+        .unwrap();
+    assert_eq!(
+        growth.text,
+        "growth over goto: +640.0 KiB per round, between +640.0 and +640.0; +64.0 KiB per request, between +64.0 and \
+         +64.0; linear"
+    );
 }
 
 #[test]
