@@ -101,16 +101,18 @@ async fn play(
         }
         let outcomes = campaign.play(interrupt).await?;
         report.add(&outcomes.runs)?;
-        let page = html::save(out, &outcomes.runs, options.repeating.baseline.as_deref())?;
+        let page = html::save(out, &outcomes.runs, options.repeating.baseline.as_deref());
         if !options.output.quiet && !outcomes.runs.is_empty() {
             super::say(&format!("records: {}", out.display()));
-            if let Some(page) = page {
+            if let Ok(Some(page)) = &page {
                 super::say(&format!("report: {page}"));
             }
         }
         if let Some(error) = outcomes.failed {
             return Err(error);
         }
+        // Only now: what filled the disk may be what cut the run short, and that is the better story.
+        page?;
         worst = worst.worse(outcomes.exit);
         if worst == Exit::Interrupted {
             break;
