@@ -1,0 +1,140 @@
+//! The allocators that a process has, and how each is told to give back what it holds.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::mem::{self, MaybeUninit};
+use core::ptr;
+
+use crate::line::Line;
+
+/// `malloc_trim(3)`.
+type Trim = unsafe extern "C" fn(usize) -> c_int;
+/// jemalloc's `mallctl(3)`.
+type Control = unsafe extern "C" fn(*const c_char, *mut c_void, *mut usize, *mut c_void, usize) -> c_int;
+/// mimalloc's `mi_collect`; true to be thorough.
+type Collect = unsafe extern "C" fn(bool);
+/// gperftools' `MallocExtension_ReleaseFreeMemory`.
+type Release = unsafe extern "C" fn();
+/// oneTBB's `scalable_allocation_command`.
+type Command = unsafe extern "C" fn(c_int, *mut c_void) -> c_int;
+
+const RELEASE: &CStr = c"MallocExtension_ReleaseFreeMemory";
+const COMMAND: &CStr = c"scalable_allocation_command";
+/// All arenas: `MALLCTL_ARENAS_ALL` is 4096 (jemalloc 5, jemalloc_macros.h.in).
+const PURGE_ALL: &CStr = c"arena.4096.purge";
+/// `TBBMALLOC_CLEAN_ALL_BUFFERS` (oneTBB, scalable_allocator.h).
+const CLEAN_ALL_BUFFERS: c_int = 0;
+
+/// Those that can be reached: what a program keeps inside without exporting it cannot.
+pub struct Allocators {
+    owner: &'static CStr,
+    trim: Option<Trim>,
+    control: Option<(&'static CStr, Control)>,
+    collect: Option<Collect>,
+    release: Option<Release>,
+    command: Option<Command>,
+}
+
+impl Allocators {
+    /// Looks for the functions of each.
+    pub fn find() -> Allocators {
+        let prefixes = [c"mallctl", c"_rjem_mallctl", c"je_mallctl"];
+        Allocators {
+            owner: owner(),
+            // SAFETY: the C library's own, with the type of malloc_trim(3).
+            trim: symbol(c"malloc_trim").map(|found| unsafe { mem::transmute::<*mut c_void, Trim>(found) }),
+            control: prefixes.into_iter().find_map(|name| {
+                let found = symbol(name)?;
+                // SAFETY: jemalloc's, under whatever prefix, with the type of mallctl(3).
+                Some((name, unsafe { mem::transmute::<*mut c_void, Control>(found) }))
+            }),
+            // SAFETY: mimalloc's, with the type of mimalloc.h.
+            collect: symbol(c"mi_collect").map(|found| unsafe { mem::transmute::<*mut c_void, Collect>(found) }),
+            release: symbol(RELEASE)
+                // SAFETY: gperftools', with the type of malloc_extension_c.h.
+                .map(|found| unsafe { mem::transmute::<*mut c_void, Release>(found) }),
+            command: symbol(COMMAND)
+                // SAFETY: oneTBB's, with the type of scalable_allocator.h; its result is a C enumeration.
+                .map(|found| unsafe { mem::transmute::<*mut c_void, Command>(found) }),
+        }
+    }
+
+    /// The file whose `malloc` the process calls; `?` where the loader does not know.
+    pub fn owner(&self) -> &'static CStr {
+        self.owner
+    }
+
+    /// Has each give back what it can, and says what each answered and how long all took.
+    pub fn release(&self) -> Line {
+        let mut line = Line::new();
+        line.text("released");
+        let began = nanos();
+        if let Some((name, control)) = self.control {
+            let none = ptr::null_mut();
+            // SAFETY: `purge` neither reads nor writes a value.
+            let answer = unsafe { control(PURGE_ALL.as_ptr(), none, none.cast(), none, 0) };
+            said(&mut line, name, answer);
+        }
+        if let Some(collect) = self.collect {
+            // SAFETY: may be called by any thread.
+            unsafe { collect(true) };
+            said(&mut line, c"mi_collect", 0);
+        }
+        if let Some(release) = self.release {
+            // SAFETY: may be called by any thread.
+            unsafe { release() };
+            said(&mut line, RELEASE, 0);
+        }
+        if let Some(command) = self.command {
+            // SAFETY: this command takes no argument.
+            let answer = unsafe { command(CLEAN_ALL_BUFFERS, ptr::null_mut()) };
+            said(&mut line, COMMAND, answer);
+        }
+        if let Some(trim) = self.trim {
+            // SAFETY: may be called by any thread; a padding of 0 keeps nothing.
+            let answer = unsafe { trim(0) };
+            said(&mut line, c"malloc_trim", answer);
+        }
+        line.text(" nanos=").number(nanos().saturating_sub(began)).text("\n");
+        line
+    }
+}
+
+/// The file of `malloc`.
+fn owner() -> &'static CStr {
+    let unknown = c"?";
+    let Some(found) = symbol(c"malloc") else { return unknown };
+    let mut place = MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: takes any address, and a place to write to.
+    unsafe { libc::dladdr(found, place.as_mut_ptr()) };
+    // SAFETY: all zero is a valid value, and so is what was written.
+    let file = unsafe { place.assume_init() }.dli_fname;
+    if file.is_null() {
+        return unknown;
+    }
+    // SAFETY: the loader's own text, which ends in a zero byte and stays while the library is loaded, and the one that
+    // provides `malloc` is never unloaded.
+    unsafe { CStr::from_ptr(file) }
+}
+
+fn said(line: &mut Line, name: &CStr, answer: c_int) {
+    line.text(" ").bytes(name.to_bytes()).text("=");
+    if answer < 0 {
+        line.text("-");
+    }
+    line.number(answer.unsigned_abs().into());
+}
+
+/// Where the loader finds a function of that name.
+fn symbol(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: the name ends in a zero byte.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!found.is_null()).then_some(found)
+}
+
+/// A clock that only goes forward.
+fn nanos() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a place of the right type to write to.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
