@@ -12,7 +12,7 @@ use super::notes::{self, Weight};
 use super::{across, decay, growth, words};
 
 /// Tables that are folded: of what, what their rows are, their heading.
-const FOLDED: [(Figure, &str, &str); 6] = [
+pub(in crate::report) const FOLDED: [(Figure, &str, &str); 6] = [
     (Figure::Peak, "in", "Resident peak within phases, MiB"),
     (Figure::Resident, "after", "Resident memory at checkpoints, MiB"),
     (Figure::Cpu, "in", "CPU time"),

@@ -8,7 +8,7 @@ mod github;
 pub(super) mod growth;
 pub mod json;
 mod junit;
-mod markdown;
+pub(super) mod markdown;
 pub(super) mod notes;
 mod strip;
 mod terminal;

@@ -6,6 +6,7 @@ use maud::{Markup, html};
 
 use crate::analyse::compare::{Comparison, Figure, Measure, Place, Played, Row, Scenarios, Target};
 use crate::analyse::{Histogram, Summary};
+use crate::report::comparison::markdown::FOLDED;
 use crate::report::comparison::notes::{self, Weight};
 use crate::report::comparison::{across, growth, words};
 use crate::report::lens;
@@ -13,16 +14,6 @@ use crate::report::text::clean;
 
 use super::spread::{self, Latencies};
 use super::{data, fingerprint, parts, strips, tables};
-
-/// Tables below the first: of what, what their rows are, their caption.
-const FOLDED: [(Figure, &str, &str); 6] = [
-    (Figure::Peak, "in", "Resident peak within phases, MiB"),
-    (Figure::Resident, "after", "Resident memory at checkpoints, MiB"),
-    (Figure::Cpu, "in", "CPU time"),
-    (Figure::Faults, "in", "Minor page faults"),
-    (Figure::P50, "method", "Median latency"),
-    (Figure::P95, "method", "95th percentile of latency"),
-];
 
 /// The whole page: every scenario on every target, the servers of each against the first.
 pub fn render(scenarios: &Scenarios, runs: &[Played]) -> String {

@@ -9,6 +9,7 @@ use crate::report::text::{clean, cut};
 use crate::units;
 
 use super::parts::COLORS;
+use super::strips::tenth;
 
 const WIDTH: f64 = 360.0;
 const LEFT: f64 = 112.0;
@@ -122,10 +123,6 @@ fn ticks(low: f64, high: f64) -> Vec<f64> {
     };
     let every = ticks.len().div_ceil(5).max(1);
     ticks.into_iter().step_by(every).collect()
-}
-
-fn tenth(value: f64) -> f64 {
-    (value * 10.0).round() / 10.0
 }
 
 #[cfg(test)]
