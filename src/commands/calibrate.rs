@@ -29,8 +29,7 @@ pub fn run(options: &cli::Calibrate) -> anyhow::Result<u8> {
     let resumed = resume.map(|out| Invocation::resume(out, calibrate)).transpose()?;
     let options = as_run(resumed.as_ref().map_or(options, |resumed| &resumed.options));
     let out = options.recording.out.as_deref();
-    prepare::keep_to(options.recording.cpus.as_ref())?;
-    prepare::limit_huge_pages(options.recording.measuring.thp)?;
+    prepare::confine(options.recording.cpus.as_ref(), options.recording.measuring.thp)?;
     // A directory that is gone on with is not empty.
     let new = out.filter(|_| resumed.is_none());
     let (scenarios, choices) = prepare::understood(&prepare::Typed::of(&options, new))?;

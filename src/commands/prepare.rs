@@ -196,16 +196,16 @@ fn servers(typed: &Typed<'_>, catalogue: &Catalogue, mistakes: &mut Report) -> V
     chosen
 }
 
-/// Keeps everything from here on to some processors. Before any thread is started, for only later ones follow.
-pub fn keep_to(cpus: Option<&CpuList>) -> anyhow::Result<()> {
-    let Some(CpuList(cpus)) = cpus else { return Ok(()) };
-    host::keep_to(cpus).context("cannot keep to the processors of `--cpus`, name others or leave it out")
-}
-
-/// Limits huge pages of everything from here on.
-pub fn limit_huge_pages(mode: Option<HugePages>) -> anyhow::Result<()> {
-    let Some(mode) = mode else { return Ok(()) };
-    host::limit_huge_pages(mode).with_context(|| format!("cannot do `--thp {}`, leave it out", mode.name()))
+/// Keeps everything from here on to some processors, and to some huge pages. Before any thread is started, for only later
+/// ones follow.
+pub fn confine(cpus: Option<&CpuList>, huge_pages: Option<HugePages>) -> anyhow::Result<()> {
+    if let Some(CpuList(cpus)) = cpus {
+        host::keep_to(cpus).context("cannot keep to the processors of `--cpus`, name others or leave it out")?;
+    }
+    if let Some(mode) = huge_pages {
+        host::limit_huge_pages(mode).with_context(|| format!("cannot do `--thp {}`, leave it out", mode.name()))?;
+    }
+    Ok(())
 }
 
 /// The servers under each lens.

@@ -20,8 +20,7 @@ pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
     let resumed = options.resume.as_deref().map(resume).transpose()?;
     let options = resumed.as_ref().unwrap_or(options);
     let out = options.recording.out.as_deref();
-    prepare::keep_to(options.recording.cpus.as_ref())?;
-    prepare::limit_huge_pages(options.recording.measuring.thp)?;
+    prepare::confine(options.recording.cpus.as_ref(), options.recording.measuring.thp)?;
     // A directory that is gone on with is not empty.
     let new = out.filter(|_| resumed.is_none());
     let (scenarios, choices) = prepare::understood(&prepare::Typed::of(options, new))?;

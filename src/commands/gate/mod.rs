@@ -46,8 +46,7 @@ pub fn run(options: &cli::Gate) -> anyhow::Result<u8> {
 
 /// Drives every side here, then decides; in a directory that is gone on with, what was not played before.
 fn live(options: &cli::Gate, resumed: Option<&Path>) -> anyhow::Result<u8> {
-    prepare::keep_to(options.cpus.as_ref())?;
-    prepare::limit_huge_pages(options.measuring.thp)?;
+    prepare::confine(options.cpus.as_ref(), options.measuring.thp)?;
     let looks = looks(options)?;
     let anchor = options.anchor.as_deref();
     let kept = anchor.and_then(Named::of).map(Named::read).transpose()?;

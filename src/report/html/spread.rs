@@ -9,14 +9,10 @@ use crate::report::text::{clean, cut};
 use crate::units;
 
 use super::parts::COLORS;
-use super::strips::tenth;
+use super::strips::{LEFT, LETTERS, RIGHT, WIDTH, tenth};
 
-const WIDTH: f64 = 360.0;
-const LEFT: f64 = 112.0;
-const RIGHT: f64 = 348.0;
 const TOP: f64 = 6.0;
 const ROW: f64 = 34.0;
-const LETTERS: usize = 16;
 
 /// One server's latencies of a method, of all its runs.
 pub struct Latencies<'l> {

@@ -9,14 +9,14 @@ use crate::report::text::{clean, cut};
 use super::parts::COLORS;
 
 /// The drawing in units of its own; the page scales it.
-const WIDTH: f64 = 360.0;
-const LEFT: f64 = 112.0;
-const RIGHT: f64 = 348.0;
+pub(super) const WIDTH: f64 = 360.0;
+pub(super) const LEFT: f64 = 112.0;
+pub(super) const RIGHT: f64 = 348.0;
 const TOP: f64 = 8.0;
 const ROW: f64 = 26.0;
 
 /// Most letters of a label that have room.
-const LETTERS: usize = 16;
+pub(super) const LETTERS: usize = 16;
 
 /// A plot for the private memory of each phase, and for the figures of whole runs.
 pub fn draw(comparison: &Comparison) -> Markup {
