@@ -11,7 +11,7 @@ use crate::analyse::{self, Severity, Summary};
 use crate::cli::Format;
 use crate::config;
 use crate::locale;
-use crate::record::Reader;
+use crate::record::{self, Reader, is_record};
 use crate::report::{self, terminal::Look};
 use crate::units;
 
@@ -91,7 +91,7 @@ fn below(directory: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
         let path = entry.path();
         if entry.file_type().with_context(about)?.is_dir() {
             below(&path, found)?;
-        } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+        } else if is_record(&path) {
             found.push(path);
         }
     }
@@ -204,7 +204,8 @@ fn open(path: &Path) -> anyhow::Result<Reader<Box<dyn BufRead>>> {
         })?;
         Box::new(BufReader::with_capacity(1 << 16, file))
     };
-    Reader::new(source).with_context(|| format!("cannot read the record `{}`", path.display()))
+    let about = || format!("cannot read the record `{}`", path.display());
+    Reader::new(record::plain(source).with_context(about)?).with_context(about)
 }
 
 /// As wide as the terminal; `anstream` takes the colours away where they are not wanted.

@@ -9,6 +9,7 @@
 mod allocator;
 mod calibration;
 mod clock;
+mod compressed;
 mod ending;
 mod event;
 mod header;
@@ -27,6 +28,7 @@ mod tests;
 pub use allocator::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, KnobFacts};
 pub use calibration::{CALIBRATION_FORMAT, Calibration, Noise};
 pub use clock::{Clock, nanos};
+pub use compressed::{is_record, plain};
 pub use ending::{Close, EmptyStep, Ending, Shutdown, ShutdownReply, ShutdownStage, Survivor};
 pub use event::{
     Checkpoint, Entry, Event, Initialized, Outcome, PeakMark, PhaseRef, Readiness, ReadyOutcome, ReadyRule, Request,

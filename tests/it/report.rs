@@ -1,9 +1,12 @@
 //! `lsp-soak report`, run as a person runs it: several records, damaged ones, pipes.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::Value;
 
 fn golden(name: &str) -> PathBuf {
@@ -48,6 +51,26 @@ fn a_directory_is_a_list_however_few_records_are_below_it() {
     let output = report().arg(directory.path()).args(["--format", "json"]).output();
     let list: Value = serde_json::from_str(&text(&output.expect("lsp-soak runs"), 0)).expect("it is JSON");
     assert_eq!(list.as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn a_record_that_lies_compressed_gives_the_same_report() {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    let compressed = directory.path().join("run-001-ty.jsonl.gz");
+    let mut encoder = GzEncoder::new(
+        File::create(compressed).expect("the directory is ours"),
+        Compression::best(),
+    );
+    let record = fs::read(golden("completed")).expect("the record is there");
+    encoder.write_all(&record).expect("the directory is ours");
+    encoder.finish().expect("the directory is ours");
+    let plain = report().arg(golden("completed")).output();
+    let below = report().arg(directory.path()).output();
+    let (plain, below) = (
+        text(&plain.expect("lsp-soak runs"), 0),
+        text(&below.expect("lsp-soak runs"), 0),
+    );
+    assert_eq!(below, plain);
 }
 
 #[test]

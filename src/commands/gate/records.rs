@@ -8,6 +8,7 @@ use crate::analyse::compare::Played;
 use crate::analyse::gate::{Role, Sides};
 use crate::cli;
 use crate::commands::show;
+use crate::record::is_record;
 
 use super::sides::labelled_runs;
 
@@ -43,7 +44,7 @@ impl<'t> Named<'t> {
 
 fn is_records(text: &str) -> bool {
     let path = Path::new(text);
-    path.is_dir() || path.extension().is_some_and(|extension| extension == "jsonl")
+    path.is_dir() || is_record(path)
 }
 
 fn read(path: impl AsRef<Path>) -> anyhow::Result<Vec<Played>> {
