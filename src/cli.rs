@@ -7,11 +7,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 mod allocator;
 mod gate;
 mod options;
+mod shell;
 mod values;
 
 pub use allocator::{AllocatorOptions, TextOrJson};
 pub use gate::{Gate, Holding, Inconclusive};
 pub use options::{Format, Measuring, Output, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions};
+pub use shell::{Completions, Man, Schema, SchemaOf};
 pub use values::{CpuList, Lenses, LookPlan, Runs};
 
 /// Measure what a language server does with memory.
@@ -58,6 +60,12 @@ pub enum Command {
     Allocator(AllocatorOptions),
     /// List server profiles: which are installed, where, which version, on which allocator
     Servers(Servers),
+    /// Print what a shell completes the command line by
+    Completions(Completions),
+    /// Print the manual page, or write all of them
+    Man(Man),
+    /// Print the JSON schema of a format, by which editors complete files
+    Schema(Schema),
 }
 
 /// `lsp-soak run`.

@@ -13,11 +13,13 @@ use serde::{Deserialize, Serialize};
 /// A size in bytes, written `"64 KiB"`, `"200 MiB"`, `"1.5 GiB"` or as a bare number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
+#[schemars(extend("pattern" = r"^\s*[0-9]+(\.[0-9]*)?\s*(B|KiB|K|k|MiB|M|GiB|G|kB|KB|MB|GB)?\s*$", "examples" = ["64 KiB", "200 MiB"]))]
 pub struct Size(pub u64);
 
 /// A length of time, written `"50ms"`, `"30s"`, `"1.5 min"`, `"8h"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
+#[schemars(extend("pattern" = r"^\s*(0|[0-9]+(\.[0-9]*)?\s*(ns|us|µs|ms|s|sec|m|min|h|d))\s*$", "examples" = ["50ms", "30s", "8h"]))]
 pub struct Span(pub Duration);
 
 impl Span {
@@ -35,6 +37,7 @@ impl Span {
 /// A part of one whole, written `"5%"`; `0.05` within.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
+#[schemars(extend("pattern" = r"^\s*[0-9]+(\.[0-9]*)?\s*%\s*$", "examples" = ["5%", "0.5%"]))]
 pub struct Share(pub f64);
 
 /// A quantity that could not be read; the message says what would be right.

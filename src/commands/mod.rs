@@ -20,6 +20,7 @@ mod resume;
 mod run;
 mod scratch;
 mod servers;
+mod shell;
 mod show;
 mod single;
 
@@ -47,6 +48,9 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Check(options) => check::run(&options),
         Command::Allocator(options) => allocator::run(&options),
         Command::Servers(options) => servers::run(&options),
+        Command::Completions(options) => shell::completions(&options),
+        Command::Man(options) => shell::man(&options),
+        Command::Schema(options) => shell::schema(&options),
     }
 }
 

@@ -13,7 +13,9 @@ use super::decode::{Document, Segment};
 use super::load::independent;
 use super::problem::{Fault, Report, nearest};
 use budget::{amount, inside};
-use file::{EndpointEntry, GateFile, LeakEntry, WorkEntry};
+use file::{EndpointEntry, LeakEntry, WorkEntry};
+
+pub use file::GateFile;
 
 mod budget;
 mod file;

@@ -23,6 +23,7 @@ mod problem;
 mod project;
 mod purge;
 mod scenario;
+pub mod schema;
 mod server;
 mod spec;
 pub mod step;

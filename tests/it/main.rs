@@ -9,3 +9,4 @@ mod mistakes;
 mod report;
 #[cfg(target_os = "linux")]
 mod sample;
+mod shell;

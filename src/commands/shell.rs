@@ -1,0 +1,59 @@
+//! `lsp-soak completions`, `lsp-soak man` and `lsp-soak schema`: the command line and the formats, for other programs.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use clap::CommandFactory;
+
+use crate::cli::{self, Cli, SchemaOf};
+use crate::config;
+
+use super::print;
+
+/// The name under which it is called.
+const NAME: &str = "lsp-soak";
+
+/// Prints what a shell completes the command line by.
+pub fn completions(options: &cli::Completions) -> anyhow::Result<u8> {
+    let mut script = Vec::new();
+    clap_complete::generate(options.shell, &mut Cli::command(), NAME, &mut script);
+    let script = String::from_utf8_lossy(&script);
+    // clap_complete 4.6.11 takes the hyphen in the name for the blank before a subcommand, and bash finds none.
+    print(&script.replace("lsp__subcmd__soak", "lsp__soak"))?;
+    Ok(0)
+}
+
+/// Prints the first page of the manual, or writes all of them.
+pub fn man(options: &cli::Man) -> anyhow::Result<u8> {
+    let Some(out) = &options.out else {
+        let mut page = Vec::new();
+        // As `generate_to` has it.
+        clap_mangen::Man::new(Cli::command().disable_help_subcommand(true))
+            .render(&mut page)
+            .context("cannot make the page")?;
+        print(&String::from_utf8_lossy(&page))?;
+        return Ok(0);
+    };
+    fs::create_dir_all(out).with_context(|| about(out))?;
+    clap_mangen::generate_to(Cli::command(), out).with_context(|| about(out))?;
+    Ok(0)
+}
+
+fn about(out: &Path) -> String {
+    format!("cannot write to `{}`, name another directory with --out", out.display())
+}
+
+/// Prints the schema of a format.
+pub fn schema(options: &cli::Schema) -> anyhow::Result<u8> {
+    print(&config::schema::text(kind(options.of)))?;
+    Ok(0)
+}
+
+fn kind(of: SchemaOf) -> config::schema::Kind {
+    match of {
+        SchemaOf::Scenario => config::schema::Kind::Scenario,
+        SchemaOf::Servers => config::schema::Kind::Servers,
+        SchemaOf::Gate => config::schema::Kind::Gate,
+    }
+}

@@ -1,0 +1,136 @@
+//! What editors complete files by: a JSON schema of each format that people write.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+
+use super::gate::GateFile;
+use super::scenario::Scenario;
+use super::server::Servers;
+
+/// Which format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A scenario.
+    Scenario,
+    /// A `servers.toml`.
+    Servers,
+    /// A gate file.
+    Gate,
+}
+
+impl Kind {
+    /// Every format.
+    pub const ALL: [Kind; 3] = [Kind::Scenario, Kind::Servers, Kind::Gate];
+
+    /// Its name, which is that of the schema's file too.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Scenario => "scenario",
+            Kind::Servers => "servers",
+            Kind::Gate => "gate",
+        }
+    }
+}
+
+/// The schema of a format. Of draft 7, the newest that Taplo knows, which completes TOML in editors.
+pub fn text(kind: Kind) -> String {
+    fn of<T: JsonSchema>() -> schemars::Schema {
+        SchemaSettings::draft07().into_generator().into_root_schema_for::<T>()
+    }
+    let schema = match kind {
+        Kind::Scenario => of::<Scenario>(),
+        Kind::Servers => of::<Servers>(),
+        Kind::Gate => of::<GateFile>(),
+    };
+    format!("{:#}\n", schema.as_value())
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it reads what is checked in, and writes it when it is asked to"
+)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use serde_json::Value;
+
+    use super::*;
+
+    fn here(path: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+    }
+
+    /// The mistakes that an editor would show in a text.
+    fn mistakes(kind: Kind, text: &str) -> Vec<String> {
+        let schema: Value = serde_json::from_str(&super::text(kind)).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let value: Value = toml::from_str(text).unwrap();
+        let mistakes = validator.iter_errors(&value);
+        mistakes
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect()
+    }
+
+    #[test]
+    fn the_schemas_that_are_checked_in_are_those_of_the_formats() {
+        for kind in Kind::ALL {
+            let path = here("docs/schemas").join(format!("{}.json", kind.name()));
+            if std::env::var_os("UPDATE_SCHEMA").is_some() {
+                fs::write(&path, text(kind)).unwrap();
+            }
+            let checked_in = fs::read_to_string(&path).unwrap_or_default();
+            assert!(
+                checked_in.replace("\r\n", "\n") == text(kind),
+                "set UPDATE_SCHEMA and look at the difference in {}",
+                path.display()
+            );
+        }
+    }
+
+    #[test]
+    fn every_scenario_that_comes_along_fits_its_schema() {
+        let mut seen = 0;
+        for entry in fs::read_dir(here("scenarios")).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "toml") {
+                let found = mistakes(Kind::Scenario, &fs::read_to_string(&path).unwrap());
+                assert_eq!(found, [] as [String; 0], "{}", path.display());
+                seen += 1;
+            }
+        }
+        assert!(seen >= 7, "{seen}");
+    }
+
+    #[test]
+    fn every_profile_that_comes_along_fits_its_schema() {
+        assert_eq!(
+            mistakes(Kind::Servers, include_str!("profiles.toml")),
+            [] as [String; 0]
+        );
+    }
+
+    #[test]
+    fn what_lsp_soak_refuses_an_editor_marks() {
+        let scenario = |step: &str| {
+            format!("format = 1\nname = 'a'\n[workspace]\npath = '.'\n[[phase]]\nname = 'b'\nsteps = [{step}]\n")
+        };
+        for wrong in [
+            "{ opne = {} }",
+            "{ idle = { for = '30' } }",
+            "{ idle = { mode = 'loud', for = '30s' } }",
+            "{ open = { files = 20, fiels = 3 } }",
+        ] {
+            assert_ne!(mistakes(Kind::Scenario, &scenario(wrong)), [] as [String; 0], "{wrong}");
+        }
+        for right in ["{ idle = { for = '1.5 min' } }", "{ open = { files = 20 } }"] {
+            assert_eq!(mistakes(Kind::Scenario, &scenario(right)), [] as [String; 0], "{right}");
+        }
+        let gate = |line: &str| format!("format = 1\n[[endpoint]]\nmetric = 'peak'\n{line}\n");
+        assert_ne!(mistakes(Kind::Gate, &gate("tol = '5'")), [] as [String; 0]);
+        assert_ne!(mistakes(Kind::Gate, &gate("metrik = 'peak'")), [] as [String; 0]);
+        assert_eq!(mistakes(Kind::Gate, &gate("tol = '0.5%'")), [] as [String; 0]);
+        assert_ne!(mistakes(Kind::Servers, "[server.ty]\nargz = []\n"), [] as [String; 0]);
+    }
+}
