@@ -1,6 +1,7 @@
 //! How a program of Linux is linked: its loader, its shared libraries, and which of the C library's allocation it calls.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +20,31 @@ pub struct Linking {
     pub run_path: Vec<String>,
     /// Functions of the C library's allocator that it calls.
     pub calls: BTreeSet<&'static str>,
+}
+
+/// The kind of machine that a file is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Machine {
+    /// Width of its addresses in bits.
+    bits: u8,
+    /// ELF's number of its processor.
+    processor: u16,
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match elf::Machine(self.processor) {
+            elf::EM_X86_64 => "x86-64",
+            elf::EM_386 => "x86",
+            elf::EM_AARCH64 => "AArch64",
+            elf::EM_ARM => "ARM",
+            elf::EM_RISCV => "RISC-V",
+            elf::EM_PPC64 => "POWER",
+            elf::EM_S390 => "s390",
+            other => return write!(f, "{} bits of machine {}", self.bits, other.0),
+        };
+        write!(f, "{} bits of {name}", self.bits)
+    }
 }
 
 /// Functions whose import says who allocates.
@@ -71,6 +97,35 @@ fn of<'data, Elf: FileHeader, R: ReadRef<'data>>(data: R) -> Option<Linking> {
         linking.calls.extend(call);
     }
     Some(linking)
+}
+
+/// The kind of machine that a file is for; `None` if it is no ELF file.
+pub fn machine(path: &Path) -> Option<Machine> {
+    header(path).map(|(machine, _)| machine)
+}
+
+/// Whether a file can be loaded as a library; `None` if it is no ELF file. Programs that can be loaded anywhere look like
+/// one, but for the loader that they name.
+pub fn is_shared(path: &Path) -> Option<bool> {
+    let (_, kind) = header(path)?;
+    Some(kind == elf::ET_DYN.0 && linking(path).is_some_and(|linking| linking.loader.is_none()))
+}
+
+/// What the first bytes of an ELF file say: what it is for, and which kind of file it is.
+fn header(path: &Path) -> Option<(Machine, u16)> {
+    let cache = ReadCache::new(File::open(path).ok()?);
+    match FileKind::parse(&cache).ok()? {
+        FileKind::Elf64 => facts::<elf::FileHeader64<Endianness>, _>(&cache, 64),
+        FileKind::Elf32 => facts::<elf::FileHeader32<Endianness>, _>(&cache, 32),
+        _ => None,
+    }
+}
+
+fn facts<'data, Elf: FileHeader, R: ReadRef<'data>>(data: R, bits: u8) -> Option<(Machine, u16)> {
+    let header = Elf::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let processor = header.e_machine(endian).0;
+    Some((Machine { bits, processor }, header.e_type(endian).0))
 }
 
 fn loader<'data, Elf: FileHeader, R: ReadRef<'data>>(file: &ElfFile<'data, Elf, R>, data: R) -> Option<PathBuf> {

@@ -15,12 +15,14 @@ pub mod knobs;
 mod maps;
 mod mimalloc;
 mod modules;
+pub mod preload;
 mod probe;
 mod scan;
 mod verdict;
 
 pub use decay::decay;
 pub use detect::{Detection, detect, of_file, of_process};
+pub use elf::{Machine, machine};
 pub use jemalloc::{Said as JemallocSaid, read as read_jemalloc};
 pub use maps::libraries as mapped_libraries;
 pub use probe::Subject;

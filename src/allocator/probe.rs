@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use super::preload::VARIABLE;
 use crate::host::{self, Heard};
 
 /// Starting a virtual machine or an interpreter on a cold disk takes seconds.
@@ -24,7 +25,7 @@ pub struct Subject {
     pub env: Vec<(OsString, Option<OsString>)>,
     /// Where programs are looked up: `PATH` as the server sees it.
     pub path: OsString,
-    /// Libraries that `LD_PRELOAD` names for it.
+    /// Libraries that are preloaded into it.
     pub preloaded: Vec<PathBuf>,
 }
 
@@ -57,7 +58,7 @@ pub fn ask_other(
     command.args(args);
     change(&mut command, subject, with);
     // A library that is preloaded would speak as well.
-    command.env_remove("LD_PRELOAD");
+    command.env_remove(VARIABLE);
     let heard = host::listen(&mut command, PATIENCE, stop).ok()?;
     heard.ended.is_some().then_some(heard)
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::config::Preload;
 use crate::plan::Partition;
 use crate::record::HugePages;
 use crate::units::Span;
@@ -21,6 +22,14 @@ const THP: &str = "\
 Which memory may be in transparent huge pages, for everything that is started: never; madvise, only what a program asks \
 for; always, which a system must allow. An allocator that asks for huge pages is given more memory than it touches, so \
 two servers are compared better without them [default: as the system says]";
+
+/// What `--preload` does.
+const PRELOAD: &str = "\
+Run every server under each of these allocators, preloaded: jemalloc, mimalloc, tcmalloc, tbbmalloc, the path of a library, \
+or system for the one that it has. Nothing is rebuilt: the library is found where the system keeps it and loaded before all \
+others. It is seen to be used before anything runs, and a server that brings an allocator of its own is refused. Labels end \
+in the allocator's name, such as clangd-jemalloc; under system they stay as they are. One server by itself is given one as \
+in --server 'preload=jemalloc clangd'";
 
 /// Which servers, and what they are told.
 #[derive(Debug, Args)]
@@ -48,6 +57,10 @@ pub struct ServerExtras {
     /// An environment variable for every server
     #[arg(long = "env", value_name = "K=V")]
     pub env: Vec<String>,
+    /// Run every server under each of these allocators, preloaded: jemalloc, mimalloc, tcmalloc, tbbmalloc, the path of a
+    /// library, or system for its own
+    #[arg(long, value_name = "ALLOC,…", value_delimiter = ',', long_help = PRELOAD)]
+    pub preload: Vec<Preload>,
     /// Initialization options, a JSON or TOML file, instead of the profile's
     #[arg(long, value_name = "FILE")]
     pub init_options: Option<PathBuf>,

@@ -9,6 +9,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use crate::allocator::knobs::{self, Checked, KnobError};
+use crate::allocator::preload::VARIABLE;
 use crate::allocator::{self, Detection, Subject};
 use crate::config::{Allocator, Program, ServerChoice, asks_for};
 use crate::lsp::process::Launch;
@@ -123,11 +124,13 @@ pub fn decay(choice: &ServerChoice, facts: &AllocatorFacts, checked: &Checked) -
     allocator::decay(family, checked.options.as_ref().unwrap_or(&facts.options))
 }
 
-/// The allocator that the profile names.
+/// The allocator that is preloaded, or that the profile names.
 fn declared(choice: &ServerChoice) -> Option<AllocatorFamily> {
-    choice.profile.allocator.as_ref().map(|allocator| match allocator {
-        Allocator::Linked(name) | Allocator::Preload(name) => AllocatorFamily::named(name),
-    })
+    let linked = match &choice.profile.allocator {
+        Some(Allocator::Linked(name)) => Some(AllocatorFamily::named(name)),
+        Some(Allocator::Preload(_)) | None => None,
+    };
+    choice.preload.family().or(linked)
 }
 
 /// Makes jemalloc confirm in the run itself, on stderr, the settings that the server is given.
@@ -208,8 +211,12 @@ fn subject(choice: &ServerChoice, program: &Path) -> Subject {
     changes.sort();
     let own = choice.env.iter().filter(|(name, _)| knobs::reader(name).is_none());
     changes.extend(own.map(|(name, value)| (name.into(), Some(value.into()))));
-    let preloaded = choice.env.get("LD_PRELOAD").map(String::as_str).unwrap_or_default();
-    let preloaded = preloaded.split([':', ' ']).filter(|path| path.starts_with('/'));
+    // A path that cannot be listed was told of when it was found.
+    let listed = prepare::preloaded(choice).ok().flatten();
+    changes.extend(listed.map(|value| (VARIABLE.into(), Some(value))));
+    let typed = choice.env.get(VARIABLE).map(String::as_str).unwrap_or_default();
+    let typed = typed.split([':', ' ']).filter(|path| path.starts_with('/'));
+    let preloaded = choice.libraries.iter().cloned().chain(typed.map(PathBuf::from));
     Subject {
         program: program.to_owned(),
         teller: match &profile.version_program {
@@ -221,7 +228,7 @@ fn subject(choice: &ServerChoice, program: &Path) -> Subject {
             Some(path) => path.into(),
             None => env::var_os("PATH").unwrap_or_default(),
         },
-        preloaded: preloaded.map(PathBuf::from).collect(),
+        preloaded: preloaded.collect(),
         env: changes,
     }
 }

@@ -14,6 +14,7 @@ mod github;
 mod header;
 mod html;
 mod output;
+mod preload;
 mod prepare;
 mod report;
 mod resume;

@@ -1,12 +1,13 @@
 //! From what was typed to runs that can begin: scenarios read, servers found, every mistake told first and at once.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use serde_json::Value;
 
+use crate::allocator::preload::{Unlistable, VARIABLE, compose};
 use crate::cli::{self, CpuList, Lenses, ScenarioOptions, ServerExtras};
 use crate::config::{
     self, Catalogue, ChoiceError, Common, Fault, IdleMode, Isolation, Loaded, Overrides, Report, ServerChoice,
@@ -18,7 +19,7 @@ use crate::lens::Lens;
 use crate::lsp::process::Launch;
 use crate::record::HugePages;
 
-use super::{Mistakes, detector, output};
+use super::{Mistakes, detector, output, preload};
 
 /// What was typed.
 pub struct Typed<'c> {
@@ -180,6 +181,7 @@ fn servers(typed: &Typed<'_>, catalogue: &Catalogue, mistakes: &mut Report) -> V
             Err(error) => wrong(error),
         }
     }
+    let specs = config::spread(&specs, &extras.preload);
     let mut chosen = match config::choose(&specs, &common, catalogue, &which(None)) {
         Ok(chosen) => chosen,
         Err(errors) => {
@@ -189,6 +191,13 @@ fn servers(typed: &Typed<'_>, catalogue: &Catalogue, mistakes: &mut Report) -> V
     };
     let init_options = extras.init_options.as_deref().and_then(|path| value(path, mistakes));
     let settings = extras.settings.as_deref().and_then(|path| value(path, mistakes));
+    chosen.retain_mut(|choice| match preload::find(choice) {
+        Ok(()) => true,
+        Err(mistake) => {
+            mistakes.add_loose(mistake, "");
+            false
+        }
+    });
     for choice in &mut chosen {
         choice.profile.init_options = init_options.clone().or(choice.profile.init_options.take());
         choice.profile.settings = settings.clone().or(choice.profile.settings.take());
@@ -310,6 +319,15 @@ fn in_json(text: &str) -> (Option<Value>, Option<Fault>) {
     }
 }
 
+/// What the loader of a server is told to load first; `None` where that is nothing of ours.
+pub fn preloaded(choice: &ServerChoice) -> Result<Option<OsString>, Unlistable> {
+    if choice.libraries.is_empty() {
+        return Ok(None);
+    }
+    let typed = choice.env.get(VARIABLE).map(OsStr::new);
+    compose(&choice.libraries, typed)
+}
+
 /// How `program` is started in `root`, and which variables of our surroundings it does not get to see.
 pub fn launch(
     choice: &ServerChoice,
@@ -327,6 +345,7 @@ pub fn launch(
         env.push((name.into(), Some(path.into())));
     }
     env.extend(choice.env.iter().map(|(name, value)| (name.into(), Some(value.into()))));
+    env.extend(preloaded(choice)?.map(|value| (VARIABLE.into(), Some(value))));
     let args = choice.args.iter().map(OsString::from).collect();
     Ok((
         Launch {

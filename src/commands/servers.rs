@@ -5,7 +5,7 @@ use std::path::Path;
 use comfy_table::{ContentArrangement, Table, presets};
 
 use crate::cli;
-use crate::config::{Profile, Program, ServerChoice, Setting, installed};
+use crate::config::{Preload, Profile, Program, ServerChoice, Setting, installed};
 use crate::host;
 use crate::lsp::process::Launch;
 use crate::units::UNKNOWN;
@@ -55,6 +55,8 @@ fn chosen(name: &str, profile: &Profile, program: &Path) -> ServerChoice {
         program: Program::File(program.to_owned()),
         args: profile.args.clone(),
         env: profile.env.clone(),
+        preload: Preload::System,
+        libraries: Vec::new(),
         lens: Setting::default(),
         found: None,
     }

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::catalogue::Catalogue;
+use super::preload::{Preload, PreloadName};
 use super::problem::nearest;
 use super::purge::Setting;
-use super::server::Profile;
+use super::server::{Allocator, Profile};
 use super::spec::{ServerSpec, check_label};
 use super::which::Which;
 use crate::record::AllocatorFacts;
@@ -28,6 +29,10 @@ pub struct ServerChoice {
     pub args: Vec<String>,
     /// Environment variables set for it: the profile's, then those for all servers, then its own.
     pub env: BTreeMap<String, String>,
+    /// What is preloaded into it, as it was asked for: by itself, for all servers, or by its profile.
+    pub preload: Preload,
+    /// The libraries that are preloaded into it, an allocator first; those that were typed in a variable come after.
+    pub libraries: Vec<PathBuf>,
     /// What its memory is looked at through, and what it is told for that.
     pub lens: Setting,
     /// The allocator that was found in it; `None` before anybody looked, as in what is yet to be built.
@@ -63,6 +68,9 @@ pub enum ChoiceError {
         /// Which quote.
         quote: char,
     },
+    /// What is to be preloaded is nothing that could be.
+    #[error(transparent)]
+    Preload(#[from] PreloadName),
     /// A label that cannot name files.
     #[error(
         "`{0}` cannot be a label: it names files, so use up to 64 letters, digits, `-`, `_` and `.`, and begin with a \
@@ -148,11 +156,16 @@ fn resolve(
         .and_then(|name| catalogue.get(name))
         .cloned()
         .unwrap_or_default();
+    let own = spec.preload.as_ref();
     let label = match &spec.label {
         Some(label) => label.clone(),
-        None => plain_label(&spec.target),
+        None => plain_label(&spec.target) + &own.map(Preload::suffix).unwrap_or_default(),
     };
     check_label(&label)?;
+    let preload = own.cloned().unwrap_or_else(|| match &profile.allocator {
+        Some(Allocator::Preload(preload)) => preload.clone(),
+        Some(Allocator::Linked(_)) | None => Preload::System,
+    });
     let mut env = profile.env.clone();
     env.extend(common.env.iter().cloned());
     env.extend(spec.env.iter().cloned());
@@ -164,6 +177,8 @@ fn resolve(
         profile_name: profile_name.map(str::to_owned),
         profile,
         program,
+        preload,
+        libraries: Vec::new(),
         lens: Setting::default(),
         found: None,
     })

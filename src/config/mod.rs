@@ -18,6 +18,7 @@ mod load;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "it writes scenarios to be read")]
 mod mistakes;
+mod preload;
 mod problem;
 #[expect(clippy::disallowed_methods, reason = "it looks for the directory of a project")]
 mod project;
@@ -35,6 +36,7 @@ pub use catalogue::Catalogue;
 pub use choice::{ChoiceError, Common, Program, ServerChoice, choose, installed};
 pub use gate::GateContext;
 pub use load::{Loaded, Overrides, load_scenario, read_text, reason};
+pub use preload::{Known, Preload, PreloadName, spread};
 pub use problem::{Fault, Report, nearest};
 pub use project::{Project, plain_path};
 pub use purge::{PurgeError, Setting, asks_for, needs_traffic, purged};

@@ -149,17 +149,24 @@ struct Used {
     preloaded: bool,
 }
 
-/// What the profile says, or else what was found, unless that is no more than a guess.
+/// What is preloaded, or else what the profile says, or what was found, unless that is no more than a guess.
 fn used(choice: &ServerChoice) -> Option<Used> {
-    let declared = choice.profile.allocator.as_ref().map(|allocator| match allocator {
-        Allocator::Linked(name) => (name, false),
-        Allocator::Preload(name) => (name, true),
-    });
-    if let Some((name, preloaded)) = declared {
+    if let Some(family) = choice
+        .preload
+        .family()
+        .filter(|family| *family != AllocatorFamily::Unknown)
+    {
+        return Some(Used {
+            name: family.name().to_owned(),
+            family,
+            preloaded: true,
+        });
+    }
+    if let Some(Allocator::Linked(name)) = &choice.profile.allocator {
         return Some(Used {
             name: name.clone(),
             family: AllocatorFamily::named(name),
-            preloaded,
+            preloaded: false,
         });
     }
     let found = choice.found.as_ref()?;
@@ -191,7 +198,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::config::{Profile, Program};
+    use crate::config::{Preload, Profile, Program};
     use crate::record::AllocatorFacts;
 
     fn server(label: &str, allocator: Option<Allocator>, env: &[(&str, &str)]) -> ServerChoice {
@@ -209,6 +216,8 @@ mod tests {
             program: Program::File(PathBuf::from("server")),
             args: Vec::new(),
             env: env.collect(),
+            preload: Preload::System,
+            libraries: Vec::new(),
             lens: Setting::default(),
             found: None,
         }
@@ -227,7 +236,8 @@ mod tests {
             told.env["_RJEM_MALLOC_CONF"],
             format!("narenas:1,dirty_decay_ms:9,{JEMALLOC}")
         );
-        let preloaded = server("a", Some(Allocator::Preload("libjemalloc.so.2".to_owned())), &[]);
+        let mut preloaded = linked("a", "system");
+        preloaded.preload = "/opt/lib/libjemalloc.so.2".parse().unwrap();
         assert_eq!(purged(&[preloaded]).unwrap()[0].env["MALLOC_CONF"], JEMALLOC);
         let plain = &purged(&[linked("a", "jemalloc-unprefixed")]).unwrap()[0];
         assert_eq!(plain.lens.env, [("MALLOC_CONF".to_owned(), JEMALLOC.to_owned())].into());

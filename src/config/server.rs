@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::preload::Preload;
 use super::scenario::Readiness;
 
 /// A `servers.toml`, or the built-in profiles.
@@ -133,8 +134,8 @@ pub enum Failure {
 pub enum Allocator {
     /// Linked with this one.
     Linked(String),
-    /// This library is preloaded.
-    Preload(String),
+    /// This is preloaded.
+    Preload(Preload),
 }
 
 impl NotificationSignal {

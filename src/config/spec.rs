@@ -1,17 +1,23 @@
 //! `--server '[LABEL:] [K=V …] NAME|PATH'`, taken apart.
 
 use super::choice::ChoiceError;
+use super::preload::Preload;
 
 /// `--server` as written, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSpec {
     /// The label, when given.
     pub label: Option<String>,
+    /// What is preloaded into it, written like a variable: `preload=jemalloc`.
+    pub preload: Option<Preload>,
     /// Environment variables of its own.
     pub env: Vec<(String, String)>,
     /// A name or a path.
     pub target: String,
 }
+
+/// Where a variable would stand, what is preloaded. No program reads a variable of this name.
+const PRELOAD: &str = "preload";
 
 impl std::str::FromStr for ServerSpec {
     type Err = ChoiceError;
@@ -23,9 +29,12 @@ impl std::str::FromStr for ServerSpec {
             Some(label) => check_label(label)?,
             None => {}
         }
-        let mut env = Vec::new();
+        let (mut preload, mut env) = (None, Vec::new());
         while let Some((name, value, after)) = variable(rest)? {
-            env.push((name.to_owned(), value.to_owned()));
+            match name {
+                PRELOAD => preload = Some(value.parse()?),
+                _ => env.push((name.to_owned(), value.to_owned())),
+            }
             rest = after.trim_start();
         }
         if rest.is_empty() {
@@ -33,6 +42,7 @@ impl std::str::FromStr for ServerSpec {
         }
         Ok(ServerSpec {
             label: label.map(str::to_owned),
+            preload,
             env,
             target: rest.to_owned(),
         })
@@ -43,8 +53,12 @@ impl ServerSpec {
     /// What names the same server with the same settings, without a label.
     pub fn unlabelled(&self) -> String {
         let mut text = String::new();
-        for (name, value) in &self.env {
-            match value.contains(char::is_whitespace) {
+        let preload = self
+            .preload
+            .as_ref()
+            .map(|preload| (PRELOAD.to_owned(), preload.to_string()));
+        for (name, value) in preload.iter().chain(&self.env) {
+            match value.contains(char::is_whitespace) || value.starts_with(['"', '\'']) {
                 true if value.contains('"') => text.push_str(&format!("{name}='{value}' ")),
                 true => text.push_str(&format!("{name}=\"{value}\" ")),
                 false => text.push_str(&format!("{name}={value} ")),
@@ -162,11 +176,16 @@ mod tests {
             ("old: ty", "ty"),
             ("a: A=x:y B='two words' ./ty", "A=x:y B=\"two words\" ./ty"),
             ("a: B='a \"b\"' ty", "B='a \"b\"' ty"),
+            ("A='\"x' ty", "A='\"x' ty"),
+            ("A=1 preload=jemalloc ty", "preload=jemalloc A=1 ty"),
         ] {
             let spec = spec(text);
             assert_eq!(spec.unlabelled(), unlabelled);
             let again: ServerSpec = unlabelled.parse().unwrap();
-            assert_eq!((again.env, again.target), (spec.env, spec.target));
+            assert_eq!(
+                (again.preload, again.env, again.target),
+                (spec.preload, spec.env, spec.target)
+            );
         }
     }
 
@@ -201,5 +220,6 @@ mod tests {
             );
         }
         assert!(said("A='x ty").contains("the quote `'` is not closed"));
+        assert!(said("preload=jemaloc ty").ends_with("did you mean `jemalloc`?"));
     }
 }

@@ -7,28 +7,34 @@ use anyhow::bail;
 use crate::analyse::compare::{Played, unseen};
 use crate::analyse::gate::{Role, Sides};
 use crate::cli;
-use crate::config;
+use crate::config::{self, Preload};
 use crate::lens::Lens;
 use crate::report;
 
-/// The servers that are driven here, each with the name of its part unless it was given one.
+/// The servers that are driven here, each with the name of its part unless it was given one. What is preloaded into all of
+/// them changes no name.
 pub fn driven(options: &cli::Gate, anchor: Option<&str>) -> Vec<String> {
+    let preload = options.extra.preload.first();
     let sides = [
         (Role::Baseline, options.baseline.as_deref()),
         (Role::Candidate, options.candidate.as_deref()),
         (Role::Anchor, anchor),
     ];
-    let servers = sides.iter().filter_map(|(role, text)| Some(labelled(*role, (*text)?)));
+    let servers = sides
+        .iter()
+        .filter_map(|(role, text)| Some(labelled(*role, (*text)?, preload)));
     servers.collect()
 }
 
-fn labelled(role: Role, text: &str) -> String {
+fn labelled(role: Role, text: &str, preload: Option<&Preload>) -> String {
     let spec: Result<config::ServerSpec, _> = text.parse();
-    match spec {
-        Ok(config::ServerSpec { label: None, .. }) => format!("{}: {text}", role.name()),
-        // What is wrong with it is told with everything else that is.
-        Ok(_) | Err(_) => text.to_owned(),
-    }
+    // What is wrong with it is told with everything else that is.
+    let Ok(mut spec) = spec else {
+        return text.to_owned();
+    };
+    spec.preload = spec.preload.or_else(|| preload.cloned());
+    let label = spec.label.as_deref().unwrap_or(role.name());
+    format!("{label}: {}", spec.unlabelled())
 }
 
 /// The runs of each side by the labels of the baseline, the candidate and the anchor.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use lsp_soak::config::{Profile, Program, Scenario, ServerChoice, Setting};
+use lsp_soak::config::{Preload, Profile, Program, Scenario, ServerChoice, Setting};
 use lsp_soak::drive::desk::Desk;
 use lsp_soak::drive::workspace::select;
 use lsp_soak::drive::{Job, Player, Stop};
@@ -57,6 +57,8 @@ pub fn play(top: &str, phases: &str) -> Play {
             program: Program::File("/bin/sh".into()),
             args: Vec::new(),
             env: BTreeMap::new(),
+            preload: Preload::System,
+            libraries: Vec::new(),
             lens: Setting::default(),
             found: None,
         },

@@ -1,0 +1,70 @@
+//! The variable that makes a loader load libraries first, put together from several who each want one loaded.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// Where the loader is told; Windows has nothing like it.
+pub const VARIABLE: &str = if cfg!(target_os = "macos") {
+    "DYLD_INSERT_LIBRARIES"
+} else {
+    "LD_PRELOAD"
+};
+
+/// A path that loaders would take for several, for they know no quotes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` has a blank or a colon in its path, where loaders end a name: put the library, or a link to it, elsewhere"
+)]
+pub struct Unlistable(pub PathBuf);
+
+/// What the variable is to hold: `libraries` in their order, then those that the user typed. Of two that define the same
+/// function the first serves. `None` where there is nothing to load.
+pub fn compose(libraries: &[PathBuf], typed: Option<&OsStr>) -> Result<Option<OsString>, Unlistable> {
+    if let Some(wrong) = libraries.iter().find(|path| !can_be_listed(path)) {
+        return Err(Unlistable(wrong.clone()));
+    }
+    let typed = typed.filter(|typed| !typed.is_empty());
+    let all: Vec<&OsStr> = libraries.iter().map(|path| path.as_os_str()).chain(typed).collect();
+    Ok(Some(all.join(OsStr::new(":"))).filter(|all| !all.is_empty()))
+}
+
+fn can_be_listed(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    // ld.so(8) separates at both; dyld only at colons.
+    !bytes
+        .iter()
+        .any(|byte| *byte == b':' || (byte.is_ascii_whitespace() && VARIABLE == "LD_PRELOAD"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_come_before_what_was_typed() {
+        let libraries = [PathBuf::from("/lib/libjemalloc.so.2"), PathBuf::from("/opt/libshim.so")];
+        let composed = |libraries: &[PathBuf], typed: Option<&str>| compose(libraries, typed.map(OsStr::new)).unwrap();
+        let text = |text: &str| Some(OsString::from(text));
+        assert_eq!(composed(&[], None), None);
+        assert_eq!(composed(&[], Some("")), None);
+        assert_eq!(composed(&[], Some("/own.so")), text("/own.so"));
+        assert_eq!(
+            composed(&libraries, None),
+            text("/lib/libjemalloc.so.2:/opt/libshim.so")
+        );
+        assert_eq!(
+            composed(&libraries[1..], Some("/a.so /b.so")),
+            text("/opt/libshim.so:/a.so /b.so")
+        );
+    }
+
+    #[test]
+    fn a_path_that_loaders_would_cut_is_refused() {
+        for path in ["/my libs/libjemalloc.so.2", "/a:b/lib.so"] {
+            let path = PathBuf::from(path);
+            let refused = compose(std::slice::from_ref(&path), None);
+            let fine = cfg!(target_os = "macos") && !path.to_string_lossy().contains(':');
+            assert_eq!(refused.is_ok(), fine, "{path:?}");
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Finds the library of an allocator where systems keep theirs, or says what to install.
+
+use std::cmp::Reverse;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::super::elf::{self, Machine};
+use super::distribution::Distribution;
+use crate::config::{Known, Preload};
+
+/// Where libraries are looked for.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// What everything is under: `/`, but in a test.
+    pub root: PathBuf,
+    /// The libraries that the loader knows, in its order, as `ldconfig -p` prints them; empty where there is none.
+    pub cache: String,
+}
+
+/// Directories of libraries. A star is any one directory, for Debian has one for each kind of machine; those of Homebrew,
+/// MacPorts and NixOS are at the end.
+const USUAL: [&str; 12] = [
+    "usr/lib/*",
+    "lib/*",
+    "usr/lib64",
+    "lib64",
+    "usr/lib",
+    "lib",
+    "usr/local/lib",
+    "usr/local/lib64",
+    "opt/homebrew/lib",
+    "home/linuxbrew/.linuxbrew/lib",
+    "opt/local/lib",
+    "run/current-system/sw/lib",
+];
+
+/// Why there is no library to preload.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FindError {
+    /// It is not installed.
+    #[error("there is no {name} to preload in the library directories of this system: {cure}")]
+    Absent {
+        /// The allocator.
+        name: &'static str,
+        /// What to install.
+        cure: String,
+    },
+    /// It is there for other programs.
+    #[error("`{}` is for {library}, and the server is {server}: {cure}", path.display())]
+    OtherMachine {
+        /// The library.
+        path: PathBuf,
+        /// What it is for.
+        library: Machine,
+        /// What the server is.
+        server: Machine,
+        /// What to install, or to name.
+        cure: String,
+    },
+    /// Nothing is at the path.
+    #[error("there is no library `{}`: check the path", .0.display())]
+    Missing(PathBuf),
+    /// What is at the path is something else.
+    #[error("`{}` is no shared library: {why}", path.display())]
+    NoLibrary {
+        /// What was named.
+        path: PathBuf,
+        /// What it is instead, and the cure.
+        why: &'static str,
+    },
+}
+
+/// The library that is meant, with links resolved, for a program of this kind of machine; `None` of what has nothing to be
+/// preloaded. Where the kind is not known, the first is taken.
+pub fn find(preload: &Preload, machine: Option<Machine>, places: &Places) -> Result<Option<PathBuf>, FindError> {
+    match preload {
+        Preload::System => Ok(None),
+        Preload::Known(known) => known_library(*known, machine, places).map(Some),
+        Preload::Path(path) => given(path, machine).map(Some),
+    }
+}
+
+/// What the libraries of an allocator are called without endings, the better first. oneTBB's proxy is what serves `malloc`,
+/// and gperftools' minimal library is the allocator without its profilers.
+fn stems(known: Known) -> &'static [&'static str] {
+    match known {
+        Known::Jemalloc => &["libjemalloc"],
+        Known::Mimalloc => &["libmimalloc"],
+        Known::Tcmalloc => &["libtcmalloc_minimal", "libtcmalloc"],
+        Known::Tbbmalloc => &["libtbbmalloc_proxy"],
+    }
+}
+
+fn known_library(known: Known, machine: Option<Machine>, places: &Places) -> Result<PathBuf, FindError> {
+    let fits = |path: &Path| fs::metadata(path).is_ok_and(|meta| meta.is_file()) && other(path, machine).is_none();
+    let candidates = candidates(known, places);
+    if let Some(path) = candidates.iter().find(|path| fits(path)) {
+        return Ok(fs::canonicalize(path).unwrap_or_else(|_| path.clone()));
+    }
+    let cure = Distribution::of(&places.root).install(known);
+    let odd = candidates
+        .into_iter()
+        .find_map(|path| Some((other(&path, machine)?, path)));
+    Err(match odd {
+        Some(((library, server), path)) => FindError::OtherMachine {
+            path,
+            library,
+            server,
+            cure,
+        },
+        None => FindError::Absent {
+            name: known.family().name(),
+            cure,
+        },
+    })
+}
+
+/// Which of the names a library has, and its version.
+type Rank = (usize, Reverse<Vec<u32>>);
+
+/// Every library of the allocator, the best first: by its name, then the newest, then as the loader would find it.
+fn candidates(known: Known, places: &Places) -> Vec<PathBuf> {
+    let cached = places.cache.lines().filter_map(|line| {
+        let (_, path) = line.split_once(" => ")?;
+        Some(places.root.join(path.trim().trim_start_matches('/')))
+    });
+    let listed = USUAL
+        .iter()
+        .flat_map(|usual| directories(&places.root, usual))
+        .flat_map(|directory| entries(&directory));
+    let mut found: Vec<(Rank, PathBuf)> = Vec::new();
+    for path in cached.chain(listed) {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let named = stems(known).iter().enumerate();
+        let mut place = named.filter_map(|(at, stem)| Some((at, Reverse(version(name, stem)?))));
+        if let Some(place) = place.next() {
+            found.push((place, path));
+        }
+    }
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    found.into_iter().map(|(_, path)| path).collect()
+}
+
+fn directories(root: &Path, usual: &str) -> Vec<PathBuf> {
+    match usual.strip_suffix("/*") {
+        Some(parent) => entries(&root.join(parent))
+            .into_iter()
+            .filter(|path| path.is_dir())
+            .collect(),
+        None => vec![root.join(usual)],
+    }
+}
+
+/// What is in a directory, in the order of the names.
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+/// `[4, 5]` of `libx.so.4.5` and of `libx.4.5.dylib`, nothing of `libx.so`; `None` of what is called otherwise.
+fn version(name: &str, stem: &str) -> Option<Vec<u32>> {
+    let rest = name.strip_prefix(stem)?;
+    let numbers = match rest.strip_suffix(".dylib") {
+        Some(numbers) => numbers,
+        None => rest.strip_prefix(".so")?,
+    };
+    let mut parts = numbers.split('.');
+    // What stands before the first dot belongs to another name.
+    parts.next().filter(|first| first.is_empty())?;
+    parts.map(|part| part.parse().ok()).collect()
+}
+
+/// The library that was named by its path.
+fn given(path: &Path, machine: Option<Machine>) -> Result<PathBuf, FindError> {
+    let no_library = |why| FindError::NoLibrary {
+        path: path.to_owned(),
+        why,
+    };
+    let real = fs::canonicalize(path).map_err(|_| FindError::Missing(path.to_owned()))?;
+    if real.is_dir() {
+        return Err(no_library("it is a directory; name the library in it"));
+    }
+    if cfg!(target_os = "macos") {
+        return Ok(real);
+    }
+    if !elf::is_shared(&real).ok_or_else(|| no_library("it is no ELF file; name one that ends in `.so`"))? {
+        return Err(no_library(
+            "it is a program, an object file or an archive; link it with `-shared`",
+        ));
+    }
+    match other(&real, machine) {
+        Some((library, server)) => Err(FindError::OtherMachine {
+            path: path.to_owned(),
+            library,
+            server,
+            cure: "name one that was built for it".to_owned(),
+        }),
+        None => Ok(real),
+    }
+}
+
+/// What a library is for and what the server is, where these differ.
+fn other(library: &Path, server: Option<Machine>) -> Option<(Machine, Machine)> {
+    let (library, server) = (elf::machine(library)?, server?);
+    (library != server).then_some((library, server))
+}
