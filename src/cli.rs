@@ -169,6 +169,8 @@ pub enum CompareFormat {
     Markdown,
     /// One page for a browser that loads nothing: charts, tables and facts
     Html,
+    /// The timeline as one picture, for a README or a pull request
+    Svg,
     /// Everything, for programs
     Json,
     /// Cases for CI systems, in JUnit's XML

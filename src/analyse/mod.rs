@@ -26,6 +26,7 @@ mod said;
 pub mod stats;
 mod summary;
 mod timeline;
+pub mod together;
 mod totals;
 mod traffic;
 mod tree;

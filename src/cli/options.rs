@@ -186,4 +186,6 @@ pub enum Format {
     Csv,
     /// One page for a browser that loads nothing: charts, tables and facts, of several records side by side
     Html,
+    /// The timeline as one picture, for a README or a pull request; of several records side by side
+    Svg,
 }

@@ -31,6 +31,7 @@ pub fn print(runs: Vec<Played>, baseline: Option<&str>, format: CompareFormat) -
         CompareFormat::Terminal => each(&|targets| comparison::terminal(targets, show::look())),
         CompareFormat::Markdown => each(&|targets| comparison::markdown(targets)),
         CompareFormat::Html => html::page(&runs, baseline),
+        CompareFormat::Svg => html::picture(&runs, baseline),
         CompareFormat::Json => comparison::json::render(&scenarios, &runs)?,
         CompareFormat::Junit => comparison::junit(&comparison::suites(&scenarios)),
         CompareFormat::Bencher => comparison::bencher(&scenarios)?,

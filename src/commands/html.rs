@@ -1,4 +1,4 @@
-//! The report for a browser: printed where it is asked for, and left beside the records of every `run`.
+//! Reports that show all runs at once. The page for a browser is also left beside the records of every `run`.
 
 use std::collections::HashSet;
 use std::fs;
@@ -7,7 +7,8 @@ use std::path::Path;
 use anyhow::Context;
 
 use crate::analyse::compare::{Played, by_target};
-use crate::report::html;
+use crate::cli::Format;
+use crate::report::{html, svg};
 
 /// The file beside the records.
 const FILE: &str = "report.html";
@@ -20,6 +21,26 @@ pub fn page(runs: &[Played], baseline: Option<&str>) -> String {
             let several = without_directories(several);
             html::comparison(&by_target(several.clone(), baseline), &several)
         }
+    }
+}
+
+/// The timeline of these runs as a picture, in the same way.
+pub fn picture(runs: &[Played], baseline: Option<&str>) -> String {
+    match runs {
+        [only] => svg::run(&only.summary, &file_name(&only.record)),
+        several => {
+            let several = without_directories(several);
+            svg::comparison(&by_target(several.clone(), baseline), &several)
+        }
+    }
+}
+
+/// What shows all runs at once, where the format is of that kind and there are any.
+pub fn of(format: Format, runs: &[Played], baseline: Option<&str>) -> Option<String> {
+    match format {
+        Format::Html if !runs.is_empty() => Some(page(runs, baseline)),
+        Format::Svg if !runs.is_empty() => Some(picture(runs, baseline)),
+        Format::Html | Format::Svg | Format::Terminal | Format::Json | Format::Csv => None,
     }
 }
 

@@ -139,7 +139,7 @@ impl Report<'_> {
     fn add(&mut self, runs: &[Played]) -> anyhow::Result<()> {
         match self.format {
             Format::Json if self.compared => self.runs.extend_from_slice(runs),
-            Format::Html => self.runs.extend_from_slice(runs),
+            Format::Html | Format::Svg => self.runs.extend_from_slice(runs),
             Format::Terminal if (self.several || self.compared) && !runs.is_empty() => {
                 // Where none counts, how a server failed is all there is to know.
                 let none = !runs.iter().any(|run| counts(&run.summary));
@@ -166,8 +166,8 @@ impl Report<'_> {
 
     /// Prints what waits for the end.
     fn finish(self) -> anyhow::Result<()> {
-        if self.format == Format::Html && !self.runs.is_empty() {
-            return super::print(&html::page(&self.runs, self.baseline));
+        if let Some(text) = html::of(self.format, &self.runs, self.baseline) {
+            return super::print(&text);
         }
         if self.compared && self.format == Format::Json {
             return compare::print(self.runs, self.baseline, CompareFormat::Json);

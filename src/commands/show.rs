@@ -125,7 +125,7 @@ impl Printer {
             return self.samples(path);
         }
         let summary = summary(path)?;
-        if self.format == Format::Html {
+        if matches!(self.format, Format::Html | Format::Svg) {
             let record = path.display().to_string();
             self.kept.push(Played {
                 record,
@@ -139,7 +139,7 @@ impl Printer {
                 format!("{}{}", self.between("[\n", ",\n"), text.trim_end())
             }
             Format::Json => report::json::render(&summary)?,
-            Format::Terminal | Format::Csv | Format::Html => {
+            Format::Terminal | Format::Csv | Format::Html | Format::Svg => {
                 format!(
                     "{}{}",
                     self.between("", "\n"),
@@ -157,8 +157,7 @@ impl Printer {
         match self.format {
             Format::Json if self.list && self.printed == 0 => super::print("[]\n"),
             Format::Json if self.list => super::print("\n]\n"),
-            Format::Html if !self.kept.is_empty() => super::print(&html::page(&self.kept, None)),
-            Format::Terminal | Format::Json | Format::Csv | Format::Html => Ok(()),
+            format => html::of(format, &self.kept, None).map_or(Ok(()), |text| super::print(&text)),
         }
     }
 

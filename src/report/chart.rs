@@ -71,7 +71,7 @@ pub fn draw(timeline: &Timeline, phases: &[PhaseSummary], until: Nanos, columns:
 
 /// A round distance between labels and how many of them, at most 5: halves of a MiB down to an eighth for a small
 /// server, otherwise 1, 2 or 5 times a power of ten MiB.
-fn scale(most: u64) -> (u64, u64) {
+pub(super) fn scale(most: u64) -> (u64, u64) {
     let small = [1 << 17, 1 << 18, 1 << 19];
     let large = (0..12).flat_map(|power| [1, 2, 5].map(|digit| (digit * 10u64.pow(power)) << 20));
     let step = small.into_iter().chain(large).find(|step| step * 5 >= most);
@@ -80,7 +80,7 @@ fn scale(most: u64) -> (u64, u64) {
 }
 
 /// A label of the axis.
-fn mebibytes(value: u64) -> String {
+pub(super) fn mebibytes(value: u64) -> String {
     let mib = value as f64 / f64::from(1 << 20);
     if value.is_multiple_of(1 << 20) {
         format!("{mib:.0}")

@@ -22,6 +22,7 @@ pub mod html;
 pub mod json;
 mod lens;
 mod markdown;
+pub mod svg;
 mod table;
 pub mod terminal;
 mod text;

@@ -56,6 +56,8 @@ fn every_format_is_one_document() {
     assert!(printed("markdown").starts_with("### "));
     let html = printed("html");
     assert!(html.starts_with("<!DOCTYPE html>") && html.ends_with("</html>"));
+    let picture = printed("svg");
+    assert!(picture.starts_with("<svg") && picture.ends_with("</svg>\n"));
     assert!(printed("terminal").contains("2 servers"));
 }
 

@@ -74,12 +74,16 @@ fn a_record_that_lies_compressed_gives_the_same_report() {
 }
 
 #[test]
-fn records_are_one_page_for_a_browser_and_the_exit_code_is_theirs() {
-    let page = |names: &[&str], code| {
+fn records_are_one_page_or_one_picture_and_the_exit_code_is_theirs() {
+    let said = |names: &[&str], format: &str, code| {
         let paths = names.iter().map(|name| golden(name));
-        let output = report().args(paths).args(["--format", "html"]).output();
+        let output = report().args(paths).args(["--format", format]).output();
         text(&output.expect("lsp-soak runs"), code)
     };
+    let page = |names: &[&str], code| said(names, "html", code);
+    let picture = said(&["completed", "crashed"], "svg", 4);
+    assert_eq!(picture.matches("<svg").count(), 1);
+    assert!(picture.contains("<title id=\"title\">"), "{picture}");
     let one = page(&["completed"], 0);
     assert!(one.contains("<h1>completions on ty</h1>") && one.contains("completed.jsonl"));
     assert!(

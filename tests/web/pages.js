@@ -63,14 +63,25 @@ function render(name, ...words) {
   return file;
 }
 
+/** The timeline of the same records as a picture. */
+function picture(name, ...words) {
+  writeFileSync(join(out, `${name}.svg`), execFileSync(soak, [...words, "--format", "svg"], { maxBuffer: 1 << 28 }));
+}
+
 export function pages() {
   mkdirSync(out, { recursive: true });
   const two = [0, 1, 2, 3].flatMap((run) => [variant("ty", 2 * run + 1, 1 + run / 200), variant("ty-jemalloc", 2 * run + 2, 1.2 + run / 150)]);
   const three = Array.from({ length: 24 }, (_, run) => long(["system", "jemalloc", "mimalloc"][run % 3], run + 1, run + 1));
+  const hostile = write("hostile-records", [variant("plain", 1, 1), variant(HOSTILE, 2, 1.1), variant("plain", 3, 1), variant(HOSTILE, 4, 1.1)]);
+  const big = write("big-records", three);
+  picture("one", "report", join(root, "fixtures/records/completed.jsonl"));
+  picture("two", "compare", write("two-records", two));
+  picture("hostile", "compare", hostile);
+  picture("big", "compare", big);
   return {
     one: render("one", "report", join(root, "fixtures/records/completed.jsonl")),
     two: render("two", "compare", write("two-records", two)),
-    hostile: render("hostile", "compare", write("hostile-records", [variant("plain", 1, 1), variant(HOSTILE, 2, 1.1), variant("plain", 3, 1), variant(HOSTILE, 4, 1.1)])),
-    big: render("big", "compare", write("big-records", three)),
+    hostile: render("hostile", "compare", hostile),
+    big: render("big", "compare", big),
   };
 }

@@ -199,6 +199,31 @@ test("pictures to look at", async () => {
   await page.close();
 });
 
+test("a picture is one that a browser draws alone and in a page, with a line for every run, light and dark", async () => {
+  const lines = { one: [0, 1], two: [8, 2], hostile: [4, 2], big: [24, 3] };
+  for (const [name, [runs, strong]] of Object.entries(lines)) {
+    const file = pathToFileURL(join(out, `${name}.svg`)).href, page = await browser.newPage();
+    const asked = [], said = [];
+    page.on("request", (request) => asked.push(request.url()));
+    page.on("console", (message) => said.push(message.text()));
+    await page.goto(file);
+    const count = (selector) => page.$$eval(selector, (all) => all.length);
+    assert.deepEqual([await count(".run"), await count(".line"), await count("parsererror, img, script")], [runs, strong, 0], name);
+    const outside = await page.$$eval("text, path", (all) => all.map((one) => one.getBoundingClientRect()).filter((box) => box.left < 0 || box.right > 962).length);
+    assert.equal(outside, 0, `${name}: something reaches beyond the picture`);
+    const ground = () => page.$eval(".ground", (ground) => getComputedStyle(ground).fill);
+    const grounds = [];
+    for (const value of ["light", "dark"]) {
+      await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value }]);
+      grounds.push(await ground());
+      await page.screenshot({ path: join(out, `${name}-svg-${value}.png`) });
+    }
+    assert.notEqual(grounds[0], grounds[1]);
+    assert.deepEqual([asked, said], [[file], []], name);
+    await page.close();
+  }
+});
+
 test("three servers, eight runs each, ten minutes at 20 Hz: the file is under 3 MiB", async (context) => {
   const size = statSync(files.big).size;
   assert.ok(size < 3 << 20, String(size));

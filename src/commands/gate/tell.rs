@@ -45,6 +45,7 @@ pub fn tell(options: &cli::Gate, verdict: &Verdict<'_>, beside: Option<&Path>) -
         CompareFormat::Terminal => report::gate::terminal(judgement, notes, show::look()),
         CompareFormat::Markdown => markdown.clone(),
         CompareFormat::Html => page(),
+        CompareFormat::Svg => report::svg::gate(judgement, verdict.sides),
         CompareFormat::Json => json.clone(),
         CompareFormat::Junit => junit.clone(),
         CompareFormat::Bencher => comparison::bencher(&followed())?,

@@ -6,6 +6,7 @@ use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
 use crate::analyse::lines::{self, Line, Quantity};
+use crate::analyse::together;
 use crate::analyse::{PhaseSummary, Summary};
 use crate::record::{IdleKind, Nanos};
 use crate::report::text::clean;
@@ -100,9 +101,7 @@ pub fn timeline(servers: &[(&str, Vec<Named>)]) -> Option<Timeline> {
 }
 
 fn server(label: &str, place: usize, runs: &[Named], width: Nanos) -> Option<Server> {
-    let mut by_length: Vec<&Named> = runs.iter().collect();
-    by_length.sort_by_key(|(_, summary)| summary.duration);
-    let (name, typical) = by_length.get(by_length.len().checked_sub(1)? / 2)?;
+    let (name, typical) = together::typical(runs, |(_, summary)| summary)?;
     let of = |quantity: Quantity| -> Vec<Line> {
         let lines = runs.iter().map(|(_, summary)| lines::line(summary, quantity, width));
         lines.collect()
@@ -111,7 +110,11 @@ fn server(label: &str, place: usize, runs: &[Named], width: Nanos) -> Option<Ser
         .iter()
         .map(|(name, summary)| Run {
             name: clean(name),
-            bounds: bounds(summary),
+            bounds: together::bounds(summary)
+                .into_iter()
+                .skip(1)
+                .map(|at| seconds(at as Nanos))
+                .collect(),
             lines: Lines::new(),
         })
         .collect();
@@ -143,12 +146,6 @@ fn key(quantity: Quantity) -> (&'static str, u64) {
         Quantity::Cpu => ("cpu", 1),
         Quantity::Faults => ("faults", 1),
     }
-}
-
-fn bounds(summary: &Summary) -> Vec<f64> {
-    let began = summary.phases.iter().map(|phase| phase.started);
-    let ended = summary.phases.last().map(|phase| phase.ended);
-    began.chain(ended).chain([summary.duration]).map(seconds).collect()
 }
 
 fn coded(line: &Line, unit: u64) -> Coded {

@@ -47,7 +47,7 @@ fn verdict(judgement: &Judgement, notes: &[String]) -> Markup {
 }
 
 /// The runs of all sides, each under a label of its own: a server may be judged against itself.
-fn told_apart(sides: &Sides) -> Vec<Played> {
+pub fn told_apart(sides: &Sides) -> Vec<Played> {
     let label = |runs: &[Played]| runs.first().map(|run| run.summary.header.server.label.clone());
     let anchor = sides.anchor.as_deref().unwrap_or_default();
     let all = [

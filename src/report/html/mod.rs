@@ -15,7 +15,14 @@ mod strips;
 mod tables;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
+
+pub(super) use data::Named;
+pub(super) use gate::told_apart;
+pub(super) use page::PALETTE;
+pub(super) use parts::COLORS;
+pub(super) use several::{played, title};
+pub(super) use strips::tenth;
 
 pub use gate::render as gate;
 pub use one::render as run;

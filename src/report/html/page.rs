@@ -6,10 +6,14 @@ use sha2::{Digest, Sha256};
 
 use crate::report::text::clean;
 
-const STYLE: [&str; 2] = [
+const STYLE: [&str; 3] = [
     include_str!("assets/uplot/uPlot.min.css"),
+    PALETTE,
     include_str!("assets/report.css"),
 ];
+
+/// The colours, which a picture by itself has too.
+pub const PALETTE: &str = include_str!("assets/palette.css");
 
 const SCRIPT: [&str; 4] = [
     include_str!("assets/uplot/uPlot.iife.min.js"),

@@ -46,7 +46,7 @@ pub(super) fn page(scenarios: &Scenarios, runs: &[Played], first: &Markup) -> St
 }
 
 /// `completions: ty-new against ty-old`.
-fn title(scenarios: &Scenarios) -> String {
+pub fn title(scenarios: &Scenarios) -> String {
     let names: Vec<&str> = scenarios.keys().map(String::as_str).collect();
     let mut labels: Vec<&str> = Vec::new();
     for side in scenarios.values().flatten().flat_map(|target| &target.comparison.sides) {
@@ -87,7 +87,7 @@ fn one(id: &str, target: &Target, by_record: &BTreeMap<&str, &Summary>) -> Marku
 }
 
 /// The file of a record, and what it says. Directories tell nothing to whom the page is sent.
-fn played<'r>(runs: &'r [String], by_record: &BTreeMap<&str, &'r Summary>) -> Vec<data::Named<'r>> {
+pub fn played<'r>(runs: &'r [String], by_record: &BTreeMap<&str, &'r Summary>) -> Vec<data::Named<'r>> {
     let named = runs.iter().filter_map(|record| {
         let name = record.rsplit(['/', '\\']).next().unwrap_or(record);
         Some((name, *by_record.get(record.as_str())?))

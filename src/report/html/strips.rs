@@ -119,7 +119,7 @@ impl Scale {
 }
 
 /// Short enough for a file: a tenth of a unit is not seen.
-pub(super) fn tenth(value: f64) -> f64 {
+pub fn tenth(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 

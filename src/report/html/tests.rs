@@ -8,7 +8,7 @@ use crate::record::golden::{self, Session};
 use crate::record::{Ending, IdleKind, Outcome, Reader, ShutdownStage};
 
 /// A name that ends every element that it could stand in.
-const HOSTILE: &str = "</script></title></style><img src=x onerror=alert(1)>\"'`&";
+pub const HOSTILE: &str = "</script></title></style><img src=x onerror=alert(1)>\"'`&";
 
 fn of(name: &str) -> Summary {
     analyse::read(golden::open(name)).unwrap()
@@ -35,7 +35,7 @@ fn compared(runs: &[Played]) -> String {
 }
 
 /// Runs of a session that differs from run to run.
-fn played(session: impl Fn(u64) -> Session, number: u32) -> Played {
+pub fn played(session: impl Fn(u64) -> Session, number: u32) -> Played {
     let mut session = session(u64::from(number));
     session.header.plan.run = number;
     let (header, entries) = (session.header.clone(), session.entries);
@@ -47,7 +47,7 @@ fn played(session: impl Fn(u64) -> Session, number: u32) -> Played {
     }
 }
 
-fn session(label: &str, private: u64) -> Session {
+pub fn session(label: &str, private: u64) -> Session {
     let mut session = Session::new(label);
     session.header.scenario.phases = ["start", "goto <i>", "decay"].map(str::to_owned).to_vec();
     session.spawn(0, "server", None, 4, 14);
@@ -70,7 +70,7 @@ fn session(label: &str, private: u64) -> Session {
     session
 }
 
-fn two() -> Vec<Played> {
+pub fn two() -> Vec<Played> {
     let arm = |label: &'static str, private| move |run| session(label, private + run % 3);
     (1..=4)
         .flat_map(|run| {
@@ -160,25 +160,27 @@ fn a_server_against_itself_is_two_servers_on_the_page_of_a_gate() {
     );
 }
 
+/// A session in which everything that others write is [`HOSTILE`].
+pub fn hostile(run: u64) -> Session {
+    let mut session = session(HOSTILE, 100 + run);
+    let header = &mut session.header;
+    header.server.program = HOSTILE.to_owned();
+    header.server.version = Some(HOSTILE.to_owned());
+    header.server.args = vec![HOSTILE.to_owned()];
+    header.server.env.insert(HOSTILE.to_owned(), HOSTILE.to_owned());
+    header.scenario.name = HOSTILE.to_owned();
+    header.scenario.path = HOSTILE.to_owned();
+    header.workspace.path = HOSTILE.to_owned();
+    header.host.cpu = Some(format!("{HOSTILE}{run}"));
+    header.settings.command_line = vec!["lsp-soak".to_owned(), HOSTILE.to_owned()];
+    session.requests(HOSTILE, 30, 2_000, &Outcome::Null, 0);
+    session.phase(HOSTILE);
+    session.settle(true);
+    session
+}
+
 #[test]
 fn what_others_wrote_is_text_wherever_it_stands() {
-    let hostile = |run: u64| {
-        let mut session = session(HOSTILE, 100 + run);
-        let header = &mut session.header;
-        header.server.program = HOSTILE.to_owned();
-        header.server.version = Some(HOSTILE.to_owned());
-        header.server.args = vec![HOSTILE.to_owned()];
-        header.server.env.insert(HOSTILE.to_owned(), HOSTILE.to_owned());
-        header.scenario.name = HOSTILE.to_owned();
-        header.scenario.path = HOSTILE.to_owned();
-        header.workspace.path = HOSTILE.to_owned();
-        header.host.cpu = Some(format!("{HOSTILE}{run}"));
-        header.settings.command_line = vec!["lsp-soak".to_owned(), HOSTILE.to_owned()];
-        session.requests(HOSTILE, 30, 2_000, &Outcome::Null, 0);
-        session.phase(HOSTILE);
-        session.settle(true);
-        session
-    };
     let runs: Vec<Played> = (1..=4).map(|number| played(hostile, number)).collect();
     for page in [run(&runs[0].summary, HOSTILE), compared(&runs)] {
         assert!(!page.contains("<img"), "an element of theirs");
@@ -192,8 +194,8 @@ fn what_others_wrote_is_text_wherever_it_stands() {
     }
 }
 
-#[test]
-fn a_page_of_a_large_campaign_is_below_three_mebibytes_and_keeps_every_peak() {
+/// Three servers, eight runs each, ten minutes at 20 Hz.
+pub fn twenty_four() -> Vec<Played> {
     let long = |label: &'static str| {
         move |run: u64| {
             let mut session = Session::new(label);
@@ -207,13 +209,18 @@ fn a_page_of_a_large_campaign_is_below_three_mebibytes_and_keeps_every_peak() {
             session
         }
     };
-    let runs: Vec<Played> = (1..=24)
+    (1..=24)
         .map(|number| match number % 3 {
             0 => played(long("system"), number),
             1 => played(long("jemalloc"), number),
             _ => played(long("mimalloc"), number),
         })
-        .collect();
+        .collect()
+}
+
+#[test]
+fn a_page_of_a_large_campaign_is_below_three_mebibytes_and_keeps_every_peak() {
+    let runs = twenty_four();
     let page = compared(&runs);
     assert!(page.len() < 3 << 20, "{} bytes", page.len());
     let start = page.find("application/json\">").unwrap() + "application/json\">".len();

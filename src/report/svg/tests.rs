@@ -1,0 +1,76 @@
+use super::*;
+use crate::analyse;
+use crate::record::golden;
+use crate::report::html::tests::{HOSTILE, hostile, played, session, twenty_four, two};
+
+fn compared(runs: &[Played]) -> String {
+    comparison(&by_target(runs.to_vec(), None), runs)
+}
+
+/// The picture without its style, which is files of their own.
+fn shown(picture: &str) -> String {
+    let (start, end) = (picture.find("<style>").unwrap() + 7, picture.find("</style>").unwrap());
+    format!("{}…{}", &picture[..start], &picture[end..]).replace("><", ">\n<")
+}
+
+#[test]
+fn pictures_of_one_run_and_of_two_servers() {
+    let completed = analyse::read(golden::open("completed")).unwrap();
+    insta::assert_snapshot!("one", shown(&run(&completed, "completed.jsonl")));
+    insta::assert_snapshot!("two", shown(&compared(&two())));
+}
+
+#[test]
+fn a_run_that_did_not_come_far_is_a_whole_picture() {
+    let nothing = golden::Session::new("server").bytes();
+    let nothing = analyse::read(crate::record::Reader::new(&nothing[..]).unwrap()).unwrap();
+    let cut = analyse::read(golden::open("truncated")).unwrap();
+    for picture in [run(&nothing, "a"), run(&cut, "b"), compared(&[])] {
+        assert!(picture.ends_with("</svg>\n") && !picture.contains("NaN") && !picture.contains("inf"));
+    }
+}
+
+#[test]
+fn what_others_wrote_is_text() {
+    let runs: Vec<Played> = (1..=4).map(|number| played(hostile, number)).collect();
+    for picture in [run(&runs[0].summary, HOSTILE), compared(&runs)] {
+        assert!(!picture.contains("<img") && picture.contains("&lt;img"));
+        assert_eq!(picture.matches("</style>").count(), 1);
+    }
+}
+
+#[test]
+fn nothing_in_the_style_needs_to_be_escaped() {
+    for text in [PALETTE, STYLE] {
+        assert!(!text.contains(['<', '&']));
+        assert!(!text.contains("url(") && !text.contains("@import"), "nothing is loaded");
+    }
+}
+
+#[test]
+fn each_target_has_a_chart_of_its_own() {
+    let mut runs = two();
+    for (place, run) in runs.iter_mut().enumerate() {
+        if place >= 4 {
+            run.summary.header.host.target = "aarch64-apple-darwin".to_owned();
+        }
+    }
+    let picture = compared(&runs);
+    assert_eq!(picture.matches("class=\"heading\"").count(), 2);
+    // Windows of light traffic are hatched by a pattern of each chart.
+    assert!(picture.contains("id=\"simmer0\"") && picture.contains("url(#simmer1)"));
+    assert!(!compared(&two()).contains("class=\"heading\""));
+    let one = played(|run| session("ty", 100 + run), 1);
+    assert!(
+        !run(&one.summary, "one").contains("class=\"run\""),
+        "one line is no median"
+    );
+}
+
+#[test]
+fn a_picture_of_a_large_campaign_is_below_two_hundred_kibibytes() {
+    let picture = compared(&twenty_four());
+    assert!(picture.len() < 200 << 10, "{} bytes", picture.len());
+    assert_eq!(picture.matches("class=\"run\"").count(), 24);
+    assert_eq!(picture.matches("class=\"line\"").count(), 3);
+}
