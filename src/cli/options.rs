@@ -188,4 +188,6 @@ pub enum Format {
     Html,
     /// The timeline as one picture, for a README or a pull request; of several records side by side
     Svg,
+    /// A trace for Perfetto or Chrome: counters of every process, phases, steps and requests
+    Perfetto,
 }

@@ -40,7 +40,7 @@ pub fn of(format: Format, runs: &[Played], baseline: Option<&str>) -> Option<Str
     match format {
         Format::Html if !runs.is_empty() => Some(page(runs, baseline)),
         Format::Svg if !runs.is_empty() => Some(picture(runs, baseline)),
-        Format::Html | Format::Svg | Format::Terminal | Format::Json | Format::Csv => None,
+        Format::Html | Format::Svg | Format::Terminal | Format::Json | Format::Csv | Format::Perfetto => None,
     }
 }
 

@@ -154,7 +154,7 @@ impl Report<'_> {
                 }
                 compare::print(runs.to_vec(), self.baseline, CompareFormat::Terminal)?;
             }
-            Format::Terminal | Format::Json | Format::Csv => {
+            Format::Terminal | Format::Json | Format::Csv | Format::Perfetto => {
                 for run in runs {
                     self.printer.record(Path::new(&run.record))?;
                 }

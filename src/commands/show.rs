@@ -12,7 +12,7 @@ use crate::cli::Format;
 use crate::config;
 use crate::locale;
 use crate::record::{self, Reader, is_record};
-use crate::report::{self, terminal::Look};
+use crate::report::{self, terminal::Look, trace::Trace};
 use crate::units;
 
 use super::{UNPRINTED, html};
@@ -106,6 +106,8 @@ pub struct Printer {
     printed: u64,
     /// What is shown together in the end.
     kept: Vec<Played>,
+    /// What events are numbered by over all records.
+    trace: Trace,
 }
 
 impl Printer {
@@ -116,13 +118,16 @@ impl Printer {
             list,
             printed: 0,
             kept: Vec::new(),
+            trace: Trace::default(),
         }
     }
 
     /// Prints the record at `path`, `-` for standard input.
     pub fn record(&mut self, path: &Path) -> anyhow::Result<Summary> {
-        if self.format == Format::Csv {
-            return self.samples(path);
+        match self.format {
+            Format::Csv => return self.samples(path),
+            Format::Perfetto => return self.events(path),
+            Format::Terminal | Format::Json | Format::Html | Format::Svg => {}
         }
         let summary = summary(path)?;
         if matches!(self.format, Format::Html | Format::Svg) {
@@ -139,7 +144,7 @@ impl Printer {
                 format!("{}{}", self.between("[\n", ",\n"), text.trim_end())
             }
             Format::Json => report::json::render(&summary)?,
-            Format::Terminal | Format::Csv | Format::Html | Format::Svg => {
+            Format::Terminal | Format::Csv | Format::Html | Format::Svg | Format::Perfetto => {
                 format!(
                     "{}{}",
                     self.between("", "\n"),
@@ -157,6 +162,7 @@ impl Printer {
         match self.format {
             Format::Json if self.list && self.printed == 0 => super::print("[]\n"),
             Format::Json if self.list => super::print("\n]\n"),
+            Format::Perfetto => self.trace.finish(&mut io::stdout().lock()).context(UNPRINTED),
             format => html::of(format, &self.kept, None).map_or(Ok(()), |text| super::print(&text)),
         }
     }
@@ -165,8 +171,7 @@ impl Printer {
         if self.printed == 0 { first } else { later }
     }
 
-    /// Prints every sample while the summary is made. What a person should know of the record goes to stderr, since
-    /// samples have no place for it.
+    /// Prints every sample while the summary is made.
     fn samples(&mut self, path: &Path) -> anyhow::Result<Summary> {
         let name = path.display();
         let reader = open(path)?;
@@ -178,14 +183,39 @@ impl Printer {
         let mut samples = report::csv::Samples::of(name.to_string());
         let summary = analyse::read_with(reader, |entry| samples.write(entry, &mut out).context(UNPRINTED))?;
         out.flush().context(UNPRINTED)?;
-        for finding in analyse::findings(&summary) {
+        Self::tell(path, &summary);
+        Ok(summary)
+    }
+
+    /// Writes the record into the trace while the summary is made.
+    fn events(&mut self, path: &Path) -> anyhow::Result<Summary> {
+        let reader = open(path)?;
+        let record = path.file_name().map_or_else(
+            || path.display().to_string(),
+            |name| name.to_string_lossy().into_owned(),
+        );
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        let trace = &mut self.trace;
+        let mut run = trace
+            .run(reader.header(), &record, self.list, &mut out)
+            .context(UNPRINTED)?;
+        let summary = analyse::read_with(reader, |entry| run.write(trace, entry, &mut out).context(UNPRINTED))?;
+        run.finish(trace, &summary, &mut out).context(UNPRINTED)?;
+        out.flush().context(UNPRINTED)?;
+        Self::tell(path, &summary);
+        Ok(summary)
+    }
+
+    /// Says on stderr what a person should know of a record whose format has no place for it.
+    fn tell(path: &Path, summary: &Summary) {
+        let name = path.display();
+        for finding in analyse::findings(summary) {
             match finding.severity {
                 Severity::Note => {}
                 Severity::Warning => super::say(&format!("warning: `{name}`: {}", finding.text)),
                 Severity::Failure => super::say(&format!("failure: `{name}`: {}", finding.text)),
             }
         }
-        Ok(summary)
     }
 }
 

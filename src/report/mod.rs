@@ -26,6 +26,7 @@ pub mod svg;
 mod table;
 pub mod terminal;
 mod text;
+pub mod trace;
 
 #[cfg(test)]
 mod tests;
