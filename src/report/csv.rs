@@ -236,7 +236,7 @@ mod tests {
     fn every_column_is_explained() {
         let method = include_str!("../../METHOD.md");
         let start = method.find("## Samples as CSV").unwrap();
-        let section = &method[start..start + method[start..].find("## Idle windows").unwrap()];
+        let section = &method[start..start + method[start..].find("## Lines of the timeline").unwrap()];
         for column in COLUMNS {
             assert!(section.contains(&format!("`{column}`")), "{column}");
         }
