@@ -41,6 +41,12 @@ Exit codes:
   2 bad input or a failure of lsp-soak          3 a gate could not be decided
   4 the server failed the scenario, or did less work than the baseline          130 interrupted";
 
+/// What `--trace-syscalls` adds.
+const TRACE: &str = "\
+One more run of each server, after those that count and beside their time budget, under strace: how often it called \
+madvise, mmap, munmap, mremap and brk in each phase, and for how many bytes. Tracing holds the server up, so no memory and \
+no latency is taken from that run";
+
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -89,6 +95,9 @@ pub struct Run {
     /// How it is recorded.
     #[command(flatten)]
     pub recording: Recording,
+    /// One more run of each server, beside those that count, to count its memory calls by phase (Linux, with strace)
+    #[arg(long, help_heading = "Measuring", long_help = TRACE)]
+    pub trace_syscalls: bool,
     /// How much is said.
     #[command(flatten)]
     pub output: Output,

@@ -15,6 +15,7 @@ use crate::host;
 use crate::progress::Progress;
 use crate::record::{self, Clock, Ending, Event, Header, Journal};
 use crate::sample;
+use crate::trace::Trace;
 
 pub use interrupt::Interrupt;
 use live::Live;
@@ -50,7 +51,12 @@ pub async fn soak(
     let clock = Clock::start();
     header.started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string();
     let (journal, end) = Journal::create(path, &header, clock)?;
-    let live = Live::new(journal, clock, options, progress);
+    let trace = job.trace.as_deref().map(|path| Trace::listen(path, clock)).transpose();
+    let trace = trace.map_err(|error| SoakError::Failed {
+        what: "make a pipe for the tracer".to_owned(),
+        error,
+    })?;
+    let live = Live::new(journal, clock, options, progress, trace);
     tell_pressure(&live);
     let mut player = Player::new(job, &live, desk);
     let stop = tokio::select! {
@@ -83,9 +89,11 @@ pub async fn soak(
         if let Ok(Ending::Interrupted) = ending {
             live.closing();
         }
+        live.driven();
         farewell::close(&session, &live, interrupt.pressed(2)).await;
     }
     live.stop_sampling();
+    live.stop_tracing();
     tell_pressure(&live);
     if let Ok(ending) = ending {
         live.write(Event::Ended(ending));

@@ -111,6 +111,7 @@ impl Pass {
             methods: Vec::new(),
             server_requests: BTreeMap::new(),
             windows: Vec::new(),
+            system_calls: Vec::new(),
             warnings: Vec::new(),
             messages: Vec::new(),
             sampling: SamplingSummary::default(),
@@ -185,6 +186,7 @@ impl Pass {
                 None => self.pressure = Some(pressure),
                 Some(first) => self.summary.pressure = Some(pressure.since(first)),
             },
+            Event::SystemCalls(calls) => self.summary.system_calls.push(calls),
             Event::Warning(warning) => self.said.warn(warning),
             Event::Shutdown(shutdown) => self.shut_down(shutdown),
             Event::Closed(close) => {

@@ -19,7 +19,9 @@ pub(super) fn findings(summary: &Summary) -> impl Iterator<Item = Finding> {
             "the record is damaged and was read without what is ({lines}): figures around it may be wrong, restore the file or run again"
         )
     });
-    let unseen = (summary.sampling.unseen > 0).then(|| {
+    // A tracer has helpers of its own, which came and went in just this way.
+    let missed = summary.sampling.unseen > 0 && summary.header.plan.traced.is_none();
+    let unseen = missed.then(|| {
         format!(
             "processes that came and went between two looks: at least {}; they are in no sum and no peak, a shorter `--interval` sees more of them",
             units::count(summary.sampling.unseen)

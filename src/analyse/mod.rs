@@ -6,6 +6,7 @@
 
 mod advice;
 pub mod calibration;
+pub mod calls;
 mod checkpoint;
 mod collect;
 pub mod compare;

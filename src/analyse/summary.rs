@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::record::{
-    Close, Ending, Header, Initialized, LeftOut, Nanos, PhaseRef, Pressure, Readiness, Shutdown, WarningKind,
+    Close, Ending, Header, Initialized, LeftOut, Nanos, PhaseRef, Pressure, Readiness, Shutdown, SystemCalls,
+    WarningKind,
 };
 
 use super::curves::Curves;
@@ -53,6 +54,8 @@ pub struct Summary {
     pub server_requests: BTreeMap<String, (u64, u64)>,
     /// Windows in which the server was left alone, and what came back in each.
     pub windows: Vec<Window>,
+    /// Memory calls by phase, if the run was traced.
+    pub system_calls: Vec<SystemCalls>,
     /// Warnings of the run, each once, in the order of their first appearance.
     pub warnings: Vec<WarningSummary>,
     /// What the server told people, each once.

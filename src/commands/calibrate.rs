@@ -101,6 +101,7 @@ fn as_run(options: &cli::Calibrate) -> cli::Run {
             baseline: None,
         },
         recording,
+        trace_syscalls: false,
         output: cli::Output {
             format: cli::Format::Terminal,
             quiet,

@@ -130,9 +130,11 @@ impl Campaign<'_> {
                 block: planned.block,
                 warm_up: planned.warm_up,
                 partition: self.repeating.partition.map(|part| part.to_string()),
+                traced: None,
             },
             before: before.of(choice).cloned(),
             measuring: self.measuring,
+            tracer: None,
             probe: false,
             quiet: self.quiet,
         };
@@ -196,7 +198,7 @@ pub fn of_runs(repeating: &Repeating, choices: &[ServerChoice], seed: u64) -> Ve
 }
 
 /// What the files of a server are called; the usual lens needs no word.
-fn name(choice: &ServerChoice) -> String {
+pub(super) fn name(choice: &ServerChoice) -> String {
     match choice.lens.lens {
         Lens::AsShipped => choice.label.clone(),
         Lens::Purged => format!("{}-purged", choice.label),
@@ -204,7 +206,7 @@ fn name(choice: &ServerChoice) -> String {
 }
 
 /// What is said of a run that was interrupted before it began.
-fn called_off(place: Option<String>) -> String {
+pub(super) fn called_off(place: Option<String>) -> String {
     match place {
         None => "interrupted before the server was started; nothing was recorded".to_owned(),
         Some(run) => format!("interrupted before the server of {run} was started; it has no record"),

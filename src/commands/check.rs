@@ -76,6 +76,7 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
         plan: PlanFacts::default(),
         before: None,
         measuring,
+        tracer: None,
         probe: true,
         quiet: true,
     };

@@ -24,6 +24,7 @@ mod servers;
 mod shell;
 mod show;
 mod single;
+mod traced;
 
 use std::io;
 

@@ -72,6 +72,20 @@ pub fn understood(typed: &Typed<'_>) -> anyhow::Result<(Vec<Loaded>, Vec<ServerC
     told(mistakes).map(|()| (scenarios, choices))
 }
 
+/// The same with one mistake more.
+pub fn also<T>(understood: anyhow::Result<T>, title: &str, cure: &str) -> anyhow::Result<T> {
+    let mut mistakes = Report::default();
+    mistakes.add_loose(title.to_owned(), cure);
+    let more = mistakes.styled();
+    Err(match understood {
+        Err(error) => match error.downcast::<Mistakes>() {
+            Ok(Mistakes(all)) => Mistakes(format!("{all}\n{more}")).into(),
+            Err(error) => error,
+        },
+        Ok(_) => Mistakes(more).into(),
+    })
+}
+
 fn told(mistakes: Report) -> anyhow::Result<()> {
     match mistakes.is_empty() {
         true => Ok(()),
@@ -349,6 +363,7 @@ pub fn launch(
     let args = choice.args.iter().map(OsString::from).collect();
     Ok((
         Launch {
+            before: Vec::new(),
             program,
             args,
             env,

@@ -9,11 +9,12 @@ use crate::analyse::{Exit, exit};
 use crate::cli::{self, Command, CompareFormat, Format};
 use crate::config::{Loaded, ServerChoice};
 use crate::soak::Interrupt;
+use crate::trace::Tracer;
 
 use super::campaign::{self, Campaign};
 use super::resume::Invocation;
 use super::show::Printer;
-use super::{compare, github, html, output, prepare};
+use super::{compare, github, html, output, prepare, traced};
 
 /// Runs the command.
 pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
@@ -23,11 +24,14 @@ pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
     prepare::confine(options.recording.cpus.as_ref(), options.recording.measuring.thp)?;
     // A directory that is gone on with is not empty.
     let new = out.filter(|_| resumed.is_none());
-    let (scenarios, choices) = prepare::understood(&prepare::Typed::of(options, new))?;
+    let tracer = options.trace_syscalls.then(traced::tracer);
+    let understood = prepare::understood(&prepare::Typed::of(options, new));
+    let (tracer, (scenarios, choices)) = traced::able(tracer, understood)?;
     let labels = choices.iter().map(|choice| choice.label.as_str());
     compare::known(labels, options.repeating.baseline.as_deref())?;
     // What is printed depends on what was asked for, not on how far it came.
     let several = options.repeating.repeats(choices.len());
+    let list = scenarios.len() > 1 || several || tracer.is_some();
     let directories = match (&resumed, out) {
         (Some(_), Some(out)) => vec![out.to_owned()],
         _ => Invocation::begin(output::directories(out, &scenarios)?)?,
@@ -44,10 +48,16 @@ pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
                 .baseline
                 .as_deref()
                 .or(choices.first().map(|first| first.label.as_str())),
-            printer: Printer::new(options.output.format, scenarios.len() > 1 || several),
+            printer: Printer::new(options.output.format, list),
             runs: Vec::new(),
         };
-        let played = play(options, &scenarios, &choices, &directories, &interrupt, &mut report).await;
+        let asked = Asked {
+            options,
+            scenarios: &scenarios,
+            choices: &choices,
+            tracer: tracer.as_ref(),
+        };
+        let played = play(&asked, &directories, &interrupt, &mut report).await;
         report.finish()?;
         played
     })
@@ -75,15 +85,28 @@ fn resume(out: &Path) -> anyhow::Result<cli::Run> {
     })
 }
 
+/// What is asked for.
+struct Asked<'a> {
+    options: &'a cli::Run,
+    scenarios: &'a [Loaded],
+    choices: &'a [ServerChoice],
+    /// What counts memory calls, in one more run of each server.
+    tracer: Option<&'a Tracer>,
+}
+
 /// Plays every run of the plan, one after the other.
 async fn play(
-    options: &cli::Run,
-    scenarios: &[Loaded],
-    choices: &[ServerChoice],
+    asked: &Asked<'_>,
     directories: &[PathBuf],
     interrupt: &Interrupt,
     report: &mut Report<'_>,
 ) -> anyhow::Result<u8> {
+    let Asked {
+        options,
+        scenarios,
+        choices,
+        tracer,
+    } = *asked;
     let mut worst = Exit::Passed;
     for (scenario, out) in scenarios.iter().zip(directories) {
         let campaign = Campaign {
@@ -98,7 +121,10 @@ async fn play(
         if let Some(doubt) = prepare::quiet_purge(choices, scenario) {
             super::say(&format!("warning: {doubt}"));
         }
-        let outcomes = campaign.play(interrupt).await?;
+        let mut outcomes = campaign.play(interrupt).await?;
+        if let Some(tracer) = tracer {
+            campaign.trace(tracer, interrupt, &mut outcomes).await?;
+        }
         report.add(&outcomes.runs)?;
         let page = html::save(out, &outcomes.runs, options.repeating.baseline.as_deref());
         if !options.output.quiet && !outcomes.runs.is_empty() {

@@ -15,6 +15,7 @@ use crate::progress::Progress;
 use crate::record::{Header, PlanFacts};
 use crate::sample;
 use crate::soak::{self, Interrupt};
+use crate::trace::Tracer;
 
 use super::scratch::Scratch;
 use super::{build, detector, header, prepare, resume};
@@ -36,6 +37,8 @@ pub struct Run {
     pub before: Option<Header>,
     /// How it is measured.
     pub measuring: Measuring,
+    /// What traces its system calls, in a run for that.
+    pub tracer: Option<Tracer>,
     /// Only start the server and see what it offers.
     pub probe: bool,
     /// No progress.
@@ -66,6 +69,8 @@ struct Prepared {
     job: Job,
     desk: Desk,
     header: Header,
+    /// Holds the pipe of a tracer.
+    scratch: Option<Scratch>,
 }
 
 impl Run {
@@ -85,6 +90,7 @@ impl Run {
             job,
             desk,
             header,
+            scratch,
         } = prepared;
         if let Some(before) = &run.before {
             resume::unchanged(before, &header, &run.choice)?;
@@ -97,6 +103,7 @@ impl Run {
         let progress = Arc::new(Progress::new(&run.choice.label, run.quiet));
         let result = soak::soak(&job, desk, header, path, sampling, interrupt, Arc::clone(&progress)).await;
         progress.finish();
+        drop(scratch);
         let closed = ground.workspace.close();
         Ok(match result.map_err(Into::into).and(closed.map_err(Into::into)) {
             Ok(()) => Outcome::Played,
@@ -161,6 +168,11 @@ impl Run {
         let found = detector::detection(choice, &program, &stop);
         let (mut launch, scrubbed) = prepare::launch(choice, program, root, &ground.caches)?;
         detector::confirm(&mut launch, &found.facts);
+        let scratch = self.tracer.as_ref().map(|_| Scratch::claim("trace")).transpose()?;
+        let trace = scratch.as_ref().map(|scratch| scratch.path().join("calls"));
+        if let (Some(tracer), Some(pipe)) = (&self.tracer, &trace) {
+            launch.before = tracer.words(pipe);
+        }
         let workspace = loaded.scenario.workspace.as_ref();
         let exclude = workspace.map_or(&[][..], |workspace| &workspace.exclude);
         let pattern = project
@@ -179,6 +191,7 @@ impl Run {
             seed: loaded.scenario.seed(),
             allow_unsupported: self.measuring.allow_unsupported,
             probe: self.probe,
+            trace,
         };
         if interrupt.is_pressed(1) {
             return Ok(None);
@@ -190,6 +203,7 @@ impl Run {
             job,
             desk,
             header,
+            scratch,
         };
         // One that is not wanted any more is removed here, not on the thread that listens.
         Ok(Some(prepared).filter(|_| !interrupt.is_pressed(1)))

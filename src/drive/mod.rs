@@ -55,6 +55,8 @@ pub struct Job {
     pub allow_unsupported: bool,
     /// Whether to end as soon as it is known what the server offers.
     pub probe: bool,
+    /// Where the pipe is to be made to which the tracer of a traced run writes.
+    pub trace: Option<PathBuf>,
 }
 
 /// Why the play stops before its end.

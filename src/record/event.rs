@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Nanos;
+use super::calls::SystemCalls;
 use super::ending::{Close, Ending, Shutdown};
 use super::idle::IdleWindow;
 use super::memory::{Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen};
@@ -85,6 +86,8 @@ pub enum Event {
     ReadFailed(ReadFailure),
     /// Pressure on the machine so far.
     Pressure(Pressure),
+    /// The memory calls of one phase, in a traced run. All of them are written when the server is gone.
+    SystemCalls(SystemCalls),
     /// Something a person should know.
     Warning(Warning),
     /// The server was shut down, or found gone.

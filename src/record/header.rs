@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer, ser};
 
 use crate::lens::Lens;
 
-use super::{AllocatorFacts, FORMAT, KnobFacts, Nanos};
+use super::{AllocatorFacts, FORMAT, KnobFacts, Nanos, TracerFacts};
 
 /// The record format's version: a reader reads every minor version of its own major one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -69,6 +69,9 @@ pub struct PlanFacts {
     pub warm_up: bool,
     /// Which part of the plan this machine plays, as `2/4`.
     pub partition: Option<String>,
+    /// What traced the system calls of the run; its memory and its latencies are then nobody's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traced: Option<TracerFacts>,
 }
 
 /// The machine and its state when the run began. Unknown is `None`.

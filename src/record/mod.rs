@@ -8,6 +8,7 @@
 
 mod allocator;
 mod calibration;
+mod calls;
 mod clock;
 mod compressed;
 mod ending;
@@ -27,6 +28,7 @@ mod tests;
 
 pub use allocator::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, KnobFacts};
 pub use calibration::{CALIBRATION_FORMAT, Calibration, Noise};
+pub use calls::{CallCount, CallKind, SystemCalls, TracerFacts};
 pub use clock::{Clock, nanos};
 pub use compressed::{is_record, plain};
 pub use ending::{Close, EmptyStep, Ending, Shutdown, ShutdownReply, ShutdownStage, Survivor};

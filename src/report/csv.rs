@@ -97,6 +97,7 @@ impl Samples {
             | Event::Unseen(_)
             | Event::ReadFailed(_)
             | Event::Pressure(_)
+            | Event::SystemCalls(_)
             | Event::Warning(_)
             | Event::Shutdown(_)
             | Event::Closed(_)

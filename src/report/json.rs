@@ -2,6 +2,7 @@
 //!
 //! Sizes are bytes and times nanoseconds, as in the record. What is not known is `null`, never 0.
 
+pub(in crate::report) mod calls;
 pub(in crate::report) mod decay;
 mod from;
 mod growth;
@@ -18,7 +19,7 @@ use crate::record::{Ending, Header, Initialized, Nanos, Pressure, Readiness, Shu
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
-pub const FORMAT: Version = Version { major: 1, minor: 2 };
+pub const FORMAT: Version = Version { major: 1, minor: 3 };
 
 /// One run. Sizes are bytes; times and durations are nanoseconds, times since the server was first spawned; shares are
 /// parts of one. What is not known is `null`.
@@ -64,6 +65,8 @@ pub struct Report {
     pub idles: Vec<decay::Idle>,
     /// What came back while the server was left alone, window by window.
     pub decay: Vec<decay::Window>,
+    /// Memory calls by phase, if the run was traced; everything else of it then describes a server that was held up.
+    pub system_calls: Option<calls::Traced>,
     /// Programs of the tree.
     pub programs: Vec<Program>,
     /// Most processes that were there at once.

@@ -7,11 +7,13 @@
 use std::time::Duration;
 
 use crate::analyse::Summary;
+use crate::analyse::calls::Traced;
 use crate::units;
 
 pub mod allocator;
 mod ascii;
 pub mod calibration;
+mod calls;
 pub mod chart;
 pub mod comparison;
 pub mod csv;
@@ -33,6 +35,14 @@ mod tests;
 
 /// One run in one line, while others follow.
 pub fn one_line(summary: &Summary) -> String {
+    if let Some(traced) = Traced::of(summary) {
+        return format!(
+            "{} (traced): {}, {}",
+            summary.header.server.label,
+            units::counted(traced.advice(), "madvise call"),
+            units::duration(Duration::from_nanos(summary.duration)),
+        );
+    }
     let end = summary.phases.iter().rev().find_map(|phase| phase.private);
     format!(
         "{}{}: private {}, peak {}, {}",

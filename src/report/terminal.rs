@@ -1,6 +1,7 @@
 //! One run as a person reads it in a terminal.
 
 pub(super) mod blocks;
+mod calls;
 pub(super) mod decay;
 mod growth;
 pub(super) mod head;
@@ -28,12 +29,16 @@ pub struct Look {
     pub ascii: bool,
 }
 
+/// Draws one part, or nothing.
+type Section = fn(&mut String, &Summary, Paint, usize);
+
 /// The whole report. What matters most stands at the end, where a terminal leaves the eye.
 pub fn render(summary: &Summary, look: Look) -> String {
     let columns = look.columns.clamp(NARROWEST, WIDEST);
     let paint = Paint(look.color);
     let mut out = String::new();
-    for section in [
+    let traced: [Section; 3] = [head::draw, calls::draw, blocks::findings];
+    let measured: [Section; 9] = [
         head::draw,
         phases::draw,
         blocks::timeline,
@@ -43,7 +48,13 @@ pub fn render(summary: &Summary, look: Look) -> String {
         growth::draw,
         decay::draw,
         blocks::findings,
-    ] {
+    ];
+    // What a tracer holds up has no memory and no latency worth a look.
+    let sections = match summary.header.plan.traced {
+        Some(_) => &traced[..],
+        None => &measured[..],
+    };
+    for section in sections {
         let mut text = String::new();
         section(&mut text, summary, paint, columns);
         if !text.is_empty() && !out.is_empty() {

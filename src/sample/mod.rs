@@ -44,6 +44,8 @@ pub use sampler::{Done, Sampler, moment, started};
 pub use schedule::{Command, Time, Wake, run};
 pub use watch::{Living, Watch};
 
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::record::{Event, Journal, Nanos};
@@ -63,6 +65,24 @@ pub struct Options {
     /// that it adopted as a subreaper: one before the server was started, which may be gone before it is ever looked
     /// at. `None` if lsp-soak has other such children.
     pub orphans_since: Option<u64>,
+    /// Processes that belong to lsp-soak, although they look like orphans of the tree.
+    pub apart: Apart,
+}
+
+/// Process ids that are shared with the sampler, which may come to know of them at any time.
+#[derive(Clone, Debug, Default)]
+pub struct Apart(Arc<Mutex<BTreeSet<u32>>>);
+
+impl Apart {
+    /// One more.
+    pub fn add(&self, pid: u32) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(pid);
+    }
+
+    /// Whether it is one of them.
+    pub fn has(&self, pid: u32) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&pid)
+    }
 }
 
 impl Default for Options {
@@ -73,6 +93,7 @@ impl Default for Options {
             rollup_duty: 0.01,
             heartbeat: Duration::from_secs(60),
             orphans_since: None,
+            apart: Apart::default(),
         }
     }
 }

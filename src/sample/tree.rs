@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::Apart;
 use super::source::Found;
 
 /// Who lsp-soak itself is; its own group and session say nothing about who belongs to the server.
@@ -24,6 +25,8 @@ pub struct Tree {
     own: Own,
     /// Since when there are orphans of this tree; `None` if there are none.
     orphans_since: Option<u64>,
+    /// Orphans that are not of this tree.
+    apart: Apart,
     members: HashMap<u32, Found>,
     groups: HashMap<u32, usize>,
     sessions: HashMap<u32, usize>,
@@ -35,10 +38,16 @@ impl Tree {
         Tree {
             own,
             orphans_since,
+            apart: Apart::default(),
             members: HashMap::new(),
             groups: HashMap::new(),
             sessions: HashMap::new(),
         }
+    }
+
+    /// The same tree, to which these orphans do not belong.
+    pub fn without(self, apart: Apart) -> Tree {
+        Tree { apart, ..self }
     }
 
     /// Whether that process is new and belongs.
@@ -59,6 +68,7 @@ impl Tree {
     fn is_orphan(&self, found: &Found) -> bool {
         found.parent == self.own.pid
             && found.group != self.own.group
+            && !self.apart.has(found.pid)
             && self
                 .orphans_since
                 .zip(found.started)
@@ -173,6 +183,16 @@ mod tests {
         let mut apart = Tree::new(OWN, None);
         apart.insert(found(100, 10, 100, 5));
         assert!(!apart.gains(&found(102, 10, 102, 102)));
+    }
+
+    #[test]
+    fn a_tracer_that_was_left_to_us_does_not_belong_but_its_children_would() {
+        let apart = Apart::default();
+        let tree = with_server().without(apart.clone());
+        assert!(tree.gains(&found(102, 10, 102, 102)));
+        apart.add(102);
+        assert!(!tree.gains(&found(102, 10, 102, 102)));
+        assert!(tree.gains(&found(103, 10, 103, 103)));
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl<S: Source> Watch<S> {
     pub fn new(source: S, own: Own, options: &Options, pulse: Pulse, sink: Box<dyn Sink>) -> Watch<S> {
         Watch {
             source,
-            tree: Tree::new(own, options.orphans_since),
+            tree: Tree::new(own, options.orphans_since).without(options.apart.clone()),
             members: Vec::new(),
             next_number: 0,
             peak_reset: options.peak_reset,

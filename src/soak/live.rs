@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use crate::drive::{Cpu, Frame, Stage};
 use crate::progress::Progress;
-use crate::record::{Clock, Event, Journal, Nanos, PhaseRef, Survivor};
+use crate::record::{Clock, Event, Journal, Nanos, PhaseRef, Survivor, Warning, WarningKind};
 use crate::sample::{self, Done, Glance, Living, Sampler};
+use crate::trace::{self, Trace};
 
 use super::survivors;
 
@@ -21,11 +22,18 @@ struct Inner {
     options: sample::Options,
     progress: Arc<Progress>,
     sampler: Mutex<Option<Sampler>>,
+    trace: Option<Trace>,
 }
 
 impl Live {
     /// A stage without a server; to be made before there is one.
-    pub fn new(journal: Journal, clock: Clock, mut options: sample::Options, progress: Arc<Progress>) -> Live {
+    pub fn new(
+        journal: Journal,
+        clock: Clock,
+        mut options: sample::Options,
+        progress: Arc<Progress>,
+        trace: Option<Trace>,
+    ) -> Live {
         options.orphans_since = sample::moment();
         let sampler = Mutex::new(None);
         Live(Arc::new(Inner {
@@ -34,11 +42,15 @@ impl Live {
             options,
             progress,
             sampler,
+            trace,
         }))
     }
 
     /// Writes an event and shows it.
     pub fn write(&self, event: Event) {
+        if let (Some(trace), Event::PhaseStarted(phase)) = (&self.0.trace, &event) {
+            trace.begin(Some(phase.clone()));
+        }
         self.0.progress.on(&event);
         self.0.journal.write(event);
     }
@@ -75,6 +87,34 @@ impl Live {
         }
     }
 
+    /// What is called from now on belongs to no phase: the server is shut down.
+    pub fn driven(&self) {
+        self.0.trace.iter().for_each(|trace| trace.begin(None));
+    }
+
+    /// Ends tracing, if there was any, and writes what was called.
+    pub fn stop_tracing(&self) {
+        let Some(trace) = &self.0.trace else { return };
+        let (calls, missing) = trace.finish();
+        calls
+            .into_iter()
+            .for_each(|calls| self.write(Event::SystemCalls(calls)));
+        if let Some(text) = missing {
+            let kind = WarningKind::Counters;
+            self.write(Event::Warning(Warning { kind, text }));
+        }
+    }
+
+    /// Keeps the process that traces a new server out of its tree.
+    fn set_tracer_apart(&self, pid: u32) -> io::Result<()> {
+        if self.0.trace.is_some()
+            && let Some(tracer) = trace::tracer_of(pid)?
+        {
+            self.0.options.apart.add(tracer);
+        }
+        Ok(())
+    }
+
     fn sampler(&self) -> MutexGuard<'_, Option<Sampler>> {
         self.0.sampler.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -98,6 +138,7 @@ impl Stage for Live {
     }
 
     fn spawned(&self, pid: u32) -> io::Result<()> {
+        self.set_tracer_apart(pid)?;
         let mut sampler = self.sampler();
         match sampler.as_ref() {
             Some(sampler) => sampler.follow(pid),

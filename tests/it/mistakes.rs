@@ -19,7 +19,12 @@ const SERVERS: &str = "[server.mine]\nargz = [\"x\"]\n";
 
 /// What `lsp-soak run` says, without colours, and its exit code.
 fn run(directory: &Path, args: &[&str]) -> (String, Option<i32>) {
-    let output = Command::new(env!("CARGO_BIN_EXE_lsp-soak"))
+    run_by(Command::new(env!("CARGO_BIN_EXE_lsp-soak")), directory, args)
+}
+
+/// The same by a command that has been told more.
+fn run_by(mut command: Command, directory: &Path, args: &[&str]) -> (String, Option<i32>) {
+    let output = command
         .arg("run")
         .args(args)
         .current_dir(directory)
@@ -103,4 +108,18 @@ fn an_isolation_that_is_not_possible_here_is_told_before_anything_is_started() {
     assert!(said.contains("`--isolation copy`"), "{said}");
     assert!(said.contains("there is no server `none`"), "{said}");
     assert!(!directory.path().join("reports").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_tracer_that_is_missing_is_one_of_the_mistakes_and_names_its_package() {
+    let directory = directory();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
+    command.env("PATH", directory.path());
+    let line = ["none.toml", "--server", "/bin/true", "--trace-syscalls"];
+    let (said, code) = run_by(command, directory.path(), &line);
+    assert_eq!(code, Some(2), "{said}");
+    for part in ["`none.toml`", "`strace` is not on PATH", "install the package `strace`"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
 }

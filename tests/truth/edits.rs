@@ -16,6 +16,7 @@ use crate::soak::passing;
 async fn two_thousand_edits_between_requests_leave_the_same_text_on_both_sides() {
     for sync in ["incremental", "full"] {
         let launch = Launch {
+            before: Vec::new(),
             program: env!("CARGO_BIN_EXE_fixture-system").into(),
             args: ["--sync", sync].map(Into::into).to_vec(),
             cwd: std::env::temp_dir(),

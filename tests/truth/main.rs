@@ -49,6 +49,8 @@ mod soak;
 #[cfg(target_os = "linux")]
 mod steps;
 #[cfg(target_os = "linux")]
+mod traced;
+#[cfg(target_os = "linux")]
 mod tree;
 #[cfg(target_os = "linux")]
 mod verdicts;

@@ -173,7 +173,7 @@ impl Soak {
         let out = fs::read_dir(self.directory.path().join("out")).into_iter().flatten();
         let mut files = out.flatten().map(|entry| entry.path());
         files
-            .find(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+            .find(|path| is_record(path) && !is_traced(path))
             .unwrap_or_else(|| self.directory.path().join("no-record"))
     }
 
@@ -217,6 +217,18 @@ impl Soak {
     pub fn run(self) -> Outcome {
         self.start().finish()
     }
+}
+
+fn is_record(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "jsonl")
+}
+
+/// The records of traced runs are called so.
+pub fn is_traced(path: &Path) -> bool {
+    is_record(path)
+        && path
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with("traced-"))
 }
 
 fn drain(mut pipe: impl std::io::Read + Send + 'static) -> JoinHandle<String> {

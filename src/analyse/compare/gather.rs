@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use crate::analyse::calls::Traced;
 use crate::analyse::{Exit, Summary, exit};
 use crate::record::{Header, KnobFacts};
 use crate::units;
@@ -59,6 +60,8 @@ pub struct Left {
 pub enum Why {
     /// It warmed caches up, as planned.
     WarmUp,
+    /// It was traced, which held the server up.
+    Traced,
     /// It was not played to its end.
     Unfinished,
     /// The server failed the scenario.
@@ -121,6 +124,8 @@ pub fn counts(summary: &Summary) -> bool {
 /// Why a run does not count; `None` if it does.
 fn why(summary: &Summary) -> Option<Why> {
     match exit(summary) {
+        // Also where the server failed: it may have done so because of that.
+        _ if summary.header.plan.traced.is_some() => Some(Why::Traced),
         // Also while it warmed up: what fails then is known to fail.
         Exit::ServerFailed => Some(Why::Failed),
         _ if summary.header.plan.warm_up => Some(Why::WarmUp),
@@ -159,6 +164,7 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
         unseen: unseen(arm),
         growth: grown(&summaries(arm)),
         gave: gave(&summaries(arm)),
+        traced: of(runs, label).find_map(|run| Traced::of(&run.summary)),
     }
 }
 

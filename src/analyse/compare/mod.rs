@@ -31,6 +31,7 @@ pub use work::{Count, Inequality, Task, WorkLimits, inequalities};
 
 use crate::record::KnobFacts;
 
+use super::calls::Traced;
 use super::decay::Gave;
 use super::stats::{Cluster, MannWhitney, MedianInterval, Outlier, Permutation};
 
@@ -75,6 +76,8 @@ pub struct Side {
     pub growth: Vec<Grown>,
     /// In which windows it gave memory back.
     pub gave: Vec<Gave>,
+    /// Its memory calls, where a run of it was traced; of several the first.
+    pub traced: Option<Traced>,
 }
 
 /// One figure of all servers.

@@ -274,3 +274,25 @@ fn what_came_back_is_the_median_of_the_runs_window_by_window() {
         .collect();
     assert_eq!(gave, [(0.0, false), (45.0 * MIB as f64, true)]);
 }
+
+#[test]
+fn traced_runs_count_for_their_calls_and_for_nothing_else() {
+    let mut all = runs(&[100, 102, 104], &[100, 101, 103]);
+    let without = compare(&all, None);
+    for label in ["a", "b"] {
+        let mut traced = run(label, 9, 900);
+        traced.summary = crate::analyse::calls::tests::traced(traced.summary, 5_000);
+        // One that failed because it was held up says nothing of the server either.
+        if label == "b" {
+            traced.summary.ending = None;
+        }
+        all.push(traced);
+    }
+    let with = compare(&all, None);
+    assert_eq!(format!("{:?}", with.rows), format!("{:?}", without.rows));
+    for side in &with.sides {
+        let why: Vec<Why> = side.left.iter().map(|left| left.why).collect();
+        assert_eq!(why, [Why::Traced], "{}", side.label);
+        assert_eq!(side.traced.as_ref().map(|traced| traced.whole), Some(side.label == "a"));
+    }
+}

@@ -35,6 +35,8 @@ const REAP_EVERY: Duration = Duration::from_secs(1);
 /// What to start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
+    /// Words before the program, of another one that starts it and keeps its process id for it, such as a tracer apart.
+    pub before: Vec<OsString>,
     /// The program, a path or a name on `PATH`.
     pub program: PathBuf,
     /// Its arguments.
@@ -74,7 +76,14 @@ impl Server {
     /// On Linux the server is killed when the *thread* that started it ends, so call this from a thread that
     /// lives as long as the program: the main thread with a current-thread runtime.
     pub fn spawn(launch: &Launch) -> io::Result<Server> {
-        let mut command = Command::new(&launch.program);
+        let mut words = launch.before.iter();
+        let mut command = match words.next() {
+            Some(first) => Command::new(first),
+            None => Command::new(&launch.program),
+        };
+        if !launch.before.is_empty() {
+            command.args(words).arg(&launch.program);
+        }
         command.args(&launch.args).current_dir(&launch.cwd);
         for (name, value) in &launch.env {
             match value {

@@ -20,7 +20,7 @@ use crate::report::json::decay::WindowKind;
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
-pub const FORMAT: Version = Version { major: 1, minor: 1 };
+pub const FORMAT: Version = Version { major: 1, minor: 2 };
 
 /// Servers compared, and every run that they are compared by. Sizes are bytes, times nanoseconds. What is not known is
 /// `null`.
@@ -116,6 +116,8 @@ pub struct Server {
     pub unseen_settings: Vec<KnobFacts>,
     /// How it grows with what the scenario repeats.
     pub growth: Vec<Growth>,
+    /// Its memory calls, where a run of it was traced; of several the first.
+    pub system_calls: Option<json::calls::Traced>,
 }
 
 /// How a server grows with one thing that the scenario repeats.
@@ -162,6 +164,8 @@ pub struct LeftOut {
 pub enum Why {
     /// It warmed caches up, as planned.
     WarmUp,
+    /// It was traced, which held the server up.
+    Traced,
     /// It was not played to its end.
     Unfinished,
     /// The server failed the scenario.

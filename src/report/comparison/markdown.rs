@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use crate::analyse::compare::{Cell, Comparison, Figure, Row, Target, Unit};
-use crate::report::markdown::{escape, heads_of, line};
+use crate::report::markdown::{columns_of, escape, heads_of, line};
 use crate::report::text::line_of;
 use crate::units;
 
 use super::figures::{self, HOLE};
 use super::notes::{self, Weight};
-use super::{across, decay, growth, words};
+use super::{across, calls, decay, growth, words};
 
 /// Tables that are folded: of what, what their rows are, their heading.
 pub(in crate::report) const FOLDED: [(Figure, &str, &str); 6] = [
@@ -99,6 +99,7 @@ fn one(out: &mut String, target: &Target, several: bool) {
     }
     decay_table(out, comparison);
     growth_table(out, comparison);
+    calls_table(out, comparison);
     let _ = write!(out, "\n<details><summary>Every run</summary>\n\n");
     every_run(out, comparison);
     out.push_str("\n</details>\n");
@@ -123,6 +124,7 @@ fn remarks(out: &mut String, comparison: &Comparison) {
     }
     remarks.extend(decay::verdict(comparison).iter().map(|sentence| escape(sentence)));
     remarks.extend(growth::verdict(comparison).iter().map(|sentence| escape(sentence)));
+    remarks.extend(calls::verdict(comparison).iter().map(|sentence| escape(sentence)));
     remarks.extend(notes::notes(comparison).into_iter().map(weighed));
     if !remarks.is_empty() {
         out.push('\n');
@@ -211,6 +213,17 @@ fn growth_table(out: &mut String, comparison: &Comparison) {
         ];
         line(out, &escape(&one.name), cells.into_iter());
     }
+    out.push_str("\n</details>\n");
+}
+
+/// Which memory calls the servers made, if that was traced.
+fn calls_table(out: &mut String, comparison: &Comparison) {
+    let Some((table, note)) = calls::table(comparison) else {
+        return;
+    };
+    let _ = write!(out, "\n<details><summary>System calls</summary>\n\n");
+    columns_of(out, &table);
+    line_of(out, format!("\n<sub>{}</sub>", escape(&note)));
     out.push_str("\n</details>\n");
 }
 

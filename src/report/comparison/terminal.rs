@@ -11,7 +11,7 @@ use crate::report::text::{Paint, Tone, cut, line_of, paragraph, width};
 
 use super::figures::{self, HOLE, MARK};
 use super::notes::{self, Weight};
-use super::{across, decay, growth, strip, words};
+use super::{across, calls, decay, growth, strip, words};
 
 /// Most and fewest columns of a strip of runs.
 const STRIP: (usize, usize) = (24, 8);
@@ -125,6 +125,7 @@ fn draw(out: &mut String, comparison: &Comparison, target: Option<&Target>, pain
     }
     decay_table(out, comparison, paint, columns);
     growth_table(out, comparison, paint, columns);
+    calls_table(out, comparison, paint, columns);
     out.push('\n');
     paragraph(out, paint, Tone::Quiet, "  ", &legend(comparison), columns);
     for (weight, text) in notes::notes(comparison) {
@@ -201,6 +202,31 @@ fn growth_table(out: &mut String, comparison: &Comparison, paint: Paint, columns
         cells(&|line| Cell::toned(line.tone(), line.answer())),
     ));
     table::draw(out, paint, table, columns);
+}
+
+/// Which memory calls the servers made, if that was traced.
+fn calls_table(out: &mut String, comparison: &Comparison, paint: Paint, columns: usize) {
+    let Some((table, note)) = calls::table(comparison) else {
+        return;
+    };
+    out.push('\n');
+    title(
+        out,
+        paint,
+        crate::report::calls::TITLE,
+        "calls and their bytes",
+        columns,
+    );
+    let missed = table::draw(out, paint, table, columns);
+    out.push('\n');
+    paragraph(out, paint, Tone::Quiet, "  ", &note, columns);
+    if !missed.is_empty() {
+        let text = format!(
+            "no room for {}: use a wider terminal or `--format json`",
+            missed.join(", ")
+        );
+        paragraph(out, paint, Tone::Quiet, "  ", &text, columns);
+    }
 }
 
 fn head(out: &mut String, comparison: &Comparison, target: Option<&Target>, paint: Paint, columns: usize) {
@@ -349,7 +375,11 @@ fn conclusion(out: &mut String, comparison: &Comparison, paint: Paint, columns: 
             paragraph(out, paint, Tone::Strong, "", &sentence, columns);
         }
     }
-    for sentences in [decay::verdict(comparison), growth::verdict(comparison)] {
+    for sentences in [
+        decay::verdict(comparison),
+        growth::verdict(comparison),
+        calls::verdict(comparison),
+    ] {
         if !sentences.is_empty() {
             out.push('\n');
         }

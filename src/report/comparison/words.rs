@@ -89,6 +89,7 @@ pub fn runs(side: &Side) -> String {
     let mut text = units::counted(side.runs.len() as u64, "run");
     for (why, what) in [
         (Why::WarmUp, "for warming up"),
+        (Why::Traced, "traced"),
         (Why::Failed, "failed"),
         (Why::Unfinished, "not finished"),
     ] {

@@ -2,7 +2,9 @@
 
 use maud::{Markup, html};
 
+use crate::analyse::calls::Traced;
 use crate::analyse::{self, Severity, Summary};
+use crate::report::calls;
 use crate::report::terminal::{blocks, decay, head, phases};
 use crate::report::text::clean;
 use crate::units;
@@ -15,25 +17,53 @@ pub fn render(summary: &Summary, record: &str) -> String {
     let header = &summary.header;
     let title = format!("{} on {}", header.scenario.name, header.server.label);
     let chart = data::timeline(&[(&header.server.label, vec![(record, summary)])]);
+    let traced = summary.header.plan.traced.is_some();
+    // What a tracer holds up has no memory and no latency worth a look.
+    let measured = if traced {
+        Vec::new()
+    } else {
+        measured(summary, chart.as_ref())
+    };
     let sections = [
-        phases_table(summary),
-        parts::timeline("", chart.as_ref()),
-        what_came_back(summary),
-        latency(summary),
-        work(summary),
-        processes(summary),
+        called(summary),
         warnings(summary),
         facts(summary),
         parts::section("reproduce", "How to reproduce", &parts::reproduce(&[header])),
     ];
+    let sections = measured.into_iter().chain(sections);
     let body = html! {
         (parts::top(&title, &format!("{record}, {}", header.started)))
         main {
-            (verdict(summary))
+            @if !traced { (verdict(summary)) }
             @for section in sections { (section) }
         }
     };
     page::document(&title, &body)
+}
+
+/// What only a run shows that nobody held up.
+fn measured(summary: &Summary, chart: Option<&data::Timeline>) -> Vec<Markup> {
+    vec![
+        phases_table(summary),
+        parts::timeline("", chart),
+        what_came_back(summary),
+        latency(summary),
+        work(summary),
+        processes(summary),
+    ]
+}
+
+/// Its memory calls, if it was traced.
+fn called(summary: &Summary) -> Markup {
+    let Some(traced) = Traced::of(summary) else {
+        return html! {};
+    };
+    let servers = [(summary.header.server.label.as_str(), &traced)];
+    let body = html! {
+        (tables::of_columns("Memory calls and their bytes", &calls::columns(&servers)))
+        p.quiet { (clean(&calls::note(&servers))) }
+    };
+    parts::section("calls", "System calls", &body)
 }
 
 /// What the run came to.

@@ -8,7 +8,7 @@ use crate::analyse::compare::{Comparison, Figure, Measure, Place, Played, Row, S
 use crate::analyse::{Histogram, Summary};
 use crate::report::comparison::markdown::FOLDED;
 use crate::report::comparison::notes::{self, Weight};
-use crate::report::comparison::{across, growth, words};
+use crate::report::comparison::{across, calls, growth, words};
 use crate::report::lens;
 use crate::report::text::clean;
 
@@ -82,6 +82,7 @@ fn one(id: &str, target: &Target, by_record: &BTreeMap<&str, &Summary>) -> Marku
         (work(id, comparison))
         (figures(id, comparison))
         (grown(id, comparison))
+        (called(id, comparison))
         (warnings(id, comparison))
     }
 }
@@ -108,6 +109,7 @@ fn verdict(target: &Target) -> Markup {
             (parts::sentences(unequal.map(|(weight, text)| (tone(weight), text))))
             @for (place, sentence) in said { p class=(if place == 0 { "say" } else { "more" }) { (clean(&sentence)) "." } }
             @for sentence in growth::verdict(comparison) { p.say { (clean(&sentence)) "." } }
+            @for sentence in calls::verdict(comparison) { p.say { (clean(&sentence)) "." } }
             @if let Some(lens) = lens::words(&target.lens) { p.quiet { (clean(&lens)) } }
         }
     }
@@ -234,6 +236,14 @@ fn grown(id: &str, comparison: &Comparison) -> Markup {
     let rows: Vec<(String, Vec<String>)> = rows.collect();
     let table = tables::of_texts("Growth per round, KiB", &heads, &rows);
     parts::section(&format!("{id}growth"), "Growth", &table)
+}
+
+fn called(id: &str, comparison: &Comparison) -> Markup {
+    let Some((table, note)) = calls::table(comparison) else {
+        return html! {};
+    };
+    let body = html! { (tables::of_columns("Memory calls and their bytes", &table)) p.quiet { (clean(&note)) } };
+    parts::section(&format!("{id}calls"), "System calls", &body)
 }
 
 fn warnings(id: &str, comparison: &Comparison) -> Markup {

@@ -41,17 +41,23 @@ pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: u
     }
 }
 
-/// What was run and how it went, each fact with its name.
-pub(in crate::report) fn facts(summary: &Summary) -> [(&'static str, String); 7] {
-    [
+/// What was run and how it went, each fact with its name; of a traced run only what was run.
+pub(in crate::report) fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
+    let mut facts = vec![
         ("server", server(summary)),
         ("workspace", workspace(summary)),
         ("machine", machine(summary)),
+    ];
+    if summary.header.plan.traced.is_some() {
+        return facts;
+    }
+    facts.extend([
         ("ready", ready(summary)),
         ("peak", peaks(summary)),
         ("samples", samples(summary)),
         ("shutdown", shutdown(summary)),
-    ]
+    ]);
+    facts
 }
 
 /// A time as people say it.

@@ -70,6 +70,7 @@ pub fn play(top: &str, phases: &str) -> Play {
         seed: 1,
         allow_unsupported: false,
         probe: false,
+        trace: None,
     };
     Play {
         job,

@@ -76,6 +76,7 @@ impl Relay {
         let [from_peer, to_peer] = self.pipes();
         let script = "cat \"$1\" & exec cat > \"$2\"";
         Launch {
+            before: Vec::new(),
             program: "/bin/sh".into(),
             args: vec![
                 "-c".into(),

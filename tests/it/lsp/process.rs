@@ -9,6 +9,7 @@ use super::peer::PATIENCE;
 /// A shell script as a server.
 pub fn shell(script: &str) -> Launch {
     Launch {
+        before: Vec::new(),
         program: "/bin/sh".into(),
         args: vec!["-c".into(), script.into()],
         env: Vec::new(),
@@ -48,6 +49,7 @@ async fn the_environment_is_inherited_changed_and_cut_as_asked() {
 #[tokio::test]
 async fn a_program_that_does_not_exist_is_our_error() {
     let launch = Launch {
+        before: Vec::new(),
         program: "/no/such/server".into(),
         cwd: "/".into(),
         ..Launch::default()

@@ -3,6 +3,7 @@
 use crate::analyse::compare::{self, Task};
 use crate::analyse::stats;
 use crate::record::WindowEnd;
+use crate::report::json;
 use crate::report::json::decay::kind;
 
 use super::super::notes::record;
@@ -75,6 +76,7 @@ fn server(side: &compare::Side) -> Server {
         record: left.record.clone(),
         why: match left.why {
             compare::Why::WarmUp => Why::WarmUp,
+            compare::Why::Traced => Why::Traced,
             compare::Why::Unfinished => Why::Unfinished,
             compare::Why::Failed => Why::Failed,
         },
@@ -87,6 +89,7 @@ fn server(side: &compare::Side) -> Server {
         work: side.work.iter().map(inequality).collect(),
         unseen_settings: side.unseen.clone(),
         growth: side.growth.iter().map(growth).collect(),
+        system_calls: side.traced.as_ref().map(json::calls::traced),
     }
 }
 

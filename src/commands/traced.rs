@@ -1,0 +1,87 @@
+//! `run --trace-syscalls`: one more run of each server, for its memory calls alone.
+
+use crate::analyse::{self, Exit};
+use crate::record::PlanFacts;
+use crate::report;
+use crate::soak::Interrupt;
+use crate::trace::{Tracer, Untraceable};
+
+use super::campaign::{Campaign, Outcomes, called_off, name};
+use super::scratch::Scratch;
+use super::single::{self, Outcome};
+use super::{prepare, resume, show};
+
+/// The tracer, tried out.
+pub fn tracer() -> anyhow::Result<Result<Tracer, Untraceable>> {
+    let scratch = Scratch::claim("tracer")?;
+    Ok(Tracer::tried(prepare::which(None).program("strace"), scratch.path()))
+}
+
+/// What was understood together with the tracer, if one is wanted; one that cannot trace is one more mistake.
+pub fn able<T>(
+    tracer: Option<anyhow::Result<Result<Tracer, Untraceable>>>,
+    understood: anyhow::Result<T>,
+) -> anyhow::Result<(Option<Tracer>, T)> {
+    match tracer.transpose()? {
+        Some(Err(error)) => {
+            prepare::also(understood, &error.to_string(), error.cure()).map(|understood| (None, understood))
+        }
+        Some(Ok(tracer)) => understood.map(|understood| (Some(tracer), understood)),
+        None => understood.map(|understood| (None, understood)),
+    }
+}
+
+impl Campaign<'_> {
+    /// Plays the scenario once more with every server, traced, unless the campaign was ended before. How that goes has
+    /// no say in what the campaign comes to: what a tracer slows down may be late, and is not seen otherwise.
+    pub async fn trace(&self, tracer: &Tracer, interrupt: &Interrupt, outcomes: &mut Outcomes) -> anyhow::Result<()> {
+        for (choice, number) in self.choices.iter().zip(self.plan().len() as u32 + 1..) {
+            if outcomes.failed.is_some() || outcomes.exit == Exit::Interrupted {
+                return Ok(());
+            }
+            let path = self.out.join(format!("traced-{}.jsonl", name(choice)));
+            if let Some(played) = resume::kept(&path, self.scenario)? {
+                outcomes.runs.push(played);
+                continue;
+            }
+            let run = single::Run {
+                loaded: self.scenario.clone(),
+                choice: choice.clone(),
+                plan: PlanFacts {
+                    run: number,
+                    traced: Some(tracer.facts()),
+                    ..PlanFacts::default()
+                },
+                before: None,
+                measuring: self.measuring,
+                tracer: Some(tracer.clone()),
+                probe: false,
+                quiet: self.quiet,
+            };
+            match run.record(&path, interrupt).await? {
+                Outcome::Played => {}
+                Outcome::Failed(error) => {
+                    outcomes.failed = Some(error);
+                    return Ok(());
+                }
+                Outcome::CalledOff => {
+                    super::say(&called_off(Some(format!("the traced run of `{}`", choice.label))));
+                    outcomes.exit = outcomes.exit.worse(Exit::Interrupted);
+                    return Ok(());
+                }
+            }
+            let played = show::played(&path)?;
+            match analyse::exit(&played.summary) {
+                Exit::Interrupted => outcomes.exit = outcomes.exit.worse(Exit::Interrupted),
+                Exit::ServerFailed => super::say(&format!(
+                    "warning: `{}` failed the scenario while it was traced, which says nothing of it otherwise",
+                    choice.label
+                )),
+                _ if self.quiet => {}
+                _ => super::say(&report::one_line(&played.summary)),
+            }
+            outcomes.runs.push(played);
+        }
+        Ok(())
+    }
+}

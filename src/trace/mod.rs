@@ -1,0 +1,164 @@
+//! Which memory calls a server makes: strace around it, and what it says, counted by phase.
+//!
+//! A traced server is held up at each of these calls, so what is traced is a run of its own whose memory and latencies
+//! nobody uses. The tracer is told to be a process apart (`-DDD`): the server keeps its place as our child, with its own
+//! process id, group and pipes.
+
+mod line;
+mod tally;
+mod tracer;
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+pub use tracer::{Tracer, Untraceable};
+
+use crate::record::{Clock, PhaseRef, SystemCalls};
+use line::{Line, Lines};
+use tally::Tally;
+
+/// How long the tracer may take to begin.
+const BEGIN: Duration = Duration::from_secs(5);
+
+/// How long what it still has to say is waited for, once all that it traced is gone.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// A tracer that is listened to.
+#[derive(Debug)]
+pub struct Trace {
+    tally: Arc<Mutex<Tally>>,
+    clock: Clock,
+    /// Keeps the pipe from ending while there is no tracer yet, or none between two servers.
+    holder: Mutex<Option<File>>,
+    ended: Mutex<mpsc::Receiver<()>>,
+}
+
+impl Trace {
+    /// Makes a named pipe at `path`, which must not exist, and reads what tracers write there.
+    pub fn listen(path: &Path, clock: Clock) -> io::Result<Trace> {
+        let (reader, holder) = pipe(path)?;
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let wall = since.map_err(io::Error::other)?.as_nanos() as u64;
+        let tally = Arc::new(Mutex::new(Tally::new(wall.saturating_sub(clock.now()))));
+        let (sender, ended) = mpsc::channel();
+        let shared = Arc::clone(&tally);
+        thread::Builder::new().name("trace".to_owned()).spawn(move || {
+            count(BufReader::with_capacity(1 << 18, reader), &shared);
+            // Nobody waits where the run was cut short.
+            let _ = sender.send(());
+        })?;
+        Ok(Trace {
+            tally,
+            clock,
+            holder: Mutex::new(Some(holder)),
+            ended: Mutex::new(ended),
+        })
+    }
+
+    /// From now on calls belong to `phase`.
+    pub fn begin(&self, phase: Option<PhaseRef>) {
+        // The clock is read under the lock: what is counted before that was called before.
+        let mut tally = lock(&self.tally);
+        let now = self.clock.now();
+        tally.begin(now, phase);
+    }
+
+    /// The calls so far by phase, when the tracer has said all; and what of it is missing, for people.
+    pub fn finish(&self) -> (Vec<SystemCalls>, Option<String>) {
+        lock(&self.holder).take();
+        let whole = lock(&self.ended).recv_timeout(LAST_WORDS).is_ok();
+        let tally = lock(&self.tally);
+        let missing = match (whole, tally.garbled) {
+            (true, 0) => None,
+            (false, _) => Some("the tracer had not ended when the run had: some calls may be missing".to_owned()),
+            (true, lines) => Some(format!(
+                "{} of the tracer were not understood: some calls are missing",
+                crate::units::counted(lines, "line")
+            )),
+        };
+        (tally.told(), missing)
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Counts until the pipe ends.
+fn count(mut reader: impl BufRead, tally: &Mutex<Tally>) {
+    let mut lines = Lines::default();
+    let mut bytes = Vec::new();
+    while let Ok(1..) = reader.read_until(b'\n', &mut bytes) {
+        let read = lines.read(String::from_utf8_lossy(&bytes).trim_end());
+        match read {
+            Line::Call(call) => lock(tally).add(&call),
+            Line::Garbled => lock(tally).garbled += 1,
+            Line::Other => {}
+        }
+        bytes.clear();
+    }
+}
+
+/// The process that traces `pid`, as soon as there is one; `None` if `pid` has ended before.
+pub fn tracer_of(pid: u32) -> io::Result<Option<u32>> {
+    let deadline = Instant::now() + BEGIN;
+    loop {
+        let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) else {
+            return Ok(None);
+        };
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+        match field("TracerPid:").and_then(|text| text.parse().ok()) {
+            Some(0) | None if field("State:").is_some_and(|state| state.starts_with('Z')) => return Ok(None),
+            Some(0) | None if Instant::now() < deadline => thread::sleep(Duration::from_millis(2)),
+            Some(0) | None => return Err(io::Error::other("strace did not begin to trace it")),
+            Some(tracer) => return Ok(Some(tracer)),
+        }
+    }
+}
+
+/// A named pipe: its reading end, and a writing end that keeps it open.
+#[cfg(target_os = "linux")]
+fn pipe(path: &Path) -> io::Result<(File, File)> {
+    use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_setfl, mknodat};
+    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
+    // Without a writer it opens at once only like this, and then it is to wait for what is written.
+    let reader = rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
+    let holder = rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    fcntl_setfl(&reader, OFlags::empty())?;
+    // Over the user's limit it stays as it is.
+    let _ = rustix::pipe::fcntl_setpipe_size(&reader, 1 << 20);
+    Ok((reader.into(), holder.into()))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn pipe(_path: &Path) -> io::Result<(File, File)> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::record::CallKind;
+
+    #[test]
+    fn what_several_tracers_write_is_read_to_its_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("calls");
+        let trace = Trace::listen(&path, Clock::start()).unwrap();
+        for tracer in 1..=2 {
+            let mut pipe = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+            writeln!(pipe, "{tracer} 1.000000 munmap(0x7f00, 4096) = 0").unwrap();
+        }
+        let (calls, missing) = trace.finish();
+        assert_eq!(missing, None);
+        assert_eq!(calls[0].calls[&CallKind::Munmap].calls, 2);
+        assert_eq!(calls[0].calls[&CallKind::Munmap].bytes, 8192);
+    }
+}

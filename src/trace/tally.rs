@@ -1,0 +1,113 @@
+//! Calls counted by the phase that they were made in.
+
+use std::collections::BTreeMap;
+
+use crate::record::{CallCount, CallKind, Nanos, PhaseRef, SystemCalls};
+
+use super::line::Call;
+
+/// Calls of each phase so far.
+#[derive(Debug)]
+pub(super) struct Tally {
+    /// The wall clock's reading at the journal's zero.
+    zero: u64,
+    /// When each began, in their order; what comes before the first has no phase either.
+    phases: Vec<(Nanos, Option<PhaseRef>, BTreeMap<CallKind, CallCount>)>,
+    /// Lines that were not understood.
+    pub garbled: u64,
+}
+
+impl Tally {
+    /// Nothing is counted yet. The journal's clock read zero when the wall clock read `zero`, in nanoseconds.
+    pub fn new(zero: u64) -> Tally {
+        Tally {
+            zero,
+            phases: vec![(0, None, BTreeMap::new())],
+            garbled: 0,
+        }
+    }
+
+    /// What was called from `at` on belongs to `phase`. Calls that are known by now were made before.
+    pub fn begin(&mut self, at: Nanos, phase: Option<PhaseRef>) {
+        self.phases.push((at, phase, BTreeMap::new()));
+    }
+
+    /// One call more.
+    pub fn add(&mut self, call: &Call) {
+        let at = call.wall.saturating_sub(self.zero);
+        let place = self.phases.iter().rposition(|(began, ..)| *began <= at).unwrap_or(0);
+        let count = self.phases[place].2.entry(call.kind).or_default();
+        *count = count.and(CallCount {
+            calls: u64::from(call.bytes.is_some()),
+            bytes: call.bytes.unwrap_or(0),
+            failed: u64::from(call.bytes.is_none()),
+        });
+    }
+
+    /// What there was, in the order of time.
+    pub fn told(&self) -> Vec<SystemCalls> {
+        let there = self
+            .phases
+            .iter()
+            .filter(|(_, phase, calls)| phase.is_some() || !calls.is_empty());
+        there
+            .map(|(_, phase, calls)| SystemCalls {
+                phase: phase.clone(),
+                calls: calls.clone(),
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn phase(number: u32, name: &str) -> PhaseRef {
+        PhaseRef {
+            phase: number,
+            cycle: 0,
+            name: name.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_call_belongs_to_the_phase_in_which_it_was_made_however_late_it_is_known() {
+        let mut tally = Tally::new(1_000);
+        let call = |at: u64| Call {
+            wall: 1_000 + at,
+            kind: CallKind::MadviseFree,
+            bytes: Some(at),
+        };
+        tally.begin(10, Some(phase(0, "start")));
+        tally.add(&call(12));
+        tally.begin(20, Some(phase(1, "open")));
+        tally.add(&call(21));
+        tally.add(&call(19));
+        tally.begin(30, None);
+        tally.add(&call(31));
+        tally.add(&Call {
+            bytes: None,
+            ..call(32)
+        });
+        let told: Vec<(Option<String>, u64, u64, u64)> = tally
+            .told()
+            .into_iter()
+            .map(|one| {
+                let count = one.calls[&CallKind::MadviseFree];
+                (
+                    one.phase.map(|phase| phase.name),
+                    count.calls,
+                    count.bytes,
+                    count.failed,
+                )
+            })
+            .collect();
+        let expected = [
+            (Some("start".to_owned()), 2, 31, 0),
+            (Some("open".to_owned()), 1, 21, 0),
+            (None, 1, 31, 1),
+        ];
+        assert_eq!(told, expected);
+    }
+}

@@ -1,0 +1,191 @@
+//! The tracer itself: whether it is there, whether it may trace, and how it is called.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::host;
+use crate::record::TracerFacts;
+
+use super::line::{Line, Lines};
+
+/// The calls that are traced. Those that start processes tell whose break it is that moves; `?` is for those that not
+/// every processor has.
+const CALLS: &str =
+    "trace=brk,mmap,?mmap2,munmap,mremap,madvise,?process_madvise,clone,?clone3,?fork,?vfork,execve,?execveat";
+
+/// How long it may take to trace a program that does next to nothing.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// How long its words may take to reach a file once that program has ended.
+const WRITTEN: Duration = Duration::from_secs(3);
+
+/// strace, which was seen to work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tracer {
+    program: PathBuf,
+    version: Option<String>,
+    /// Whether it stops only at the calls that are asked for.
+    filters: bool,
+}
+
+/// Why nothing can be traced, and what would help.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Untraceable {
+    /// Not on this system.
+    #[error("system calls are traced on Linux only")]
+    Unsupported,
+    /// There is no strace.
+    #[error("`strace` is not on PATH")]
+    Missing,
+    /// It is there, and may not or cannot.
+    #[error("strace cannot trace a program here: {said}")]
+    Refused {
+        /// What it said.
+        said: String,
+        /// `kernel.yama.ptrace_scope`, where there is such a thing.
+        scope: Option<u8>,
+        /// Whether this is a container.
+        contained: bool,
+    },
+}
+
+impl Untraceable {
+    /// What to do.
+    pub fn cure(&self) -> &'static str {
+        match self {
+            Untraceable::Unsupported => "leave `--trace-syscalls` out",
+            Untraceable::Missing => "install the package `strace`, or leave `--trace-syscalls` out",
+            Untraceable::Refused { scope: Some(2..), .. } => {
+                "allow it with `sysctl kernel.yama.ptrace_scope=1`, or leave `--trace-syscalls` out"
+            }
+            Untraceable::Refused { contained: true, .. } => {
+                "start the container with `--cap-add=SYS_PTRACE`, or leave `--trace-syscalls` out"
+            }
+            Untraceable::Refused { scope: Some(1), .. } => {
+                "allow it with `sysctl kernel.yama.ptrace_scope=0`, or leave `--trace-syscalls` out"
+            }
+            Untraceable::Refused { .. } => "allow ptrace to this user, or leave `--trace-syscalls` out",
+        }
+    }
+}
+
+impl Tracer {
+    /// The strace at `program`, if it can trace. It is tried on lsp-soak itself, whose words go to a file in `scratch`.
+    pub fn tried(program: Option<PathBuf>, scratch: &Path) -> Result<Tracer, Untraceable> {
+        if !cfg!(target_os = "linux") {
+            return Err(Untraceable::Unsupported);
+        }
+        let program = program.ok_or(Untraceable::Missing)?;
+        let asked = host::listen(Command::new(&program).arg("--version"), PATIENCE, &|| false);
+        let version = asked.ok().and_then(|heard| version(&heard.said.stdout));
+        let mut refused = String::new();
+        // A filter in the kernel (Linux 4.8, strace 5.3) holds a server up at the calls that are asked for, and not at others.
+        for filters in [true, false] {
+            let tracer = Tracer {
+                program: program.clone(),
+                version: version.clone(),
+                filters,
+            };
+            match tracer.try_out(&scratch.join(format!("tried-{filters}"))) {
+                Ok(()) => return Ok(tracer),
+                Err(said) => refused = said,
+            }
+        }
+        Err(Untraceable::Refused {
+            said: refused,
+            scope: fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope")
+                .ok()
+                .and_then(|text| text.trim().parse().ok()),
+            contained: host::fingerprint().container.is_some(),
+        })
+    }
+
+    /// For the record.
+    pub fn facts(&self) -> TracerFacts {
+        TracerFacts {
+            name: "strace".to_owned(),
+            version: self.version.clone(),
+        }
+    }
+
+    /// The words before a program and its arguments for it to be traced with all that it starts; the tracer writes to
+    /// `to`.
+    pub fn words(&self, to: &Path) -> Vec<OsString> {
+        let mut words: Vec<OsString> = vec![self.program.clone().into()];
+        words.extend(["-DDD", "-f", "-qq", "-ttt", "-s", "0", "-e", "signal=none", "-e", CALLS].map(OsString::from));
+        words.extend(self.filters.then(|| "--seccomp-bpf".into()));
+        words.extend(["-o".into(), to.into(), "--".into()]);
+        words
+    }
+
+    fn try_out(&self, to: &Path) -> Result<(), String> {
+        let own = std::env::current_exe().map_err(|error| error.to_string())?;
+        let words = self.words(to);
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).arg(own).arg("--version");
+        let heard = host::listen(&mut command, PATIENCE, &|| false).map_err(|error| error.to_string())?;
+        let said = heard.said.stderr.trim();
+        if !said.is_empty() {
+            return Err(said.lines().next().unwrap_or_default().to_owned());
+        }
+        let deadline = Instant::now() + WRITTEN;
+        while !seen(to) {
+            if Instant::now() > deadline {
+                return Err("it saw no call of a program that makes some".to_owned());
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a call was seen.
+fn seen(to: &Path) -> bool {
+    let mut lines = Lines::default();
+    let text = fs::read_to_string(to).unwrap_or_default();
+    text.lines().any(|line| matches!(lines.read(line), Line::Call(_)))
+}
+
+/// `6.1` of `strace -- version 6.1`.
+fn version(said: &str) -> Option<String> {
+    let first = said.lines().next()?;
+    first.rsplit(' ').next().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_or_forbidden_is_said_with_what_helps() {
+        let refused = |scope, contained| Untraceable::Refused {
+            said: "strace: ptrace: Operation not permitted".to_owned(),
+            scope,
+            contained,
+        };
+        for (error, help) in [
+            (Untraceable::Missing, "the package `strace`"),
+            (refused(Some(3), true), "kernel.yama.ptrace_scope=1"),
+            (refused(Some(1), false), "kernel.yama.ptrace_scope=0"),
+            (refused(Some(1), true), "--cap-add=SYS_PTRACE"),
+            (refused(None, false), "allow ptrace"),
+        ] {
+            assert!(error.cure().contains(help), "{error}: {}", error.cure());
+        }
+        assert_eq!(version("strace -- version 6.1\nCopyright"), Some("6.1".to_owned()));
+    }
+
+    #[test]
+    fn a_program_that_is_no_tracer_is_refused() {
+        if cfg!(target_os = "linux") {
+            let scratch = tempfile::tempdir().unwrap();
+            let tried = Tracer::tried(Some("/bin/false".into()), scratch.path());
+            assert!(matches!(tried, Err(Untraceable::Refused { .. })), "{tried:?}");
+            assert_eq!(Tracer::tried(None, scratch.path()), Err(Untraceable::Missing));
+        }
+    }
+}

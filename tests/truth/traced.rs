@@ -1,0 +1,157 @@
+//! Memory calls of a traced run: the fixture maps, advises and unmaps known amounts.
+
+use std::fs;
+
+use lsp_soak::analyse::calls::{PhaseCalls, Traced};
+use lsp_soak::analyse::compare::{compare, counts};
+use lsp_soak::record::{CallKind, PhaseRef};
+use lsp_soak::{analyse, record};
+
+use crate::outcome::{MIB, Outcome};
+use crate::soak::{START, Soak, is_traced};
+
+/// What the traced runs that lie beside the record say, with their labels.
+#[track_caller]
+fn traced(outcome: &Outcome) -> Vec<(String, analyse::Summary)> {
+    let out = outcome.record.parent().expect("a record lies in a directory");
+    let files = fs::read_dir(out)
+        .expect("the directory is there")
+        .flatten()
+        .map(|entry| entry.path());
+    let mut found: Vec<_> = files
+        .filter(|path| is_traced(path))
+        .map(|path| {
+            let reader = record::open(&path).expect("it is a record");
+            let summary = analyse::read(reader).expect("it can be read");
+            (summary.header.server.label.clone(), summary)
+        })
+        .collect();
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    assert!(!found.is_empty(), "{}", outcome.output());
+    found
+}
+
+#[track_caller]
+fn phase<'t>(traced: &'t Traced, name: &str) -> &'t PhaseCalls {
+    let found = traced.phases.iter().find(|one| one.name.as_deref() == Some(name));
+    found.unwrap_or_else(|| panic!("no phase `{name}`: {traced:?}"))
+}
+
+/// Fails unless so many calls for so many bytes were counted, and at most as much more as the allocator needs.
+#[track_caller]
+fn made(phase: &PhaseCalls, kind: CallKind, (calls, bytes): (u64, u64), (more_calls, more_bytes): (u64, u64)) {
+    let count = phase.of(kind);
+    assert_eq!(count.failed, 0, "{kind:?}");
+    assert!(
+        (calls..=calls + more_calls).contains(&count.calls),
+        "{kind:?}: {count:?}, not {calls}"
+    );
+    assert!(
+        (bytes..=bytes + more_bytes).contains(&count.bytes),
+        "{kind:?}: {count:?}, not {bytes}"
+    );
+}
+
+#[test]
+fn calls_and_bytes_of_a_phase_are_those_that_the_server_made_in_it() {
+    let phases = r#"
+[[phase]]
+name = "open"
+steps = [{ open = { files = 1 } }]
+[[phase]]
+name = "ask"
+steps = [{ hover = { per-file = 20 } }]
+[[phase]]
+name = "rest"
+steps = [{ idle = { mode = "silent", for = "500ms" } }]
+"#;
+    let outcome = Soak::new(&format!("{START}{phases}"))
+        .server(&["--advise", "8MiB-in=textDocument/hover"])
+        .options(&["--trace-syscalls"])
+        .run();
+    let untraced = outcome.passed();
+    assert_eq!(Traced::of(&untraced), None);
+    let (_, summary) = &traced(&outcome)[0];
+    let calls = Traced::of(summary).expect("it was traced");
+    assert!(calls.whole);
+    let asked = analyse_hovers(summary);
+    let ask = phase(&calls, "ask");
+    let all = asked * 8 * MIB;
+    let exact = (0, 0);
+    // Each mapping is told not to be in huge pages when it is made.
+    made(ask, CallKind::MadviseOther, (asked, all), exact);
+    made(ask, CallKind::MadviseFree, (asked, all), exact);
+    made(ask, CallKind::MadviseDontneed, (asked, all), exact);
+    made(ask, CallKind::MadviseHugepage, (asked, all / 2), exact);
+    made(ask, CallKind::Mmap, (asked, all), (20, 2 * MIB));
+    made(ask, CallKind::Munmap, (asked, all), (20, 2 * MIB));
+    for kind in [CallKind::MadviseFree, CallKind::MadviseHugepage, CallKind::MadviseOther] {
+        for other in ["start", "open", "rest"] {
+            assert_eq!(phase(&calls, other).of(kind).calls, 0, "{kind:?} in {other}");
+        }
+    }
+    assert!(
+        ask.minor_faults > Some(asked * 8 * MIB / 4096),
+        "every page was written to"
+    );
+    let names: Vec<&str> = summary.phases.iter().map(|phase| phase.phase.name.as_str()).collect();
+    let told: Vec<&PhaseRef> = summary
+        .system_calls
+        .iter()
+        .filter_map(|one| one.phase.as_ref())
+        .collect();
+    assert_eq!(told.iter().map(|phase| phase.name.as_str()).collect::<Vec<_>>(), names);
+    // The tracer is no process of the server.
+    assert_eq!(summary.most_processes, 1);
+    assert_eq!(outcome.scratch(), Vec::<std::path::PathBuf>::new());
+}
+
+/// How many hovers were answered.
+fn analyse_hovers(summary: &analyse::Summary) -> u64 {
+    let method = summary.methods.iter().find(|one| one.method == "textDocument/hover");
+    let hovers = method.expect("it was asked").count;
+    assert_eq!(hovers, 20);
+    hovers
+}
+
+#[test]
+fn calls_of_children_count_too() {
+    let outcome = Soak::new(START)
+        .server(&["--children", "3,4MiB", "--grandchildren", "--ballast", "8MiB"])
+        .options(&["--trace-syscalls"])
+        .run();
+    outcome.passed();
+    let (_, summary) = &traced(&outcome)[0];
+    let calls = Traced::of(summary).expect("it was traced");
+    // Six children of 4 MiB and the server's own 8 MiB, each of which is one mapping.
+    made(phase(&calls, "start"), CallKind::MadviseOther, (7, 32 * MIB), (0, 0));
+    assert_eq!(summary.most_processes, 7);
+}
+
+#[test]
+fn traced_runs_are_made_beside_those_that_count_and_have_no_say() {
+    let outcome = Soak::new(START)
+        .options(&["--trace-syscalls", "--runs", "2", "--server"])
+        .options(&[&format!("second: {}", env!("CARGO_BIN_EXE_fixture-system"))])
+        .run();
+    outcome.exits_with(0);
+    outcome.says(&[
+        "2 runs + 1 for warming up + 1 traced",
+        "system calls calls and their bytes",
+    ]);
+    let runs: Vec<_> = traced(&outcome);
+    assert_eq!(runs.len(), 2);
+    assert!(runs.iter().all(|(_, summary)| !counts(summary)));
+    let played: Vec<_> = runs
+        .into_iter()
+        .map(|(record, summary)| analyse::compare::Played { record, summary })
+        .collect();
+    let comparison = compare(&played, None);
+    assert!(comparison.rows.is_empty(), "no figure is taken from them");
+    assert!(
+        comparison
+            .sides
+            .iter()
+            .all(|side| side.traced.is_some() && side.runs.is_empty())
+    );
+}
