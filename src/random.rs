@@ -16,11 +16,11 @@ impl Random {
         let hash = label.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
-        Random(Random(seed).next() ^ hash)
+        Random(Random(seed).bits() ^ hash)
     }
 
     /// The next 64 bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -31,7 +31,7 @@ impl Random {
     /// A number below `end`; 0 when `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         // The high half of the product: even enough for ends far below 2^64, and without a division.
-        ((u128::from(self.next()) * end as u128) >> 64) as usize
+        ((u128::from(self.bits()) * end as u128) >> 64) as usize
     }
 
     /// Brings `items` into a random order.
@@ -56,7 +56,7 @@ mod tests {
             4_593_380_528_125_082_431,
             16_408_922_859_458_223_821,
         ];
-        assert_eq!(published.map(|_| random.next()), published);
+        assert_eq!(published.map(|_| random.bits()), published);
     }
 
     #[test]

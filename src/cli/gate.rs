@@ -8,7 +8,7 @@ use crate::units::{Share, Size, Span};
 
 use super::CompareFormat;
 use super::options::{LENS, Measuring, ScenarioOptions, ServerExtras};
-use super::values::{CpuList, Lenses, LookPlan, Runs, cpus, looks};
+use super::values::{CpuList, Lenses, LookPlan, Runs, cpus, looks, size};
 
 /// `lsp-soak gate`.
 #[derive(Debug, Args)]
@@ -101,7 +101,7 @@ pub struct Holding {
     #[arg(long, value_name = "SHARE")]
     pub fail: Option<Share>,
     /// How much memory never matters [default: 2 MiB]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
     pub floor: Option<Size>,
     /// An absolute limit of the candidate, such as 'peak <= 600 MiB' or 'private after decay <= 300 MiB'
     #[arg(long = "budget", value_name = "RULE")]

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use crate::analyse::stats::Looks;
 use crate::lens::Lens;
 use crate::plan::Partition;
-use crate::units::{Span, UnitError};
+use crate::units::{Size, Span, UnitError};
 
 /// How many runs of each server count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +104,16 @@ pub(super) fn interval(text: &str) -> Result<Span, String> {
         5..=10_000 => Ok(span),
         _ => Err("an interval is 5ms to 10s".to_owned()),
     }
+}
+
+/// A size with its unit: a forgotten one would be a limit of some bytes.
+pub(super) fn size(text: &str) -> Result<Size, String> {
+    if text.parse().is_ok_and(|number: f64| number > 0.0) {
+        return Err(format!(
+            "a size needs its unit: write `{text} MiB`, or `{text} B` for bytes"
+        ));
+    }
+    text.parse().map_err(|error: UnitError| error.to_string())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `lsp-soak run`: drives each server through each scenario, then reports what was recorded.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 
@@ -10,6 +11,7 @@ use crate::cli::{self, Command, CompareFormat, Format};
 use crate::config::{Loaded, ServerChoice};
 use crate::soak::Interrupt;
 use crate::trace::Tracer;
+use crate::units;
 
 use super::campaign::{self, Campaign};
 use super::resume::Invocation;
@@ -126,6 +128,10 @@ async fn play(
             campaign.trace(tracer, interrupt, &mut outcomes).await?;
         }
         report.add(&outcomes.runs)?;
+        if let Some(sentence) = too_short(options, &outcomes.runs).filter(|_| outcomes.exit == Exit::Passed) {
+            super::say(&format!("error: {sentence}"));
+            outcomes.exit = Exit::OwnFailure;
+        }
         let page = html::save(out, &outcomes.runs, options.repeating.baseline.as_deref());
         if !options.output.quiet && !outcomes.runs.is_empty() {
             super::say(&format!("records: {}", out.display()));
@@ -144,6 +150,23 @@ async fn play(
         }
     }
     Ok(worst.code())
+}
+
+/// That the time was too short for a single run that counts, and what would do.
+fn too_short(options: &cli::Run, runs: &[Played]) -> Option<String> {
+    let budget = options.repeating.time_budget?.0;
+    if runs.iter().any(|run| counts(&run.summary)) {
+        return None;
+    }
+    let warm_up = runs.iter().filter(|run| run.summary.header.plan.warm_up);
+    let warm_up = Duration::from_nanos(warm_up.map(|run| run.summary.duration).sum());
+    Some(format!(
+        "no run counts, for warming up took {} of the {} that were given: give {} or more with --time-budget, or say --runs",
+        units::duration(warm_up),
+        units::duration(budget),
+        // The block that warms up, one like it that counts, and half of one for what comes before a server.
+        units::duration(warm_up.mul_f64(2.5))
+    ))
 }
 
 /// What is printed of the runs, in one of three ways.

@@ -303,12 +303,17 @@ impl GateContext {
         Ok(Leak {
             phase: entry.phase.clone(),
             limit: LeakLimit {
-                slope: entry.slope.map_or(usual.slope, |size| size.0 as f64),
+                slope: size(entry.slope.as_deref(), usual.slope)?,
                 relative: entry.relative.map_or(usual.relative, |share| share.0),
-                absolute: entry.absolute.map_or(usual.absolute, |size| size.0 as f64),
+                absolute: size(entry.absolute.as_deref(), usual.absolute)?,
             },
         })
     }
+}
+
+/// A size with its unit, or what is usual.
+fn size(text: Option<&str>, usual: f64) -> Result<f64, Wrong> {
+    text.map_or(Ok(usual), |text| amount(text, Unit::Bytes))
 }
 
 fn work(entry: &WorkEntry) -> WorkLimits {

@@ -1,5 +1,7 @@
 //! What a gate holds to: what there is to name, and every mistake in naming it.
 
+use std::collections::BTreeSet;
+
 use anyhow::bail;
 
 use crate::analyse::compare::Played;
@@ -7,7 +9,7 @@ use crate::analyse::gate::Rules;
 use crate::analyse::{Exit, exit, growth};
 use crate::cli;
 use crate::commands::{Mistakes, detector};
-use crate::config::{self, GateContext, Loaded, ServerChoice};
+use crate::config::{self, GateContext, Loaded, ServerChoice, Step};
 use crate::lens::Lens;
 
 /// The servers under both lenses when nobody says which, or as they are and why.
@@ -38,9 +40,14 @@ pub fn planned(options: &cli::Gate, scenario: &Loaded, choices: &[ServerChoice])
     let whole = scenario.scenario.repeat.map(|_| growth::WHOLE.to_owned());
     let looked = |lens: &Lens| choices.iter().any(|choice| choice.lens.lens == *lens);
     let steps = phases.iter().flat_map(|phase| &phase.steps);
+    let sent = |step: &Step| -> Vec<String> {
+        let besides = step.follows().iter().copied();
+        step.method().into_iter().chain(besides).map(str::to_owned).collect()
+    };
     GateContext {
         phases: phases.iter().map(|phase| phase.name.clone()).collect(),
-        methods: steps.filter_map(|step| step.method().map(str::to_owned)).collect(),
+        methods: steps.flat_map(sent).collect::<BTreeSet<String>>().into_iter().collect(),
+        all_methods: true,
         repeated: repeated.map(|phase| phase.name.clone()).chain(whole).collect(),
         lenses: Lens::ALL.into_iter().filter(looked).collect(),
         ..held(options)

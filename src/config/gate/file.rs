@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::lens::Lens;
-use crate::units::{Share, Size};
+use crate::units::Share;
 
 /// A gate file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -53,12 +53,12 @@ pub struct EndpointEntry {
 pub struct LeakEntry {
     /// The phase whose rounds are looked at; the only one that is repeated when left out.
     pub phase: Option<String>,
-    /// Per round.
-    pub slope: Option<Size>,
+    /// Per round, with its unit: `64 KiB`.
+    pub slope: Option<String>,
     /// Over the last half of the rounds, as a share.
     pub relative: Option<Share>,
-    /// Over the last half of the rounds.
-    pub absolute: Option<Size>,
+    /// Over the last half of the rounds, with its unit.
+    pub absolute: Option<String>,
 }
 
 /// How far the work of the sides may be apart.

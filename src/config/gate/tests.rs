@@ -155,3 +155,22 @@ fn the_gate_files_of_the_documents_are_understood() {
         assert!(rules.is_ok(), "{}", rules.unwrap_err());
     }
 }
+
+#[test]
+fn growth_that_is_tolerated_needs_its_unit() {
+    let mut context = context(&[Lens::AsShipped]);
+    context.repeated = vec!["edit".to_owned()];
+    for (slope, wrong) in [("64", true), ("64 KiB", false), ("0", false)] {
+        let text = format!("format = 1\n[leak]\nslope = \"{slope}\"\n");
+        match context.rules(Some(("gate.toml", &text))) {
+            Ok(rules) => assert!(!wrong && rules.leak.is_some(), "{slope}"),
+            Err(report) => {
+                let said = report.to_string();
+                assert!(
+                    wrong && said.contains("`64` is a size without a unit") && said.contains("write `64 MiB`"),
+                    "{said}"
+                );
+            }
+        }
+    }
+}

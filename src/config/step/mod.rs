@@ -162,6 +162,16 @@ impl Step {
         })
     }
 
+    /// The methods that the step may send besides, for what comes of the first.
+    pub fn follows(&self) -> &'static [&'static str] {
+        match self {
+            Step::TypeAndComplete(_) | Step::Completion(_) => &["completionItem/resolve"],
+            Step::CodeAction(_) => &["codeAction/resolve"],
+            Step::CallHierarchy(_) => &["callHierarchy/incomingCalls", "callHierarchy/outgoingCalls"],
+            _ => &[],
+        }
+    }
+
     /// The method that the scenario itself names, of a `request` or `notification`.
     pub fn raw(&self) -> Option<&str> {
         match self {

@@ -74,7 +74,7 @@ pub fn compose(text: &str, language: &str, triggers: &[String], count: usize, se
 
 /// A name that nobody wrote before, so that no cache of the server knows it.
 fn unique(serial: u64, seed: u64) -> String {
-    let tail = Random::for_use(seed, "names").next() & 0xffff;
+    let tail = Random::for_use(seed, "names").bits() & 0xffff;
     format!("soak_{serial}_{tail:04x}")
 }
 

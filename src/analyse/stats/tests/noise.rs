@@ -12,7 +12,7 @@ pub type Noise = fn(&mut Random) -> f64;
 
 /// A uniform number above 0 and at most 1.
 pub fn uniform(random: &mut Random) -> f64 {
-    ((random.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
+    ((random.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64
 }
 
 pub fn bell(random: &mut Random) -> f64 {
