@@ -12,7 +12,9 @@ mod values;
 
 pub use allocator::{AllocatorOptions, TextOrJson};
 pub use gate::{Gate, Holding, Inconclusive};
-pub use options::{Format, Measuring, Output, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions};
+pub use options::{
+    Format, Measuring, Output, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions, Voice,
+};
 pub use shell::{Completions, Man, Schema, SchemaOf};
 pub use values::{CpuList, Lenses, LookPlan, Runs};
 
@@ -138,9 +140,9 @@ pub struct Calibrate {
     /// How it is recorded.
     #[command(flatten)]
     pub recording: Recording,
-    /// No progress
-    #[arg(long, short, help_heading = "Output")]
-    pub quiet: bool,
+    /// How much is said.
+    #[command(flatten)]
+    pub voice: Voice,
 }
 
 /// `lsp-soak report`.

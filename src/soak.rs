@@ -7,7 +7,6 @@ mod survivors;
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 use crate::drive::desk::Desk;
 use crate::drive::{Job, Player, Stop, farewell};
@@ -46,7 +45,7 @@ pub async fn soak(
     path: &Path,
     options: sample::Options,
     interrupt: &Interrupt,
-    progress: Arc<Progress>,
+    progress: Progress,
 ) -> Result<(), SoakError> {
     let clock = Clock::start();
     header.started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string();

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use crate::units::{Share, Size, Span};
 
 use super::CompareFormat;
-use super::options::{LENS, Measuring, ScenarioOptions, ServerExtras};
+use super::options::{LENS, Measuring, ScenarioOptions, ServerExtras, Voice};
 use super::values::{CpuList, Lenses, LookPlan, Runs, cpus, looks, size};
 
 /// `lsp-soak gate`.
@@ -70,9 +70,9 @@ pub struct Gate {
     /// What to print
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     pub format: CompareFormat,
-    /// No progress
-    #[arg(long, short, help_heading = "Output")]
-    pub quiet: bool,
+    /// How much is said.
+    #[command(flatten)]
+    pub voice: Voice,
 }
 
 const GATES: &str = "\

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 
 use crate::config::Preload;
 use crate::plan::Partition;
+use crate::progress::Talk;
 use crate::record::HugePages;
 use crate::units::Span;
 
@@ -169,9 +170,32 @@ pub struct Output {
     /// What to print
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// No progress
-    #[arg(long, short)]
+    /// How much is said meanwhile.
+    #[command(flatten)]
+    pub voice: Voice,
+}
+
+/// How much is said while runs go on.
+#[derive(Clone, Copy, Debug, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub struct Voice {
+    /// Nothing but the report and errors
+    #[arg(long, short, conflicts_with = "verbose")]
     pub quiet: bool,
+    /// Every phase and step, every command that is started, and the end of each server's stderr
+    #[arg(long, short)]
+    pub verbose: bool,
+}
+
+impl Voice {
+    /// What it comes to.
+    pub fn talk(self) -> Talk {
+        match (self.quiet, self.verbose) {
+            (true, _) => Talk::Quiet,
+            (false, true) => Talk::Verbose,
+            (false, false) => Talk::Usual,
+        }
+    }
 }
 
 /// What a report is printed as.

@@ -48,12 +48,12 @@ pub fn run(options: &cli::Calibrate) -> anyhow::Result<u8> {
             out,
             repeating: &options.repeating,
             measuring: options.recording.measuring,
-            quiet: options.output.quiet,
+            talk: options.output.voice.talk(),
             enough: &|_| false,
         };
         campaign.play(&interrupt).await
     })?;
-    if !options.output.quiet && !outcomes.runs.is_empty() {
+    if !options.output.voice.quiet && !outcomes.runs.is_empty() {
         super::say(&format!("records: {}", out.display()));
     }
     if let Some(error) = outcomes.failed {
@@ -68,7 +68,7 @@ pub fn run(options: &cli::Calibrate) -> anyhow::Result<u8> {
                 show::look(),
             ))?;
             let path = calibrations::store(&calibration)?;
-            if !options.output.quiet {
+            if !options.output.voice.quiet {
                 super::say(&format!("calibration: {}", path.display()));
             }
         }
@@ -86,7 +86,7 @@ fn as_run(options: &cli::Calibrate) -> cli::Run {
         runs,
         options,
         recording,
-        quiet,
+        voice,
     } = options.clone();
     cli::Run {
         scenarios: scenario.into_iter().collect(),
@@ -104,7 +104,7 @@ fn as_run(options: &cli::Calibrate) -> cli::Run {
         trace_syscalls: false,
         output: cli::Output {
             format: cli::Format::Terminal,
-            quiet,
+            voice,
         },
     }
 }

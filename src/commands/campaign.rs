@@ -10,6 +10,7 @@ use crate::cli::{Measuring, Repeating, Runs};
 use crate::config::{Loaded, ServerChoice};
 use crate::lens::Lens;
 use crate::plan::{self, Blocks, Partition};
+use crate::progress::{Course, Place, Progress, Talk};
 use crate::record::PlanFacts;
 use crate::report;
 use crate::soak::Interrupt;
@@ -36,10 +37,17 @@ pub struct Campaign<'c> {
     pub repeating: &'c Repeating,
     /// How it is measured.
     pub measuring: Measuring,
-    /// No progress.
-    pub quiet: bool,
+    /// How much is said.
+    pub talk: Talk,
     /// Whether these runs are enough, where their number is not fixed.
     pub enough: &'c dyn Fn(&[Played]) -> bool,
+}
+
+/// One of the runs.
+struct One<'o> {
+    planned: plan::Run,
+    place: Place,
+    progress: &'o Progress,
 }
 
 /// What came of a campaign.
@@ -66,6 +74,7 @@ impl Campaign<'_> {
             failed: None,
         };
         let plan = self.plan();
+        let shown = Progress::show(self.course(plan.iter().map(|run| run.server).collect()), self.talk);
         let mut before = Before::default();
         let mut clock = Clock::start(self.repeating.time_budget.map(|span| span.0));
         for block in plan.chunk_by(|a, b| a.block == b.block) {
@@ -74,7 +83,12 @@ impl Campaign<'_> {
                 break;
             }
             for planned in block {
-                let exit = self.run(*planned, interrupt, &mut outcomes, &mut before).await?;
+                let run = One {
+                    planned: *planned,
+                    place: self.place(&plan, *planned),
+                    progress: shown.progress(),
+                };
+                let exit = self.run(&run, interrupt, &mut outcomes, &mut before).await?;
                 outcomes.exit = outcomes.exit.worse(exit);
                 if exit == Exit::Interrupted || outcomes.failed.is_some() {
                     return Ok(outcomes);
@@ -85,7 +99,7 @@ impl Campaign<'_> {
                 return Ok(outcomes);
             }
             clock.lap(before.took);
-            if block[0].warm_up && !self.quiet {
+            if block[0].warm_up && self.talk != Talk::Quiet {
                 for sentence in forecast::sentences(self, &outcomes.runs, clock.fitting()) {
                     super::say(&sentence);
                 }
@@ -94,24 +108,46 @@ impl Campaign<'_> {
         Ok(outcomes)
     }
 
+    /// What is planned, to show how far it is.
+    pub(super) fn course(&self, runs: Vec<usize>) -> Course {
+        let Loaded { scenario, project, .. } = self.scenario;
+        Course {
+            scenario: scenario.name.clone(),
+            outline: plan::outline(scenario, project.files.len() as u64),
+            runs,
+            budget: self.repeating.time_budget.map(|span| span.0),
+        }
+    }
+
     /// Which of the runs one is, where there are several. The plan of what ends by itself only bounds their number.
-    fn place(&self, number: u32) -> Option<String> {
+    fn place(&self, plan: &[plan::Run], planned: plan::Run) -> Place {
         let bounded = self.repeating.time_budget.is_some() || self.repeating.runs == Some(Runs::Auto);
-        match self.plan().len() {
-            1 => None,
-            _ if bounded => Some(format!("run {number}")),
-            all => Some(format!("run {number} of {all}")),
+        let number = planned.number;
+        Place {
+            number: 1 + plan.iter().take_while(|run| run.number != number).count(),
+            name: match plan.len() {
+                1 => String::new(),
+                _ if bounded => format!("run {number}"),
+                all => format!("run {number} of {all}"),
+            },
+            server: planned.server,
+            label: name(&self.choices[planned.server]),
         }
     }
 
     /// Plays one run, unless its record is there already.
     async fn run(
         &self,
-        planned: plan::Run,
+        one: &One<'_>,
         interrupt: &Interrupt,
         outcomes: &mut Outcomes,
         before: &mut Before,
     ) -> anyhow::Result<Exit> {
+        let One {
+            planned,
+            place,
+            progress,
+        } = one;
         let choice = &self.choices[planned.server];
         let path = self
             .out
@@ -119,6 +155,7 @@ impl Campaign<'_> {
         if let Some(played) = resume::kept(&path, self.scenario)? {
             let exit = analyse::exit(&played.summary);
             before.add(&played);
+            progress.played(planned.server, Duration::from_nanos(played.summary.duration));
             outcomes.runs.push(played);
             return Ok(exit);
         }
@@ -136,9 +173,12 @@ impl Campaign<'_> {
             measuring: self.measuring,
             tracer: None,
             probe: false,
-            quiet: self.quiet,
+            progress: (*progress).clone(),
         };
-        match run.record(&path, interrupt).await? {
+        progress.begin(place);
+        let outcome = run.record(&path, interrupt).await;
+        progress.end(matches!(outcome, Ok(Outcome::Played)));
+        match outcome? {
             Outcome::Played => {}
             Outcome::Failed(error) => {
                 // Where there is not even a record, the error says all there is to say.
@@ -147,14 +187,14 @@ impl Campaign<'_> {
                 return Ok(Exit::OwnFailure);
             }
             Outcome::CalledOff => {
-                super::say(&called_off(self.place(planned.number)));
+                super::say(&called_off(&place.name));
                 return Ok(Exit::Interrupted);
             }
         }
         let played = show::played(&path)?;
         let exit = analyse::exit(&played.summary);
-        if let Some(place) = self.place(planned.number).filter(|_| !self.quiet) {
-            super::say(&format!("{place}, {}", report::one_line(&played.summary)));
+        if !place.name.is_empty() && self.talk != Talk::Quiet {
+            super::say(&format!("{}, {}", place.name, report::one_line(&played.summary)));
         }
         outcomes.runs.push(played);
         Ok(exit)
@@ -206,10 +246,10 @@ pub(super) fn name(choice: &ServerChoice) -> String {
 }
 
 /// What is said of a run that was interrupted before it began.
-pub(super) fn called_off(place: Option<String>) -> String {
+pub(super) fn called_off(place: &str) -> String {
     match place {
-        None => "interrupted before the server was started; nothing was recorded".to_owned(),
-        Some(run) => format!("interrupted before the server of {run} was started; it has no record"),
+        "" => "interrupted before the server was started; nothing was recorded".to_owned(),
+        run => format!("interrupted before the server of {run} was started; it has no record"),
     }
 }
 

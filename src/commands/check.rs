@@ -8,6 +8,7 @@ use crate::analyse::{self, Exit};
 use crate::cli::{self, Lenses, Measuring, Repeating, Runs};
 use crate::config::{Loaded, ServerChoice};
 use crate::plan;
+use crate::progress::Progress;
 use crate::record::{Ending, PlanFacts};
 use crate::soak::Interrupt;
 use crate::units::{self, Span};
@@ -78,7 +79,7 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
         measuring,
         tracer: None,
         probe: true,
-        quiet: true,
+        progress: Progress::silent(),
     };
     match run.record(path, interrupt).await? {
         Outcome::Played => {}

@@ -65,13 +65,7 @@ fn fits((fitting, budget): (u32, crate::units::Span)) -> String {
 
 /// What calibrates this server as it was typed, through the lens that it is looked at through.
 fn command(campaign: &Campaign<'_>, choice: &ServerChoice) -> String {
-    let server = match choice
-        .typed
-        .contains(|c: char| c.is_whitespace() || "\"'$\\*".contains(c))
-    {
-        true => format!("'{}'", choice.typed),
-        false => choice.typed.clone(),
-    };
+    let server = super::typed(&choice.typed);
     let lens = match choice.lens.lens {
         Lens::AsShipped => "",
         Lens::Purged => " --lens purged",

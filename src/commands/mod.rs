@@ -26,11 +26,13 @@ mod show;
 mod single;
 mod traced;
 
+use std::borrow::Cow;
 use std::io;
 
 use anyhow::Context;
 
 use crate::cli::{Cli, Command};
+use crate::progress;
 
 /// Exit code for bad input and for a failure of lsp-soak itself.
 pub const FAILURE: u8 = 2;
@@ -84,10 +86,18 @@ fn words(error: &anyhow::Error) -> String {
     text
 }
 
-/// Says something beside the report. Where stderr takes nothing, nobody can be told.
+/// Says something beside the report, see [`progress::say`].
 pub fn say(text: &str) {
-    use io::Write;
-    let _ = writeln!(anstream::stderr(), "{text}");
+    progress::say(text);
+}
+
+/// A word as a shell takes it.
+fn typed(word: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,+@%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => Cow::Borrowed(word),
+        false => Cow::Owned(format!("'{}'", word.replace('\'', r"'\''"))),
+    }
 }
 
 /// Mistakes in what the user wrote, already rendered.
@@ -113,4 +123,20 @@ fn print(text: &str) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     printed.context(UNPRINTED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_quoted_where_a_shell_would_change_it() {
+        assert_eq!(typed("scenarios/a.toml"), "scenarios/a.toml");
+        assert_eq!(
+            typed("one-arena: MALLOC_ARENA_MAX=1 clangd"),
+            "'one-arena: MALLOC_ARENA_MAX=1 clangd'"
+        );
+        assert_eq!(typed("it's"), r"'it'\''s'");
+        assert_eq!(typed(""), "''");
+    }
 }

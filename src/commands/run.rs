@@ -117,7 +117,7 @@ async fn play(
             out,
             repeating: &options.repeating,
             measuring: options.recording.measuring,
-            quiet: options.output.quiet,
+            talk: options.output.voice.talk(),
             enough: &|runs| campaign::decided(runs, &options.repeating),
         };
         if let Some(doubt) = prepare::quiet_purge(choices, scenario) {
@@ -133,7 +133,7 @@ async fn play(
             outcomes.exit = Exit::OwnFailure;
         }
         let page = html::save(out, &outcomes.runs, options.repeating.baseline.as_deref());
-        if !options.output.quiet && !outcomes.runs.is_empty() {
+        if !options.output.voice.quiet && !outcomes.runs.is_empty() {
             super::say(&format!("records: {}", out.display()));
             if let Ok(Some(page)) = &page {
                 super::say(&format!("report: {page}"));

@@ -11,6 +11,7 @@ use crate::config::{Isolation, Loaded, Program, ServerChoice};
 use crate::drive::Job;
 use crate::drive::desk::Desk;
 use crate::drive::workspace::{self, Workspace, WorkspaceError};
+use crate::lsp::process::Launch;
 use crate::progress::Progress;
 use crate::record::{Header, PlanFacts};
 use crate::sample;
@@ -18,7 +19,7 @@ use crate::soak::{self, Interrupt};
 use crate::trace::Tracer;
 
 use super::scratch::Scratch;
-use super::{build, detector, header, prepare, resume};
+use super::{build, detector, header, prepare, resume, typed};
 
 /// How long a preparation that was called off may take to remove what it made, such as most of a large copy. The next run
 /// removes the rest.
@@ -41,8 +42,8 @@ pub struct Run {
     pub tracer: Option<Tracer>,
     /// Only start the server and see what it offers.
     pub probe: bool,
-    /// No progress.
-    pub quiet: bool,
+    /// Where it is shown.
+    pub progress: Progress,
 }
 
 /// What came of a run.
@@ -100,9 +101,8 @@ impl Run {
             peak_reset: !run.measuring.no_peak_reset,
             ..sample::Options::default()
         };
-        let progress = Arc::new(Progress::new(&run.choice.label, run.quiet));
-        let result = soak::soak(&job, desk, header, path, sampling, interrupt, Arc::clone(&progress)).await;
-        progress.finish();
+        run.progress.command(&words(&job.launch));
+        let result = soak::soak(&job, desk, header, path, sampling, interrupt, run.progress.clone()).await;
         drop(scratch);
         let closed = ground.workspace.close();
         Ok(match result.map_err(Into::into).and(closed.map_err(Into::into)) {
@@ -120,11 +120,14 @@ impl Run {
         };
         let program = match &self.choice.program {
             Program::File(path) => path.clone(),
-            Program::Build(command) => tokio::select! {
-                biased;
-                () = interrupt.pressed(1) => return discard(ground).await,
-                built = build::build(&self.choice.label, command, self.quiet) => built?,
-            },
+            Program::Build(command) => {
+                let _hidden = self.progress.hide();
+                tokio::select! {
+                    biased;
+                    () = interrupt.pressed(1) => return discard(ground).await,
+                    built = build::build(&self.choice.label, command, self.progress.is_silent()) => built?,
+                }
+            }
         };
         if interrupt.is_pressed(1) {
             return discard(ground).await;
@@ -218,6 +221,18 @@ pub fn capabilities(loaded: &Loaded, choice: &ServerChoice) -> String {
         .clone()
         .or_else(|| choice.profile.capabilities.clone());
     given.unwrap_or_else(|| "default".to_owned())
+}
+
+/// A program as it is started, to be typed again.
+fn words(launch: &Launch) -> String {
+    let set = launch.env.iter().filter_map(|(name, value)| {
+        let value = value.as_ref()?;
+        Some(format!("{}={}", name.display(), typed(&value.to_string_lossy())))
+    });
+    let program = typed(&launch.program.to_string_lossy()).into_owned();
+    let args = launch.args.iter().map(|arg| typed(&arg.to_string_lossy()).into_owned());
+    let words: Vec<String> = set.chain([program]).chain(args).collect();
+    format!("{} in {}", words.join(" "), launch.cwd.display())
 }
 
 /// Removes what was made for a run that was called off.

@@ -1,6 +1,7 @@
 //! `run --trace-syscalls`: one more run of each server, for its memory calls alone.
 
 use crate::analyse::{self, Exit};
+use crate::progress::{Place, Progress, Talk};
 use crate::record::PlanFacts;
 use crate::report;
 use crate::soak::Interrupt;
@@ -35,7 +36,8 @@ impl Campaign<'_> {
     /// Plays the scenario once more with every server, traced, unless the campaign was ended before. How that goes has
     /// no say in what the campaign comes to: what a tracer slows down may be late, and is not seen otherwise.
     pub async fn trace(&self, tracer: &Tracer, interrupt: &Interrupt, outcomes: &mut Outcomes) -> anyhow::Result<()> {
-        for (choice, number) in self.choices.iter().zip(self.plan().len() as u32 + 1..) {
+        let shown = Progress::show(self.course((0..self.choices.len()).collect()), self.talk);
+        for ((server, choice), number) in self.choices.iter().enumerate().zip(self.plan().len() as u32 + 1..) {
             if outcomes.failed.is_some() || outcomes.exit == Exit::Interrupted {
                 return Ok(());
             }
@@ -56,16 +58,24 @@ impl Campaign<'_> {
                 measuring: self.measuring,
                 tracer: Some(tracer.clone()),
                 probe: false,
-                quiet: self.quiet,
+                progress: shown.progress().clone(),
             };
-            match run.record(&path, interrupt).await? {
+            shown.progress().begin(&Place {
+                number: server + 1,
+                name: "traced run".to_owned(),
+                server,
+                label: name(choice),
+            });
+            let outcome = run.record(&path, interrupt).await;
+            shown.progress().end(matches!(outcome, Ok(Outcome::Played)));
+            match outcome? {
                 Outcome::Played => {}
                 Outcome::Failed(error) => {
                     outcomes.failed = Some(error);
                     return Ok(());
                 }
                 Outcome::CalledOff => {
-                    super::say(&called_off(Some(format!("the traced run of `{}`", choice.label))));
+                    super::say(&called_off(&format!("the traced run of `{}`", choice.label)));
                     outcomes.exit = outcomes.exit.worse(Exit::Interrupted);
                     return Ok(());
                 }
@@ -77,7 +87,7 @@ impl Campaign<'_> {
                     "warning: `{}` failed the scenario while it was traced, which says nothing of it otherwise",
                     choice.label
                 )),
-                _ if self.quiet => {}
+                _ if self.talk == Talk::Quiet => {}
                 _ => super::say(&report::one_line(&played.summary)),
             }
             outcomes.runs.push(played);

@@ -30,6 +30,8 @@ pub mod terminal;
 mod text;
 pub mod trace;
 
+pub(crate) use text::{Paint, Tone, clean, cut, width};
+
 #[cfg(test)]
 mod tests;
 

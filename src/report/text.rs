@@ -14,7 +14,7 @@ const HANG: usize = 4;
 
 /// How text is set apart. Nothing is told by colour alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tone {
+pub(crate) enum Tone {
     /// As it is.
     Plain,
     /// A heading.
@@ -31,7 +31,7 @@ pub(super) enum Tone {
 
 /// Whether to write colour codes at all.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Paint(pub bool);
+pub(crate) struct Paint(pub bool);
 
 impl Paint {
     /// The text in a tone.
@@ -53,18 +53,18 @@ impl Paint {
 }
 
 /// Columns that a text without styles takes up.
-pub(super) fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
 /// The text without what would steer a terminal: escape codes go, other control characters become blanks.
-pub(super) fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     let text = anstream::adapter::strip_str(text).to_string();
     text.replace(|c: char| c.is_control(), " ")
 }
 
 /// The text in at most `columns`, cut with an ellipsis.
-pub(super) fn cut(text: &str, columns: usize) -> String {
+pub(crate) fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }

@@ -25,6 +25,8 @@ struct Figures {
     cpu: AtomicU64,
     resident: AtomicU64,
     private: AtomicU64,
+    /// 0 as long as nothing is known.
+    peak: AtomicU64,
     processes: AtomicUsize,
     ticks: AtomicU64,
 }
@@ -38,6 +40,7 @@ impl Default for Figures {
             cpu: AtomicU64::new(NONE),
             resident: AtomicU64::new(NONE),
             private: AtomicU64::new(NONE),
+            peak: AtomicU64::new(0),
             processes: AtomicUsize::new(0),
             ticks: AtomicU64::new(0),
         }
@@ -71,6 +74,11 @@ impl Pulse {
         known(&self.0.private)
     }
 
+    /// The highest [`Pulse::private`] that was read so far.
+    pub fn peak(&self) -> Option<u64> {
+        Some(self.0.peak.load(Ordering::Relaxed)).filter(|peak| *peak > 0)
+    }
+
     /// Processes of the tree that are there.
     pub fn processes(&self) -> usize {
         self.0.processes.load(Ordering::Relaxed)
@@ -86,9 +94,21 @@ impl Pulse {
         figures.cpu.store(sums.cpu.unwrap_or(NONE), Ordering::Relaxed);
         figures.resident.store(sums.resident.unwrap_or(NONE), Ordering::Relaxed);
         figures.private.store(sums.private.unwrap_or(NONE), Ordering::Relaxed);
+        figures.peak.fetch_max(sums.private.unwrap_or(0), Ordering::Relaxed);
         figures.processes.store(sums.processes, Ordering::Relaxed);
         // Last, and released: who sees the new count sees the figures that belong to it, or newer ones.
         figures.ticks.fetch_add(1, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+impl Pulse {
+    /// As if this private memory had been read.
+    pub(crate) fn pretend(&self, private: Option<u64>) {
+        self.show(Sums {
+            private,
+            ..Sums::default()
+        });
     }
 }
 
@@ -106,6 +126,16 @@ mod tests {
         let pulse = Pulse::default();
         assert_eq!((pulse.cpu(), pulse.resident(), pulse.private()), (None, None, None));
         assert_eq!((pulse.processes(), pulse.ticks()), (0, 0));
+    }
+
+    #[test]
+    fn the_highest_stays() {
+        let pulse = Pulse::default();
+        assert_eq!(pulse.peak(), None);
+        for private in [Some(7), None, Some(9), Some(3)] {
+            pulse.pretend(private);
+        }
+        assert_eq!((pulse.private(), pulse.peak()), (Some(3), Some(9)));
     }
 
     #[test]

@@ -20,7 +20,7 @@ struct Inner {
     journal: Journal,
     clock: Clock,
     options: sample::Options,
-    progress: Arc<Progress>,
+    progress: Progress,
     sampler: Mutex<Option<Sampler>>,
     trace: Option<Trace>,
 }
@@ -31,7 +31,7 @@ impl Live {
         journal: Journal,
         clock: Clock,
         mut options: sample::Options,
-        progress: Arc<Progress>,
+        progress: Progress,
         trace: Option<Trace>,
     ) -> Live {
         options.orphans_since = sample::moment();
@@ -64,8 +64,6 @@ impl Live {
     pub async fn unwritable(&self) {
         while !self.0.journal.failed() {
             tokio::time::sleep(Duration::from_millis(200)).await;
-            let private = self.sampler().as_ref().and_then(|sampler| sampler.pulse().private());
-            self.0.progress.private(private);
         }
     }
 
@@ -144,7 +142,9 @@ impl Stage for Live {
             Some(sampler) => sampler.follow(pid),
             None => {
                 let sink = Box::new(self.0.journal.clone());
-                *sampler = Some(Sampler::start(pid, self.0.options.clone(), self.0.clock, sink)?);
+                let started = Sampler::start(pid, self.0.options.clone(), self.0.clock, sink)?;
+                self.0.progress.follow(started.pulse());
+                *sampler = Some(started);
             }
         }
         Ok(())
@@ -172,8 +172,10 @@ impl Stage for Live {
     }
 
     async fn checkpoint(&self, frame: Frame) {
+        let phase = frame.phase.clone();
         let make = move |rounds, rollups| Event::Checkpoint(frame.with(rounds, rollups));
         self.ask(|sampler| sampler.checkpoint(make)).await;
+        self.0.progress.settled(&phase);
     }
 
     async fn peak(&self, phase: PhaseRef) {

@@ -9,6 +9,7 @@ use crate::analyse::compare::Played;
 use crate::analyse::gate::judge;
 use crate::analyse::stats::Looks;
 use crate::cli::{self, Command, Lenses, Repeating, Runs};
+use crate::progress::Talk;
 use crate::soak::Interrupt;
 
 use super::campaign::{Campaign, Outcomes};
@@ -87,7 +88,7 @@ fn live(options: &cli::Gate, resumed: Option<&Path>) -> anyhow::Result<u8> {
         out: &out,
         repeating: &repeating(options),
         measuring: options.measuring,
-        quiet: options.quiet,
+        talk: options.voice.talk(),
         enough: &|runs| judge(&side(runs), &rules, &looks).is_final(),
     };
     let (runs, exit) = play(&campaign)?;
@@ -111,7 +112,7 @@ fn play(campaign: &Campaign<'_>) -> anyhow::Result<(Vec<Played>, Exit)> {
         let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
         campaign.play(&interrupt).await
     })?;
-    if !campaign.quiet {
+    if campaign.talk != Talk::Quiet {
         super::say(&format!("records: {}", campaign.out.display()));
     }
     failed.map_or(Ok((runs, exit)), Err)

@@ -1,0 +1,235 @@
+//! The lines that stay: warnings, and where there is no block what came of each phase.
+
+use std::time::Duration;
+
+use crate::record::{Event, PhaseRef, ReadyOutcome, StepEnd};
+use crate::report::{Paint, Tone, clean};
+use crate::units;
+
+use super::{Look, Place, Talk};
+
+/// The least time between the lines of two rounds of one phase.
+const ROUNDS: Duration = Duration::from_secs(10);
+
+/// Makes lines of events.
+pub struct Lines {
+    talk: Talk,
+    /// Whether a block shows how far it is.
+    block: bool,
+    look: Look,
+    label: String,
+    requests: u64,
+    hits: u64,
+    /// When the last line of a phase was written.
+    told: Option<Duration>,
+    began: Duration,
+}
+
+impl Lines {
+    /// None yet.
+    pub fn new(talk: Talk, block: bool, look: Look) -> Lines {
+        Lines {
+            talk,
+            block,
+            look,
+            label: String::new(),
+            requests: 0,
+            hits: 0,
+            told: None,
+            began: Duration::ZERO,
+        }
+    }
+
+    /// A run begins.
+    pub fn begin(&mut self, place: &Place, now: Duration) -> Vec<String> {
+        (self.label, self.told, self.began) = (clean(&place.label), None, now);
+        let named = !place.name.is_empty() && self.is_spoken();
+        let line = || format!("{}, {} begins", place.name, self.label);
+        named.then(line).into_iter().collect()
+    }
+
+    /// How the server is started.
+    pub fn command(&self, command: &str) -> Vec<String> {
+        let verbose = self.talk == Talk::Verbose;
+        let line = || format!("{}: starts {}", self.label, clean(command));
+        verbose.then(line).into_iter().collect()
+    }
+
+    /// Something happened.
+    pub fn on(&mut self, event: &Event) -> Vec<String> {
+        let verbose = self.talk == Talk::Verbose;
+        let line = match event {
+            Event::Warning(warning) => Some(self.warning(&warning.text)),
+            Event::Ready(ready) if matches!(ready.outcome, ReadyOutcome::Timeout | ReadyOutcome::Failed) => {
+                Some(self.warning(&format!("not ready: {}", ready.missing)))
+            }
+            Event::Ready(ready) if verbose => {
+                let after = units::duration(Duration::from_nanos(ready.after));
+                Some(format!("{}: ready after {after}", self.label))
+            }
+            Event::PhaseStarted(_) => {
+                (self.requests, self.hits) = (0, 0);
+                None
+            }
+            Event::StepEnded(step) => {
+                self.requests += step.requests;
+                self.hits += step.hits;
+                verbose.then(|| format!("{}: {}", self.label, step_line(step, self.look.arrow())))
+            }
+            Event::Closed(close) if verbose && !close.stderr_tail.trim().is_empty() => {
+                let tail = close.stderr_tail.trim_end().lines();
+                let lines = tail.map(|line| format!("{}: stderr: {}", self.label, clean(line)));
+                return lines.collect();
+            }
+            _ => None,
+        };
+        line.filter(|_| self.talk != Talk::Quiet).into_iter().collect()
+    }
+
+    /// A phase has its checkpoint; rounds of it are told now and then.
+    pub fn settled(&mut self, phase: &PhaseRef, private: Option<u64>, now: Duration) -> Vec<String> {
+        let soon = self.told.is_some_and(|told| now.saturating_sub(told) < ROUNDS);
+        if !self.is_spoken() || (phase.cycle > 0 && soon && self.talk != Talk::Verbose) {
+            return Vec::new();
+        }
+        self.told = Some(now);
+        let round = match phase.cycle {
+            0 => String::new(),
+            cycle => format!(", round {}", units::count(u64::from(cycle) + 1)),
+        };
+        let hits = match self.requests {
+            0 => String::new(),
+            requests => format!("hits {}/{}, ", units::count(self.hits), units::count(requests)),
+        };
+        vec![format!(
+            "{}: {}{round}: {hits}{} private, after {}",
+            self.label,
+            clean(&phase.name),
+            units::or_unknown(private, units::bytes),
+            units::duration(now.saturating_sub(self.began)),
+        )]
+    }
+
+    /// The server is shut down before its time.
+    pub fn closing(&self, words: &str) -> Vec<String> {
+        let line = || format!("{}: {words}", self.label);
+        self.is_spoken().then(line).into_iter().collect()
+    }
+
+    /// Whether lines say what a block would show.
+    fn is_spoken(&self) -> bool {
+        match self.talk {
+            Talk::Quiet => false,
+            Talk::Usual => !self.block,
+            Talk::Verbose => true,
+        }
+    }
+
+    fn warning(&self, text: &str) -> String {
+        let warning = Paint(self.look.color).paint(Tone::Warning, "warning");
+        format!("{}: {warning}: {}", self.label, clean(text))
+    }
+}
+
+fn step_line(step: &StepEnd, arrow: char) -> String {
+    let StepEnd {
+        phase,
+        name,
+        requests,
+        hits,
+        notifications,
+        skipped,
+        ..
+    } = step;
+    let what = match (skipped, *requests, *notifications) {
+        (true, ..) => "skipped, the server does not offer it".to_owned(),
+        (false, 0, 0) => "ended".to_owned(),
+        (false, 0, notifications) => units::counted(notifications, "notification"),
+        (false, requests, _) => format!("hits {}/{}", units::count(*hits), units::count(requests)),
+    };
+    format!("{} {arrow} {name}: {what}", clean(&phase.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn phase(cycle: u32) -> PhaseRef {
+        PhaseRef {
+            phase: 0,
+            cycle,
+            name: "goto".to_owned(),
+        }
+    }
+
+    fn step(requests: u64, hits: u64, notifications: u64, skipped: bool) -> StepEnd {
+        StepEnd {
+            phase: phase(0),
+            step: 0,
+            name: "open".to_owned(),
+            requests,
+            hits,
+            notifications,
+            skipped,
+            idle: None,
+            left_open: None,
+        }
+    }
+
+    fn lines(talk: Talk, block: bool) -> Lines {
+        let mut lines = Lines::new(talk, block, Look::default());
+        let place = Place {
+            name: "run 2 of 12".to_owned(),
+            label: "ty".to_owned(),
+            ..Place::default()
+        };
+        lines.begin(&place, Duration::ZERO);
+        lines
+    }
+
+    #[test]
+    fn the_line_of_a_step_says_what_came_of_it() {
+        let line = |requests, hits, notifications, skipped| {
+            let step = step(requests, hits, notifications, skipped);
+            step_line(&step, '>')
+        };
+        assert_eq!(line(1_200, 7, 3, false), "goto > open: hits 7/1,200");
+        assert_eq!(line(0, 0, 1, false), "goto > open: 1 notification");
+        assert_eq!(line(0, 0, 0, false), "goto > open: ended");
+        assert_eq!(
+            line(0, 0, 0, true),
+            "goto > open: skipped, the server does not offer it"
+        );
+    }
+
+    #[test]
+    fn without_a_block_every_phase_has_a_line_and_rounds_have_one_now_and_then() {
+        let mut lines = lines(Talk::Usual, false);
+        assert_eq!(lines.on(&Event::StepEnded(step(20, 19, 0, false))), [] as [String; 0]);
+        let mut at = |cycle, seconds| lines.settled(&phase(cycle), Some(64 << 20), Duration::from_secs(seconds));
+        assert_eq!(at(0, 2), ["ty: goto: hits 19/20, 64.0 MiB private, after 2.00 s"]);
+        assert_eq!(at(1, 5), [] as [String; 0]);
+        assert_eq!(
+            at(2, 12),
+            ["ty: goto, round 3: hits 19/20, 64.0 MiB private, after 12.0 s"]
+        );
+    }
+
+    #[test]
+    fn a_block_needs_no_lines_but_warnings_and_what_is_asked_for() {
+        let private = Some(64 << 20);
+        let now = Duration::from_secs(2);
+        assert_eq!(
+            lines(Talk::Usual, true).settled(&phase(0), private, now),
+            [] as [String; 0]
+        );
+        let mut verbose = lines(Talk::Verbose, true);
+        assert_eq!(verbose.settled(&phase(0), private, now).len(), 1);
+        assert_eq!(
+            verbose.on(&Event::StepEnded(step(20, 19, 0, false))),
+            ["ty: goto > open: hits 19/20"].map(|line| line.replace('>', "›"))
+        );
+        assert_eq!(verbose.command("ty server"), ["ty: starts ty server"]);
+        assert_eq!(lines(Talk::Usual, true).command("ty server"), [] as [String; 0]);
+    }
+}

@@ -1,0 +1,259 @@
+//! What a person sees on stderr while runs go on: one calm block on a terminal, plain lines elsewhere.
+
+mod lines;
+mod pace;
+mod screen;
+mod spark;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use std::io::{IsTerminal, Write};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::{Duration, Instant};
+
+use crate::locale;
+use crate::plan::Outline;
+use crate::record::{Event, PhaseRef};
+use crate::sample::Pulse;
+
+use lines::Lines;
+use pace::Pace;
+use screen::Screen;
+use state::State;
+
+/// How much is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Talk {
+    /// Nothing but what went wrong.
+    Quiet,
+    /// How far it is, and warnings.
+    #[default]
+    Usual,
+    /// Every phase and step, every command, and the end of every server's stderr.
+    Verbose,
+}
+
+/// What the terminal shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Whether there may be colours.
+    pub color: bool,
+    /// Whether it shows ASCII only.
+    pub ascii: bool,
+}
+
+impl Look {
+    /// Between a phase and its step.
+    fn arrow(self) -> char {
+        if self.ascii { '>' } else { '›' }
+    }
+}
+
+/// What will be played.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// The scenario's name.
+    pub scenario: String,
+    /// What one run does.
+    pub outline: Outline,
+    /// The servers of the runs in their order, by their place on the command line.
+    pub runs: Vec<usize>,
+    /// The time that was given for all of them.
+    pub budget: Option<Duration>,
+}
+
+/// Which of the runs one is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Its place among those that are played here, from 1.
+    pub number: usize,
+    /// What it is called, such as `run 5 of 12`; empty where there is only one.
+    pub name: String,
+    /// The server, by its place on the command line.
+    pub server: usize,
+    /// Its label.
+    pub label: String,
+}
+
+/// Shows events as they happen. Clones show the same; every call only takes a note.
+#[derive(Clone)]
+pub struct Progress(Arc<Inner>);
+
+struct Inner {
+    began: Instant,
+    state: Arc<Mutex<State>>,
+    lines: Mutex<Lines>,
+    screen: Mutex<Option<Screen>>,
+}
+
+/// What is shown for as long as this lives.
+pub struct Shown(Progress);
+
+/// The block is gone for as long as this lives.
+pub struct Hidden<'p>(&'p Progress);
+
+/// Where lines go, so that they do not run through the block.
+static CURRENT: Mutex<Option<Weak<Inner>>> = Mutex::new(None);
+
+/// Says something beside the report, above the block where there is one. Where stderr takes nothing, nobody can be told.
+pub fn say(text: &str) {
+    let current = lock(&CURRENT).as_ref().and_then(Weak::upgrade);
+    match current.as_ref().map(|inner| lock(&inner.screen)).as_deref() {
+        Some(Some(screen)) => screen.say(shown(text)),
+        Some(None) | None => {
+            let _ = writeln!(anstream::stderr(), "{text}");
+        }
+    }
+}
+
+/// The text as stderr takes it: without codes where colours are not wanted.
+fn shown(text: &str) -> String {
+    match wants_color() {
+        true => text.to_owned(),
+        false => anstream::adapter::strip_str(text).to_string(),
+    }
+}
+
+fn wants_color() -> bool {
+    anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never
+}
+
+impl Progress {
+    /// Shows nothing.
+    pub fn silent() -> Progress {
+        Progress::new(State::default(), Lines::new(Talk::Quiet, false, Look::default()))
+    }
+
+    fn new(state: State, lines: Lines) -> Progress {
+        Progress(Arc::new(Inner {
+            began: Instant::now(),
+            state: Arc::new(Mutex::new(state)),
+            lines: Mutex::new(lines),
+            screen: Mutex::new(None),
+        }))
+    }
+
+    /// Begins to show a campaign.
+    pub fn show(course: Course, talk: Talk) -> Shown {
+        let look = Look {
+            color: wants_color(),
+            ascii: !locale::is_utf8(),
+        };
+        let block = talk != Talk::Quiet && std::io::stderr().is_terminal();
+        let pace = Pace::new(course.outline, course.runs, course.budget);
+        let progress = Progress::new(State::new(course.scenario, pace), Lines::new(talk, block, look));
+        if talk != Talk::Quiet {
+            let inner = &progress.0;
+            *lock(&inner.screen) = Some(Screen::start(Arc::clone(&inner.state), inner.began, look, block));
+            *lock(&CURRENT) = Some(Arc::downgrade(inner));
+        }
+        Shown(progress)
+    }
+
+    /// A run begins with its preparation.
+    pub fn begin(&self, place: &Place) {
+        let lines = lock(&self.0.lines).begin(place, self.now());
+        self.say(lines);
+        self.state().begin(place.clone(), self.now());
+    }
+
+    /// The run has ended; one that was played to its end tells how long such runs take.
+    pub fn end(&self, whole: bool) {
+        self.state().end(whole, self.now());
+    }
+
+    /// A run was played before the campaign was gone on with.
+    pub fn played(&self, server: usize, took: Duration) {
+        let mut state = self.state();
+        state.before += took;
+        state.pace.played(server, took);
+    }
+
+    /// How the server is started.
+    pub fn command(&self, command: &str) {
+        let lines = lock(&self.0.lines).command(command);
+        self.say(lines);
+    }
+
+    /// Takes note of what happened.
+    pub fn on(&self, event: &Event) {
+        self.state().on(event, self.now());
+        let lines = lock(&self.0.lines).on(event);
+        self.say(lines);
+    }
+
+    /// A phase has its checkpoint.
+    pub fn settled(&self, phase: &PhaseRef) {
+        let private = self.state().private();
+        let lines = lock(&self.0.lines).settled(phase, private, self.now());
+        self.say(lines);
+    }
+
+    /// There are figures of the server's tree: its latest ones are shown from here on.
+    pub fn follow(&self, pulse: Pulse) {
+        self.state().follow(pulse);
+    }
+
+    /// A person wants the run to end, and the server is shut down first: says how not to wait for that.
+    pub fn closing(&self) {
+        const WORDS: &str = "shutting the server down; ctrl-c again kills it";
+        self.state().says(WORDS);
+        let lines = lock(&self.0.lines).closing(WORDS);
+        self.say(lines);
+    }
+
+    /// Takes the block away while something else writes to stderr.
+    pub fn hide(&self) -> Hidden<'_> {
+        if let Some(screen) = lock(&self.0.screen).as_ref() {
+            screen.pause();
+        }
+        Hidden(self)
+    }
+
+    /// Whether nothing is shown.
+    pub fn is_silent(&self) -> bool {
+        lock(&self.0.screen).is_none()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.0.state)
+    }
+
+    fn now(&self) -> Duration {
+        self.0.began.elapsed()
+    }
+
+    fn say(&self, lines: Vec<String>) {
+        if let Some(screen) = lock(&self.0.screen).as_ref() {
+            lines.into_iter().for_each(|line| screen.say(line));
+        }
+    }
+}
+
+impl Shown {
+    /// What is told.
+    pub fn progress(&self) -> &Progress {
+        &self.0
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        // Taken out first: who says something meanwhile writes it itself.
+        let screen = lock(&self.0.0.screen).take();
+        drop(screen);
+    }
+}
+
+impl Drop for Hidden<'_> {
+    fn drop(&mut self) {
+        if let Some(screen) = lock(&self.0.0.screen).as_ref() {
+            screen.resume();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}

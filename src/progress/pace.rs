@@ -1,0 +1,203 @@
+//! How long the runs of a campaign still take: what the plan itself waits, corrected by the runs that were measured.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::plan::{Outline, PhaseOutline};
+
+/// What is planned, and how long it took where it was played.
+#[derive(Clone, Debug, Default)]
+pub struct Pace {
+    /// What one run does.
+    pub outline: Option<Outline>,
+    /// The servers of the runs in their order, by their place on the command line.
+    pub runs: Vec<usize>,
+    /// The time that was given for all of them.
+    pub budget: Option<Duration>,
+    /// Times of runs that were played here, by server.
+    measured: BTreeMap<usize, Vec<Duration>>,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reached {
+    /// Its place among the runs, from 0.
+    pub run: usize,
+    /// Since it began, its preparation included.
+    pub elapsed: Duration,
+    /// The phase that is played, and for how long.
+    pub phase: Option<(usize, Duration)>,
+}
+
+/// Time that is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// At least so long: what the scenario itself waits.
+    AtLeast(Duration),
+    /// About so long, as the runs before it.
+    About(Duration),
+}
+
+impl Left {
+    /// The time alone.
+    pub fn time(self) -> Duration {
+        match self {
+            Left::AtLeast(time) | Left::About(time) => time,
+        }
+    }
+}
+
+impl Pace {
+    /// Nothing is measured yet.
+    pub fn new(outline: Outline, runs: Vec<usize>, budget: Option<Duration>) -> Pace {
+        Pace {
+            outline: Some(outline),
+            runs,
+            budget,
+            measured: BTreeMap::new(),
+        }
+    }
+
+    /// A run was played to its end in this time.
+    pub fn played(&mut self, server: usize, took: Duration) {
+        self.measured.entry(server).or_default().push(took);
+    }
+
+    /// What is left, this run included; `None` where nothing is planned.
+    pub fn left(&self, reached: Reached, used: Duration) -> Option<Left> {
+        let server = *self.runs.get(reached.run)?;
+        let least = self.outline.as_ref()?.total.least;
+        let rest = self.rest_of(reached);
+        let this = self
+            .expected(server)
+            .map_or(rest, |expected| expected.saturating_sub(reached.elapsed).max(rest));
+        let later = &self.runs[reached.run + 1..];
+        let later = later
+            .iter()
+            .map(|server| self.expected(*server).unwrap_or(least))
+            .sum::<Duration>();
+        let all = this.saturating_add(later);
+        let known = self.expected(server).is_some();
+        Some(match self.budget {
+            // As many runs as fit are made, so that the budget is the time.
+            Some(budget) => Left::About(budget.saturating_sub(used).min(all.max(this)).max(this)),
+            None if known => Left::About(all),
+            None => Left::AtLeast(all),
+        })
+    }
+
+    /// The median of this server's runs, or of all others' before it had one.
+    fn expected(&self, server: usize) -> Option<Duration> {
+        let median = |mut times: Vec<Duration>| {
+            times.sort();
+            times.get(times.len() / 2).copied()
+        };
+        let own = self.measured.get(&server).cloned().unwrap_or_default();
+        median(own).or_else(|| median(self.measured.values().flatten().copied().collect()))
+    }
+
+    /// What the scenario still waits in this run.
+    fn rest_of(&self, reached: Reached) -> Duration {
+        let Some(outline) = &self.outline else {
+            return Duration::ZERO;
+        };
+        let least = |phases: &[PhaseOutline]| phases.iter().map(|phase| phase.total.least).sum::<Duration>();
+        match reached.phase {
+            None => outline.total.least,
+            // Where all of it is played again and again the place of a phase says little.
+            Some(_) if outline.repeat.is_some() => outline.total.least.saturating_sub(reached.elapsed),
+            Some((phase, elapsed)) => {
+                let (before, rest) = outline.phases.split_at(phase.min(outline.phases.len()));
+                let this = rest.first().map_or(Duration::ZERO, |phase| phase.total.least);
+                let all = least(before) + least(rest);
+                all.saturating_sub(least(before)).saturating_sub(elapsed.min(this))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Repeat, Scenario};
+    use crate::plan::outline;
+    use crate::units::Span;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn seconds(seconds: u64) -> Duration {
+        SECOND * u32::try_from(seconds).unwrap()
+    }
+
+    /// Two phases of 11 and 21 seconds, three runs of two servers.
+    fn pace() -> Pace {
+        let text = "format = 1\nname = 'a'\n[[phase]]\nname = 'b'\nsteps = [{ pause = { for = '10s' } }]\n\
+                    [[phase]]\nname = 'c'\nsteps = [{ pause = { for = '20s' } }]";
+        let scenario: Scenario = toml::from_str(text).unwrap();
+        Pace::new(outline(&scenario, 1), vec![0, 1, 0], None)
+    }
+
+    fn reached(run: usize, elapsed: u64, phase: Option<(usize, u64)>) -> Reached {
+        Reached {
+            run,
+            elapsed: seconds(elapsed),
+            phase: phase.map(|(phase, elapsed)| (phase, seconds(elapsed))),
+        }
+    }
+
+    #[test]
+    fn before_anything_was_measured_the_plan_says_the_least() {
+        let pace = pace();
+        let left = |reached| pace.left(reached, Duration::ZERO);
+        assert_eq!(left(reached(0, 5, None)), Some(Left::AtLeast(seconds(96))));
+        assert_eq!(left(reached(0, 9, Some((0, 4)))), Some(Left::AtLeast(seconds(92))));
+        // A phase that takes longer than it must leaves what comes after it.
+        assert_eq!(left(reached(0, 99, Some((0, 90)))), Some(Left::AtLeast(seconds(85))));
+        assert_eq!(left(reached(2, 30, Some((1, 1)))), Some(Left::AtLeast(seconds(20))));
+        assert_eq!(left(reached(3, 0, None)), None);
+    }
+
+    #[test]
+    fn runs_that_were_measured_correct_it() {
+        let mut pace = pace();
+        pace.played(0, seconds(50));
+        // The second server is taken for as fast as the first until it was measured.
+        assert_eq!(
+            pace.left(reached(1, 10, Some((0, 1))), Duration::ZERO),
+            Some(Left::About(seconds(90)))
+        );
+        pace.played(1, seconds(80));
+        assert_eq!(
+            pace.left(reached(2, 20, Some((1, 1))), Duration::ZERO),
+            Some(Left::About(seconds(30)))
+        );
+        // A run that is late has at least what its scenario still waits.
+        assert_eq!(
+            pace.left(reached(2, 90, Some((1, 1))), Duration::ZERO),
+            Some(Left::About(seconds(20)))
+        );
+    }
+
+    #[test]
+    fn a_budget_is_the_time_that_is_left() {
+        let mut pace = pace();
+        pace.runs = vec![0; 1_000];
+        pace.budget = Some(seconds(600));
+        let left = pace.left(reached(2, 10, Some((0, 1))), seconds(100));
+        assert_eq!(left, Some(Left::About(seconds(500))));
+        let last = pace.left(reached(2, 10, Some((1, 1))), seconds(599));
+        assert_eq!(last, Some(Left::About(seconds(20))), "a run that has begun is finished");
+    }
+
+    #[test]
+    fn a_scenario_that_is_repeated_as_a_whole_is_its_time_less_what_has_passed() {
+        let mut pace = pace();
+        let mut outline = pace.outline.take().unwrap();
+        outline.repeat = Some(Repeat::For(Span::from_secs(3600)));
+        outline.total.least = seconds(3600);
+        pace.outline = Some(outline);
+        pace.runs = vec![0];
+        let left = pace.left(reached(0, 600, Some((1, 5))), Duration::ZERO);
+        assert_eq!(left, Some(Left::AtLeast(seconds(3000))));
+    }
+}

@@ -1,0 +1,296 @@
+//! The thread that draws: a few times in a second, and at once when there is a line to be said.
+//!
+//! Nobody else writes to stderr while it lives, so that neither driver nor sampler ever waits for a terminal.
+
+use std::io::Write;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crossterm::cursor::{MoveToColumn, MoveUp};
+use crossterm::queue;
+use crossterm::terminal::{BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate};
+
+use super::Look;
+use super::state::State;
+
+/// Time between two pictures.
+const PERIOD: Duration = Duration::from_millis(250);
+
+/// The least time between two pictures, however many lines there are.
+const SHORTEST: Duration = Duration::from_millis(125);
+
+/// What the thread is told.
+enum Order {
+    /// A line above the block.
+    Line(String),
+    /// The block goes, until it may come again; answered when it is gone.
+    Pause(Sender<()>),
+    /// The block may come again.
+    Resume,
+}
+
+/// A running thread that draws. Dropping it takes the block away.
+pub struct Screen {
+    orders: Option<Sender<Order>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Screen {
+    /// Starts to draw `state`; where there is no block, only lines are written.
+    pub fn start(state: Arc<Mutex<State>>, began: Instant, look: Look, block: bool) -> Screen {
+        let (orders, received) = mpsc::channel();
+        let body = move || {
+            let mut artist = Artist {
+                state,
+                began,
+                look,
+                painter: Painter::new(std::io::stderr()),
+                block,
+                paused: false,
+            };
+            artist.run(&received);
+        };
+        // Without a thread there is nothing to see, and the measurement goes on.
+        let thread = thread::Builder::new().name("progress".to_owned()).spawn(body).ok();
+        Screen {
+            orders: Some(orders),
+            thread,
+        }
+    }
+
+    /// Says a line above the block.
+    pub fn say(&self, text: String) {
+        self.order(Order::Line(text));
+    }
+
+    /// Takes the block away for something else that writes, until [`Screen::resume`].
+    pub fn pause(&self) {
+        let (gone, wait) = mpsc::channel();
+        self.order(Order::Pause(gone));
+        // A thread that is over has nothing on the screen.
+        let _ = wait.recv();
+    }
+
+    /// The block may come again.
+    pub fn resume(&self) {
+        self.order(Order::Resume);
+    }
+
+    fn order(&self, order: Order) {
+        if let Some(orders) = &self.orders {
+            let _ = orders.send(order);
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            // What a panic of it had to say was printed when it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Artist<W: Write> {
+    state: Arc<Mutex<State>>,
+    began: Instant,
+    look: Look,
+    painter: Painter<W>,
+    block: bool,
+    paused: bool,
+}
+
+impl<W: Write> Artist<W> {
+    fn run(&mut self, orders: &Receiver<Order>) {
+        let mut next = Instant::now();
+        let mut lines: Vec<String> = Vec::new();
+        let mut drawn: Option<Instant> = None;
+        loop {
+            let soonest = drawn.map_or(next, |drawn| drawn + SHORTEST);
+            let due = if lines.is_empty() { next } else { next.min(soonest) };
+            match orders.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                Ok(Order::Line(line)) => lines.push(line),
+                Ok(Order::Pause(gone)) => {
+                    self.paused = true;
+                    self.draw(&mut lines);
+                    let _ = gone.send(());
+                }
+                Ok(Order::Resume) => self.paused = false,
+                Err(RecvTimeoutError::Timeout) => {
+                    let now = Instant::now();
+                    if now >= next {
+                        next = now + PERIOD;
+                        lock(&self.state).tick();
+                    }
+                    self.draw(&mut lines);
+                    drawn = Some(now);
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.paused = true;
+                    self.draw(&mut lines);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn draw(&mut self, lines: &mut Vec<String>) {
+        let block = if self.block && !self.paused {
+            // The last column stays free: a terminal that is full there breaks the line.
+            let columns = crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns));
+            let room = columns.saturating_sub(1).max(1);
+            self.painter.columns = columns.max(1);
+            lock(&self.state).lines(self.began.elapsed(), room, self.look)
+        } else {
+            Vec::new()
+        };
+        // Where stderr takes nothing, nobody can be told, and the run goes on.
+        let _ = self.painter.paint(lines, block);
+        lines.clear();
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Writes lines above a block that is drawn over itself.
+struct Painter<W: Write> {
+    out: W,
+    /// Of the terminal, now.
+    columns: usize,
+    /// What it was when the block was drawn.
+    drawn_at: usize,
+    shown: Vec<String>,
+}
+
+impl<W: Write> Painter<W> {
+    fn new(out: W) -> Painter<W> {
+        Painter {
+            out,
+            columns: 80,
+            drawn_at: 80,
+            shown: Vec::new(),
+        }
+    }
+
+    /// Writes everything at once, so that no half of it is ever seen; nothing where nothing changed.
+    fn paint(&mut self, lines: &[String], block: Vec<String>) -> std::io::Result<()> {
+        if lines.is_empty() && block == self.shown {
+            return Ok(());
+        }
+        let mut text: Vec<u8> = Vec::new();
+        let on_screen = !self.shown.is_empty() || !block.is_empty();
+        if on_screen {
+            queue!(text, BeginSynchronizedUpdate)?;
+            self.go_to_top(&mut text)?;
+            if self.columns != self.drawn_at {
+                queue!(text, Clear(ClearType::FromCursorDown))?;
+                self.drawn_at = self.columns;
+            }
+        }
+        for line in lines.iter().flat_map(|line| line.split('\n')) {
+            text.extend(line.as_bytes());
+            if on_screen {
+                queue!(text, Clear(ClearType::UntilNewLine))?;
+            }
+            text.push(b'\n');
+        }
+        for line in &block {
+            text.extend(line.as_bytes());
+            queue!(text, Clear(ClearType::UntilNewLine))?;
+            text.push(b'\n');
+        }
+        if on_screen {
+            queue!(text, Clear(ClearType::FromCursorDown), EndSynchronizedUpdate)?;
+        }
+        self.shown = block;
+        self.out.write_all(&text)?;
+        self.out.flush()
+    }
+
+    /// A terminal that became narrower has broken the lines anew: they take more rows than they did.
+    fn go_to_top(&self, text: &mut Vec<u8>) -> std::io::Result<()> {
+        let rows = |line: &String| {
+            let plain = anstream::adapter::strip_str(line).to_string();
+            crate::report::width(&plain).div_ceil(self.columns).max(1)
+        };
+        let rows: usize = self.shown.iter().map(rows).sum();
+        queue!(text, MoveToColumn(0))?;
+        match u16::try_from(rows) {
+            Ok(rows) if rows > 0 => queue!(text, MoveUp(rows)),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A terminal that shows what was painted.
+    fn screen(painter: &mut Painter<Vec<u8>>, terminal: &mut vt100::Parser) -> String {
+        // What a terminal's driver makes of a line's end.
+        let bytes: Vec<u8> = std::mem::take(&mut painter.out);
+        let text = String::from_utf8(bytes).unwrap().replace('\n', "\r\n");
+        terminal.process(text.as_bytes());
+        terminal.screen().contents().trim_end().to_owned()
+    }
+
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn lines_stay_above_a_block_that_is_drawn_over_itself_and_goes_in_the_end() {
+        let mut terminal = vt100::Parser::new(8, 20, 0);
+        let mut painter = Painter::new(Vec::new());
+        painter.columns = 20;
+        let mut paint = |lines: &[&str], block: &[&str]| {
+            painter.paint(&texts(lines), texts(block)).unwrap();
+            screen(&mut painter, &mut terminal)
+        };
+        assert_eq!(paint(&["$ before"], &[]), "$ before");
+        assert_eq!(paint(&[], &["one long line", "two"]), "$ before\none long line\ntwo");
+        assert_eq!(paint(&[], &["one", "two"]), "$ before\none\ntwo");
+        assert_eq!(
+            paint(&["warning: a\nb", "c"], &["one"]),
+            "$ before\nwarning: a\nb\nc\none"
+        );
+        assert_eq!(paint(&[], &[]), "$ before\nwarning: a\nb\nc");
+        assert_eq!(paint(&["after"], &[]), "$ before\nwarning: a\nb\nc\nafter");
+    }
+
+    #[test]
+    fn nothing_is_written_where_nothing_changed() {
+        let mut painter = Painter::new(Vec::new());
+        painter.paint(&[], texts(&["one"])).unwrap();
+        let written = painter.out.len();
+        painter.paint(&[], texts(&["one"])).unwrap();
+        assert_eq!(painter.out.len(), written);
+    }
+
+    #[test]
+    fn lines_without_a_block_have_no_codes() {
+        let mut painter = Painter::new(Vec::new());
+        painter.paint(&texts(&["one", "two"]), Vec::new()).unwrap();
+        assert_eq!(painter.out, b"one\ntwo\n");
+    }
+
+    #[test]
+    fn a_terminal_that_became_narrower_has_more_rows_to_take_away() {
+        let mut painter = Painter::new(Vec::new());
+        painter.columns = 20;
+        painter.paint(&[], texts(&["0123456789abcde", "two"])).unwrap();
+        let mut terminal = vt100::Parser::new(8, 10, 0);
+        // The terminal breaks what is too wide as it would have broken it when it was written.
+        assert_eq!(screen(&mut painter, &mut terminal), "0123456789abcde\ntwo");
+        painter.columns = 10;
+        painter.paint(&[], texts(&["one"])).unwrap();
+        assert_eq!(screen(&mut painter, &mut terminal), "one");
+    }
+}

@@ -1,0 +1,286 @@
+//! What is known of a campaign while it goes on, and the few lines that a person sees of it.
+
+use std::time::Duration;
+
+use crate::plan::{Outline, PhaseOutline, StepOutline};
+use crate::record::{Event, PhaseRef, StepStart};
+use crate::report::{Paint, Tone, clean, cut, width};
+use crate::sample::Pulse;
+use crate::units;
+
+use super::pace::{Left, Pace, Reached};
+use super::spark::Spark;
+use super::{Look, Place};
+
+/// Columns of the bar, and of the curve, at most and at least.
+const BAR: (usize, usize) = (40, 8);
+const CURVE: (usize, usize) = (80, 8);
+
+/// A campaign as far as it has come. Times are since it began.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// What is planned.
+    pub pace: Pace,
+    scenario: String,
+    run: Option<Run>,
+    /// Time of runs that were played before the campaign was gone on with.
+    pub before: Duration,
+}
+
+/// The run that goes on.
+#[derive(Clone, Debug, Default)]
+struct Run {
+    place: Place,
+    began: Duration,
+    what: String,
+    phase: Option<(PhaseRef, Duration)>,
+    step: Option<(StepStart, Duration)>,
+    requests: u64,
+    pulse: Option<Pulse>,
+    curve: Spark,
+}
+
+impl State {
+    /// Nothing has begun.
+    pub fn new(scenario: String, pace: Pace) -> State {
+        State {
+            scenario,
+            pace,
+            ..State::default()
+        }
+    }
+
+    /// A run begins with its preparation.
+    pub fn begin(&mut self, place: Place, now: Duration) {
+        self.run = Some(Run {
+            place,
+            began: now,
+            what: "preparing".to_owned(),
+            ..Run::default()
+        });
+    }
+
+    /// The run has ended; one that was played to its end tells how long such runs take.
+    pub fn end(&mut self, whole: bool, now: Duration) {
+        if let Some(run) = self.run.take().filter(|_| whole) {
+            self.pace.played(run.place.server, now.saturating_sub(run.began));
+        }
+    }
+
+    /// There are figures of the server's tree to be shown.
+    pub fn follow(&mut self, pulse: Pulse) {
+        if let Some(run) = &mut self.run {
+            run.pulse = Some(pulse);
+        }
+    }
+
+    /// Private memory of the run that goes on.
+    pub fn private(&self) -> Option<u64> {
+        self.run.as_ref()?.pulse.as_ref()?.private()
+    }
+
+    /// Says what goes on instead of phases.
+    pub fn says(&mut self, what: &str) {
+        if let Some(run) = &mut self.run {
+            (run.phase, run.step) = (None, None);
+            what.clone_into(&mut run.what);
+        }
+    }
+
+    /// Takes note of what happened.
+    pub fn on(&mut self, event: &Event, now: Duration) {
+        let Some(run) = &mut self.run else { return };
+        match event {
+            Event::PhaseStarted(phase) => {
+                (run.phase, run.step, run.requests) = (Some((phase.clone(), now)), None, 0);
+                run.what.clear();
+            }
+            Event::StepStarted(step) => (run.step, run.requests) = (Some((step.clone(), now)), 0),
+            Event::PhaseDriven(_) => {
+                run.step = None;
+                "settling".clone_into(&mut run.what);
+            }
+            Event::Request(_) => run.requests += 1,
+            Event::Shutdown(_) => self.says("shut down"),
+            _ => {}
+        }
+    }
+
+    /// One more point of the curve.
+    pub fn tick(&mut self) {
+        if let Some(run) = &mut self.run {
+            let private = run.pulse.as_ref().and_then(Pulse::private);
+            // The curve begins with the server.
+            if run.pulse.is_some() {
+                run.curve.push(private);
+            }
+        }
+    }
+
+    /// The lines as they are now, none wider than `columns`.
+    pub fn lines(&self, now: Duration, columns: usize, look: Look) -> Vec<String> {
+        let Some(run) = &self.run else {
+            return Vec::new();
+        };
+        vec![
+            self.overall(run, now, columns, look),
+            self.doing(run, now, columns, look),
+            memory(run, columns, look),
+        ]
+    }
+
+    /// `completions  run 5 of 12  ████░░░░  43 %  1 min 42 s, about 2 min 10 s left`
+    fn overall(&self, run: &Run, now: Duration, columns: usize, look: Look) -> String {
+        let paint = Paint(look.color);
+        let reached = Reached {
+            run: run.place.number.saturating_sub(1),
+            elapsed: now.saturating_sub(run.began),
+            phase: run
+                .phase
+                .as_ref()
+                .map(|(phase, since)| (phase.phase as usize, now.saturating_sub(*since))),
+        };
+        let used = now + self.before;
+        let left = self.pace.left(reached, used);
+        let left_over = match left {
+            Some(Left::AtLeast(left)) => format!("at least {} left", clock(left)),
+            Some(Left::About(left)) => format!("about {} left", clock(left)),
+            None => String::new(),
+        };
+        let share = left.map(|left| used.as_secs_f64() / (used + left.time()).as_secs_f64().max(f64::MIN_POSITIVE));
+        let percent = share.map_or_else(String::new, |share| format!("{:>4}", units::percent(share.min(0.99))));
+        let time = [clock(used), left_over.clone()];
+        let time = time.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>();
+        let name = cut(&clean(&self.scenario), columns / 3);
+        let place = run.place.name.as_str();
+        // What matters least goes first where there is no room: the time that has passed, then the name.
+        let ways: [(&str, [&str; 3]); 3] = [
+            (&name, [place, &percent, &time.join(", ")]),
+            (&name, [place, &percent, &left_over]),
+            ("", [place, &percent, &left_over]),
+        ];
+        let joined = |rest: &[&str]| {
+            rest.iter()
+                .filter(|part| !part.is_empty())
+                .map(|part| format!("  {part}"))
+                .collect()
+        };
+        let wide = |(name, rest): &(&str, [&str; 3])| width(name) + width(&joined(rest) as &String);
+        let (name, [place, percent, time]) = ways.into_iter().find(|way| wide(way) <= columns).unwrap_or(ways[2]);
+        let room = columns
+            .saturating_sub(wide(&(name, [place, percent, time])) + 2)
+            .min(BAR.0);
+        let bar = match share.filter(|_| room >= BAR.1) {
+            Some(share) => bar(share, room, look.ascii),
+            None => String::new(),
+        };
+        let rest: String = joined(&[place, &bar, percent, time]);
+        let rest = if name.is_empty() { rest.trim_start() } else { &rest };
+        format!(
+            "{}{}",
+            paint.paint(Tone::Strong, name),
+            cut(rest, columns.saturating_sub(width(name)))
+        )
+    }
+
+    /// `ty  goto 2/5 › definition  120/400 requests`
+    fn doing(&self, run: &Run, now: Duration, columns: usize, look: Look) -> String {
+        let paint = Paint(look.color);
+        let arrow = look.arrow();
+        let outline = self.pace.outline.as_ref();
+        let mut text = String::new();
+        if let Some((phase, _)) = &run.phase {
+            text.push_str(&clean(&phase.name));
+            text.push_str(&place_of(phase, outline));
+        }
+        match &run.step {
+            Some((step, since)) => {
+                let elapsed = now.saturating_sub(*since);
+                let planned = outline.and_then(|outline| planned(outline, step));
+                let progress = progress_of(planned, run.requests, elapsed);
+                text.push_str(&format!(" {arrow} {}  {progress}", step.name));
+            }
+            None if text.is_empty() => text.clone_from(&run.what),
+            None if run.what.is_empty() => {}
+            None => text.push_str(&format!(" {arrow} {}", run.what)),
+        }
+        let label = cut(&clean(&run.place.label), columns / 3);
+        let text = cut(&format!("  {text}"), columns.saturating_sub(width(&label)));
+        format!("{}{text}", paint.paint(Tone::Strong, &label))
+    }
+}
+
+/// `private 312.4 MiB  ▁▂▃▅▆▇▇  highest 402.1 MiB`
+fn memory(run: &Run, columns: usize, look: Look) -> String {
+    let paint = Paint(look.color);
+    let Some(pulse) = &run.pulse else {
+        return String::new();
+    };
+    let now = format!("private {:>9}", units::or_unknown(pulse.private(), units::bytes));
+    let top = format!("peak {}", units::or_unknown(pulse.peak(), units::bytes));
+    let room = columns.saturating_sub(width(&now) + width(&top) + 4).min(CURVE.0);
+    let curve = match room {
+        room if room >= CURVE.1 => run.curve.draw(room, look.ascii),
+        _ => String::new(),
+    };
+    let gap = if curve.is_empty() { "" } else { "  " };
+    let text = cut(&format!("{now}{gap}{curve}  {top}"), columns);
+    paint.paint(Tone::Quiet, &text)
+}
+
+/// Where in the scenario a phase is, and which of its rounds this is.
+fn place_of(phase: &PhaseRef, outline: Option<&Outline>) -> String {
+    let Some(outline) = outline else {
+        return String::new();
+    };
+    let place = format!(" {}/{}", phase.phase + 1, outline.phases.len());
+    let rounds = match outline.phases.get(phase.phase as usize) {
+        Some(PhaseOutline {
+            repeat: Some(crate::config::Repeat::Times(times)),
+            ..
+        }) if outline.repeat.is_none() => format!(" of {}", units::count(*times)),
+        Some(_) | None => String::new(),
+    };
+    match (phase.cycle, rounds.is_empty()) {
+        (0, true) => place,
+        (cycle, _) => format!("{place}, round {}{rounds}", units::count(u64::from(cycle) + 1)),
+    }
+}
+
+fn planned<'o>(outline: &'o Outline, step: &StepStart) -> Option<&'o StepOutline> {
+    let phase = outline.phases.get(step.phase.phase as usize)?;
+    phase
+        .steps
+        .get(step.step as usize)
+        .filter(|planned| planned.name == step.name)
+}
+
+/// How far a step is: by its requests, else by its time.
+fn progress_of(planned: Option<&StepOutline>, requests: u64, elapsed: Duration) -> String {
+    let clock = clock(elapsed);
+    let (all, least, detail) = planned.map_or((0, Duration::ZERO, ""), |step| {
+        (step.amount.requests, step.amount.least, step.detail.as_str())
+    });
+    match (requests, all) {
+        // The plan counts on every file having enough places, so that there may be fewer, and retries are more.
+        (done, all) if done > 0 && done <= all => format!("{}/{} requests", units::count(done), units::count(all)),
+        (done, _) if done > 0 => units::counted(done, "request"),
+        (_, _) if !detail.is_empty() => format!("{clock}, {detail}"),
+        (_, _) if least > elapsed && least.as_secs() > 0 => format!("{clock} of {}", self::clock(least)),
+        (_, _) => clock,
+    }
+}
+
+/// A time that does not flicker: whole seconds.
+fn clock(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds => units::duration(Duration::from_secs(seconds)),
+    }
+}
+
+fn bar(share: f64, columns: usize, ascii: bool) -> String {
+    let filled = ((share.clamp(0.0, 1.0) * columns as f64) as usize).min(columns);
+    let (full, empty) = if ascii { ("#", ".") } else { ("█", "░") };
+    format!("{}{}", full.repeat(filled), empty.repeat(columns - filled))
+}

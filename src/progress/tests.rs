@@ -1,0 +1,136 @@
+//! Golden blocks: one moment of a campaign at several widths.
+
+use std::time::Duration;
+
+use super::pace::Pace;
+use super::state::State;
+use super::{Look, Place};
+use crate::config::Scenario;
+use crate::plan::outline;
+use crate::record::{Event, PhaseRef, StepStart};
+use crate::sample::Pulse;
+
+const SCENARIO: &str = "format = 1\nname = 'completions'\n\
+    [[phase]]\nname = 'start'\nsteps = [{ start = {} }]\n\
+    [[phase]]\nname = 'goto'\nrepeat = { times = 60 }\nsteps = [{ open = { files = 20 } }, { definition = { per-file = 20 } }]\n\
+    [[phase]]\nname = 'decay'\nsteps = [{ idle = { mode = 'silent', until = 'settled', at-most = '60s' } }]\n";
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+fn phase(number: u32, cycle: u32, name: &str) -> PhaseRef {
+    PhaseRef {
+        phase: number,
+        cycle,
+        name: name.to_owned(),
+    }
+}
+
+/// The second of twelve runs, five seconds into a step.
+fn state(step: StepStart) -> State {
+    let scenario: Scenario = toml::from_str(SCENARIO).unwrap();
+    let pace = Pace::new(outline(&scenario, 30), [0, 1].repeat(6), None);
+    let mut state = State::new("completions".to_owned(), pace);
+    let place = |number: usize| Place {
+        number,
+        name: format!("run {number} of 12"),
+        server: number - 1,
+        label: ["ty", "ty-with-a-rather-long-label"][number - 1].to_owned(),
+    };
+    state.begin(place(1), seconds(0));
+    state.end(true, seconds(90));
+    state.begin(place(2), seconds(90));
+    let pulse = Pulse::default();
+    state.follow(pulse.clone());
+    for value in (0..200_u64).map(|n| (n % 50 + n / 2) << 20) {
+        pulse.pretend(Some(value));
+        state.tick();
+    }
+    state.on(&Event::PhaseStarted(step.phase.clone()), seconds(100));
+    state.on(&Event::StepStarted(step), seconds(105));
+    state
+}
+
+fn definition() -> State {
+    let step = StepStart {
+        phase: phase(1, 11, "goto"),
+        step: 1,
+        name: "definition".to_owned(),
+        method: None,
+    };
+    let mut state = state(step);
+    let request = crate::record::Request {
+        method: "textDocument/definition".to_owned(),
+        latency: None,
+        outcome: crate::record::Outcome::Null,
+        bytes: 0,
+        items: None,
+        retries: 0,
+    };
+    (0..120).for_each(|_| state.on(&Event::Request(request.clone()), seconds(106)));
+    state
+}
+
+fn block(state: &State, columns: usize, ascii: bool) -> String {
+    let look = Look { color: false, ascii };
+    let lines = state.lines(seconds(110), columns, look);
+    for line in &lines {
+        assert!(crate::report::width(line) <= columns, "{line}");
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn the_block_in_terminals_of_every_width() {
+    for columns in [40, 60, 100, 200] {
+        insta::assert_snapshot!(format!("block-{columns}"), block(&definition(), columns, false));
+    }
+    insta::assert_snapshot!("block-ascii", block(&definition(), 100, true));
+}
+
+#[test]
+fn the_block_of_a_window_in_which_nothing_is_asked() {
+    let step = StepStart {
+        phase: phase(2, 0, "decay"),
+        step: 0,
+        name: "idle".to_owned(),
+        method: None,
+    };
+    insta::assert_snapshot!("block-idle", block(&state(step), 100, false));
+}
+
+#[test]
+fn a_block_is_never_wider_than_the_terminal() {
+    for columns in 1..250 {
+        block(&definition(), columns, false);
+    }
+}
+
+#[test]
+fn before_and_between_runs_there_is_little_to_say() {
+    let mut state = definition();
+    state.end(false, seconds(120));
+    assert_eq!(block(&state, 100, false), "");
+    let place = Place {
+        number: 3,
+        name: "run 3 of 12".to_owned(),
+        server: 0,
+        label: "ty".to_owned(),
+    };
+    state.begin(place, seconds(105));
+    insta::assert_snapshot!("block-preparing", block(&state, 100, false));
+}
+
+#[test]
+fn what_a_server_is_called_steers_no_terminal() {
+    let mut state = definition();
+    let place = Place {
+        number: 3,
+        name: "run 3 of 12".to_owned(),
+        server: 0,
+        label: "ty\u{1b}[2J\nx".to_owned(),
+    };
+    state.begin(place, seconds(105));
+    assert!(!block(&state, 100, false).contains('\u{1b}'));
+}
