@@ -17,10 +17,13 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use lsp_soak::analyse::Summary;
+use lsp_soak::analyse::compare::{Played, by_target};
 use lsp_soak::record::{
-    Checkpoint, Counters, Entry, Event, Nanos, Outcome, PeakMark, PhaseRef, Process, Request, Rollup, Sample, StepEnd,
-    StepStart,
+    Checkpoint, Counters, Entry, Event, Nanos, Outcome, PeakMark, PhaseRef, Process, ReadError, Request, Rollup,
+    Sample, StepEnd, StepStart,
 };
+use lsp_soak::report::trace::Trace;
 use lsp_soak::{analyse, record, report, units};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
@@ -36,15 +39,22 @@ const HOUR: u64 = 3_600;
 /// Samples in a second.
 const RATE: u64 = 20;
 
-/// The ways to go over a record; the second and the third of them are those that count.
+/// The ways to go over a record; [`OWN`] are those that count.
 const PASSES: &[(&str, &str)] = &[
     ("entry", "bare serde_json into typed entries"),
     ("summary", "read and summarised"),
     ("page", "read, summarised and rendered as HTML"),
+    ("json", "read, summarised and rendered as JSON"),
+    ("markdown", "read, summarised and compared in Markdown"),
+    ("picture", "read, summarised and rendered as SVG"),
+    ("trace", "read, summarised and written as a trace"),
     ("value", "bare serde_json into `Value`s"),
     ("ignored", "bare serde_json, everything ignored"),
     ("lines", "lines found, not parsed"),
 ];
+
+/// The passes that are held against the first.
+const OWN: std::ops::RangeInclusive<usize> = 1..=6;
 
 fn main() -> io::Result<()> {
     if let Some(words) = part::played() {
@@ -85,7 +95,7 @@ fn day(args: &Args) -> io::Result<()> {
         table.row([(*name).to_owned(), units::or_unknown(peak.get(), units::bytes)]);
     }
     table.print();
-    for own in [1, 2] {
+    for own in OWN {
         let ratio = runners[own].median_cpu().zip(runners[0].median_cpu());
         aim(
             &format!("CPU, {} ÷ bare typed pass", PASSES[own].1),
@@ -119,14 +129,31 @@ fn run(pass: &str, path: &str) -> io::Result<(Lap, Option<u64>)> {
 fn pass(name: &str, path: &Path) -> io::Result<()> {
     let lap = Lap::of(1, || match name {
         "summary" => {
-            black_box(analyse::read(record::open(path).ok()?).ok()?);
+            black_box(summarised(path)?);
             Some(())
         }
         "page" => {
-            let summary = analyse::read(record::open(path).ok()?).ok()?;
-            black_box(report::html::run(&summary, "day.jsonl"));
+            black_box(report::html::run(&summarised(path)?, "day.jsonl"));
             Some(())
         }
+        "json" => {
+            black_box(report::json::render(&summarised(path)?).ok()?);
+            Some(())
+        }
+        "markdown" => {
+            let summary = summarised(path)?;
+            let record = "day.jsonl".to_owned();
+            let scenarios = by_target(vec![Played { record, summary }], None);
+            scenarios.values().for_each(|targets| {
+                black_box(report::comparison::markdown(targets));
+            });
+            Some(())
+        }
+        "picture" => {
+            black_box(report::svg::run(&summarised(path)?, "day.jsonl"));
+            Some(())
+        }
+        "trace" => traced(path),
         "entry" => parsed::<Entry>(path),
         "value" => parsed::<Value>(path),
         "ignored" => parsed::<IgnoredAny>(path),
@@ -136,6 +163,23 @@ fn pass(name: &str, path: &Path) -> io::Result<()> {
     let peak = memory::counters(std::process::id())?.high_water.unwrap_or(0);
     say(&format!("{} {} {peak}", lap.wall.as_nanos(), lap.cpu.as_nanos()));
     Ok(())
+}
+
+fn summarised(path: &Path) -> Option<Summary> {
+    analyse::read(record::open(path).ok()?).ok()
+}
+
+/// Into nothing: what a disk costs is not asked.
+fn traced(path: &Path) -> Option<()> {
+    let reader = record::open(path).ok()?;
+    let (mut trace, mut out) = (Trace::default(), BufWriter::with_capacity(1 << 16, io::sink()));
+    let mut run = trace.run(reader.header(), "day.jsonl", false, &mut out).ok()?;
+    let summary = analyse::read_with(reader, |entry| {
+        run.write(&mut trace, entry, &mut out).map_err(ReadError::from)
+    })
+    .ok()?;
+    run.finish(&mut trace, &summary, &mut out).ok()?;
+    trace.finish(&mut out).ok()
 }
 
 fn parsed<T: DeserializeOwned>(path: &Path) -> Option<()> {

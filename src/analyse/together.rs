@@ -113,7 +113,8 @@ pub fn median(lines: &[Line]) -> Line {
     (0..places).map(of).collect()
 }
 
-fn middle(mut values: Vec<f64>) -> f64 {
+/// The median of at least one value.
+pub fn middle(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let half = values.len() / 2;
     match values.len() % 2 {

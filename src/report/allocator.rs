@@ -55,7 +55,7 @@ pub(super) fn headline(facts: &AllocatorFacts) -> String {
 }
 
 /// Options that say nothing of memory: what the question itself set.
-fn worth(name: &str) -> bool {
+pub(super) fn worth(name: &str) -> bool {
     ![
         "stats_print", "stats_print_opts", "confirm_conf", "verbose", "show_stats", "show_errors",
     ]

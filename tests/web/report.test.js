@@ -139,6 +139,21 @@ test("dragging zooms, a double click and Escape show the whole run again", async
   await page.close();
 });
 
+test("what came back has a plot for each window, every run faint behind the median, with the times of half and nine tenths", async () => {
+  for (const [name, faint] of [["one", 0], ["two", 8]]) {
+    const page = await open(name);
+    const plots = await page.$$eval("#decay figure", (all) => all.map((one) => ({
+      title: one.querySelector("figcaption").textContent, faint: one.querySelectorAll(".faint").length, strong: one.querySelectorAll(".fell:not(.faint)").length,
+      reached: one.querySelectorAll(".reached").length, shown: one.querySelector(".fell").getTotalLength() > 10,
+    })));
+    assert.deepEqual(plots.map((plot) => plot.title), ["silent in decay, MiB", "simmer in decay, MiB"]);
+    for (const plot of plots) assert.deepEqual([plot.faint, plot.strong, plot.shown], [faint, faint ? 2 : 1, true], name);
+    assert.equal(plots[1].reached, faint ? 4 : 2, "half and nine tenths of what light traffic gave back");
+    assert.equal(plots[0].reached, 0, "silence gave back nothing");
+    await page.close();
+  }
+});
+
 test("a hostile name is text wherever it stands", async () => {
   const page = await open("hostile");
   await page.hover(".u-over");

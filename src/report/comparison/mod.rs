@@ -3,7 +3,7 @@
 pub(super) mod across;
 pub(super) mod calls;
 mod cases;
-mod decay;
+pub(super) mod decay;
 pub(super) mod figures;
 mod github;
 pub(super) mod growth;

@@ -3,7 +3,9 @@
 //! Every text that came from a server, a path, a label or a scenario reaches the page through `maud`, which escapes it,
 //! or through `data::embed`; there is no third way.
 
+mod allocators;
 mod data;
+mod decays;
 mod fingerprint;
 mod gate;
 mod one;

@@ -10,7 +10,7 @@ use crate::report::text::clean;
 use crate::units;
 
 use super::spread::{self, Latencies};
-use super::{data, fingerprint, page, parts, tables};
+use super::{allocators, data, decays, fingerprint, page, parts, tables};
 
 /// The whole page of one run. `record` is the name of its record.
 pub fn render(summary: &Summary, record: &str) -> String {
@@ -26,6 +26,7 @@ pub fn render(summary: &Summary, record: &str) -> String {
     };
     let sections = [
         called(summary),
+        allocators::draw("", &[&header.server]),
         warnings(summary),
         facts(summary),
         parts::section("reproduce", "How to reproduce", &parts::reproduce(&[header])),
@@ -46,7 +47,7 @@ fn measured(summary: &Summary, chart: Option<&data::Timeline>) -> Vec<Markup> {
     vec![
         phases_table(summary),
         parts::timeline("", chart),
-        what_came_back(summary),
+        decays::of_run(summary),
         latency(summary),
         work(summary),
         processes(summary),
@@ -99,14 +100,6 @@ fn phases_table(summary: &Summary) -> Markup {
         @for text in phases::legend(summary) { p.quiet { (clean(&text)) } }
     };
     parts::section("phases", "Phases", &body)
-}
-
-fn what_came_back(summary: &Summary) -> Markup {
-    let Some(table) = decay::columns_of_windows(summary) else {
-        return html! {};
-    };
-    let caption = format!("What came back, {}", decay::SUBJECT);
-    parts::section("decay", "What came back", &tables::of_columns(&caption, &table))
 }
 
 fn latency(summary: &Summary) -> Markup {

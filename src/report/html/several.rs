@@ -13,7 +13,7 @@ use crate::report::lens;
 use crate::report::text::clean;
 
 use super::spread::{self, Latencies};
-use super::{data, fingerprint, parts, strips, tables};
+use super::{allocators, data, decays, fingerprint, parts, strips, tables};
 
 /// The whole page: every scenario on every target, the servers of each against the first.
 pub fn render(scenarios: &Scenarios, runs: &[Played]) -> String {
@@ -71,6 +71,10 @@ fn one(id: &str, target: &Target, by_record: &BTreeMap<&str, &Summary>) -> Marku
         .map(|side| (side.label.as_str(), played(&side.runs, by_record)))
         .collect();
     let chart = data::timeline(&servers);
+    let firsts: Vec<_> = servers
+        .iter()
+        .filter_map(|(_, runs)| Some(&runs.first()?.1.header.server))
+        .collect();
     let caption = "Private memory at checkpoints, MiB";
     let table = tables::of_figures(caption, "after", comparison, &rows(comparison, Figure::Private));
     html! {
@@ -78,11 +82,13 @@ fn one(id: &str, target: &Target, by_record: &BTreeMap<&str, &Summary>) -> Marku
         (parts::section(&format!("{id}private"), "Private memory", &html! { (table) p.quiet { (legend(target)) } }))
         (parts::timeline(id, chart.as_ref()))
         (parts::section(&format!("{id}runs"), "Every run", &strips::draw(comparison)))
+        (decays::of_comparison(id, comparison, &servers))
         (latency(id, comparison, &servers))
         (work(id, comparison))
         (figures(id, comparison))
         (grown(id, comparison))
         (called(id, comparison))
+        (allocators::draw(id, &firsts))
         (warnings(id, comparison))
     }
 }

@@ -5,7 +5,9 @@ use crate::analyse::stats::{Looks, Tolerance};
 use crate::analyse::{self, Summary};
 use crate::lens::Lens;
 use crate::record::golden::{self, Session};
-use crate::record::{Ending, IdleKind, Outcome, Reader, ShutdownStage};
+use crate::record::{
+    AllocatorFacts, AllocatorFamily, Confidence, Ending, Evidence, IdleKind, Outcome, Reader, ShutdownStage,
+};
 
 /// A name that ends every element that it could stand in.
 pub const HOSTILE: &str = "</script></title></style><img src=x onerror=alert(1)>\"'`&";
@@ -173,6 +175,17 @@ pub fn hostile(run: u64) -> Session {
     header.workspace.path = HOSTILE.to_owned();
     header.host.cpu = Some(format!("{HOSTILE}{run}"));
     header.settings.command_line = vec!["lsp-soak".to_owned(), HOSTILE.to_owned()];
+    header.server.allocator = Some(AllocatorFacts {
+        family: AllocatorFamily::Jemalloc,
+        version: Some(HOSTILE.to_owned()),
+        options: [(HOSTILE.to_owned(), HOSTILE.to_owned())].into(),
+        confidence: Some(Confidence::Certain),
+        evidence: vec![Evidence {
+            source: HOSTILE.to_owned(),
+            saw: HOSTILE.to_owned(),
+        }],
+        ..AllocatorFacts::default()
+    });
     session.requests(HOSTILE, 30, 2_000, &Outcome::Null, 0);
     session.phase(HOSTILE);
     session.settle(true);
@@ -190,6 +203,7 @@ fn what_others_wrote_is_text_wherever_it_stands() {
         let scripts = page.matches("<script").count();
         assert_eq!(page.matches("</script>").count(), scripts);
         assert!(page.contains("&lt;img src=x"));
+        assert!(page.contains("Options in force in") && page.contains("jemalloc (certain)"));
         assert!(page.contains("\\u003c/script>"), "in the numbers of the chart");
     }
 }

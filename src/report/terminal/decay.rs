@@ -32,7 +32,7 @@ pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: u
         table::draw(out, paint, table, columns);
         out.push('\n');
     }
-    for remark in told(summary).into_iter().filter_map(words::remark) {
+    for remark in told(&summary.windows).into_iter().filter_map(words::remark) {
         paragraph(out, paint, Tone::Quiet, "  ", &remark, columns);
     }
     for text in said {
@@ -42,7 +42,7 @@ pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: u
 
 /// A row for each window, if there were any.
 pub(in crate::report) fn columns_of_windows(summary: &Summary) -> Option<Vec<Column>> {
-    let told = told(summary);
+    let told = told(&summary.windows);
     (!told.is_empty()).then(|| rows(&told))
 }
 
@@ -53,8 +53,7 @@ pub(in crate::report) fn sentences(summary: &Summary) -> Vec<String> {
 }
 
 /// The windows that are worth a row.
-fn told(summary: &Summary) -> Vec<&Window> {
-    let all = &summary.windows;
+pub(in crate::report) fn told(all: &[Window]) -> Vec<&Window> {
     let told: Vec<&Window> = all
         .iter()
         .filter(|one| one.control || decay::counts(one, all))
