@@ -172,7 +172,7 @@ fn plot(title: &str, servers: &[Decaying]) -> Markup {
                     line.grid x1=(LEFT) x2=(RIGHT) y1=(scale.down(value)) y2=(scale.down(value)) {}
                     text.tick.end x=(LEFT - 6.0) y=(tenth(scale.down(value) + 4.0)) { (units::mib(value as u64)) }
                     @let moment = scale.longest * tick;
-                    text.tick.mid x=(scale.across(moment)) y=(BOTTOM + 16.0) { (words::time(moment as Nanos)) }
+                    text class=(if tick < 1.0 { "tick mid" } else { "tick end" }) x=(scale.across(moment) + if tick < 1.0 { 0.0 } else { 10.0 }) y=(BOTTOM + 16.0) { (words::time(moment as Nanos)) }
                 }
                 line.axis x1=(LEFT) x2=(RIGHT) y1=(BOTTOM) y2=(BOTTOM) {}
                 @for one in servers { (curves(one, &scale)) }
