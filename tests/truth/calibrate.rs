@@ -77,7 +77,7 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
 fn a_time_budget_says_how_many_runs_fit() {
     let pair = pair();
     let words = ["run", "scenario.toml", "--server", "base", "--time-budget", "1s"];
-    let said = told(&pair, &words);
+    let (_, said) = pair.ends(2, &words);
     assert!(said.contains("into 1.00 s after the warm-up"), "{said}");
     assert!(said.contains("run 1, base") && !said.contains("run 1 of"), "{said}");
     assert!(said.contains("what these runs can see is not known"), "{said}");
@@ -88,9 +88,10 @@ fn a_time_budget_without_time_for_a_run_says_that_none_counts() {
     let pair = pair();
     for servers in [&["--server", "base"][..], &["--server", "base", "--server", "more"]] {
         let words = [&["run", "scenario.toml", "-q", "--time-budget", "1ms"][..], servers].concat();
-        let said = pair.said(&words);
+        let (said, why) = pair.ends(2, &words);
         assert!(said.contains("no run counts, so nothing can be said"), "{said}");
         assert!(said.contains("0 runs + 1 for warming up"), "{said}");
+        assert!(why.contains("of the 1.00 ms that were given: give "), "{why}");
     }
 }
 
