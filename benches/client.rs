@@ -98,6 +98,7 @@ fn connect(runtime: &Runtime, result: usize) -> io::Result<(Server, Client)> {
         args: words.into_iter().map(Into::into).collect(),
         env: Vec::new(),
         cwd: PathBuf::from("."),
+        cpus: Vec::new(),
     };
     runtime.block_on(async {
         let mut server = Server::spawn(&launch)?;

@@ -8,6 +8,7 @@ mod allocator;
 mod gate;
 mod options;
 mod shell;
+mod tune;
 mod values;
 
 pub use allocator::{AllocatorOptions, TextOrJson};
@@ -16,7 +17,8 @@ pub use options::{
     Format, Measuring, Output, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions, Voice,
 };
 pub use shell::{Completions, Man, Schema, SchemaOf};
-pub use values::{CpuList, Lenses, LookPlan, Runs};
+pub use tune::{Choosing, Telling, Tune, TuneFormat};
+pub use values::{CpuList, Lenses, LookPlan, RungPlan, Runs};
 
 /// Measure what a language server does with memory.
 ///
@@ -62,6 +64,8 @@ pub enum Command {
     Calibrate(Calibrate),
     /// Decide whether a candidate needs more than a baseline, and say so by the exit code
     Gate(Gate),
+    /// Try settings of a server, and say which one to ship and what it costs
+    Tune(Tune),
     /// Validate a scenario and show what it would do
     Check(Check),
     /// Say which allocator a program has, how that is known, and whether it takes its settings

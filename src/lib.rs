@@ -18,6 +18,7 @@ pub mod lens;
 pub mod locale;
 pub mod lsp;
 pub mod plan;
+pub mod processors;
 pub mod progress;
 pub mod random;
 pub mod record;

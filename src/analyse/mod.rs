@@ -31,6 +31,7 @@ pub mod together;
 mod totals;
 mod traffic;
 mod tree;
+pub mod tune;
 
 #[cfg(test)]
 mod tests;

@@ -61,4 +61,6 @@ pub enum SchemaOf {
     Servers,
     /// A gate file: what a candidate is held to
     Gate,
+    /// A grid: which settings `tune` tries
+    Grid,
 }

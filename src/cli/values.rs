@@ -1,6 +1,5 @@
 //! Values that can be typed, and what is wrong with those that cannot.
 
-use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use clap::ValueEnum;
@@ -8,6 +7,7 @@ use clap::ValueEnum;
 use crate::analyse::stats::Looks;
 use crate::lens::Lens;
 use crate::plan::Partition;
+use crate::processors;
 use crate::units::{Size, Span, UnitError};
 
 /// How many runs of each server count.
@@ -72,20 +72,24 @@ pub(super) fn looks(text: &str) -> Result<LookPlan, String> {
     Looks::new(runs, ALPHA).map(LookPlan).map_err(|error| error.to_string())
 }
 
+/// After how many runs of each cell it is looked which are worth more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RungPlan(pub Vec<u32>);
+
+/// Rising numbers of runs, such as `1,3,5,8`.
+pub(super) fn rungs(text: &str) -> Result<RungPlan, String> {
+    let runs: Result<Vec<u32>, _> = text.split(',').map(|runs| runs.trim().parse()).collect();
+    let rises = |runs: &Vec<u32>| runs.first() > Some(&0) && runs.is_sorted_by(|one, next| one < next);
+    let runs = runs.ok().filter(rises).filter(|runs| runs.last() <= Some(&1_000));
+    runs.map(RungPlan)
+        .ok_or_else(|| "write rising numbers of runs, such as 1,3,5,8".to_owned())
+}
+
 /// Numbers and ranges of processors, such as `0-3,6`.
 pub(super) fn cpus(text: &str) -> Result<CpuList, String> {
-    let wrong = || "write numbers and ranges of processors, such as 0-3,6".to_owned();
-    let mut list: BTreeSet<usize> = BTreeSet::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| text.trim().parse().ok().filter(|number: &usize| *number < 65_536);
-        let (first, last) = number(first).zip(number(last)).ok_or_else(wrong)?;
-        if first > last {
-            return Err(wrong());
-        }
-        list.extend(first..=last);
-    }
-    Ok(CpuList(list.into_iter().collect()))
+    processors::list(text)
+        .map(CpuList)
+        .ok_or_else(|| processors::CURE.to_owned())
 }
 
 /// A part of the plan, such as `2/4`.
@@ -121,10 +125,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processors_are_numbers_and_ranges() {
-        assert_eq!(cpus("2,0-1"), Ok(CpuList(vec![0, 1, 2])));
-        for wrong in ["", "a", "3-1", "1,", "-1", "99999999"] {
-            assert!(cpus(wrong).is_err(), "{wrong}");
+    fn rungs_rise() {
+        assert_eq!(rungs("1, 3,8"), Ok(RungPlan(vec![1, 3, 8])));
+        for wrong in ["", "0,1", "3,3", "5,3", "a", "1,2000"] {
+            assert!(rungs(wrong).is_err(), "{wrong}");
         }
     }
 

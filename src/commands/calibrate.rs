@@ -50,6 +50,7 @@ pub fn run(options: &cli::Calibrate) -> anyhow::Result<u8> {
             measuring: options.recording.measuring,
             talk: options.output.voice.talk(),
             enough: &|_| false,
+            sweep: None,
         };
         campaign.play(&interrupt).await
     })?;

@@ -1,5 +1,6 @@
 //! Every run of one scenario, in the order of the plan: each record is on disk before the next run begins.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -41,6 +42,17 @@ pub struct Campaign<'c> {
     pub talk: Talk,
     /// Whether these runs are enough, where their number is not fixed.
     pub enough: &'c dyn Fn(&[Played]) -> bool,
+    /// What a sweep has besides; `None` of all others.
+    pub sweep: Option<Sweeping<'c>>,
+}
+
+/// What is different about the campaign of a sweep: cells are left out on the way, and one that fails is no reason to end.
+#[derive(Clone, Copy)]
+pub struct Sweeping<'c> {
+    /// The labels that are not run any more, each with why, by the runs so far.
+    pub stopped: &'c dyn Fn(&[Played]) -> BTreeMap<String, String>,
+    /// What is said once it is known how long one run takes.
+    pub price: &'c dyn Fn(Duration) -> Vec<String>,
 }
 
 /// One of the runs.
@@ -77,12 +89,14 @@ impl Campaign<'_> {
         let shown = Progress::show(self.course(plan.iter().map(|run| run.server).collect()), self.talk);
         let mut before = Before::default();
         let mut clock = Clock::start(self.repeating.time_budget.map(|span| span.0));
+        let mut stopped = BTreeMap::new();
         for block in plan.chunk_by(|a, b| a.block == b.block) {
             let auto = self.repeating.runs == Some(Runs::Auto);
-            if !clock.has_time() || (auto && (self.enough)(&outcomes.runs)) {
+            let block = self.left(block, &outcomes.runs, &mut stopped);
+            if block.is_empty() || !clock.has_time(block.len()) || (auto && (self.enough)(&outcomes.runs)) {
                 break;
             }
-            for planned in block {
+            for planned in &block {
                 let run = One {
                     planned: *planned,
                     place: self.place(&plan, *planned),
@@ -98,14 +112,44 @@ impl Campaign<'_> {
                 // What fails when it is warming up would fail every time.
                 return Ok(outcomes);
             }
-            clock.lap(before.took);
+            clock.lap(before.took, block.len());
             if block[0].warm_up && self.talk != Talk::Quiet {
-                for sentence in forecast::sentences(self, &outcomes.runs, clock.fitting()) {
-                    super::say(&sentence);
-                }
+                let sentences = match &self.sweep {
+                    Some(sweep) => (sweep.price)(clock.longest),
+                    None => forecast::sentences(self, &outcomes.runs, clock.fitting(block.len())),
+                };
+                sentences.iter().for_each(|sentence| super::say(sentence));
             }
         }
         Ok(outcomes)
+    }
+
+    /// Those runs of a block that are made: of a sweep those of cells that are still worth it. Its warm-up is of the
+    /// default alone, since what is warmed up is the machine's.
+    fn left(&self, block: &[plan::Run], runs: &[Played], stopped: &mut BTreeMap<String, String>) -> Vec<plan::Run> {
+        let Some(sweep) = &self.sweep else {
+            return block.to_vec();
+        };
+        if block[0].warm_up {
+            return block.iter().filter(|run| run.server == 0).copied().collect();
+        }
+        let now = (sweep.stopped)(runs);
+        for (label, why) in now.iter().filter(|(label, _)| !stopped.contains_key(*label)) {
+            if self.talk != Talk::Quiet {
+                super::say(&format!("{label} is not run any more: {why}"));
+            }
+        }
+        *stopped = now;
+        let all = self.choices.iter().map(|choice| &choice.label);
+        let labels: Vec<&String> = all.collect();
+        let left: Vec<plan::Run> = block
+            .iter()
+            .filter(|run| !stopped.contains_key(labels[run.server]))
+            .copied()
+            .collect();
+        // Without the default, or without any other, there is nothing to find out.
+        let default = left.iter().any(|run| run.server == 0);
+        if default && left.len() > 1 { left } else { Vec::new() }
     }
 
     /// What is planned, to show how far it is.
@@ -121,7 +165,8 @@ impl Campaign<'_> {
 
     /// Which of the runs one is, where there are several. The plan of what ends by itself only bounds their number.
     fn place(&self, plan: &[plan::Run], planned: plan::Run) -> Place {
-        let bounded = self.repeating.time_budget.is_some() || self.repeating.runs == Some(Runs::Auto);
+        let bounded =
+            self.repeating.time_budget.is_some() || self.repeating.runs == Some(Runs::Auto) || self.sweep.is_some();
         let number = planned.number;
         Place {
             number: 1 + plan.iter().take_while(|run| run.number != number).count(),
@@ -168,6 +213,7 @@ impl Campaign<'_> {
                 warm_up: planned.warm_up,
                 partition: self.repeating.partition.map(|part| part.to_string()),
                 traced: None,
+                cell: choice.cell.clone(),
             },
             before: before.of(choice).cloned(),
             measuring: self.measuring,
@@ -258,6 +304,7 @@ struct Clock {
     began: Instant,
     budget: Option<Duration>,
     lap: Instant,
+    /// What a run took in the slowest block.
     longest: Duration,
     /// Time that was used before the runs were gone on with.
     before: Duration,
@@ -274,10 +321,10 @@ impl Clock {
         }
     }
 
-    /// A block has ended. `before` is how long all runs took so far that were played before: they take no time now.
-    fn lap(&mut self, before: Duration) {
+    /// A block of `runs` has ended. `before` is how long all runs took so far that were played before: they take no time now.
+    fn lap(&mut self, before: Duration, runs: usize) {
         let block = self.lap.elapsed() + before.saturating_sub(self.before);
-        self.longest = self.longest.max(block);
+        self.longest = self.longest.max(block / count(runs));
         self.before = before;
         self.lap = Instant::now();
     }
@@ -286,15 +333,21 @@ impl Clock {
         self.began.elapsed() + self.before
     }
 
-    /// How many blocks as long as the longest still fit; `None` without a budget.
-    fn fitting(&self) -> Option<u32> {
+    /// How many blocks of so many runs still fit, each as slow as the slowest; `None` without a budget.
+    fn fitting(&self, runs: usize) -> Option<u32> {
         let left = self.budget?.saturating_sub(self.used());
-        Some(Blocks::fitting(left, self.longest, false))
+        Some(Blocks::fitting(left, self.longest * count(runs), false))
     }
 
-    fn has_time(&self) -> bool {
-        self.budget.is_none_or(|budget| self.used() + self.longest <= budget)
+    fn has_time(&self, runs: usize) -> bool {
+        self.budget
+            .is_none_or(|budget| self.used() + self.longest * count(runs) <= budget)
     }
+}
+
+/// A number of runs to multiply a time by; there is no block without one.
+fn count(runs: usize) -> u32 {
+    u32::try_from(runs).unwrap_or(u32::MAX).max(1)
 }
 
 #[cfg(test)]
@@ -305,14 +358,23 @@ mod tests {
     fn runs_that_were_played_before_have_used_their_time() {
         let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
         let mut clock = Clock::start(Some(minutes(10)));
-        clock.lap(minutes(2));
+        clock.lap(minutes(2), 2);
         // Eight minutes are left, less what this test takes, and a block takes two.
-        assert_eq!(clock.fitting(), Some(3));
-        clock.lap(minutes(4));
-        assert_eq!(clock.fitting(), Some(2));
-        assert!(clock.has_time());
-        clock.lap(minutes(9));
-        assert!(!clock.has_time(), "five minutes do not fit into one");
-        assert_eq!(Clock::start(None).fitting(), None);
+        assert_eq!(clock.fitting(2), Some(3));
+        clock.lap(minutes(4), 2);
+        assert_eq!(clock.fitting(2), Some(2));
+        assert!(clock.has_time(2));
+        clock.lap(minutes(9), 2);
+        assert!(!clock.has_time(2), "five minutes do not fit into one");
+        assert_eq!(Clock::start(None).fitting(2), None);
+    }
+
+    #[test]
+    fn a_smaller_block_takes_less_of_the_time() {
+        let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+        let mut clock = Clock::start(Some(minutes(10)));
+        clock.lap(minutes(8), 8);
+        assert!(!clock.has_time(2) && clock.has_time(1));
+        assert_eq!((clock.fitting(2), clock.fitting(1)), (Some(0), Some(1)));
     }
 }

@@ -12,6 +12,7 @@ use crate::drive::Job;
 use crate::drive::workspace::tree;
 use crate::host;
 use crate::lsp::process::Launch;
+use crate::processors;
 use crate::record::{self, Header, ScenarioFacts, ServerFacts, Settings, WorkspaceFacts};
 
 use super::single::Run;
@@ -41,7 +42,7 @@ pub fn header(
         // Not known before the server is started.
         started: String::new(),
         plan: run.plan.clone(),
-        host: host::fingerprint(),
+        host: kept_to(host::fingerprint(), &choice.cpus),
         server: ServerFacts {
             scrubbed,
             lens: detector::lens(&run.choice, &checked),
@@ -62,6 +63,14 @@ pub fn header(
         },
         settings: settings(&run.measuring, choice, job.capabilities.clone()),
     }
+}
+
+/// The machine with the processors that the server may use, where those are fewer than ours.
+fn kept_to(mut host: record::Host, cpus: &[usize]) -> record::Host {
+    if !cpus.is_empty() {
+        host.affinity = Some(processors::ranges(cpus));
+    }
+    host
 }
 
 /// What is played.

@@ -25,6 +25,7 @@ mod shell;
 mod show;
 mod single;
 mod traced;
+mod tune;
 
 use std::borrow::Cow;
 use std::io;
@@ -49,6 +50,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Compare(options) => compare::run(&options),
         Command::Calibrate(options) => calibrate::run(&options),
         Command::Gate(options) => gate::run(&options),
+        Command::Tune(options) => tune::run(&options),
         Command::Check(options) => check::run(&options),
         Command::Allocator(options) => allocator::run(&options),
         Command::Servers(options) => servers::run(&options),

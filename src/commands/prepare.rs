@@ -53,7 +53,11 @@ impl<'c> Typed<'c> {
 
 /// What it means, or every mistake in all of it; each server once for each lens. Nothing has been started by then.
 pub fn understood(typed: &Typed<'_>) -> anyhow::Result<(Vec<Loaded>, Vec<ServerChoice>)> {
-    let mut mistakes = Report::default();
+    understood_with(typed, Report::default())
+}
+
+/// The same, told together with mistakes that were found in other things that were typed.
+pub fn understood_with(typed: &Typed<'_>, mut mistakes: Report) -> anyhow::Result<(Vec<Loaded>, Vec<ServerChoice>)> {
     let scenarios = scenarios(typed, &mut mistakes);
     let first = typed.scenarios.first().map(PathBuf::as_path);
     let catalogue = profiles(typed.extras.file.as_deref(), first, &mut mistakes);
@@ -368,6 +372,7 @@ pub fn launch(
             args,
             env,
             cwd: root.to_owned(),
+            cpus: choice.cpus.clone(),
         },
         scrubbed,
     ))

@@ -59,6 +59,8 @@ fn chosen(name: &str, profile: &Profile, program: &Path) -> ServerChoice {
         libraries: Vec::new(),
         lens: Setting::default(),
         found: None,
+        cpus: Vec::new(),
+        cell: None,
     }
 }
 

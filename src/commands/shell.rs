@@ -55,5 +55,6 @@ fn kind(of: SchemaOf) -> config::schema::Kind {
         SchemaOf::Scenario => config::schema::Kind::Scenario,
         SchemaOf::Servers => config::schema::Kind::Servers,
         SchemaOf::Gate => config::schema::Kind::Gate,
+        SchemaOf::Grid => config::schema::Kind::Grid,
     }
 }

@@ -10,7 +10,7 @@ use super::purge::Setting;
 use super::server::{Allocator, Profile};
 use super::spec::{ServerSpec, check_label};
 use super::which::Which;
-use crate::record::AllocatorFacts;
+use crate::record::{AllocatorFacts, CellFacts};
 
 /// One server under one set of settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +37,10 @@ pub struct ServerChoice {
     pub lens: Setting,
     /// The allocator that was found in it; `None` before anybody looked, as in what is yet to be built.
     pub found: Option<AllocatorFacts>,
+    /// Processors that it alone is kept to; none to be kept to.
+    pub cpus: Vec<usize>,
+    /// What of a sweep it is; `None` outside of one.
+    pub cell: Option<CellFacts>,
 }
 
 /// What runs.
@@ -181,6 +185,8 @@ fn resolve(
         libraries: Vec::new(),
         lens: Setting::default(),
         found: None,
+        cpus: Vec::new(),
+        cell: None,
     })
 }
 

@@ -219,12 +219,12 @@ fn holds_tag(value: &DeValue<'_>, span: &Range<usize>) -> bool {
     }
 }
 
-/// Takes a broken element out. Phases and steps are put off with something harmless, so that the others keep their
+/// Takes a broken element out. Phases, steps and what else is counted are put off with something harmless, so that the others keep their
 /// numbers.
 fn replace(array: &mut toml::de::DeArray<'_>, index: usize, path: &[String]) {
     let harmless = match path.last().map(String::as_str) {
         Some("steps") => "{ pause = {} }",
-        Some("phase" | "endpoint") => "{}",
+        Some("phase" | "endpoint" | "axis" | "values" | "cell" | "exclude") => "{}",
         _ => {
             let all = array.clone().into_iter().enumerate();
             *array = all.filter(|(at, _)| *at != index).map(|(_, element)| element).collect();

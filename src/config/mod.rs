@@ -28,6 +28,7 @@ pub mod schema;
 mod server;
 mod spec;
 pub mod step;
+pub mod tune;
 #[expect(clippy::disallowed_methods, reason = "it looks for programs")]
 mod which;
 mod wording;

@@ -220,6 +220,8 @@ mod tests {
             libraries: Vec::new(),
             lens: Setting::default(),
             found: None,
+            cpus: Vec::new(),
+            cell: None,
         }
     }
 

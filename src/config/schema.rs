@@ -6,6 +6,7 @@ use schemars::generate::SchemaSettings;
 use super::gate::GateFile;
 use super::scenario::Scenario;
 use super::server::Servers;
+use super::tune::GridFile;
 
 /// Which format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,11 +17,13 @@ pub enum Kind {
     Servers,
     /// A gate file.
     Gate,
+    /// A grid of settings.
+    Grid,
 }
 
 impl Kind {
     /// Every format.
-    pub const ALL: [Kind; 3] = [Kind::Scenario, Kind::Servers, Kind::Gate];
+    pub const ALL: [Kind; 4] = [Kind::Scenario, Kind::Servers, Kind::Gate, Kind::Grid];
 
     /// Its name, which is that of the schema's file too.
     pub fn name(self) -> &'static str {
@@ -28,6 +31,7 @@ impl Kind {
             Kind::Scenario => "scenario",
             Kind::Servers => "servers",
             Kind::Gate => "gate",
+            Kind::Grid => "grid",
         }
     }
 }
@@ -41,6 +45,7 @@ pub fn text(kind: Kind) -> String {
         Kind::Scenario => of::<Scenario>(),
         Kind::Servers => of::<Servers>(),
         Kind::Gate => of::<GateFile>(),
+        Kind::Grid => of::<GridFile>(),
     };
     format!("{:#}\n", schema.as_value())
 }
@@ -131,6 +136,12 @@ mod tests {
         assert_ne!(mistakes(Kind::Gate, &gate("tol = '5'")), [] as [String; 0]);
         assert_ne!(mistakes(Kind::Gate, &gate("metrik = 'peak'")), [] as [String; 0]);
         assert_eq!(mistakes(Kind::Gate, &gate("tol = '0.5%'")), [] as [String; 0]);
+        let grid = |value: &str| format!("format = 1\n[[axis]]\nname = 'a'\nvalues = [{value}]\n");
+        assert_ne!(mistakes(Kind::Grid, &grid("{ envv = { A = '1' } }")), [] as [String; 0]);
+        assert_eq!(
+            mistakes(Kind::Grid, &grid("{ env = { A = '1' }, cpus = '0-1' }")),
+            [] as [String; 0]
+        );
         assert_ne!(mistakes(Kind::Servers, "[server.ty]\nargz = []\n"), [] as [String; 0]);
     }
 }

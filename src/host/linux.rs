@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::{cgroup, huge_pages};
+use crate::processors;
 use crate::record::{Host, Nanos, Pressure};
 
 /// Adds to what every system says what only this one does.
@@ -112,33 +113,30 @@ fn average(text: &str) -> Option<f64> {
 
 /// Keeps this thread, and all threads and processes that it will start, to some of the processors that it may use.
 pub fn keep_to(cpus: &[usize]) -> io::Result<()> {
-    let allowed = sched_getaffinity(None)?;
+    may_keep_to(cpus)?;
     let mut set = CpuSet::new();
-    for cpu in cpus {
-        if *cpu >= CpuSet::MAX_CPU || !allowed.is_set(*cpu) {
-            let all = affinity(&allowed).unwrap_or_default();
-            return Err(io::Error::other(format!(
-                "of the processors {all} that may be used none is {cpu}"
-            )));
-        }
-        set.set(*cpu);
-    }
+    cpus.iter().for_each(|cpu| set.set(*cpu));
     Ok(sched_setaffinity(None, &set)?)
+}
+
+/// Whether these are all processors that may be used.
+pub fn may_keep_to(cpus: &[usize]) -> io::Result<()> {
+    let allowed = sched_getaffinity(None)?;
+    let missing = |cpu: &&usize| **cpu >= CpuSet::MAX_CPU || !allowed.is_set(**cpu);
+    match cpus.iter().find(missing) {
+        None => Ok(()),
+        Some(cpu) => {
+            let all = affinity(&allowed).unwrap_or_default();
+            Err(io::Error::other(format!(
+                "of the processors {all} that may be used none is {cpu}"
+            )))
+        }
+    }
 }
 
 fn affinity(set: &CpuSet) -> Option<String> {
     let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect();
-    Some(list(&cpus)).filter(|list| !list.is_empty())
-}
-
-/// 0, 1, 2, 5 → `0-2,5`.
-fn list(cpus: &[usize]) -> String {
-    let ranges = cpus.chunk_by(|one, next| one + 1 == *next).map(|range| match range {
-        [one] => one.to_string(),
-        [first, .., last] => format!("{first}-{last}"),
-        [] => String::new(),
-    });
-    ranges.collect::<Vec<String>>().join(",")
+    Some(processors::ranges(&cpus)).filter(|list| !list.is_empty())
 }
 
 fn container(groups: &str) -> Option<String> {
@@ -181,12 +179,6 @@ mod tests {
     fn a_choice_is_in_brackets() {
         assert_eq!(chosen("always [madvise] never").as_deref(), Some("madvise"));
         assert_eq!(chosen("always"), None);
-    }
-
-    #[test]
-    fn processors_are_listed_as_ranges() {
-        assert_eq!(list(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
-        assert_eq!(list(&[]), "");
     }
 
     #[test]

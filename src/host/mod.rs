@@ -14,9 +14,9 @@ mod linux;
 #[cfg(target_os = "linux")]
 pub use huge_pages::limit as limit_huge_pages;
 #[cfg(target_os = "linux")]
-pub use linux::keep_to;
-#[cfg(target_os = "linux")]
 use linux::{complete, pressure as platform_pressure};
+#[cfg(target_os = "linux")]
+pub use linux::{keep_to, may_keep_to};
 
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, System};
 
@@ -45,6 +45,17 @@ pub fn pressure() -> Option<Pressure> {
 /// Elsewhere a thread cannot pass on which processors it is kept to.
 #[cfg(not(target_os = "linux"))]
 pub fn keep_to(_cpus: &[usize]) -> std::io::Result<()> {
+    no_affinity()
+}
+
+/// None to be kept to is no wish.
+#[cfg(not(target_os = "linux"))]
+pub fn may_keep_to(cpus: &[usize]) -> std::io::Result<()> {
+    if cpus.is_empty() { Ok(()) } else { no_affinity() }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn no_affinity() -> std::io::Result<()> {
     let reason = "this system has no affinity that a server takes over from whoever starts it";
     Err(std::io::Error::new(std::io::ErrorKind::Unsupported, reason))
 }

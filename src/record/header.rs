@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer, ser};
 
 use crate::lens::Lens;
 
-use super::{AllocatorFacts, FORMAT, KnobFacts, Nanos, TracerFacts};
+use super::{AllocatorFacts, CellFacts, FORMAT, KnobFacts, Nanos, TracerFacts};
 
 /// The record format's version: a reader reads every minor version of its own major one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -72,6 +72,9 @@ pub struct PlanFacts {
     /// What traced the system calls of the run; its memory and its latencies are then nobody's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traced: Option<TracerFacts>,
+    /// Which cell of a sweep it is of; `None` of a run that is of none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<CellFacts>,
 }
 
 /// The machine and its state when the run began. Unknown is `None`.

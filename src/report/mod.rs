@@ -29,6 +29,7 @@ mod table;
 pub mod terminal;
 mod text;
 pub mod trace;
+pub mod tune;
 
 pub(crate) use text::{Paint, Tone, clean, cut, width};
 

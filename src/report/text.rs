@@ -154,6 +154,15 @@ pub(super) fn line_of(out: &mut String, line: impl AsRef<str>) {
     out.push('\n');
 }
 
+/// A word as a shell and an environment file take it.
+pub(super) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@ use clap::Parser;
 use lsp_soak::cli::Cli;
 
 const CI: &str = include_str!("../../docs/ci.md");
+const TUNE: &str = include_str!("../../docs/tune.md");
 
 /// The words of a command line: what single quotes hold together stays together, and a redirection ends it.
 fn words(line: &str) -> Vec<String> {
@@ -30,6 +31,20 @@ fn every_command_of_the_workflows_is_one_that_lsp_soak_understands() {
     assert_eq!(lines.len(), 8, "{lines:#?}");
     for line in lines {
         let parsed = Cli::try_parse_from(words(&line));
+        assert!(parsed.is_ok(), "{line}: {}", parsed.expect_err("it is not understood"));
+    }
+}
+
+#[test]
+fn every_command_for_sweeps_is_one_that_lsp_soak_understands() {
+    let lines: Vec<&str> = TUNE
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with("lsp-soak "))
+        .collect();
+    assert_eq!(lines.len(), 5, "{lines:#?}");
+    for line in lines {
+        let parsed = Cli::try_parse_from(words(line));
         assert!(parsed.is_ok(), "{line}: {}", parsed.expect_err("it is not understood"));
     }
 }

@@ -20,6 +20,7 @@ async fn two_thousand_edits_between_requests_leave_the_same_text_on_both_sides()
             program: env!("CARGO_BIN_EXE_fixture-system").into(),
             args: ["--sync", sync].map(Into::into).to_vec(),
             cwd: std::env::temp_dir(),
+            cpus: Vec::new(),
             ..Launch::default()
         };
         let mut server = Server::spawn(&launch).expect("the fixture is built beside its tests");

@@ -52,6 +52,8 @@ mod steps;
 mod traced;
 #[cfg(target_os = "linux")]
 mod tree;
+#[cfg(all(target_os = "linux", feature = "fixture-jemalloc"))]
+mod tune;
 #[cfg(target_os = "linux")]
 mod verdicts;
 #[cfg(target_os = "linux")]

@@ -12,10 +12,10 @@ use super::{CONFIDENCE, Cell, MachineRatio, Ratio};
 const SEED: u64 = 0;
 
 /// The figure in each run, with the machine of the run.
-pub(super) type Values = Vec<(String, Option<f64>)>;
+pub(in crate::analyse) type Values = Vec<(String, Option<f64>)>;
 
 /// The cell of these values, compared with those of the baseline where it is not the baseline itself.
-pub(super) fn cell(values: &Values, baseline: Option<&Values>, floor: NoiseFloor) -> Cell {
+pub(in crate::analyse) fn cell(values: &Values, baseline: Option<&Values>, floor: NoiseFloor) -> Cell {
     let known: Vec<f64> = values.iter().filter_map(|(_, value)| *value).collect();
     // Machines are apart without anything being wrong, so groups are looked for where there is one.
     let arm = Arm::new(&known).ok().filter(|_| by_machine(values).len() < 2);

@@ -1,7 +1,7 @@
 //! Many runs of several servers side by side: every figure of every run, its middle and its interval, and its ratio
 //! against one of them.
 
-mod cell;
+pub(in crate::analyse) mod cell;
 mod decay;
 mod gather;
 mod growth;

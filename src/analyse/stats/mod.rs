@@ -18,6 +18,7 @@ mod median;
 mod outliers;
 mod permutation;
 mod power;
+mod prediction;
 mod shape;
 mod strata;
 mod student;
@@ -44,6 +45,7 @@ pub use permutation::{
     EXHAUSTIVE_UP_TO, MONTE_CARLO_DRAWS, MannWhitney, Method, Permutation, mann_whitney, permutation,
 };
 pub use power::{detectable, power, runs_needed};
+pub use prediction::prediction;
 pub use shape::{Shape, shape};
 pub use strata::{Strata, Stratum};
 pub use trend::{MannKendall, Trend, trend};

@@ -90,6 +90,7 @@ fn live(options: &cli::Gate, resumed: Option<&Path>) -> anyhow::Result<u8> {
         measuring: options.measuring,
         talk: options.voice.talk(),
         enough: &|runs| judge(&side(runs), &rules, &looks).is_final(),
+        sweep: None,
     };
     let (runs, exit) = play(&campaign)?;
     let sides = side(&runs);

@@ -45,6 +45,8 @@ pub struct Launch {
     pub env: Vec<(OsString, Option<OsString>)>,
     /// The directory it runs in.
     pub cwd: PathBuf,
+    /// Processors that it is kept to, with all that it starts; none to be kept to. Linux only.
+    pub cpus: Vec<usize>,
 }
 
 /// How a process ended.
@@ -97,6 +99,8 @@ impl Server {
             .stderr(Stdio::piped())
             .kill_on_drop(true);
         platform::prepare(&mut command)?;
+        #[cfg(target_os = "linux")]
+        platform::keep_to(command.as_std_mut(), &launch.cpus);
         let (mut child, own) = {
             // Held over the start, or a reaper could take a child that ends before it is known.
             let mut servers = servers();

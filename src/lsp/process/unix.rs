@@ -53,6 +53,24 @@ pub fn tie(command: &mut std::process::Command) {
     }
 }
 
+/// Keeps a program, and all that it starts, to some processors.
+#[cfg(target_os = "linux")]
+pub(super) fn keep_to(command: &mut std::process::Command, cpus: &[usize]) {
+    use rustix::thread::{CpuSet, sched_setaffinity};
+    use std::os::unix::process::CommandExt;
+    if cpus.is_empty() {
+        return;
+    }
+    let mut set = CpuSet::new();
+    cpus.iter()
+        .filter(|cpu| **cpu < CpuSet::MAX_CPU)
+        .for_each(|cpu| set.set(*cpu));
+    // SAFETY: the hook runs between fork and exec; it makes one system call, on a value that was made before.
+    unsafe {
+        command.pre_exec(move || Ok(sched_setaffinity(None, &set)?));
+    }
+}
+
 /// Asks the kernel for SIGKILL when the parent's thread ends; if that already happened, nobody will send it.
 #[cfg(target_os = "linux")]
 fn die_with(parent: Pid) -> io::Result<()> {

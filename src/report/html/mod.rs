@@ -15,6 +15,7 @@ mod several;
 mod spread;
 mod strips;
 mod tables;
+mod tune;
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -29,3 +30,4 @@ pub(super) use strips::tenth;
 pub use gate::render as gate;
 pub use one::render as run;
 pub use several::render as comparison;
+pub use tune::render as tune;

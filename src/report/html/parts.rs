@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use maud::{Markup, html};
 
 use crate::record::Header;
-use crate::report::text::clean;
+use crate::report::text::{clean, quoted};
 
 use super::data::{self, Timeline};
 
@@ -111,19 +111,15 @@ pub fn reproduce(headers: &[&Header]) -> Markup {
 
 /// A command line as a shell reads it.
 fn command(words: &[String]) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-    let quoted = words.iter().enumerate().map(|(place, word)| {
+    let words = words.iter().enumerate().map(|(place, word)| {
         let word = match place {
             // Where the program lies on the machine that made the records says nothing.
             0 => word.rsplit(['/', '\\']).next().unwrap_or(word),
             _ => word,
         };
-        match !word.is_empty() && word.chars().all(plain) {
-            true => word.to_owned(),
-            false => format!("'{}'", word.replace('\'', r"'\''")),
-        }
+        quoted(word)
     });
-    quoted.collect::<Vec<String>>().join(" ")
+    words.collect::<Vec<String>>().join(" ")
 }
 
 #[cfg(test)]

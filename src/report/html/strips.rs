@@ -92,14 +92,14 @@ fn name(runs: &[String], run: usize) -> &str {
 }
 
 /// From values to places of the drawing.
-struct Scale {
-    low: f64,
-    high: f64,
+pub(super) struct Scale {
+    pub low: f64,
+    pub high: f64,
 }
 
 impl Scale {
     /// A little wider than the values, and never so narrow that noise looks like a difference.
-    fn of(values: impl Iterator<Item = f64> + Clone) -> Scale {
+    pub fn of(values: impl Iterator<Item = f64> + Clone) -> Scale {
         let low = values.clone().fold(f64::INFINITY, f64::min);
         let high = values.fold(0.0, f64::max);
         if low > high {
@@ -114,7 +114,12 @@ impl Scale {
     }
 
     fn at(&self, value: f64) -> f64 {
-        tenth(LEFT + (value - self.low) / (self.high - self.low) * (RIGHT - LEFT))
+        self.between(value, LEFT, RIGHT)
+    }
+
+    /// Where a value is between the places of the lowest and of the highest.
+    pub fn between(&self, value: f64, low: f64, high: f64) -> f64 {
+        tenth(low + (value - self.low) / (self.high - self.low) * (high - low))
     }
 }
 

@@ -61,6 +61,8 @@ pub fn play(top: &str, phases: &str) -> Play {
             libraries: Vec::new(),
             lens: Setting::default(),
             found: None,
+            cpus: Vec::new(),
+            cell: None,
         },
         decay: None,
         launch: relay.launch(),

@@ -87,6 +87,7 @@ impl Relay {
             ],
             env: Vec::new(),
             cwd: self.directory.path().to_owned(),
+            cpus: Vec::new(),
         }
     }
 

@@ -14,6 +14,7 @@ pub fn shell(script: &str) -> Launch {
         args: vec!["-c".into(), script.into()],
         env: Vec::new(),
         cwd: std::env::temp_dir(),
+        cpus: Vec::new(),
     }
 }
 
@@ -52,6 +53,7 @@ async fn a_program_that_does_not_exist_is_our_error() {
         before: Vec::new(),
         program: "/no/such/server".into(),
         cwd: "/".into(),
+        cpus: Vec::new(),
         ..Launch::default()
     };
     assert_eq!(Server::spawn(&launch).unwrap_err().kind(), std::io::ErrorKind::NotFound);

@@ -1,0 +1,73 @@
+//! Which cells are worth a choice: no other is as good in memory, latency and processor time and clearly better in one.
+
+use super::Swept;
+use super::figure::{Tuned, Versus};
+
+/// The values of what cells are weighed by, in the order of [`Tuned::WEIGHED`].
+pub(super) type Weights = [Vec<f64>; 3];
+
+/// How sure it must be that a cell is no better in anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// It must not even look better by more than nobody cares for.
+    Strict,
+    /// It must not be shown to be better.
+    Lenient,
+}
+
+/// Whether `other` is as good as `cell` in everything and shown to be clearly better in something.
+///
+/// In a figure that one of them does not have they are not compared; without private memory not at all.
+pub(super) fn beats(other: &Weights, cell: &Weights, doubt: Doubt) -> bool {
+    let mut better = false;
+    for (figure, (other, cell)) in Tuned::WEIGHED.into_iter().zip(other.iter().zip(cell)) {
+        let Some(versus) = Versus::new(other, cell, figure) else {
+            if figure == Tuned::Private {
+                return false;
+            }
+            continue;
+        };
+        let looks_better = versus.ratio < 1.0 / (1.0 + figure.slack());
+        if looks_better && (doubt == Doubt::Strict || versus.is_less(figure)) {
+            return false;
+        }
+        better |= versus.is_more(figure);
+    }
+    better
+}
+
+/// Marks the front, and of the others one that is better than each. What was not run to the end is on no front.
+pub(super) fn mark(cells: &mut [Swept]) {
+    let weights: Vec<Weights> = cells.iter().map(weights).collect();
+    let running: Vec<usize> = (0..cells.len())
+        .filter(|place| cells[*place].stopped.is_none() && !weights[*place][0].is_empty())
+        // Who did less needs less: that beats nobody, and is no choice.
+        .filter(|place| !cells[*place].did_less())
+        .collect();
+    let better = |place: usize| {
+        let others = running.iter().copied().filter(|other| *other != place);
+        let mut others: Vec<usize> = others
+            .filter(|other| beats(&weights[*other], &weights[place], Doubt::Strict))
+            .collect();
+        // Of several the one with least memory is told.
+        others.sort_by(|a, b| mean(&weights[*a][0]).total_cmp(&mean(&weights[*b][0])));
+        others.first().copied()
+    };
+    let found: Vec<(usize, Option<usize>)> = running.iter().map(|place| (*place, better(*place))).collect();
+    // Differences that nobody cares for could go round in a circle; then there is nothing to choose by.
+    let circle = found.iter().all(|(_, better)| better.is_some());
+    for (place, better) in found {
+        cells[place].front = circle || better.is_none();
+        if let Some(better) = better.filter(|_| !circle) {
+            cells[place].beaten_by = Some(cells[better].label.clone());
+        }
+    }
+}
+
+fn weights(cell: &Swept) -> Weights {
+    Tuned::WEIGHED.map(|figure| cell.figure(figure).values.iter().flatten().copied().collect())
+}
+
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}

@@ -1,0 +1,238 @@
+//! A sweep: every setting of a server beside the server as it is. Which are still worth a run, which are the front, and
+//! which one to ship.
+//!
+//! All of it is a function of records: which cells were stopped is decided again from the runs that there were by then.
+
+mod choose;
+mod figure;
+mod front;
+mod stopped;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+use crate::record::{AllocatorFacts, CellFacts, KnobFacts};
+
+use super::compare::{Cell, Inequality, Left, Played, compare, counts};
+use super::stats::prediction;
+
+pub use choose::{Choice, Keep};
+pub use figure::{Places, Tuned};
+
+pub use stopped::{Halving, Stopped, Why, stopped};
+
+use figure::places;
+
+/// How sure every interval of a sweep is.
+const CONFIDENCE: f64 = super::compare::CONFIDENCE;
+
+/// What a sweep is held to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rules {
+    /// After how many runs of each it is looked which cells are still worth more, the last being all there are.
+    pub rungs: Vec<u32>,
+    /// How much more latency a recommended setting may have, as a share of the default's.
+    pub latency: f64,
+    /// How much more processor time.
+    pub cpu: f64,
+    /// How much private memory there may be, in bytes; then the fastest cell under it is chosen.
+    pub max_private: Option<u64>,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules {
+            rungs: vec![1, 3, 5, 8],
+            latency: 0.10,
+            cpu: 0.05,
+            max_private: None,
+        }
+    }
+}
+
+/// What came of a sweep.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The server that all cells are of.
+    pub server: Server,
+    /// What its figures are of.
+    pub places: Places,
+    /// Every cell, the default first.
+    pub cells: Vec<Swept>,
+    /// Cells that were planned and have no run.
+    pub missing: u32,
+    /// What it was held to.
+    pub rules: Rules,
+    /// What to ship.
+    pub choice: Choice,
+}
+
+/// The server of a sweep, as its default runs say.
+#[derive(Clone, Debug, Default)]
+pub struct Server {
+    /// The profile, or else the name of its program.
+    pub name: String,
+    /// Its version.
+    pub version: Option<String>,
+    /// The program's file name.
+    pub program: String,
+    /// Its arguments without a cell's.
+    pub args: Vec<String>,
+    /// Its allocator.
+    pub allocator: Option<AllocatorFacts>,
+}
+
+/// One cell and what was seen of it.
+#[derive(Clone, Debug)]
+pub struct Swept {
+    /// Its label.
+    pub label: String,
+    /// What it sets.
+    pub sets: CellFacts,
+    /// Names of the records that count.
+    pub runs: Vec<String>,
+    /// Runs that do not count.
+    pub left: Vec<Left>,
+    /// Its figures, one for each of [`Tuned::ALL`]; their ratios are against the default.
+    pub figures: Vec<Cell>,
+    /// After which it was not run any more, and why.
+    pub stopped: Option<Stopped>,
+    /// Whether no other is as good in everything and clearly better in something.
+    pub front: bool,
+    /// One that is, where there is one.
+    pub beaten_by: Option<String>,
+    /// Work that it did not do as the default did.
+    pub work: Vec<Inequality>,
+    /// Settings that were asked for and not seen in force.
+    pub unseen: Vec<KnobFacts>,
+    /// Where the private memory of one more run will probably lie, in bytes.
+    pub promise: Option<(f64, f64)>,
+}
+
+impl Swept {
+    /// One of its figures.
+    pub fn figure(&self, figure: Tuned) -> &Cell {
+        &self.figures[figure as usize]
+    }
+
+    /// The middle of one of its figures.
+    pub fn median(&self, figure: Tuned) -> Option<f64> {
+        self.figure(figure).median.map(|median| median.median)
+    }
+
+    /// Whether it did less than the default, so that less memory is no merit of it.
+    pub fn did_less(&self) -> bool {
+        self.work.iter().any(Inequality::is_less)
+    }
+
+    /// Whether it may be recommended at all: it was run to the end, did the work, and was seen to have its settings.
+    pub fn is_usable(&self) -> bool {
+        self.stopped.is_none() && !self.runs.is_empty() && !self.did_less() && self.unseen.is_empty()
+    }
+}
+
+/// Why records are no sweep.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoSweep {
+    /// They are of `run`, or of a gate.
+    #[error("no record is of a sweep: name a directory that `lsp-soak tune` wrote")]
+    None,
+    /// Cells are compared with it.
+    #[error("no record is of the server with nothing changed, which every cell is compared with")]
+    NoDefault,
+    /// Each sweep has a default of its own.
+    #[error("the records are of several sweeps: {0}; name one of them")]
+    Several(String),
+}
+
+/// What the runs of a sweep come to; those of no sweep are passed over.
+pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
+    let own = |run: &&Played| run.summary.header.plan.cell.is_some();
+    let runs: Vec<Played> = runs.iter().filter(own).cloned().collect();
+    let default = default_of(&runs)?;
+    let comparison = compare(&runs, Some(&default));
+    let places = places(&runs, &default);
+    let halving = stopped(&runs, rules);
+    let mut cells: Vec<Swept> = Vec::new();
+    for side in &comparison.sides {
+        let of = |run: &&Played| run.summary.header.server.label == side.label;
+        let mine: Vec<&Played> = runs.iter().filter(of).collect();
+        let counting: Vec<&Played> = mine.iter().copied().filter(|run| counts(&run.summary)).collect();
+        let base: Vec<&Played> = runs
+            .iter()
+            .filter(|run| run.summary.header.server.label == default && counts(&run.summary))
+            .collect();
+        let figures: Vec<Cell> = Tuned::ALL
+            .iter()
+            .map(|figure| figure.cell(&counting, (side.label != default).then_some(base.as_slice()), &places))
+            .collect();
+        let private: Vec<f64> = figures[Tuned::Private as usize]
+            .values
+            .iter()
+            .flatten()
+            .copied()
+            .collect();
+        cells.push(Swept {
+            label: side.label.clone(),
+            sets: mine
+                .first()
+                .and_then(|run| run.summary.header.plan.cell.clone())
+                .unwrap_or_default(),
+            runs: side.runs.clone(),
+            left: side.left.clone(),
+            stopped: halving.stopped.get(&side.label).cloned(),
+            front: false,
+            beaten_by: None,
+            work: side.work.clone(),
+            unseen: side.unseen.clone(),
+            promise: prediction(&private, CONFIDENCE, Tuned::Private.noise()),
+            figures,
+        });
+    }
+    front::mark(&mut cells);
+    let of = cells.iter().map(|cell| cell.sets.of).max().unwrap_or(0);
+    Ok(Sweep {
+        scenario: comparison.scenario,
+        server: server(&runs, &default),
+        places,
+        missing: of.saturating_sub(u32::try_from(cells.len()).unwrap_or(u32::MAX)),
+        choice: choose::choose(&cells, rules),
+        cells,
+        rules: rules.clone(),
+    })
+}
+
+/// The label of the server with nothing changed.
+fn default_of(runs: &[Played]) -> Result<String, NoSweep> {
+    let Some(first) = runs.first() else {
+        return Err(NoSweep::None);
+    };
+    let same = |run: &Played| {
+        let (a, b) = (&run.summary.header, &first.summary.header);
+        a.scenario.sha256 == b.scenario.sha256 && a.server.program == b.server.program
+    };
+    if let Some(other) = runs.iter().find(|run| !same(run)) {
+        return Err(NoSweep::Several(format!("`{}` and `{}`", first.record, other.record)));
+    }
+    let is_default = |run: &&Played| run.summary.header.plan.cell.as_ref().is_some_and(|cell| cell.default);
+    let default = runs.iter().find(is_default).ok_or(NoSweep::NoDefault)?;
+    Ok(default.summary.header.server.label.clone())
+}
+
+fn server(runs: &[Played], default: &str) -> Server {
+    let header = runs.iter().map(|run| &run.summary.header);
+    let Some(header) = header.into_iter().find(|header| header.server.label == default) else {
+        return Server::default();
+    };
+    let facts = &header.server;
+    let program = facts.program.rsplit(['/', '\\']).next().unwrap_or(&facts.program);
+    Server {
+        name: facts.profile.clone().unwrap_or_else(|| program.to_owned()),
+        version: facts.version.clone(),
+        program: program.to_owned(),
+        args: facts.args.clone(),
+        allocator: facts.allocator.clone(),
+    }
+}

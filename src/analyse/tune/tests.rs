@@ -1,0 +1,304 @@
+//! Sweeps that were never run: the golden record with what tells cells apart put into each run.
+
+use crate::analyse;
+use crate::analyse::compare::Played;
+use crate::record::{AllocatorFacts, AllocatorFamily, CellFacts, Ending, golden};
+
+use super::*;
+
+/// Per cent of the golden record's private memory, p95 and processor time.
+pub type Percents = (u64, u64, u64);
+
+/// A run of a cell in a block; its noise is given by the block, a little different in each figure.
+pub fn run(label: &str, of: u32, block: u32, (private, p95, cpu): Percents) -> Played {
+    let mut summary = analyse::read(golden::open("completed")).unwrap();
+    let noise = [0, 7, 3, 9, 5, 1, 8, 4, 6][block as usize % 9];
+    let part = |value: u64, percent: u64, noise: u64| value * (percent * 100 + noise) / 10_000;
+    let header = &mut summary.header;
+    header.server.label = label.to_owned();
+    header.server.profile = Some("ty".to_owned());
+    header.server.version = Some("ty 0.0.104".to_owned());
+    header.server.args = vec!["server".to_owned()];
+    header.server.allocator = Some(AllocatorFacts {
+        family: AllocatorFamily::Jemalloc,
+        version: Some("5.3.0".to_owned()),
+        prefix: Some("_rjem_".to_owned()),
+        variable: Some("_RJEM_MALLOC_CONF".to_owned()),
+        ..AllocatorFacts::default()
+    });
+    header.plan.run = block * 10;
+    header.plan.block = block;
+    header.plan.warm_up = block == 0;
+    let conf = format!("dirty_decay_ms:{}", label.trim_start_matches("dirty-"));
+    let default = label == "default";
+    header.plan.cell = Some(CellFacts {
+        of,
+        default,
+        env: if default {
+            [].into()
+        } else {
+            [("_RJEM_MALLOC_CONF".to_owned(), conf)].into()
+        },
+        ..CellFacts::default()
+    });
+    for phase in &mut summary.phases {
+        phase.private = phase.private.map(|value| part(value, private, noise));
+    }
+    for method in &mut summary.methods {
+        method.p50 = method.p50.map(|value| part(value, p95, 10 * noise));
+        method.p95 = method.p50.map(|value| value * 3);
+    }
+    for program in &mut summary.programs {
+        program.cpu = program.cpu.map(|value| part(value, cpu, 5 * noise));
+    }
+    Played {
+        record: format!("run-{block:03}-{label}.jsonl"),
+        summary,
+    }
+}
+
+/// The runs of cells in the blocks 1 to so many, as they would be played: stopped cells have no more.
+pub fn played(cells: &[(&str, Percents)], blocks: u32, rules: &Rules) -> Vec<Played> {
+    let of = cells.len() as u32;
+    let mut runs = vec![run("default", of, 0, cells[0].1)];
+    for block in 1..=blocks {
+        let halving = stopped(&runs, rules);
+        let left = cells.iter().filter(|(label, _)| !halving.stopped.contains_key(*label));
+        let more: Vec<Played> = left.map(|(label, percents)| run(label, of, block, *percents)).collect();
+        runs.extend(more);
+    }
+    runs
+}
+
+/// A sweep of ty: one cell that pays, one that is fast and large, one that is hopeless, one that is slow.
+pub fn cells() -> Vec<(&'static str, Percents)> {
+    vec![
+        ("default", (100, 100, 100)),
+        ("dirty-0", (70, 102, 135)),
+        ("dirty-1000", (75, 101, 101)),
+        ("dirty-5000", (95, 90, 100)),
+        ("dirty-hopeless", (140, 130, 130)),
+    ]
+}
+
+fn labels(halving: &Halving) -> Vec<&str> {
+    halving.stopped.keys().map(String::as_str).collect()
+}
+
+fn swept(cells: &[(&str, Percents)], rules: &Rules) -> Sweep {
+    let most = *rules.rungs.last().unwrap();
+    sweep(&played(cells, most, rules), rules).unwrap()
+}
+
+fn shipped(sweep: &Sweep) -> &str {
+    match sweep.choice {
+        Choice::Ship(place) => &sweep.cells[place].label,
+        _ => "",
+    }
+}
+
+#[test]
+fn a_hopeless_cell_stops_after_its_first_run_and_the_default_never() {
+    let rules = Rules::default();
+    let runs = played(&cells(), 3, &rules);
+    let halving = stopped(&runs, &rules);
+    assert!(labels(&halving).contains(&"dirty-hopeless"), "{halving:?}");
+    assert_eq!(halving.stopped["dirty-hopeless"].after, 1);
+    assert_eq!(halving.rung, Some(3));
+    let worst: Vec<(&str, Percents)> = vec![("default", (200, 200, 200)), ("dirty-0", (100, 100, 100))];
+    let runs = played(&worst, 5, &rules);
+    assert!(
+        stopped(&runs, &rules).stopped.is_empty(),
+        "the default is what all are compared with"
+    );
+}
+
+#[test]
+fn runs_beyond_a_rung_change_nothing_that_was_decided_at_it() {
+    let rules = Rules::default();
+    let runs = played(&cells(), 8, &rules);
+    let mut before: Vec<Halving> = Vec::new();
+    for blocks in 1..=8 {
+        let until: Vec<Played> = runs
+            .iter()
+            .filter(|run| run.summary.header.plan.block <= blocks)
+            .cloned()
+            .collect();
+        before.push(stopped(&until, &rules));
+    }
+    for (one, next) in before.iter().zip(&before[1..]) {
+        for (label, stopped) in &one.stopped {
+            assert_eq!(next.stopped.get(label), Some(stopped));
+        }
+    }
+    // Records have no order that anybody promised.
+    let mut shuffled = runs.clone();
+    shuffled.reverse();
+    assert_eq!(stopped(&shuffled, &rules), before[7]);
+}
+
+#[test]
+fn a_rung_that_is_not_whole_decides_nothing() {
+    let rules = Rules::default();
+    let mut runs = played(&cells(), 1, &rules);
+    runs.retain(|run| run.summary.header.server.label != "dirty-1000");
+    let halving = stopped(&runs, &rules);
+    assert_eq!((halving.rung, labels(&halving).len()), (None, 0), "{halving:?}");
+}
+
+#[test]
+fn cells_that_one_run_cannot_tell_apart_go_on() {
+    let rules = Rules::default();
+    let near = [
+        ("default", (100, 100, 100)),
+        ("dirty-0", (92, 100, 100)),
+        ("dirty-1000", (94, 105, 103)),
+    ];
+    assert!(stopped(&played(&near, 1, &rules), &rules).stopped.is_empty());
+}
+
+#[test]
+fn a_cell_that_the_server_fails_with_stops_at_once_and_is_never_recommended() {
+    let rules = Rules::default();
+    let mut runs = played(&cells(), 1, &rules);
+    let broken = runs
+        .iter_mut()
+        .find(|run| run.summary.header.server.label == "dirty-0")
+        .unwrap();
+    broken.summary.ending = Some(Ending::Crashed {
+        signal: Some(6),
+        code: None,
+        during: "goto".to_owned(),
+    });
+    let halving = stopped(&runs, &rules);
+    assert_eq!(
+        halving.stopped["dirty-0"],
+        Stopped {
+            after: 1,
+            why: Why::Failed
+        }
+    );
+    let sweep = sweep(&runs, &rules).unwrap();
+    assert!(sweep.cells.iter().all(|cell| cell.label != "dirty-0" || !cell.front));
+}
+
+#[test]
+fn the_front_is_what_nothing_beats_in_memory_latency_and_cpu() {
+    let sweep = swept(&cells(), &Rules::default());
+    let on: Vec<&str> = sweep
+        .cells
+        .iter()
+        .filter(|cell| cell.front)
+        .map(|cell| cell.label.as_str())
+        .collect();
+    assert_eq!(on, ["dirty-0", "dirty-1000", "dirty-5000"], "{on:?}");
+    let default = &sweep.cells[0];
+    assert_eq!((default.label.as_str(), default.front), ("default", false));
+    assert!(default.beaten_by.is_some());
+}
+
+#[test]
+fn the_least_memory_that_costs_no_more_than_is_allowed_is_shipped() {
+    let rules = Rules::default();
+    let sweep_of = swept(&cells(), &rules);
+    assert_eq!(
+        shipped(&sweep_of),
+        "dirty-1000",
+        "35 % more CPU is too much for the least"
+    );
+    let (low, high) = sweep_of
+        .cells
+        .iter()
+        .find(|cell| cell.label == "dirty-1000")
+        .unwrap()
+        .promise
+        .unwrap();
+    let median = sweep_of.cells.iter().find(|cell| cell.label == "dirty-1000").unwrap();
+    let median = median.median(Tuned::Private).unwrap();
+    assert!(
+        low < median && median < high && high / low < 1.02,
+        "{low} {median} {high}"
+    );
+    let lax = Rules {
+        cpu: 0.5,
+        ..Rules::default()
+    };
+    assert_eq!(shipped(&swept(&cells(), &lax)), "dirty-0");
+}
+
+#[test]
+fn where_nothing_is_shown_to_need_less_the_default_stays() {
+    let rules = Rules::default();
+    let same = [
+        ("default", (100, 100, 100)),
+        ("dirty-0", (100, 100, 100)),
+        ("dirty-1000", (101, 100, 100)),
+    ];
+    assert_eq!(swept(&same, &rules).choice, Choice::Default(Keep::NothingLess));
+    let dear = [("default", (100, 100, 100)), ("dirty-0", (60, 100, 150))];
+    assert_eq!(swept(&dear, &rules).choice, Choice::Default(Keep::TooDear(1)));
+    let few = Rules {
+        rungs: vec![1, 2],
+        ..Rules::default()
+    };
+    assert_eq!(swept(&dear, &few).choice, Choice::Default(Keep::TooFew));
+}
+
+#[test]
+fn under_a_limit_the_fastest_is_shipped() {
+    let default = swept(&cells(), &Rules::default());
+    let of = |label: &str| {
+        let cell = default.cells.iter().find(|cell| cell.label == label).unwrap();
+        cell.figure(Tuned::Private).median.unwrap().high as u64
+    };
+    let under = |limit: u64| Rules {
+        max_private: Some(limit),
+        ..Rules::default()
+    };
+    assert_eq!(
+        shipped(&swept(&cells(), &under(of("dirty-5000")))),
+        "dirty-5000",
+        "the fastest of all"
+    );
+    assert_eq!(shipped(&swept(&cells(), &under(of("dirty-1000")))), "dirty-1000");
+    assert!(matches!(
+        swept(&cells(), &under(of("dirty-0") / 2)).choice,
+        Choice::None(Some(_))
+    ));
+}
+
+#[test]
+fn who_does_less_work_is_not_recommended_and_beats_nobody() {
+    let rules = Rules::default();
+    let mut runs = played(&cells(), 8, &rules);
+    for run in runs
+        .iter_mut()
+        .filter(|run| run.summary.header.server.label == "dirty-1000")
+    {
+        for step in run.summary.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
+            step.hits = step.hits.map(|hits| hits / 2);
+        }
+    }
+    let sweep = sweep(&runs, &rules).unwrap();
+    let lazy = sweep.cells.iter().find(|cell| cell.label == "dirty-1000").unwrap();
+    assert!(lazy.did_less() && !lazy.front);
+    assert_ne!(shipped(&sweep), "dirty-1000");
+}
+
+#[test]
+fn records_of_something_else_are_no_sweep() {
+    let mut runs = played(&cells(), 1, &Rules::default());
+    for run in &mut runs {
+        run.summary.header.plan.cell = None;
+    }
+    assert_eq!(sweep(&runs, &Rules::default()).unwrap_err(), NoSweep::None);
+    let mut runs = played(&cells(), 1, &Rules::default());
+    runs.retain(|run| run.summary.header.server.label != "default");
+    assert_eq!(sweep(&runs, &Rules::default()).unwrap_err(), NoSweep::NoDefault);
+    let mut runs = played(&cells(), 1, &Rules::default());
+    runs[1].summary.header.scenario.sha256 = "another".to_owned();
+    assert!(matches!(
+        sweep(&runs, &Rules::default()).unwrap_err(),
+        NoSweep::Several(_)
+    ));
+}

@@ -1,0 +1,115 @@
+//! From grid files and presets to servers: each cell the same program with something changed, and verified.
+
+use std::path::PathBuf;
+
+use crate::allocator::preload::VARIABLE;
+use crate::config::tune::{Cell, Preset, applied, joined, preset_cells, read_grid};
+use crate::config::{Program, Report, ServerChoice, read_text};
+use crate::host;
+
+use super::super::{Mistakes, build, detector, preload, prepare};
+
+/// The cells of grid files, and every mistake in them.
+pub fn grids(paths: &[PathBuf]) -> (Vec<Cell>, Report) {
+    let mut mistakes = Report::default();
+    let mut cells = Vec::new();
+    for path in paths {
+        let shown = path.display().to_string();
+        let read = match read_text(path, "name a TOML file of `[[axis]]` tables with --grid") {
+            Ok(text) => read_grid(&shown, &text),
+            Err((why, cure)) => {
+                mistakes.add_loose(format!("cannot read the grid `{shown}`: {why}"), cure);
+                continue;
+            }
+        };
+        match read {
+            Ok(more) => cells.extend(more),
+            Err(report) => mistakes.merge(report),
+        }
+    }
+    (cells, mistakes)
+}
+
+/// The server with its program built and its allocator found.
+pub fn looked_at(mut server: ServerChoice, quiet: bool) -> anyhow::Result<ServerChoice> {
+    if let Program::Build(command) = &server.program {
+        // Once, and not for every run of every cell: they are one program.
+        let built = super::super::block_on(build::build(&server.label, command, quiet))?;
+        server.program = Program::File(built);
+    }
+    detector::look(std::slice::from_mut(&mut server));
+    Ok(server)
+}
+
+/// The server as it is and every cell of it, verified, with what is to be said of those that were left out. A cell that
+/// the server would not take is a mistake of whoever wrote it, unless it came along with a preset.
+pub fn choices(
+    server: &ServerChoice,
+    presets: &[Preset],
+    grids: Vec<Cell>,
+) -> anyhow::Result<(Vec<ServerChoice>, Vec<String>)> {
+    let mut mistakes = Report::default();
+    let (mut cells, mut notes) = (grids, Vec::new());
+    for preset in presets {
+        match preset_cells(*preset, server) {
+            Ok((more, said)) => {
+                notes.extend(said);
+                cells.extend(taken(server, more, &mut notes));
+            }
+            Err(error) => mistakes.add_loose(error.to_string(), ""),
+        }
+    }
+    let cells = joined(cells);
+    let (choices, missing) = found(applied(server, &cells));
+    for mistake in missing.into_iter().chain(detector::mistakes(&choices)) {
+        mistakes.add_loose(mistake, "");
+    }
+    for cell in &cells {
+        if let Err(why) = host::may_keep_to(&cell.cpus) {
+            mistakes.add_loose(format!("`{}`: {why}", cell.label), "name others, or leave `cpus` out");
+        }
+    }
+    if mistakes.is_empty() && cells.is_empty() {
+        let title = "there is no setting to try: the server has everything of the preset already";
+        mistakes.add_loose(title, "write a grid file");
+    }
+    match mistakes.is_empty() {
+        true => Ok((choices, notes)),
+        false => Err(Mistakes(mistakes.styled()).into()),
+    }
+}
+
+/// Every cell with the library that it preloads, and what is wrong with those that have none.
+fn found(mut choices: Vec<ServerChoice>) -> (Vec<ServerChoice>, Vec<String>) {
+    let mut missing = Vec::new();
+    for choice in &mut choices {
+        let preloads = choice.cell.as_ref().is_some_and(|cell| cell.preload.is_some());
+        if !preloads {
+            continue;
+        }
+        if let Err(mistake) = preload::find(choice) {
+            missing.push(mistake);
+        }
+        // It is shipped as the variable that it is.
+        let listed = prepare::preloaded(choice).ok().flatten();
+        if let Some((cell, value)) = choice.cell.as_mut().zip(listed) {
+            cell.env
+                .insert(VARIABLE.to_owned(), value.to_string_lossy().into_owned());
+        }
+    }
+    (choices, missing)
+}
+
+/// Those cells of a preset that the server takes: builds lack features, and nobody chose these one by one.
+fn taken(server: &ServerChoice, cells: Vec<Cell>, notes: &mut Vec<String>) -> Vec<Cell> {
+    let mut taken = Vec::new();
+    for cell in cells {
+        let (only, missing) = found(applied(server, std::slice::from_ref(&cell)));
+        let wrong = missing.into_iter().chain(detector::mistakes(&only[1..]));
+        match wrong.into_iter().next() {
+            None => taken.push(cell),
+            Some(mistake) => notes.push(format!("not tried: {mistake}")),
+        }
+    }
+    taken
+}

@@ -1,0 +1,164 @@
+//! `lsp-soak tune`: tries settings of a server, each beside the server as it is, and says which one to ship.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+use crate::analyse::Exit;
+use crate::analyse::compare::Played;
+use crate::analyse::stats::Looks;
+use crate::analyse::tune::{Rules, stopped, sweep};
+use crate::cli::{self, Command, Lenses, LookPlan, Repeating, Runs};
+use crate::config::ServerChoice;
+use crate::progress::Talk;
+use crate::report::tune::{set, stop};
+use crate::soak::Interrupt;
+
+use super::campaign::{Campaign, Outcomes, Sweeping};
+use super::resume::Invocation;
+use super::{output, prepare, show};
+use price::Price;
+use tell::tell;
+
+mod cells;
+mod price;
+mod tell;
+
+/// Runs the command.
+pub fn run(options: &cli::Tune) -> anyhow::Result<u8> {
+    if let Some(out) = &options.resume {
+        let tune = |command| {
+            if let Command::Tune(options) = command {
+                Some(options)
+            } else {
+                None
+            }
+        };
+        let resumed = Invocation::resume(out, tune)?;
+        return live(&resumed.options, Some(&resumed.out));
+    }
+    match options.from.is_empty() {
+        true => live(options, None),
+        false => from(options),
+    }
+}
+
+/// Drives every cell here, then chooses; in a directory that is gone on with, what was not played before.
+fn live(options: &cli::Tune, resumed: Option<&Path>) -> anyhow::Result<u8> {
+    prepare::confine(options.cpus.as_ref(), options.measuring.thp)?;
+    let talk = options.voice.talk();
+    let (grids, mistakes) = cells::grids(&options.grid);
+    let typed = prepare::Typed {
+        scenarios: options.scenario.as_slice(),
+        options: &options.scenario_options,
+        servers: options.server.as_slice(),
+        extras: &options.extra,
+        lenses: Lenses::AsShipped,
+        // A directory that is gone on with is not empty.
+        out: options.out.as_deref().filter(|_| resumed.is_none()),
+    };
+    let (scenarios, servers) = prepare::understood_with(&typed, mistakes)?;
+    let scenario = scenarios.first().context("a sweep has one scenario; name it")?;
+    let server = servers
+        .first()
+        .context("a sweep has one server; name it with --server")?;
+    let server = cells::looked_at(server.clone(), talk == Talk::Quiet)?;
+    let (choices, notes) = cells::choices(&server, &options.preset, grids)?;
+    let price = Price::new(scenario, choices.len(), &options.rungs.0, options.time_budget);
+    if options.list {
+        return list(&choices, &price, &notes);
+    }
+    price.fits()?;
+    if talk != Talk::Quiet {
+        notes.iter().for_each(|note| super::say(note));
+        super::say(&price.before());
+    }
+    let out = match resumed {
+        Some(out) => out.to_owned(),
+        None => Invocation::begin(output::directories(options.out.as_deref(), &scenarios)?)?.remove(0),
+    };
+    let rules = rules(options);
+    let campaign = Campaign {
+        scenario,
+        choices: &choices,
+        out: &out,
+        repeating: &repeating(options)?,
+        measuring: options.measuring,
+        talk,
+        enough: &|_| false,
+        sweep: Some(Sweeping {
+            stopped: &|runs| reasons(runs, &rules),
+            price: &|run: Duration| price.after(run),
+        }),
+    };
+    let Outcomes { runs, exit, failed } = super::block_on(async {
+        let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
+        campaign.play(&interrupt).await
+    })?;
+    if talk != Talk::Quiet {
+        super::say(&format!("records: {}", out.display()));
+    }
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if exit == Exit::Interrupted {
+        return Ok(exit.code());
+    }
+    tell(options, &sweep(&runs, &rules)?, &runs, &notes, Some(&out))
+}
+
+/// Why cells are not run any more, each as a sentence.
+fn reasons(runs: &[Played], rules: &Rules) -> BTreeMap<String, String> {
+    let halving = stopped(runs, rules);
+    let told = halving
+        .stopped
+        .iter()
+        .map(|(label, stopped)| (label.clone(), stop(stopped)));
+    told.collect()
+}
+
+/// Chooses from records.
+fn from(options: &cli::Tune) -> anyhow::Result<u8> {
+    let runs = show::all_played(&options.from)?;
+    tell(options, &sweep(&runs, &rules(options))?, &runs, &[], None)
+}
+
+/// Prints what would be tried.
+fn list(choices: &[ServerChoice], price: &Price, notes: &[String]) -> anyhow::Result<u8> {
+    let wide = choices.iter().map(|choice| choice.label.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for choice in choices {
+        let label = &choice.label;
+        let sets = choice.cell.as_ref().map(set).unwrap_or_default();
+        text.push_str(&format!("{label:wide$}  {sets}\n"));
+    }
+    for line in notes.iter().chain(std::iter::once(&price.before())) {
+        text.push_str(&format!("\n{line}\n"));
+    }
+    super::print(&text)?;
+    Ok(Exit::Passed.code())
+}
+
+fn rules(options: &cli::Tune) -> Rules {
+    Rules {
+        rungs: options.rungs.0.clone(),
+        latency: options.choosing.allow_latency.0,
+        cpu: options.choosing.allow_cpu.0,
+        max_private: options.choosing.max_private.map(|size| size.0),
+    }
+}
+
+fn repeating(options: &cli::Tune) -> anyhow::Result<Repeating> {
+    let Some(most) = options.rungs.0.last() else {
+        bail!("`--rungs` names no runs; write such as 1,3,5,8");
+    };
+    Ok(Repeating {
+        runs: Some(Runs::Fixed(*most)),
+        looks: LookPlan(Looks::default()),
+        time_budget: options.time_budget,
+        partition: None,
+        baseline: None,
+    })
+}

@@ -1,0 +1,152 @@
+//! What a sweep takes: by the scenario's own waits before it begins, by the clock once something was run.
+
+use std::time::Duration;
+
+use anyhow::bail;
+
+use crate::config::Loaded;
+use crate::plan::{Blocks, outline};
+use crate::units::{self, Span};
+
+/// The price of a sweep.
+pub struct Price {
+    /// The least time of one run.
+    least: Duration,
+    cells: u32,
+    rungs: Vec<u32>,
+    budget: Option<Span>,
+}
+
+impl Price {
+    /// That of so many cells, the default among them.
+    pub fn new(scenario: &Loaded, cells: usize, rungs: &[u32], budget: Option<Span>) -> Price {
+        let files = scenario.project.files.len() as u64;
+        Price {
+            least: outline(&scenario.scenario, files).total.least,
+            cells: u32::try_from(cells).unwrap_or(u32::MAX),
+            rungs: rungs.to_vec(),
+            budget,
+        }
+    }
+
+    fn most(&self) -> u32 {
+        self.rungs.last().copied().unwrap_or(1)
+    }
+
+    /// Runs of a warm-up.
+    fn warm_up(&self) -> u32 {
+        u32::from(self.most() > 1)
+    }
+
+    fn round(&self, run: Duration) -> Duration {
+        run.saturating_mul(self.cells)
+    }
+
+    /// Refuses a budget that is too small for one round.
+    pub fn fits(&self) -> anyhow::Result<()> {
+        let needed = self.round(self.least) + self.least * self.warm_up();
+        match self.budget {
+            Some(budget) if budget.0 < needed => bail!(
+                "`--time-budget {budget}` is too little for one run of each: {} and a warm-up take at least {}; give more \
+                 time, or try fewer settings",
+                units::counted(u64::from(self.cells), "setting"),
+                minutes(needed)
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// The price before anything is run.
+    pub fn before(&self) -> String {
+        let runs = self.cells.saturating_mul(self.most()).saturating_add(self.warm_up());
+        let rounds = self
+            .rungs
+            .iter()
+            .map(u32::to_string)
+            .collect::<Vec<String>>()
+            .join(", ");
+        let mut text = format!(
+            "{}, the default among them: a run takes at least {}, one of each {}, all {} runs at least {}; after {rounds} \
+             runs of each those that can no longer be the answer stop, which makes it less",
+            units::counted(u64::from(self.cells), "setting"),
+            units::duration(self.least),
+            minutes(self.round(self.least)),
+            units::count(u64::from(runs)),
+            minutes(self.least.saturating_mul(runs)),
+        );
+        if let Some(budget) = self.budget {
+            text.push_str(&format!("; {budget} are there for it"));
+        }
+        text
+    }
+
+    /// The price when it is known how long a run takes.
+    pub fn after(&self, run: Duration) -> Vec<String> {
+        let all = self.round(run).saturating_mul(self.most());
+        let mut said = vec![format!(
+            "a run takes {}: one of each takes {}, all of them at most {} if none stops",
+            units::duration(run),
+            minutes(self.round(run)),
+            minutes(all)
+        )];
+        if let Some(budget) = self.budget {
+            let left = budget.0.saturating_sub(run);
+            said.push(match Blocks::fitting(left, self.round(run), false) {
+                0 => format!("not even one run of each fits into {budget}: nothing will be found"),
+                rounds if rounds >= self.most() => format!("all fit into {budget}"),
+                rounds => format!(
+                    "{} of each fit into {budget} if none stops, more if some do",
+                    units::counted(u64::from(rounds), "run")
+                ),
+            });
+        }
+        said
+    }
+}
+
+/// A time in minutes, which is what people plan by.
+fn minutes(time: Duration) -> String {
+    match time.as_secs() {
+        0..=59 => units::duration(time),
+        seconds @ 60..=7_199 => format!("{} min", units::count(seconds.div_ceil(60))),
+        _ => units::duration(time),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn price(budget: Option<u64>) -> Price {
+        Price {
+            least: Duration::from_secs(30),
+            cells: 10,
+            rungs: vec![1, 3],
+            budget: budget.map(Span::from_secs),
+        }
+    }
+
+    #[test]
+    fn the_price_is_told_in_minutes() {
+        let said = price(None).before();
+        assert!(
+            said.contains("a run takes at least 30.0 s, one of each 5 min, all 31 runs at least 16 min"),
+            "{said}"
+        );
+        let said = price(None).after(Duration::from_secs(60));
+        assert!(
+            said[0].contains("one of each takes 10 min, all of them at most 30 min"),
+            "{said:?}"
+        );
+    }
+
+    #[test]
+    fn a_budget_that_is_too_little_for_one_round_is_refused() {
+        assert!(price(Some(329)).fits().is_err());
+        assert!(price(Some(330)).fits().is_ok());
+        let said = price(Some(1_300)).after(Duration::from_secs(60));
+        assert!(said[1].starts_with("2 runs of each fit"), "{said:?}");
+        let said = price(Some(400)).after(Duration::from_secs(60));
+        assert!(said[1].starts_with("not even one run of each fits"), "{said:?}");
+    }
+}

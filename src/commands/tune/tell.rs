@@ -1,0 +1,87 @@
+//! What came of a sweep, printed, and kept beside the records.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+
+use crate::analyse::Exit;
+use crate::analyse::compare::Played;
+use crate::analyse::tune::{Choice, Sweep, Swept};
+use crate::cli::{self, TuneFormat};
+use crate::commands::{github, show};
+use crate::report::{self, tune};
+
+/// Prints the sweep, keeps it `beside` the records that were made for it, and says what it comes to.
+pub fn tell(
+    options: &cli::Tune,
+    sweep: &Sweep,
+    runs: &[Played],
+    notes: &[String],
+    beside: Option<&Path>,
+) -> anyhow::Result<u8> {
+    let exit = exit(sweep);
+    let json = tune::json::render(sweep, notes, exit.code())?;
+    let markdown = tune::markdown(sweep, notes);
+    let page = || report::html::tune(sweep, runs, notes);
+    if let Some(out) = beside {
+        for (name, text) in [("tune.md", &markdown), ("tune.json", &json), ("report.html", &page())] {
+            let path = out.join(name);
+            fs::write(&path, text).with_context(|| format!("cannot write the sweep `{}`", path.display()))?;
+        }
+    }
+    if options.telling.print.is_empty() {
+        crate::commands::print(&match options.telling.format {
+            TuneFormat::Terminal => tune::terminal(sweep, notes, show::look()),
+            TuneFormat::Markdown => markdown.clone(),
+            TuneFormat::Html => page(),
+            TuneFormat::Json => json,
+        })?;
+    } else {
+        shipped(options, sweep)?;
+    }
+    github::tell_of(&markdown, &[]);
+    Ok(exit.code())
+}
+
+/// A sweep finds something whenever the server works as it is: that a setting breaks it is one of its findings.
+fn exit(sweep: &Sweep) -> Exit {
+    match sweep.choice {
+        Choice::Ship(_) | Choice::Default(_) => Exit::Passed,
+        Choice::None(_) => Exit::GateFailed,
+        Choice::Unknown => Exit::ServerFailed,
+    }
+}
+
+/// Prints the forms that were asked for, and nothing else: what is printed can be pasted.
+fn shipped(options: &cli::Tune, sweep: &Sweep) -> anyhow::Result<()> {
+    let Some(cell) = named(options, sweep)? else {
+        crate::commands::say(&tune::headline(sweep));
+        return Ok(());
+    };
+    let mut text = String::new();
+    for form in &options.telling.print {
+        match tune::ship::text(*form, &sweep.server, cell) {
+            Ok(one) if text.is_empty() => text = one,
+            Ok(one) => text.push_str(&format!("\n{one}")),
+            Err(why) => bail!("`--print {}`: {why}", form.name()),
+        }
+    }
+    crate::commands::print(&text)
+}
+
+/// The cell that was asked for, or the one that is recommended; `None` where nothing is.
+fn named<'s>(options: &cli::Tune, sweep: &'s Sweep) -> anyhow::Result<Option<&'s Swept>> {
+    let Some(label) = &options.telling.cell else {
+        return Ok(tune::chosen(sweep));
+    };
+    let found = sweep.cells.iter().find(|cell| cell.label == *label);
+    let Some(found) = found else {
+        let labels: Vec<&str> = sweep.cells.iter().map(|cell| cell.label.as_str()).collect();
+        bail!(
+            "no setting is called `{label}`: give --cell one of {}",
+            labels.join(", ")
+        );
+    };
+    Ok(Some(found))
+}

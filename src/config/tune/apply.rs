@@ -1,0 +1,58 @@
+//! A cell put onto a server: the same program, with what the cell changes.
+
+use super::super::choice::ServerChoice;
+use super::cell::{Cell, DEFAULT, added, overlay};
+use crate::record::CellFacts;
+
+/// The server as it is, which comes first, and once for each cell.
+pub fn applied(server: &ServerChoice, cells: &[Cell]) -> Vec<ServerChoice> {
+    let default = Cell {
+        label: DEFAULT.to_owned(),
+        ..Cell::default()
+    };
+    let of = u32::try_from(cells.len() + 1).unwrap_or(u32::MAX);
+    let all = std::iter::once(&default).chain(cells);
+    all.map(|cell| apply(server, cell, of)).collect()
+}
+
+fn apply(server: &ServerChoice, cell: &Cell, of: u32) -> ServerChoice {
+    let mut choice = server.clone();
+    choice.label.clone_from(&cell.label);
+    let mut env = cell.env.clone();
+    for (name, value) in &mut env {
+        // What the user set anyway stays; of an option that is set twice the later wins.
+        if let Some(both) = choice.env.get(name).and_then(|own| added(name, own, value)) {
+            *value = both;
+        }
+    }
+    choice.env.extend(env.clone());
+    choice.args.extend(cell.args.iter().cloned());
+    for (own, over) in [
+        (&mut choice.profile.settings, &cell.settings),
+        (&mut choice.profile.init_options, &cell.init_options),
+    ] {
+        match (own.as_mut(), over) {
+            (Some(own), Some(over)) => overlay(own, over, "", &mut |_| {}),
+            (None, Some(over)) => *own = Some(over.clone()),
+            (_, None) => {}
+        }
+    }
+    choice.cpus.clone_from(&cell.cpus);
+    if let Some(preload) = &cell.preload {
+        // Where its library is, is found later.
+        choice.preload = preload.clone();
+        choice.libraries = Vec::new();
+    }
+    let text = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
+    choice.cell = Some(CellFacts {
+        of,
+        default: cell.is_default(),
+        env,
+        args: cell.args.clone(),
+        settings: text(&cell.settings),
+        init_options: text(&cell.init_options),
+        cpus: (!cell.cpus.is_empty()).then(|| crate::processors::ranges(&cell.cpus)),
+        preload: cell.preload.as_ref().map(ToString::to_string),
+    });
+    choice
+}

@@ -1,0 +1,217 @@
+//! One setting of a sweep: what it changes about a server, and what it is called.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::super::preload::Preload;
+use super::super::spec::names_files;
+use super::file::ValueEntry;
+
+/// The label of the server with nothing changed.
+pub const DEFAULT: &str = "default";
+
+/// Most letters of a label.
+const LONGEST: usize = 64;
+
+/// What a cell changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cell {
+    /// Names its files and rows.
+    pub label: String,
+    /// What is preloaded instead of what the server is given anyway.
+    pub preload: Option<Preload>,
+    /// Environment variables.
+    pub env: BTreeMap<String, String>,
+    /// Arguments after the profile's.
+    pub args: Vec<String>,
+    /// Settings over the server's.
+    pub settings: Option<Value>,
+    /// Initialization options over the server's.
+    pub init_options: Option<Value>,
+    /// Processors that it keeps the server to; empty for all.
+    pub cpus: Vec<usize>,
+}
+
+/// Two values of one setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict(pub String);
+
+impl Cell {
+    /// A cell that sets one variable.
+    pub fn variable(label: &str, name: &str, value: &str) -> Cell {
+        Cell {
+            label: label.to_owned(),
+            env: [(name.to_owned(), value.to_owned())].into(),
+            ..Cell::default()
+        }
+    }
+
+    /// Whether both change the same, whatever they are called.
+    pub fn sets_as(&self, other: &Cell) -> bool {
+        let unnamed = |cell: &Cell| Cell {
+            label: String::new(),
+            ..cell.clone()
+        };
+        unnamed(self) == unnamed(other)
+    }
+
+    /// Whether it changes nothing.
+    pub fn is_default(&self) -> bool {
+        self.sets_as(&Cell::default())
+    }
+
+    /// What both change, under both names.
+    pub fn and(&self, other: &Cell) -> Result<Cell, Conflict> {
+        let mut both = self.clone();
+        for (name, value) in &other.env {
+            let value = match both.env.get(name) {
+                None => value.clone(),
+                Some(own) => added(name, own, value).ok_or_else(|| Conflict(format!("`{name}`")))?,
+            };
+            both.env.insert(name.clone(), value);
+        }
+        both.args.extend(other.args.iter().cloned());
+        both.settings = merged(&self.settings, &other.settings).map_err(|key| Conflict(format!("setting `{key}`")))?;
+        both.init_options = merged(&self.init_options, &other.init_options)
+            .map_err(|key| Conflict(format!("initialization option `{key}`")))?;
+        match (&self.preload, &other.preload) {
+            (Some(_), Some(_)) => return Err(Conflict("`preload`".to_owned())),
+            (None, Some(preload)) => both.preload = Some(preload.clone()),
+            (_, None) => {}
+        }
+        match (self.cpus.is_empty(), other.cpus.is_empty()) {
+            (false, false) => return Err(Conflict("`cpus`".to_owned())),
+            (true, _) => both.cpus.clone_from(&other.cpus),
+            (false, true) => {}
+        }
+        let labels = [self.label.as_str(), other.label.as_str()];
+        let labels: Vec<&str> = labels.into_iter().filter(|label| !label.is_empty()).collect();
+        both.label = labels.join(".");
+        Ok(both)
+    }
+}
+
+/// What separates the entries of a variable that holds a list, so that two of them can be set by different axes.
+pub fn separator(variable: &str) -> Option<&'static str> {
+    match variable {
+        "_RJEM_MALLOC_CONF" | "MALLOC_CONF" | "JE_MALLOC_CONF" | "GODEBUG" => Some(","),
+        "GLIBC_TUNABLES" => Some(":"),
+        "NODE_OPTIONS" => Some(" "),
+        _ => None,
+    }
+}
+
+/// A list with more on its end, where it wins; `None` of a variable that holds no list.
+pub fn added(variable: &str, own: &str, more: &str) -> Option<String> {
+    let separator = separator(variable)?;
+    let parts = [own, more].into_iter().filter(|part| !part.is_empty());
+    Some(parts.collect::<Vec<&str>>().join(separator))
+}
+
+/// One object over another, member by member; the name of a member that both set to different values.
+fn merged(one: &Option<Value>, other: &Option<Value>) -> Result<Option<Value>, String> {
+    let (Some(one), Some(other)) = (one, other) else {
+        return Ok(one.clone().or(other.clone()));
+    };
+    let mut both = one.clone();
+    let mut clash = None;
+    overlay(&mut both, other, "", &mut |path| clash = Some(path.to_owned()));
+    match clash {
+        Some(path) => Err(path),
+        None => Ok(Some(both)),
+    }
+}
+
+/// Puts `other` over `value`, member by member. What is replaced by something else is told.
+pub fn overlay(value: &mut Value, other: &Value, path: &str, replaced: &mut dyn FnMut(&str)) {
+    match (value, other) {
+        (Value::Object(members), Value::Object(others)) => {
+            for (name, other) in others {
+                let path = match path {
+                    "" => name.clone(),
+                    path => format!("{path}.{name}"),
+                };
+                match members.get_mut(name) {
+                    Some(own) => overlay(own, other, &path, replaced),
+                    None => {
+                        members.insert(name.clone(), other.clone());
+                    }
+                }
+            }
+        }
+        (value, other) if *value != *other => {
+            *value = other.clone();
+            replaced(path);
+        }
+        _ => {}
+    }
+}
+
+/// A label from what an entry sets, as short as that can be said.
+pub fn label_of(entry: &ValueEntry) -> String {
+    let mut words: Vec<String> = Vec::new();
+    if let Some(preload) = &entry.preload {
+        let name = preload.suffix();
+        words.push(if name.is_empty() { preload.to_string() } else { name });
+    }
+    for (name, value) in &entry.env {
+        words.push(match separator(name) {
+            // The pairs of a list say by themselves what they are of.
+            Some(_) => value.clone(),
+            None => format!("{name}-{value}"),
+        });
+    }
+    words.extend(entry.args.iter().cloned());
+    for value in [&entry.settings, &entry.init_options].into_iter().flatten() {
+        leaves(value, "", &mut |path, value| words.push(format!("{path}-{value}")));
+    }
+    words.extend(entry.cpus.as_ref().map(|cpus| format!("cpus-{cpus}")));
+    let label = words.iter().map(|word| safe(word)).collect::<Vec<String>>().join(".");
+    cut(&label, LONGEST)
+}
+
+/// Every value of an object with the path to it.
+pub fn leaves(value: &Value, path: &str, each: &mut dyn FnMut(&str, &Value)) {
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            for (name, member) in members {
+                let path = match path {
+                    "" => name.clone(),
+                    path => format!("{path}.{name}"),
+                };
+                leaves(member, &path, each);
+            }
+        }
+        value => each(path, value),
+    }
+}
+
+/// The text with nothing in it that a file cannot be called.
+fn safe(text: &str) -> String {
+    let mut safe = String::new();
+    for c in text.chars() {
+        match c.is_ascii_alphanumeric() || "_.".contains(c) {
+            true => safe.push(c),
+            false if safe.ends_with('-') || safe.is_empty() => {}
+            false => safe.push('-'),
+        }
+    }
+    safe.trim_matches(['-', '.', '_']).to_owned()
+}
+
+fn cut(text: &str, longest: usize) -> String {
+    let cut: String = text.chars().take(longest).collect();
+    cut.trim_end_matches(['-', '.', '_']).to_owned()
+}
+
+/// The label, or the first of it with a number that is not taken and names files.
+pub fn unlike(label: &str, taken: &dyn Fn(&str) -> bool) -> String {
+    let first = cut(label, LONGEST);
+    if names_files(&first) && !taken(&first) {
+        return first;
+    }
+    let numbered = (2_u32..).map(|number| format!("{}-{number}", cut(&first, LONGEST - 5)));
+    let mut fit = numbered.filter(|label| names_files(label) && !taken(label));
+    fit.next().unwrap_or_default()
+}

@@ -1,0 +1,33 @@
+//! The settings that a sweep tries: a grid file or presets, to cells that are each a server with something changed.
+
+mod apply;
+mod cell;
+mod file;
+mod preset;
+mod read;
+
+#[cfg(test)]
+mod tests;
+
+pub use apply::applied;
+pub use cell::{Cell, DEFAULT, leaves};
+pub use file::GridFile;
+pub use preset::{Preset, PresetError, cells as preset_cells};
+pub use read::read_grid;
+
+/// More cells than this are a slip: with one run of each a week would not be enough.
+const MOST_CELLS: usize = 200;
+
+/// The cells of several grids and presets together, each once, the first of those that are the same.
+pub fn joined(all: impl IntoIterator<Item = Cell>) -> Vec<Cell> {
+    let mut cells: Vec<Cell> = Vec::new();
+    for cell in all {
+        if cells.iter().any(|known| known.sets_as(&cell)) {
+            continue;
+        }
+        let taken = |label: &str| cells.iter().any(|known| known.label.eq_ignore_ascii_case(label));
+        let label = cell::unlike(&cell.label, &taken);
+        cells.push(Cell { label, ..cell });
+    }
+    cells
+}

@@ -1,0 +1,290 @@
+//! Grids as they are read, and every mistake in one.
+
+use std::path::PathBuf;
+
+use super::*;
+use crate::config::server::Profile;
+use crate::config::{Preload, Program, ServerChoice, Setting};
+use crate::record::{AllocatorFacts, AllocatorFamily, Confidence};
+
+/// Compares with the checked-in text; the expression would only repeat it.
+macro_rules! shown {
+    ($text:expr $(,)?) => {
+        insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!($text) })
+    };
+}
+
+const GRID: &str = r#"
+format = 1
+
+[[axis]]
+name = "decay"
+values = [
+    { label = "as-it-is" },
+    { env = { _RJEM_MALLOC_CONF = "dirty_decay_ms:0" } },
+    { label = "thread", env = { _RJEM_MALLOC_CONF = "background_thread:true" } },
+]
+
+[[axis]]
+name = "arenas"
+values = [
+    { label = "all" },
+    { env = { _RJEM_MALLOC_CONF = "narenas:1" }, cpus = "0-1" },
+]
+
+[[cell]]
+args = ["--pch-storage=memory"]
+
+[[cell]]
+init-options = { lru = { capacity = 64 } }
+
+[[cell]]
+preload = "mimalloc"
+
+[[exclude]]
+decay = "thread"
+arenas = "narenas-1.cpus-0-1"
+"#;
+
+fn server(facts: AllocatorFacts) -> ServerChoice {
+    ServerChoice {
+        label: "server".to_owned(),
+        typed: "server".to_owned(),
+        profile_name: None,
+        profile: Profile::default(),
+        program: Program::File(PathBuf::from("server")),
+        args: vec!["--stdio".to_owned()],
+        env: [("_RJEM_MALLOC_CONF".to_owned(), "tcache:true".to_owned())].into(),
+        preload: Preload::System,
+        libraries: Vec::new(),
+        lens: Setting::default(),
+        found: Some(facts),
+        cpus: Vec::new(),
+        cell: None,
+    }
+}
+
+/// A jemalloc with these options in force.
+fn jemalloc(options: &[(&str, &str)]) -> ServerChoice {
+    server(AllocatorFacts {
+        family: AllocatorFamily::Jemalloc,
+        version: Some("5.3.0".to_owned()),
+        variable: Some("_RJEM_MALLOC_CONF".to_owned()),
+        options: options
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect(),
+        confidence: Some(Confidence::Certain),
+        ..AllocatorFacts::default()
+    })
+}
+
+fn of(family: AllocatorFamily, version: &str) -> ServerChoice {
+    server(AllocatorFacts {
+        family,
+        version: Some(version.to_owned()),
+        confidence: Some(Confidence::Certain),
+        ..AllocatorFacts::default()
+    })
+}
+
+/// Every cell with what it sets.
+fn listed(cells: &[Cell]) -> String {
+    let line = |choice: &ServerChoice| {
+        let cell = choice.cell.as_ref().unwrap();
+        let options = cell.init_options.as_deref().unwrap_or_default();
+        let env: Vec<String> = cell.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let rest = [
+            choice.preload.to_string(),
+            choice.args.join(" "),
+            options.to_owned(),
+            format!("{:?}", choice.cpus),
+        ];
+        format!("{}: {} | {}\n", choice.label, env.join(" "), rest.join(" | "))
+    };
+    applied(&jemalloc(&[]), cells).iter().map(line).collect()
+}
+
+#[test]
+fn axes_are_crossed_lists_are_joined_and_what_is_excluded_is_left_out() {
+    let cells = read_grid("grid.toml", GRID).unwrap_or_else(|report| panic!("{report}"));
+    shown!(listed(&cells));
+}
+
+#[test]
+fn what_the_user_sets_anyway_stays_before_what_a_cell_sets() {
+    let cells = read_grid("grid.toml", GRID).unwrap_or_else(|report| panic!("{report}"));
+    let choices = applied(&jemalloc(&[]), &cells);
+    assert_eq!(choices[0].env["_RJEM_MALLOC_CONF"], "tcache:true");
+    assert!(choices[0].cell.as_ref().unwrap().default);
+    let told = choices.iter().map(|choice| choice.env["_RJEM_MALLOC_CONF"].as_str());
+    assert!(
+        told.clone()
+            .any(|value| value == "tcache:true,dirty_decay_ms:0,narenas:1"),
+        "{:?}",
+        told.collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn cells_that_set_the_same_are_one_and_names_are_made_unlike() {
+    let twice = vec![
+        Cell::variable("a", "A", "1"),
+        Cell::variable("again", "A", "1"),
+        Cell::variable("A", "A", "2"),
+        Cell::variable(&"x".repeat(80), "A", "3"),
+        Cell::variable(&"x".repeat(80), "A", "4"),
+    ];
+    let labels: Vec<String> = joined(twice).into_iter().map(|cell| cell.label).collect();
+    assert_eq!(labels[..2], ["a", "A-2"]);
+    assert!(
+        labels[2..].iter().all(|label| label.len() <= 64) && labels[2] != labels[3],
+        "{labels:?}"
+    );
+}
+
+/// An axis of these values.
+fn axis(values: &str) -> String {
+    format!("format = 1\n[[axis]]\nname = \"a\"\nvalues = [{values}]\n")
+}
+
+/// The reports on wrong grids, each under the name of its mistake.
+fn mistakes(cases: &[(&str, String)]) -> String {
+    let told = cases.iter().map(|(name, text)| match read_grid("grid.toml", text) {
+        Ok(cells) => panic!("{name} is no mistake: {cells:?}"),
+        Err(report) => format!("## {name}\n\n{report}\n"),
+    });
+    told.collect::<Vec<String>>().join("\n")
+}
+
+#[test]
+fn mistakes_in_the_values_of_a_grid() {
+    shown!(mistakes(&[
+        ("a key nearly right", axis("{ enf = { A = \"1\" } }")),
+        (
+            "a value of the wrong type",
+            axis("{ env = { A = 1 } }, { args = \"--x\" }")
+        ),
+        ("nothing but the default", axis("{ label = \"as-it-is\" }")),
+        ("nothing to call it by", axis("{}, { args = [\"-x\"] }")),
+        (
+            "a label that names no file",
+            axis("{ label = \"a/b\", args = [\"-x\"] }")
+        ),
+        (
+            "two of a name",
+            axis("{ label = \"x\", args = [\"-x\"] }, { label = \"X\", args = [\"-y\"] }")
+        ),
+        ("no variable", axis("{ env = { \"A=B\" = \"1\" } }")),
+        ("no processors", axis("{ cpus = \"3-1\" }")),
+        ("no allocator", axis("{ preload = \"jemaloc\" }")),
+        (
+            "options that are no table",
+            axis("{ label = \"x\", init-options = 3, settings = \"y\" }")
+        ),
+    ]));
+}
+
+#[test]
+fn mistakes_in_the_axes_of_a_grid() {
+    let second = |values: &str| format!("[[axis]]\nname = \"b\"\nvalues = [{values}]\n");
+    let again = "[[axis]]\nname = \"a\"\nvalues = [{ args = [\"-y\"] }]\n";
+    let cell = |label: &str, arg: &str| format!("[[cell]]\nlabel = \"{label}\"\nargs = [\"{arg}\"]\n");
+    let arenas = |number: u32| format!("{{ env = {{ MALLOC_ARENA_MAX = \"{number}\" }} }}");
+    let capacity = |number: u32| format!("{{ settings = {{ lru = {{ capacity = {number} }} }} }}");
+    let x = axis("{ args = [\"-xyz\"] }");
+    shown!(mistakes(&[
+        ("no format", x.replace("format = 1\n", "")),
+        ("a newer format", "format = 2\n".to_owned()),
+        ("no TOML", "format = 1\n[[axis\n".to_owned()),
+        ("nothing", "format = 1\n".to_owned()),
+        ("no values", axis("")),
+        ("an axis without a name", x.replace("name = \"a\"\n", "")),
+        ("one variable on two axes", axis(&arenas(1)) + &second(&arenas(2))),
+        ("one option on two axes", axis(&capacity(1)) + &second(&capacity(2))),
+        ("two axes of a name", format!("{x}{again}")),
+        ("an exclusion of no axis", format!("{x}[[exclude]]\nb = \"x\"\n")),
+        ("an exclusion of no value", format!("{x}[[exclude]]\na = \"xyy\"\n")),
+        (
+            "a cell called as the default",
+            format!("format = 1\n{}", cell("default", "-x"))
+        ),
+        (
+            "two cells of a name",
+            format!("format = 1\n{}{}", cell("x", "-x"), cell("x", "-y"))
+        ),
+    ]));
+}
+
+#[test]
+fn more_cells_than_anybody_waits_for_are_refused() {
+    let values: Vec<String> = (0..15).map(|number| format!("{{ args = [\"-{number}\"] }}")).collect();
+    let one = |name: &str| format!("[[axis]]\nname = \"{name}\"\nvalues = [{}]\n", values.join(","));
+    let refused = |axes: &[&str]| {
+        let text = axes.iter().map(|name| one(name)).collect::<String>();
+        read_grid("grid.toml", &format!("format = 1\n{text}"))
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(refused(&["a", "b"]).contains("225 cells are more than anybody waits for"));
+    assert!(refused(&["a", "b", "c", "d"]).contains("far too many cells"));
+}
+
+fn preset(preset: Preset, server: &ServerChoice) -> String {
+    let (cells, notes) = preset_cells(preset, server).unwrap_or_else(|error| panic!("{error}"));
+    format!("{preset}:\n{}{}\n", listed(&cells), notes.join("\n"))
+}
+
+#[test]
+fn presets_try_what_the_allocator_has_and_skip_what_it_does_anyway() {
+    let je = jemalloc(&[
+        ("background_thread", "false"),
+        ("dirty_decay_ms", "10000"),
+        ("muzzy_decay_ms", "0"),
+        ("narenas", "16"),
+    ]);
+    let mut mi = of(AllocatorFamily::Mimalloc, "3.3.2");
+    mi.found.as_mut().unwrap().options = [
+        ("purge_delay".to_owned(), "1000".to_owned()),
+        ("allow_thp".to_owned(), "1".to_owned()),
+    ]
+    .into();
+    let mut old = of(AllocatorFamily::Mimalloc, "2.0.9");
+    old.found.as_mut().unwrap().options = [("decommit_delay".to_owned(), "25".to_owned())].into();
+    let all = [
+        preset(Preset::Jemalloc, &je),
+        preset(Preset::Mimalloc, &mi),
+        preset(Preset::Mimalloc, &old),
+        preset(Preset::Glibc, &of(AllocatorFamily::Glibc, "2.36")),
+        preset(Preset::Go, &of(AllocatorFamily::Go, "go1.22.1")),
+        preset(Preset::Node, &of(AllocatorFamily::V8, "20.20.2")),
+        preset(Preset::Preloads, &of(AllocatorFamily::Glibc, "2.36")),
+    ];
+    shown!(all.join("\n"));
+}
+
+#[test]
+fn a_preset_that_does_not_fit_names_the_one_that_does() {
+    let said = |preset: Preset, server: &ServerChoice| preset_cells(preset, server).unwrap_err().to_string();
+    let je = jemalloc(&[]);
+    assert_eq!(
+        said(Preset::Glibc, &je),
+        "`--preset glibc` is for glibc, and `server` uses jemalloc 5.3.0: use --preset jemalloc, or write a grid file"
+    );
+    assert!(said(Preset::Node, &of(AllocatorFamily::Go, "go1.22")).ends_with("use --preset go, or write a grid file"));
+    assert!(said(Preset::Go, &of(AllocatorFamily::Snmalloc, "0.7")).contains("no preset is for that"));
+    let unknown = of(AllocatorFamily::Unknown, "");
+    assert!(
+        said(Preset::Glibc, &unknown).contains("allocator = { linked = \"system\" }"),
+        "{}",
+        said(Preset::Glibc, &unknown)
+    );
+    assert!(said(Preset::Mimalloc, &unknown).contains("allocator = { linked = \"mimalloc\" }"));
+}
+
+#[test]
+fn the_c_library_beside_another_allocator_can_be_set_too() {
+    let mut node = of(AllocatorFamily::V8, "20.20.2");
+    node.found.as_mut().unwrap().beside = Some("glibc 2.36".to_owned());
+    assert!(preset_cells(Preset::Glibc, &node).is_ok());
+}

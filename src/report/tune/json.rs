@@ -1,0 +1,233 @@
+//! A sweep as JSON, for programs: versioned, with a schema in `src/report/tune.schema.json`.
+//!
+//! Sizes are bytes and times nanoseconds, ratios are of geometric means, 1.1 being ten per cent more. What is not known is
+//! `null`, never 0.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::analyse::compare;
+use crate::analyse::tune::{self, Choice, Sweep, Tuned, Why};
+use crate::record::{AllocatorFacts, CellFacts, Version};
+
+use super::ship;
+use super::words::{headline, sentences, stop};
+
+/// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
+pub const FORMAT: Version = Version { major: 1, minor: 0 };
+
+/// A sweep and what it comes to. Sizes are bytes, times nanoseconds. What is not known is `null`.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Report {
+    /// Version of this format.
+    pub format: Version,
+    /// The scenario's name.
+    pub scenario: String,
+    /// The server's profile, or else its program.
+    pub server: String,
+    /// Its version.
+    pub version: Option<String>,
+    /// Its allocator, as it is without any setting.
+    pub allocator: Option<AllocatorFacts>,
+    /// What it comes to.
+    pub outcome: Outcome,
+    /// The label of the setting to ship; `null` where none is recommended.
+    pub chosen: Option<String>,
+    /// The exit code: 0, 1 where no setting stays under the limit, 4 where the server failed as it is.
+    pub exit_code: u8,
+    /// The answer in sentences, the first of which is the answer itself.
+    pub findings: Vec<String>,
+    /// The setting to ship in every form that there is of it, by its name.
+    pub ship: BTreeMap<String, String>,
+    /// What was asked for.
+    pub rules: Rules,
+    /// The phase whose checkpoint is the settled value.
+    pub phase: Option<String>,
+    /// The method of the latencies.
+    pub method: Option<String>,
+    /// Every setting, the default first.
+    pub cells: Vec<Cell>,
+}
+
+/// What a sweep comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// A setting is recommended.
+    Ship,
+    /// Nothing is to be changed.
+    Default,
+    /// No setting stays under the limit.
+    None,
+    /// Nothing can be said.
+    Unknown,
+}
+
+/// What the choice was held to.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Rules {
+    /// After how many runs it was looked which settings are worth more.
+    pub rungs: Vec<u32>,
+    /// How much more latency is allowed, as a share.
+    pub latency: f64,
+    /// How much more processor time is allowed, as a share.
+    pub cpu: f64,
+    /// How much private memory there may be.
+    pub max_private: Option<u64>,
+}
+
+/// One setting.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Cell {
+    /// Its label.
+    pub label: String,
+    /// What it sets.
+    pub sets: CellFacts,
+    /// Names of the records that count.
+    pub runs: Vec<String>,
+    /// Whether no other is as good in private memory, p95 and CPU and clearly better in one.
+    pub front: bool,
+    /// One that is better, where it is on no front.
+    pub beaten_by: Option<String>,
+    /// Why it was not run any more; `null` where it was run to the end.
+    pub stopped: Option<Stopped>,
+    /// Whether it did less work than the default, so that less memory is no merit of it.
+    pub did_less: bool,
+    /// Its figures by name: `private`, `peak`, `returned`, `t90`, `p50`, `p95`, `cpu`, `faults`.
+    pub figures: BTreeMap<String, Figure>,
+    /// Lower and upper end of where the private memory of one more run will probably lie.
+    pub promise: Option<(f64, f64)>,
+}
+
+/// Why a setting was not run any more.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Stopped {
+    /// After how many runs of it.
+    pub after: u32,
+    /// The reason.
+    pub reason: Reason,
+    /// In words.
+    pub text: String,
+}
+
+/// What stopped a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// The server failed the scenario.
+    Failed,
+    /// Another was as good in everything and clearly better in something.
+    Beaten,
+    /// It was in the half with more memory, and not shown to be better in anything.
+    WorseHalf,
+}
+
+/// A figure of a setting.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Figure {
+    /// In each run that counts.
+    pub values: Vec<Option<f64>>,
+    /// The median.
+    pub median: Option<f64>,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+    /// The ratio against the default; `null` of the default, and of less than two runs.
+    pub ratio: Option<f64>,
+    /// Lower end of the ratio's interval.
+    pub ratio_low: Option<f64>,
+    /// Upper end of it; `null` where nothing bounds it.
+    pub ratio_high: Option<f64>,
+}
+
+/// The sweep as indented JSON with a line end; `exit_code` is what the command ends with.
+pub fn render(sweep: &Sweep, notes: &[String], exit_code: u8) -> Result<String, serde_json::Error> {
+    let mut text = serde_json::to_string_pretty(&report(sweep, notes, exit_code))?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// The sweep in the types of this format.
+pub fn report(sweep: &Sweep, notes: &[String], exit_code: u8) -> Report {
+    let chosen = super::chosen(sweep);
+    let said = sentences(sweep).into_iter().map(|sentence| sentence.text);
+    let forms = ship::ALL.into_iter().filter_map(|form| {
+        let text = ship::text(form, &sweep.server, chosen?).ok()?;
+        Some((form.name().to_owned(), text))
+    });
+    Report {
+        format: FORMAT,
+        scenario: sweep.scenario.clone(),
+        server: sweep.server.name.clone(),
+        version: sweep.server.version.clone(),
+        allocator: sweep.server.allocator.clone(),
+        outcome: match sweep.choice {
+            Choice::Ship(_) => Outcome::Ship,
+            Choice::Default(_) => Outcome::Default,
+            Choice::None(_) => Outcome::None,
+            Choice::Unknown => Outcome::Unknown,
+        },
+        chosen: chosen.map(|cell| cell.label.clone()),
+        exit_code,
+        findings: std::iter::once(headline(sweep))
+            .chain(said)
+            .chain(notes.iter().cloned())
+            .collect(),
+        ship: forms.collect(),
+        rules: Rules {
+            rungs: sweep.rules.rungs.clone(),
+            latency: sweep.rules.latency,
+            cpu: sweep.rules.cpu,
+            max_private: sweep.rules.max_private,
+        },
+        phase: sweep.places.phase.as_ref().map(|(_, name)| name.clone()),
+        method: sweep.places.method.clone(),
+        cells: sweep.cells.iter().map(cell).collect(),
+    }
+}
+
+fn cell(cell: &tune::Swept) -> Cell {
+    Cell {
+        label: cell.label.clone(),
+        sets: cell.sets.clone(),
+        runs: cell.runs.clone(),
+        front: cell.front,
+        beaten_by: cell.beaten_by.clone(),
+        stopped: cell.stopped.as_ref().map(|stopped| Stopped {
+            after: stopped.after,
+            reason: match stopped.why {
+                Why::Failed => Reason::Failed,
+                Why::Beaten(_) => Reason::Beaten,
+                Why::WorseHalf(_) => Reason::WorseHalf,
+            },
+            text: stop(stopped),
+        }),
+        did_less: cell.did_less(),
+        figures: Tuned::ALL
+            .into_iter()
+            .map(|one| (one.name().to_owned(), figure(cell.figure(one))))
+            .collect(),
+        promise: cell.promise,
+    }
+}
+
+fn figure(cell: &compare::Cell) -> Figure {
+    let ratio = cell.ratio.as_ref();
+    Figure {
+        values: cell.values.clone(),
+        median: cell.median.map(|median| median.median),
+        low: cell.median.map(|median| median.low),
+        high: cell.median.map(|median| median.high),
+        ratio: ratio.map(|ratio| ratio.ratio),
+        ratio_low: ratio.map(|ratio| ratio.low),
+        ratio_high: ratio.map(|ratio| ratio.high).filter(|high| high.is_finite()),
+    }
+}
+
+/// The schema of this format.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Report).to_value()
+}

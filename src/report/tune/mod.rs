@@ -1,0 +1,17 @@
+//! A sweep as text: the same table, the same sentences and the same lines to ship in every format.
+
+mod columns;
+pub mod json;
+mod markdown;
+pub mod ship;
+mod terminal;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use columns::{amount, columns};
+pub use markdown::{render as markdown, set};
+pub use terminal::render as terminal;
+pub(super) use words::sentences;
+pub use words::{Sentence, chosen, headline, stop};

@@ -1,0 +1,83 @@
+//! A sweep as a person reads it in a terminal: the table, what to ship, and the lines to paste.
+
+use crate::analyse::tune::{Choice, Keep, Sweep};
+use crate::report::ascii::ascii;
+use crate::report::table;
+use crate::report::terminal::Look;
+use crate::report::text::{Paint, Tone, line_of, paragraph};
+use crate::units;
+
+use super::columns::columns;
+use super::ship;
+use super::words::{chosen, headline, legend, sentences, stop};
+
+/// The sweep; `notes` are said before what was found.
+pub fn render(sweep: &Sweep, notes: &[String], look: Look) -> String {
+    let wide = look.columns.clamp(40, 160);
+    let paint = Paint(look.color);
+    let mut out = String::new();
+    line_of(&mut out, paint.paint(Tone::Strong, &title(sweep)));
+    out.push('\n');
+    let missed = table::draw(&mut out, paint, columns(sweep), wide);
+    out.push('\n');
+    paragraph(&mut out, paint, Tone::Quiet, "  ", &legend(sweep), wide);
+    if !missed.is_empty() {
+        let text = format!("no room for {}: widen the terminal, or see tune.md", missed.join(", "));
+        paragraph(&mut out, paint, Tone::Warning, "  ", &text, wide);
+    }
+    stopped(&mut out, sweep, paint, wide);
+    for note in notes {
+        paragraph(&mut out, paint, Tone::Warning, "  note  ", note, wide);
+    }
+    out.push('\n');
+    paragraph(&mut out, paint, tone(sweep), "", &headline(sweep), wide);
+    for sentence in sentences(sweep) {
+        paragraph(&mut out, paint, sentence.tone, "  ", &sentence.text, wide);
+    }
+    shipped(&mut out, sweep, paint);
+    if look.ascii { ascii(&out) } else { out }
+}
+
+/// Whose settings these are.
+pub(super) fn title(sweep: &Sweep) -> String {
+    let server = &sweep.server;
+    let mut title = format!("tune {} on {}", server.name, sweep.scenario);
+    if let Some(version) = &server.version {
+        title.push_str(&format!(", {version}"));
+    }
+    if let Some(allocator) = &server.allocator {
+        title.push_str(&format!(", {allocator}"));
+    }
+    title.push_str(&format!(", {}", units::counted(sweep.cells.len() as u64, "setting")));
+    title
+}
+
+fn stopped(out: &mut String, sweep: &Sweep, paint: Paint, wide: usize) {
+    for cell in &sweep.cells {
+        if let Some(stopped) = &cell.stopped {
+            let text = format!("{} {}", cell.label, stop(stopped));
+            paragraph(out, paint, Tone::Quiet, "  stopped  ", &text, wide);
+        }
+    }
+}
+
+fn tone(sweep: &Sweep) -> Tone {
+    match sweep.choice {
+        Choice::Ship(_) => Tone::Good,
+        Choice::Default(Keep::TooFew) => Tone::Warning,
+        Choice::Default(_) => Tone::Strong,
+        Choice::None(_) | Choice::Unknown => Tone::Bad,
+    }
+}
+
+/// What to paste, without anything before it that would have to be taken away.
+fn shipped(out: &mut String, sweep: &Sweep, paint: Paint) {
+    let Some(cell) = chosen(sweep) else { return };
+    for form in ship::usual(&sweep.server, cell) {
+        if let Ok(text) = ship::text(form, &sweep.server, cell) {
+            let title = format!("{} (--print {})", form.title(), form.name());
+            line_of(out, format!("\n{}\n", paint.paint(Tone::Quiet, &title)));
+            out.push_str(&text);
+        }
+    }
+}

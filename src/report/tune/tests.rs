@@ -1,0 +1,171 @@
+//! Golden sweeps in every format.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the checked-in schema is written anew from here"
+)]
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::analyse::compare::Played;
+use crate::analyse::tune::tests::{cells, played};
+use crate::analyse::tune::{Rules, Sweep, sweep};
+use crate::record::Ending;
+use crate::report::html;
+use crate::report::terminal::Look;
+
+use super::{headline, json, markdown, terminal};
+
+/// Compares with the checked-in text; the expression would only repeat it.
+macro_rules! shown {
+    ($text:expr) => {
+        insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!($text) })
+    };
+}
+
+fn look(columns: usize) -> Look {
+    Look {
+        columns,
+        color: false,
+        ascii: false,
+    }
+}
+
+fn runs() -> Vec<Played> {
+    let mut runs = played(&cells(), 8, &Rules::default());
+    // One that the server cannot live with.
+    for run in runs
+        .iter_mut()
+        .filter(|run| run.summary.header.server.label == "dirty-5000")
+    {
+        if run.summary.header.plan.block == 3 {
+            run.summary.ending = Some(Ending::Crashed {
+                signal: Some(6),
+                code: None,
+                during: "goto".to_owned(),
+            });
+        }
+    }
+    runs
+}
+
+fn shipped() -> Sweep {
+    sweep(&runs(), &Rules::default()).unwrap()
+}
+
+fn of(rules: &Rules) -> Sweep {
+    sweep(&runs(), rules).unwrap()
+}
+
+fn notes() -> Vec<String> {
+    vec!["not tried of the preset jemalloc: dirty-10000, which is its default".to_owned()]
+}
+
+#[test]
+fn a_sweep_in_a_terminal() {
+    shown!(terminal(&shipped(), &notes(), look(140)));
+}
+
+#[test]
+fn a_sweep_in_a_narrow_terminal() {
+    let text = terminal(&shipped(), &[], look(60));
+    assert!(
+        text.lines()
+            .all(|line| line.contains('"') || line.chars().count() <= 100),
+        "{text}"
+    );
+    shown!(text);
+}
+
+#[test]
+fn a_sweep_for_a_pull_request() {
+    shown!(markdown(&shipped(), &notes()));
+}
+
+#[test]
+fn every_answer_is_one_sentence() {
+    let limit = |bytes: u64| Rules {
+        max_private: Some(bytes),
+        ..Rules::default()
+    };
+    let dear = Rules {
+        cpu: 0.0,
+        latency: 0.0,
+        ..Rules::default()
+    };
+    let mut failed = runs();
+    failed.retain(|run| run.summary.header.plan.block == 0);
+    let mut few = runs();
+    few.retain(|run| run.summary.header.plan.block <= 2);
+    let all = [
+        headline(&of(&Rules::default())),
+        headline(&of(&limit(1 << 40))),
+        headline(&of(&limit(1 << 20))),
+        headline(&of(&dear)),
+        headline(&sweep(&few, &Rules::default()).unwrap()),
+        headline(&sweep(&failed, &Rules::default()).unwrap()),
+    ];
+    shown!(all.join("\n"));
+}
+
+#[test]
+fn a_page_has_the_front_with_every_setting_that_has_its_figures() {
+    let page = html::tune(&shipped(), &runs(), &notes());
+    // The first is its caption.
+    let picture = page.split("private memory against p95 of").nth(2).unwrap();
+    let picture = &picture[..picture.find("</svg>").unwrap()];
+    for label in ["default", "dirty-0", "dirty-1000", "dirty-hopeless"] {
+        assert!(picture.contains(label), "{label}");
+    }
+    assert!(
+        picture.contains("class=\"point\"") && picture.contains("class=\"whisker\""),
+        "{picture}"
+    );
+    assert!(page.contains("_rjem_malloc_conf") && page.contains("ship dirty-1000"));
+    shown!(picture.replace("><", ">\n<"));
+}
+
+fn value(sweep: &Sweep) -> Value {
+    serde_json::from_str(&json::render(sweep, &notes(), 0).unwrap()).unwrap()
+}
+
+#[test]
+fn the_schema_of_sweeps_checked_in_is_the_schema_of_the_types() {
+    let current = format!("{:#}\n", json::schema());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/tune.schema.json");
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        std::fs::write(&path, &current).unwrap();
+    }
+    let stored = std::fs::read_to_string(&path).unwrap();
+    assert!(
+        stored == current,
+        "src/report/tune.schema.json is stale: raise the version in src/report/tune/json.rs, then run UPDATE_SCHEMA=1 \
+         cargo test schema"
+    );
+}
+
+#[test]
+fn every_sweep_keeps_to_the_schema_and_a_program_finds_the_line_to_ship() {
+    let validator = jsonschema::validator_for(&json::schema()).unwrap();
+    let limit = Rules {
+        max_private: Some(1),
+        ..Rules::default()
+    };
+    for sweep in [shipped(), of(&limit)] {
+        let report = value(&sweep);
+        let errors: Vec<String> = validator.iter_errors(&report).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:?}");
+    }
+    let report = value(&shipped());
+    assert_eq!(
+        (&report["outcome"], &report["chosen"]),
+        (&json!("ship"), &json!("dirty-1000"))
+    );
+    assert_eq!(report["ship"]["env"], json!("_RJEM_MALLOC_CONF=dirty_decay_ms:1000\n"));
+    assert_eq!(report["cells"][0]["sets"]["default"], json!(true));
+    assert!(report["cells"][0]["figures"]["private"]["ratio"].is_null());
+    let mut wrong = report.clone();
+    wrong["outcome"] = json!("perhaps");
+    assert!(!validator.is_valid(&wrong));
+}

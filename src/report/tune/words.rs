@@ -1,0 +1,238 @@
+//! A sweep in sentences: what to ship and why, what it costs, and what must be known to believe it.
+
+use crate::analyse::decay::WindowKind;
+use crate::analyse::tune::{Choice, Keep, Stopped, Sweep, Swept, Tuned, Why};
+use crate::report::comparison::{figures, notes};
+use crate::report::text::Tone;
+use crate::units;
+
+use super::columns::{against, amount};
+
+/// A sentence and how much it matters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sentence {
+    /// How much.
+    pub(in crate::report) tone: Tone,
+    /// Without a full stop.
+    pub text: String,
+}
+
+/// What is recommended; `None` of nothing.
+pub fn chosen(sweep: &Sweep) -> Option<&Swept> {
+    match sweep.choice {
+        Choice::Ship(place) => sweep.cells.get(place),
+        Choice::Default(_) | Choice::None(_) | Choice::Unknown => None,
+    }
+}
+
+/// The answer in one sentence.
+pub fn headline(sweep: &Sweep) -> String {
+    let label = |place: usize| {
+        sweep
+            .cells
+            .get(place)
+            .map_or(units::UNKNOWN, |cell| cell.label.as_str())
+    };
+    let private = |cell: &Swept| units::or_unknown(cell.median(Tuned::Private), |value| amount(value, Tuned::Private));
+    let limit = units::or_unknown(sweep.rules.max_private, units::bytes);
+    match sweep.choice {
+        Choice::Ship(place) => {
+            let cell = &sweep.cells[place];
+            let default = &sweep.cells[0];
+            let saved = cell.figure(Tuned::Private).ratio.as_ref().and_then(figures::difference);
+            let saved = saved.map_or_else(String::new, |saved| format!(", {saved}"));
+            format!(
+                "ship {}: {} private instead of {}{saved}",
+                cell.label,
+                private(cell),
+                private(default)
+            )
+        }
+        Choice::Default(Keep::TooFew) => {
+            "nothing is recommended: fewer than 3 runs of each show nothing; use more --rungs, or more time".to_owned()
+        }
+        Choice::Default(Keep::NothingLess) => "keep the default: no setting is shown to need less memory".to_owned(),
+        Choice::Default(Keep::TooDear(place)) => format!(
+            "keep the default: what needs less memory costs more than is allowed, such as {}{}",
+            label(place),
+            costs(sweep, place)
+        ),
+        Choice::Default(Keep::Fastest) => format!("keep the default: it is the fastest under {limit}"),
+        Choice::None(None) => format!("no setting stays under {limit}"),
+        Choice::None(Some(place)) => format!(
+            "no setting stays under {limit}: {} comes nearest, with up to {}",
+            label(place),
+            units::or_unknown(
+                sweep.cells[place]
+                    .figure(Tuned::Private)
+                    .median
+                    .map(|median| median.high),
+                |high| amount(high, Tuned::Private)
+            )
+        ),
+        Choice::Unknown => "nothing can be said: the server failed as it is".to_owned(),
+    }
+}
+
+fn costs(sweep: &Sweep, place: usize) -> String {
+    let cell = &sweep.cells[place];
+    let dear = [(Tuned::P95, sweep.rules.latency), (Tuned::Cpu, sweep.rules.cpu)]
+        .into_iter()
+        .filter_map(|(figure, most)| {
+            let ratio = cell
+                .figure(figure)
+                .ratio
+                .as_ref()
+                .filter(|ratio| ratio.ratio > 1.0 + most)?;
+            Some(format!(
+                "{} {} %",
+                name(figure),
+                figures::signed((ratio.ratio - 1.0) * 100.0, 0)
+            ))
+        });
+    let dear: Vec<String> = dear.collect();
+    if dear.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", dear.join(", "))
+    }
+}
+
+fn name(figure: Tuned) -> &'static str {
+    match figure {
+        Tuned::Cpu => "CPU",
+        other => other.name(),
+    }
+}
+
+/// The reason, the price, and everything that limits what was found; what was stopped is told by itself.
+pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
+    let mut said = Vec::new();
+    let mut add = |tone: Tone, text: String| said.push(Sentence { tone, text });
+    if let Some(cell) = chosen(sweep) {
+        add(Tone::Plain, reason(sweep, cell));
+        add(Tone::Plain, price(cell));
+        if let Some((low, high)) = cell.promise {
+            let text = format!(
+                "a fresh run with it will probably have {} to {} private{}",
+                amount(low, Tuned::Private),
+                amount(high, Tuned::Private),
+                after(sweep)
+            );
+            add(Tone::Plain, text);
+        }
+    }
+    for cell in &sweep.cells {
+        if let Some(text) = unequal(cell) {
+            let tone = if cell.did_less() { Tone::Bad } else { Tone::Warning };
+            add(tone, text);
+        }
+        for knob in &cell.unseen {
+            let option = knob
+                .option
+                .as_ref()
+                .map_or_else(String::new, |option| format!("{option}:"));
+            let asked = format!("`{}={option}{}`", knob.variable, knob.requested);
+            add(
+                Tone::Warning,
+                format!(
+                    "{}: {asked} was asked for and not seen, so it is not recommended",
+                    cell.label
+                ),
+            );
+        }
+    }
+    if sweep.missing > 0 {
+        let missing = units::counted(u64::from(sweep.missing), "setting");
+        add(Tone::Warning, format!("{missing} of the sweep have no run yet"));
+    }
+    said
+}
+
+fn after(sweep: &Sweep) -> String {
+    let phase = sweep.places.phase.as_ref();
+    phase.map_or_else(String::new, |(_, name)| format!(" after {name}"))
+}
+
+fn reason(sweep: &Sweep, cell: &Swept) -> String {
+    let share = |share: f64| units::percent(share);
+    let rules = &sweep.rules;
+    let limits = format!(
+        "p95 at most {} and CPU at most {} over the default's",
+        share(rules.latency),
+        share(rules.cpu)
+    );
+    let front = if cell.front { " on the front" } else { "" };
+    match rules.max_private {
+        Some(limit) => format!(
+            "chosen as the fastest whose private memory stays under {} by its interval",
+            units::bytes(limit)
+        ),
+        None => format!("chosen as the least private memory{front} with {limits}"),
+    }
+}
+
+/// What the chosen cell costs against the default.
+fn price(cell: &Swept) -> String {
+    let figures = [Tuned::P50, Tuned::P95, Tuned::Cpu, Tuned::Faults, Tuned::Peak];
+    let costs = figures.into_iter().filter_map(|figure| {
+        let text = against(cell, figure);
+        (!text.is_empty()).then(|| format!("{} {text}", name(figure)))
+    });
+    let costs: Vec<String> = costs.collect();
+    match costs.is_empty() {
+        true => "what it costs is not known".to_owned(),
+        false => format!("against the default it has {}", costs.join(", ")),
+    }
+}
+
+/// Work that was not the same, in short: what was less comes first.
+fn unequal(cell: &Swept) -> Option<String> {
+    let worst = cell.work.iter().find(|work| work.is_less()).or(cell.work.first())?;
+    let more = match cell.work.len() {
+        1 => String::new(),
+        all => format!("; and {} more", units::count(all as u64 - 1)),
+    };
+    let so = if cell.did_less() {
+        "; so it is not recommended"
+    } else {
+        ""
+    };
+    Some(format!("{}{more}{so}", notes::unequal(&cell.label, "default", worst)))
+}
+
+/// Why a cell was not run any more.
+pub fn stop(stopped: &Stopped) -> String {
+    let after = match stopped.after {
+        0 => "while it warmed up".to_owned(),
+        runs => format!("after {}", units::counted(u64::from(runs), "run")),
+    };
+    match &stopped.why {
+        Why::Failed => format!("{after}: the server failed the scenario with it"),
+        Why::Beaten(other) => format!("{after}: {other} is as good in everything and clearly better in something"),
+        Why::WorseHalf(other) => format!(
+            "{after}: it needs more memory than {other} and than half of all, and is not shown to be better in anything"
+        ),
+    }
+}
+
+/// What the columns are, in one paragraph.
+pub fn legend(sweep: &Sweep) -> String {
+    let window = match sweep.places.window {
+        Some(WindowKind::Simmer) => "the simmer window",
+        Some(_) => "the silent window",
+        None => "a window, of which there is none",
+    };
+    let method = sweep
+        .places
+        .method
+        .as_deref()
+        .unwrap_or("no method, for none was asked often enough");
+    format!(
+        "medians, sizes in MiB · private: settled, at the checkpoint{}; its interval is that of the median (* of all runs, \
+         too few for 95 %) · against default: 95 % interval of the ratio · returned: of what had been taken, by then · t90: \
+         of what fell in {window}, until nine tenths had come back · p50, p95: latency of {method} · CPU, faults: of the \
+         whole run · front: no other is as good in private, p95 and CPU and clearly better in one",
+        after(sweep)
+    )
+}

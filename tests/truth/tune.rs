@@ -1,0 +1,187 @@
+//! A sweep of a server whose memory is known: settings that give back are found, and what is shipped keeps its promise.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::ground::{Ground, scenario};
+use crate::outcome::MIB;
+
+/// Three documents are opened and asked about, all are closed, and the server is left alone.
+const PHASES: &str = r#"
+[[phase]]
+name = "start"
+steps = [{ start = {} }]
+[[phase]]
+name = "open"
+steps = [{ open = { files = 3 } }, { definition = { files = 1, per-file = 24 } }]
+[[phase]]
+name = "decay"
+steps = [{ close = {} }, { idle = { mode = "silent", for = "3s" } }]
+"#;
+
+/// At once, within half a second by a thread, and never while it is left alone.
+const GRID: &str = r#"
+format = 1
+[[axis]]
+name = "decay"
+values = [
+    { label = "at-once", env = { _RJEM_MALLOC_CONF = "dirty_decay_ms:0" } },
+    { label = "soon", env = { _RJEM_MALLOC_CONF = "background_thread:true,dirty_decay_ms:500" } },
+    { label = "never", env = { _RJEM_MALLOC_CONF = "dirty_decay_ms:-1" } },
+]
+"#;
+
+fn ground() -> Ground {
+    let calls: String = (0..30).map(|number| format!("price({number})\n")).collect();
+    let shop = format!("def price(item):\n    return item\n\n\n{calls}");
+    let ground = Ground::of(&scenario("tuned", "200ms", PHASES), &shop);
+    for name in ["till.py", "yard.py"] {
+        ground.write(&format!("workspace/{name}"), &shop);
+    }
+    let program = env!("CARGO_BIN_EXE_fixture-jemalloc");
+    let server = format!(
+        "[server.je]\nprograms = ['{program}']\nargs = ['--via', 'allocator', '--retain-open', '16MiB']\nlanguages = ['python']\n"
+    );
+    ground.write("servers.toml", &server);
+    ground.write("grid.toml", GRID);
+    ground
+}
+
+/// A machine that is busy with everything else has nothing to say of latency and processor time.
+const LAX: [&str; 4] = ["--allow-cpu", "900%", "--allow-latency", "900%"];
+
+fn cell<'r>(report: &'r Value, label: &str) -> &'r Value {
+    let mut cells = report["cells"].as_array().expect("there are cells").iter();
+    cells.find(|cell| cell["label"] == label).expect("it was tried")
+}
+
+#[track_caller]
+fn private(cell: &Value) -> f64 {
+    cell["figures"]["private"]["median"].as_f64().expect("it was measured")
+}
+
+#[test]
+fn what_gives_back_is_found_and_shipped_and_keeps_its_promise() {
+    let ground = ground();
+    let tune = [
+        "tune", "scenario.toml", "--server", "je", "--grid", "grid.toml", "--rungs", "1,3", "--out", "out", "-q",
+    ];
+    let said = ground.said(&[&tune[..], &LAX].concat());
+    assert!(said.contains("ship "), "{said}");
+    let report = fs::read_to_string(ground.join("out/tune.json")).expect("it lies beside the records");
+    let report: Value = serde_json::from_str(&report).expect("it is JSON");
+    let default = private(cell(&report, "default"));
+    for label in ["at-once", "soon"] {
+        let saved = default - private(cell(&report, label));
+        assert!(saved > (20 * MIB) as f64, "{label} saves {saved}\n{said}");
+    }
+    let chosen = report["chosen"].as_str().expect("one is recommended");
+    assert!(["at-once", "soon"].contains(&chosen), "{said}");
+    assert!(cell(&report, chosen)["front"].as_bool().expect("it says so"), "{said}");
+    assert!(private(cell(&report, "never")) > default - (8 * MIB) as f64, "{said}");
+    // The records alone say the same, and the line can be pasted.
+    let from = [&["tune", "--from", "out", "--rungs", "1,3"], &LAX[..]].concat();
+    assert_eq!(ground.said(&from), said);
+    let line = ground.said(&[&from[..], &["--print", "env"]].concat());
+    let (name, value) = line.trim_end().split_once('=').expect("it sets a variable");
+    let server = format!("again: {name}={value} je");
+    let run = [
+        "run", "scenario.toml", "--server", &server, "--out", "again", "-q", "--format", "json",
+    ];
+    let fresh: Value = serde_json::from_str(&ground.said(&run)).expect("it is JSON");
+    let last = fresh["phases"]
+        .as_array()
+        .and_then(|phases| phases.last())
+        .expect("it has phases");
+    let fresh = last["private"].as_f64().expect("it was measured");
+    let promise = &cell(&report, chosen)["promise"];
+    let end = |place: usize| promise[place].as_f64().expect("three runs promise something");
+    // One run in twenty may lie outside by as much as runs differ.
+    let (low, high) = (end(0) - MIB as f64, end(1) + MIB as f64);
+    assert!(
+        low <= fresh && fresh <= high,
+        "{fresh} is not within {low} to {high}\n{said}"
+    );
+}
+
+#[test]
+fn nothing_is_started_where_a_cell_is_wrong_or_the_time_too_short() {
+    let ground = ground();
+    let tune = ["tune", "scenario.toml", "--server", "je", "--out", "out"];
+    let refused = |more: &[&str], told: &[&str]| {
+        let (said, errors) = ground.ends(2, &[&tune[..], more].concat());
+        assert_eq!(said, "");
+        for told in told {
+            assert!(errors.contains(told), "{told} is not in\n{errors}");
+        }
+        assert!(!ground.join("out").exists());
+    };
+    refused(
+        &["--grid", "grid.toml", "--time-budget", "5s"],
+        &["is too little for one run of each"],
+    );
+    refused(&["--preset", "mimalloc"], &["uses jemalloc", "use --preset jemalloc"]);
+    ground.write(
+        "wrong.toml",
+        "format = 1\n[[axis]]\nname = \"a\"\nvalues = [{ label = \"a-b\", env = { MALLOC_CONF = \"narenas:1\" } }, \
+         { label = \"c\", env = { _RJEM_MALLOC_CONF = \"dirty_dekay_ms:0\" } }, { label = \"d\", cpus = \"60000\" }]\n",
+    );
+    let wrong = [
+        "`a-b`: `MALLOC_CONF` does nothing",
+        "set `_RJEM_MALLOC_CONF`",
+        "`c`: ",
+        "dirty_dekay_ms",
+        "`d`: ",
+    ];
+    refused(&["--grid", "wrong.toml"], &wrong);
+    ground.write("typo.toml", "format = 1\n[[axis]]\nname = \"a\"\nvalus = []\n");
+    refused(
+        &["--grid", "typo.toml", "--isolation", "cpy"],
+        &[
+            "did you mean `values`?",
+            "typo.toml:4:1",
+            "`--isolation cpy` is unknown",
+        ],
+    );
+    let listed = ground.said(&[
+        "tune", "scenario.toml", "--server", "je", "--grid", "grid.toml", "--list",
+    ]);
+    assert!(
+        listed.contains("at-once") && listed.contains("4 settings, the default among them"),
+        "{listed}"
+    );
+    assert!(!ground.join("out").exists() && !ground.join("reports").exists());
+}
+
+#[test]
+fn a_sweep_that_was_cut_off_goes_on_and_keeps_to_its_processors() {
+    let ground = ground();
+    ground.write(
+        "cpus.toml",
+        "format = 1\n[[cell]]\nlabel = \"one\"\ncpus = \"0\"\n[[cell]]\nlabel = \"args\"\nargs = [\"--ballast\", \"40MiB\"]\n",
+    );
+    let tune = [
+        "tune", "scenario.toml", "--server", "je", "--grid", "cpus.toml", "--rungs", "1,2", "--out", "out", "-q",
+    ];
+    let said = ground.said(&tune);
+    assert!(said.contains("nothing is recommended: fewer than 3 runs"), "{said}");
+    let records = ground.records("out");
+    // What needs 40 MiB more is hopeless after its first run.
+    assert_eq!(records.len(), 1 + 3 + 2, "{said}");
+    assert!(said.contains("args after 1 run: "), "{said}");
+    for record in &records {
+        let text = fs::read_to_string(record).expect("it can be read");
+        let header: Value = serde_json::from_str(text.lines().next().expect("it has a header")).expect("it is JSON");
+        if header["server"]["label"] == "one" {
+            assert_eq!(header["host"]["affinity"], "0");
+        }
+    }
+    fs::remove_file(&records[5]).expect("it is ours");
+    let resumed = ground.said(&["tune", "--resume", "out"]);
+    assert_eq!(ground.records("out").len(), 6);
+    // Only the one that was missing was played: what was stopped stays so.
+    assert!(resumed.contains("args after 1 run: "), "{resumed}");
+    let from = ["tune", "--from", "out", "--rungs", "1,2"];
+    assert_eq!(ground.said(&from), resumed);
+}
