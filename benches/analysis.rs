@@ -317,6 +317,7 @@ fn checkpoint(phase: &PhaseRef, sample: Sample) -> Checkpoint {
         unsettled: String::new(),
         rounds: vec![vec![sample]; 5],
         rollups: vec![rollup],
+        released: None,
     }
 }
 
@@ -340,5 +341,7 @@ fn step_end(phase: &PhaseRef) -> StepEnd {
         skipped: false,
         idle: None,
         left_open: None,
+        release: None,
+        self_report: None,
     }
 }

@@ -2,6 +2,7 @@
 //! knows both LSP and memory.
 
 mod interrupt;
+mod library;
 mod live;
 mod survivors;
 
@@ -55,7 +56,7 @@ pub async fn soak(
         what: "make a pipe for the tracer".to_owned(),
         error,
     })?;
-    let live = Live::new(journal, clock, options, progress, trace);
+    let live = Live::new(journal, clock, options, progress, trace, job.library.clone());
     tell_pressure(&live);
     let mut player = Player::new(job, &live, desk);
     let stop = tokio::select! {

@@ -128,6 +128,21 @@ fn facts<'data, Elf: FileHeader, R: ReadRef<'data>>(data: R, bits: u8) -> Option
     Some((Machine { bits, processor }, header.e_type(endian).0))
 }
 
+/// Whether a file is a program of Linux that no loader starts, so that nothing can be loaded into it from outside.
+pub fn is_static(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    let cache = ReadCache::new(file);
+    match FileKind::parse(&cache) {
+        Ok(FileKind::Elf64) => lacks_loader::<elf::FileHeader64<Endianness>, _>(&cache),
+        Ok(FileKind::Elf32) => lacks_loader::<elf::FileHeader32<Endianness>, _>(&cache),
+        _ => false,
+    }
+}
+
+fn lacks_loader<'data, Elf: FileHeader, R: ReadRef<'data>>(data: R) -> bool {
+    ElfFile::<'data, Elf, R>::parse(data).is_ok_and(|file| loader(&file, data).is_none())
+}
+
 fn loader<'data, Elf: FileHeader, R: ReadRef<'data>>(file: &ElfFile<'data, Elf, R>, data: R) -> Option<PathBuf> {
     use object::read::elf::ProgramHeader;
     let endian = file.endian();

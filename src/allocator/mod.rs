@@ -22,7 +22,7 @@ mod verdict;
 
 pub use decay::decay;
 pub use detect::{Detection, detect, of_file, of_process};
-pub use elf::{Machine, machine};
+pub use elf::{Machine, is_static, machine};
 pub use jemalloc::{Said as JemallocSaid, read as read_jemalloc};
 pub use maps::libraries as mapped_libraries;
 pub use probe::Subject;

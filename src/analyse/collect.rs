@@ -15,6 +15,7 @@ use super::decay::{Known, Watch};
 use super::departure::Departure;
 use super::epoch::{Epoch, Exact};
 use super::phases::Phases;
+use super::release::{Released, Reported};
 use super::said::Said;
 use super::summary::{Peak, PrivateMetric, ProgramSummary, SamplingSummary, Summary};
 use super::timeline::Timeline;
@@ -111,6 +112,9 @@ impl Pass {
             methods: Vec::new(),
             server_requests: BTreeMap::new(),
             windows: Vec::new(),
+            listening: Vec::new(),
+            released: Vec::new(),
+            reported: Vec::new(),
             system_calls: Vec::new(),
             warnings: Vec::new(),
             messages: Vec::new(),
@@ -182,6 +186,7 @@ impl Pass {
             Event::Unseen(Unseen { total }) => {
                 self.summary.sampling.unseen = self.summary.sampling.unseen.max(total);
             }
+            Event::Listening(one) => self.summary.listening.push(one),
             Event::Pressure(pressure) => match &self.pressure {
                 None => self.pressure = Some(pressure),
                 Some(first) => self.summary.pressure = Some(pressure.since(first)),
@@ -250,6 +255,7 @@ impl Pass {
             *exact_sum = exact_sum.zip(exact).map(add);
             *sampled_sum = sampled_sum.zip(live.counters.private).map(add);
         }
+        self.summary.released.extend(Released::of_checkpoint(checkpoint));
         self.phases.checkpoint(at, checkpoint, self.tree.totals());
         self.watch.over(at, self.known());
     }
@@ -300,6 +306,13 @@ impl Pass {
         if let Some(window) = &end.idle {
             self.summary.curves.window(at, window.kind, window.took);
         }
+        self.summary.released.extend(Released::of_step(end));
+        self.summary
+            .reported
+            .extend(end.self_report.clone().map(|report| Reported {
+                phase: end.phase.clone(),
+                report,
+            }));
         self.watch.step_ended(at, end, self.known());
     }
 

@@ -1,6 +1,7 @@
 //! What a person should know about a run, each as a sentence that says what to do next.
 
 mod ending;
+mod release;
 mod sampling;
 mod settings;
 
@@ -47,6 +48,7 @@ pub fn findings(summary: &Summary) -> Vec<Finding> {
     recorded(summary, &mut found);
     sampling::doubts(summary, &mut found);
     settings::doubts(summary, &mut found);
+    release::doubts(summary, &mut found);
     readiness(summary, &mut found);
     ending::shutdown(summary, &mut found);
     found.extend(ending::ending(summary));

@@ -23,6 +23,7 @@ mod latency;
 mod left_out;
 pub mod lines;
 mod phases;
+pub mod release;
 mod said;
 pub mod stats;
 mod summary;

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use crate::record::{
-    Close, Ending, Header, Initialized, LeftOut, Nanos, PhaseRef, Pressure, Readiness, Shutdown, SystemCalls,
-    WarningKind,
+    Close, Ending, Header, Initialized, LeftOut, Listening, Nanos, PhaseRef, Pressure, Readiness, Shutdown,
+    SystemCalls, WarningKind,
 };
 
 use super::curves::Curves;
 use super::decay::Window;
 use super::departure::Departure;
 use super::histogram::Histogram;
+use super::release::{Released, Reported};
 use super::timeline::Timeline;
 
 /// Everything that a record says about its run.
@@ -54,6 +55,12 @@ pub struct Summary {
     pub server_requests: BTreeMap<String, (u64, u64)>,
     /// Windows in which the server was left alone, and what came back in each.
     pub windows: Vec<Window>,
+    /// Processes in which the preloaded library listens.
+    pub listening: Vec<Listening>,
+    /// Memory given back by force.
+    pub released: Vec<Released>,
+    /// What the server said of its own memory.
+    pub reported: Vec<Reported>,
     /// Memory calls by phase, if the run was traced.
     pub system_calls: Vec<SystemCalls>,
     /// Warnings of the run, each once, in the order of their first appearance.

@@ -32,6 +32,13 @@ others. It is seen to be used before anything runs, and a server that brings an 
 in the allocator's name, such as clangd-jemalloc; under system they stay as they are. One server by itself is given one as \
 in --server 'preload=jemalloc clangd'";
 
+/// What `--purge-shim` does.
+const SHIM: &str = "\
+Preload the library that gives memory back on a signal into every server, for `release` steps: glibc's malloc_trim, and \
+preloaded jemalloc, tcmalloc or TBB. It adds a sleeping thread to each process and is recorded. The purged lens preloads \
+it by itself where an allocator has no setting to purge. It is looked for at PATH, LSP_SOAK_PURGE_SHIM and beside \
+lsp-soak, and else built in lsp-soak's own sources (Linux)";
+
 /// Which servers, and what they are told.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Servers")]
@@ -68,6 +75,15 @@ pub struct ServerExtras {
     /// Settings to answer `workspace/configuration` with, a JSON or TOML file, instead of the profile's
     #[arg(long, value_name = "FILE")]
     pub settings: Option<PathBuf>,
+    /// Preload the library that gives memory back on a signal, for `release` steps and the purged lens (Linux)
+    #[arg(
+        long,
+        value_name = "PATH",
+        num_args = 0..=1,
+        require_equals = true,
+        long_help = SHIM
+    )]
+    pub purge_shim: Option<Option<PathBuf>>,
     /// Server profiles of your own [default: servers.toml beside the scenario or in the current directory]
     #[arg(long = "servers", value_name = "FILE")]
     pub file: Option<PathBuf>,

@@ -51,11 +51,19 @@ async fn executable(stdout: impl AsyncRead + Unpin) -> std::io::Result<Option<Pa
     let mut executable = None;
     while let Some(line) = lines.next_line().await? {
         let message: Option<Value> = serde_json::from_str(&line).ok();
-        if let Some(path) = message.as_ref().and_then(|message| message["executable"].as_str()) {
-            executable = Some(PathBuf::from(path));
-        }
+        executable = message.as_ref().and_then(artifact).or(executable);
     }
     Ok(executable)
+}
+
+/// The program that a message of cargo names, or the library that programs are to load.
+fn artifact(message: &Value) -> Option<PathBuf> {
+    let library = || {
+        let kinds = message["target"]["kind"].as_array()?;
+        let loads = kinds.iter().any(|kind| kind == "cdylib");
+        message["filenames"][0].as_str().filter(|_| loads)
+    };
+    message["executable"].as_str().or_else(library).map(PathBuf::from)
 }
 
 /// The last lines of a build that nobody watches, each after a line break.
@@ -88,7 +96,7 @@ fn cure(command: &[String]) -> &'static str {
 }
 
 /// Whether lsp-soak's own sources are in this directory.
-fn is_checkout(directory: &Path) -> bool {
+pub fn is_checkout(directory: &Path) -> bool {
     fs::read_to_string(directory.join("Cargo.toml"))
         .is_ok_and(|manifest| manifest.lines().any(|line| line.trim() == "name = \"lsp-soak\""))
 }

@@ -169,6 +169,7 @@ pub fn lens(choice: &ServerChoice, checked: &Checked) -> LensFacts {
         allocator: lens.allocator.clone(),
         env: lens.env.clone(),
         approximate: lens.approximate,
+        forced: lens.forced,
         verified: match own.as_slice() {
             [] => None,
             own if own.contains(&Some(false)) => Some(false),

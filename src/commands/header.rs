@@ -16,7 +16,7 @@ use crate::processors;
 use crate::record::{self, Header, ScenarioFacts, ServerFacts, Settings, WorkspaceFacts};
 
 use super::single::Run;
-use super::{detector, prepare, servers};
+use super::{detector, prepare, servers, shim};
 
 /// Variables that decide which programs, libraries and settings a server finds.
 const DECIDING: [&str; 20] = [
@@ -48,6 +48,7 @@ pub fn header(
             lens: detector::lens(&run.choice, &checked),
             allocator: Some(detector::facts(&run.choice, found, &checked)),
             knobs: checked.knobs,
+            shim: job.library.as_ref().map(shim::facts),
             ..server(run, &job.launch, stop)
         },
         scenario: scenario(loaded, job.seed),

@@ -22,6 +22,7 @@ mod run;
 mod scratch;
 mod servers;
 mod shell;
+mod shim;
 mod show;
 mod single;
 mod traced;

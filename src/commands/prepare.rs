@@ -19,7 +19,7 @@ use crate::lens::Lens;
 use crate::lsp::process::Launch;
 use crate::record::HugePages;
 
-use super::{Mistakes, detector, output, preload};
+use super::{Mistakes, detector, output, preload, shim};
 
 /// What was typed.
 pub struct Typed<'c> {
@@ -61,8 +61,9 @@ pub fn understood_with(typed: &Typed<'_>, mut mistakes: Report) -> anyhow::Resul
     let scenarios = scenarios(typed, &mut mistakes);
     let first = typed.scenarios.first().map(PathBuf::as_path);
     let catalogue = profiles(typed.extras.file.as_deref(), first, &mut mistakes);
-    let choices = servers(typed, &catalogue, &mut mistakes);
-    let choices = through(typed.lenses, choices, &mut mistakes);
+    let mut choices = servers(typed, &catalogue, &mut mistakes);
+    shim::ask(typed.extras, &scenarios, &mut choices, &mut mistakes);
+    let choices = through(typed, choices, &mut mistakes);
     for mistake in detector::mistakes(&choices) {
         mistakes.add_loose(mistake, "");
     }
@@ -236,7 +237,8 @@ pub fn confine(cpus: Option<&CpuList>, huge_pages: Option<HugePages>) -> anyhow:
 }
 
 /// The servers under each lens.
-fn through(lenses: Lenses, mut choices: Vec<ServerChoice>, mistakes: &mut Report) -> Vec<ServerChoice> {
+fn through(typed: &Typed<'_>, mut choices: Vec<ServerChoice>, mistakes: &mut Report) -> Vec<ServerChoice> {
+    let lenses = typed.lenses;
     // Otherwise a server is looked at when its run is prepared, which can be called off.
     if lenses.list().contains(&Lens::Purged) {
         detector::look(&mut choices);
@@ -245,8 +247,11 @@ fn through(lenses: Lenses, mut choices: Vec<ServerChoice>, mistakes: &mut Report
     for lens in lenses.list() {
         match lens {
             Lens::AsShipped => all.extend_from_slice(&choices),
-            Lens::Purged => match config::purged(&choices) {
-                Ok(purged) => all.extend(purged),
+            Lens::Purged => match config::purged(&choices, &|choice| shim::of_lens(choice).ok()) {
+                Ok(purged) => {
+                    shim::tell_approximate(&purged);
+                    all.extend(purged);
+                }
                 Err(errors) => errors
                     .iter()
                     .for_each(|error| mistakes.add_loose(error.to_string(), "")),

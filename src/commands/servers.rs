@@ -61,6 +61,7 @@ fn chosen(name: &str, profile: &Profile, program: &Path) -> ServerChoice {
         found: None,
         cpus: Vec::new(),
         cell: None,
+        shim: None,
     }
 }
 

@@ -19,7 +19,7 @@ use crate::soak::{self, Interrupt};
 use crate::trace::Tracer;
 
 use super::scratch::Scratch;
-use super::{build, detector, header, prepare, resume, typed};
+use super::{build, detector, header, prepare, resume, shim, typed};
 
 /// How long a preparation that was called off may take to remove what it made, such as most of a large copy. The next run
 /// removes the rest.
@@ -62,6 +62,8 @@ struct Ground {
     caches: PathBuf,
     /// Holds the caches of a workspace that has no place of its own.
     _scratch: Option<Scratch>,
+    /// Where the preloaded library says what it does.
+    said: Option<Scratch>,
 }
 
 /// A run that can begin.
@@ -129,11 +131,22 @@ impl Run {
                 }
             }
         };
+        let library = match &self.choice.shim {
+            None => None,
+            Some(shim) => {
+                let _hidden = self.progress.hide();
+                tokio::select! {
+                    biased;
+                    () = interrupt.pressed(1) => return discard(ground).await,
+                    file = shim::file(shim, self.progress.is_silent()) => Some(file?),
+                }
+            }
+        };
         if interrupt.is_pressed(1) {
             return discard(ground).await;
         }
         let (run, interrupt) = (Arc::clone(self), interrupt.clone());
-        aside(move || run.resolve(ground, program, &interrupt)).await
+        aside(move || run.resolve(ground, program, library, &interrupt)).await
     }
 
     /// Makes the workspace, unless it is interrupted. Caches go beside it, where they are removed with it.
@@ -156,12 +169,20 @@ impl Run {
             workspace,
             caches,
             _scratch: scratch,
+            said: None,
         }))
     }
 
     /// Looks into the workspace and at the program.
-    fn resolve(&self, ground: Ground, program: PathBuf, interrupt: &Interrupt) -> anyhow::Result<Option<Prepared>> {
+    fn resolve(
+        &self,
+        mut ground: Ground,
+        program: PathBuf,
+        library: Option<PathBuf>,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<Option<Prepared>> {
         let Run { loaded, choice, .. } = self;
+        ground.said = library.is_some().then(|| Scratch::claim("shim")).transpose()?;
         let (project, root) = (&loaded.project, ground.workspace.root());
         let stop = || interrupt.is_pressed(1);
         let checked = detector::knobs(choice, &program, &stop).map_err(|errors| {
@@ -183,11 +204,14 @@ impl Run {
             .parse()
             .context("the pattern was checked when the scenario was read")?;
         let selection = workspace::select(root, &pattern, exclude, &project.language)?;
-        let job = Job {
+        let said = ground.said.as_ref().map(Scratch::path);
+        let library = library.zip(said).map(|(path, said)| shim::library(path, said));
+        let mut job = Job {
             scenario: loaded.scenario.clone(),
             choice: choice.clone(),
             decay: detector::decay(choice, &found.facts, &checked),
             launch,
+            library,
             root: root.to_owned(),
             selection,
             capabilities: capabilities(loaded, choice),
@@ -201,6 +225,10 @@ impl Run {
         }
         let desk = Desk::new(&job);
         let header = header::header(self, &job, scrubbed, &found, checked, &stop);
+        // Not before: what the library is told differs from run to run, and is nothing that the server is told.
+        if let Some(library) = &job.library {
+            shim::preload(&mut job.launch, library)?;
+        }
         let prepared = Prepared {
             ground,
             job,

@@ -19,6 +19,7 @@ pub fn scenario(scenario: &Scenario, document: &Document<'_>, isolation: Isolati
     check.names(scenario);
     check.starts(scenario);
     check.open_documents(scenario);
+    check.destructive(scenario);
     for (index, phase) in scenario.phases.iter().enumerate() {
         check.phase(index, phase, isolation);
         let own = phase.settle;
@@ -41,13 +42,13 @@ pub fn format(version: i64, span: Range<usize>) -> Option<Fault> {
     })
 }
 
-struct Check<'d, 't> {
+pub(super) struct Check<'d, 't> {
     document: &'d Document<'t>,
     faults: Vec<Fault>,
 }
 
 impl Check<'_, '_> {
-    fn add(&mut self, path: &[Segment<'_>], title: impl Into<String>, cure: impl Into<String>) {
+    pub(super) fn add(&mut self, path: &[Segment<'_>], title: impl Into<String>, cure: impl Into<String>) {
         self.faults.push(Fault::new(self.document.span(path), title, cure));
     }
 
@@ -237,6 +238,10 @@ impl Check<'_, '_> {
                     self.add(&at("command"), "no command is named", "write `command = \"…\"`");
                 }
                 self.placeholders(&at("arguments"), options.arguments.iter());
+            }
+            Step::Release(options) if options.by.as_ref().is_some_and(Vec::is_empty) => {
+                let cure = "name \"server\", \"allocator\" or both, or leave `by` out";
+                self.add(&at("by"), "nothing to release memory by", cure);
             }
             Step::Type(options) => self.text(&at("text"), options.text.as_deref()),
             Step::TypeAndComplete(options) => self.text(&at("text"), options.text.as_deref()),

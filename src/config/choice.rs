@@ -8,6 +8,7 @@ use super::preload::{Preload, PreloadName};
 use super::problem::nearest;
 use super::purge::Setting;
 use super::server::{Allocator, Profile};
+use super::shim::Shim;
 use super::spec::{ServerSpec, check_label};
 use super::which::Which;
 use crate::record::{AllocatorFacts, CellFacts};
@@ -41,6 +42,8 @@ pub struct ServerChoice {
     pub cpus: Vec<usize>,
     /// What of a sweep it is; `None` outside of one.
     pub cell: Option<CellFacts>,
+    /// The library that is preloaded so that memory can be given back by force; `None` for none.
+    pub shim: Option<Shim>,
 }
 
 /// What runs.
@@ -187,6 +190,7 @@ fn resolve(
         found: None,
         cpus: Vec::new(),
         cell: None,
+        shim: None,
     })
 }
 

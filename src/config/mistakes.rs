@@ -169,6 +169,33 @@ fn idle_windows() {
 }
 
 #[test]
+fn forced_releases() {
+    shown!(after_start(&[
+        (
+            "a report that frees what it counts before the end",
+            "[[phase]]\nname = \"a\"\nsteps = [{ self-report = { destructive = true } }, { hover = {} }]"
+        ),
+        (
+            "a request that does",
+            "[[phase]]\nname = \"a\"\nsteps = [{ request = { method = \"rust-analyzer/memoryUsage\" } }]\n\
+             [[phase]]\nname = \"b\"\nsteps = [{ hover = {} }]"
+        ),
+        (
+            "a report that frees what it counts again and again",
+            "[[phase]]\nname = \"a\"\nrepeat = { times = 2 }\nsteps = [{ self-report = { destructive = true } }]"
+        ),
+        (
+            "nothing to release by",
+            "[[phase]]\nname = \"a\"\nsteps = [{ release = { by = [] } }]"
+        ),
+        (
+            "something else to release by",
+            "[[phase]]\nname = \"a\"\nsteps = [{ release = { by = [\"kernel\"] } }]"
+        ),
+    ]));
+}
+
+#[test]
 fn meaning() {
     shown!(after_start(&[
         ("a phase twice", "[[phase]]\nname = \"start\"\nsteps = [{ hover = {} }]"),

@@ -8,6 +8,7 @@ mod catalogue;
 mod check;
 mod choice;
 mod decode;
+mod destructive;
 #[expect(clippy::disallowed_methods, reason = "it finds the files of a project")]
 pub mod files;
 mod gate;
@@ -26,6 +27,7 @@ mod purge;
 mod scenario;
 pub mod schema;
 mod server;
+mod shim;
 mod spec;
 pub mod step;
 pub mod tune;
@@ -44,7 +46,11 @@ pub use purge::{PurgeError, Setting, asks_for, needs_traffic, purged};
 pub use scenario::{
     FORMAT, Isolation, Phase, Readiness, ReadinessLimits, Repeat, Scenario, Settle, SettleLimits, Workspace,
 };
-pub use server::{Allocator, Failure, NotificationSignal, Profile, ProgressSignal, Ready, SCRUBBED, Servers, Signal};
+pub use server::{
+    Allocator, Failure, NotificationSignal, Profile, ProgressSignal, Question, Ready, SCRUBBED, SelfReport, Servers,
+    Signal, Total,
+};
+pub use shim::{LIBRARY, Shim};
 pub use spec::ServerSpec;
 pub use step::{IdleMode, Step};
 pub use which::Which;

@@ -8,6 +8,7 @@ use crate::record::{AllocatorFamily, Confidence, KnobFacts};
 
 use super::choice::ServerChoice;
 use super::server::Allocator;
+use super::shim::Shim;
 
 /// How jemalloc is told; later options win over earlier ones.
 const JEMALLOC: &str = "background_thread:true,dirty_decay_ms:0,muzzy_decay_ms:0";
@@ -33,6 +34,8 @@ pub struct Setting {
     pub env: BTreeMap<String, String>,
     /// Whether the allocator has no setting for this, so that they only come near.
     pub approximate: bool,
+    /// Whether memory is given back by force before each checkpoint, through the preloaded library.
+    pub forced: bool,
 }
 
 /// Why a server cannot be looked at through the purged lens.
@@ -67,12 +70,16 @@ pub enum PurgeError {
     },
 }
 
-/// The servers with their allocators told to purge, or every reason why that cannot be.
-pub fn purged(choices: &[ServerChoice]) -> Result<Vec<ServerChoice>, Vec<PurgeError>> {
+/// The servers with their allocators told to purge, or every reason why that cannot be. `shim` gives the library for one
+/// whose allocator no setting makes purge, unless it cannot be preloaded into it.
+pub fn purged(
+    choices: &[ServerChoice],
+    shim: &dyn Fn(&ServerChoice) -> Option<Shim>,
+) -> Result<Vec<ServerChoice>, Vec<PurgeError>> {
     let mut purged = Vec::new();
     let mut errors = Vec::new();
     for choice in choices {
-        match purge(choice) {
+        match purge(choice, shim) {
             Ok(choice) => purged.push(choice),
             Err(error) => errors.push(error),
         }
@@ -92,7 +99,7 @@ pub fn purged(choices: &[ServerChoice]) -> Result<Vec<ServerChoice>, Vec<PurgeEr
     }
 }
 
-fn purge(choice: &ServerChoice) -> Result<ServerChoice, PurgeError> {
+fn purge(choice: &ServerChoice, shim: &dyn Fn(&ServerChoice) -> Option<Shim>) -> Result<ServerChoice, PurgeError> {
     let unknown = || PurgeError::Unknown(choice.label.clone());
     let Used {
         name,
@@ -111,7 +118,13 @@ fn purge(choice: &ServerChoice) -> Result<ServerChoice, PurgeError> {
             .collect()
     };
     let found = choice.found.as_ref().filter(|facts| facts.family == family);
+    // Several kinds of memory that the C library keeps are out of reach of its settings, and none of its own program's.
+    let forced = match family {
+        AllocatorFamily::Glibc => choice.shim.clone().or_else(|| shim(choice)),
+        _ => None,
+    };
     let (env, approximate) = match family {
+        AllocatorFamily::Glibc if forced.is_some() => (BTreeMap::new(), false),
         AllocatorFamily::Jemalloc => {
             // Built as a crate it has a prefix and reads a variable of its own.
             let plain = preloaded || name.contains("unprefixed");
@@ -137,7 +150,9 @@ fn purge(choice: &ServerChoice) -> Result<ServerChoice, PurgeError> {
         allocator: Some(name),
         env,
         approximate,
+        forced: forced.is_some(),
     };
+    purged.shim = forced.or(purged.shim);
     Ok(purged)
 }
 
@@ -222,6 +237,7 @@ mod tests {
             found: None,
             cpus: Vec::new(),
             cell: None,
+            shim: None,
         }
     }
 
@@ -229,26 +245,31 @@ mod tests {
         server(label, Some(Allocator::Linked(allocator.to_owned())), &[])
     }
 
+    /// Without a library.
+    fn without(choices: &[ServerChoice]) -> Result<Vec<ServerChoice>, Vec<PurgeError>> {
+        purged(choices, &|_| None)
+    }
+
     #[test]
     fn jemalloc_is_told_after_what_was_asked_for_in_the_variable_that_it_reads() {
         let own = [("_RJEM_MALLOC_CONF", "narenas:1,dirty_decay_ms:9")];
         let rust = server("a", Some(Allocator::Linked("jemalloc".to_owned())), &own);
-        let told = &purged(&[rust]).unwrap()[0];
+        let told = &without(&[rust]).unwrap()[0];
         assert_eq!(
             told.env["_RJEM_MALLOC_CONF"],
             format!("narenas:1,dirty_decay_ms:9,{JEMALLOC}")
         );
         let mut preloaded = linked("a", "system");
         preloaded.preload = "/opt/lib/libjemalloc.so.2".parse().unwrap();
-        assert_eq!(purged(&[preloaded]).unwrap()[0].env["MALLOC_CONF"], JEMALLOC);
-        let plain = &purged(&[linked("a", "jemalloc-unprefixed")]).unwrap()[0];
+        assert_eq!(without(&[preloaded]).unwrap()[0].env["MALLOC_CONF"], JEMALLOC);
+        let plain = &without(&[linked("a", "jemalloc-unprefixed")]).unwrap()[0];
         assert_eq!(plain.lens.env, [("MALLOC_CONF".to_owned(), JEMALLOC.to_owned())].into());
         assert!(!plain.lens.approximate && plain.lens.lens == Lens::Purged);
     }
 
     #[test]
     fn mimalloc_purges_only_while_it_is_called() {
-        let told = &purged(&[linked("a", "mimalloc")]).unwrap()[0];
+        let told = &without(&[linked("a", "mimalloc")]).unwrap()[0];
         assert_eq!(told.env["MIMALLOC_PURGE_DELAY"], "0");
         assert!(needs_traffic(told) && !needs_traffic(&linked("a", "mimalloc")));
     }
@@ -256,13 +277,25 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn the_c_library_only_comes_near() {
-        let told = &purged(&[linked("a", "system")]).unwrap()[0];
+        let told = &without(&[linked("a", "system")]).unwrap()[0];
         assert!(told.lens.approximate && told.env["MALLOC_ARENA_MAX"] == "1");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn with_the_library_the_c_library_gives_back_all_that_it_can_and_no_setting_is_needed() {
+        let library = || Some(Shim::File(PathBuf::from("libpurge_shim.so")));
+        let told = &purged(&[linked("a", "system")], &|_| library()).unwrap()[0];
+        assert!(told.lens.forced && !told.lens.approximate && told.lens.env.is_empty());
+        assert_eq!(told.shim, library());
+        // Others have settings, and are told nothing by force.
+        let told = &purged(&[linked("a", "jemalloc")], &|_| library()).unwrap()[0];
+        assert!(!told.lens.forced && told.shim.is_none());
     }
 
     #[test]
     fn an_allocator_that_nobody_knows_is_refused_with_the_cure() {
-        let refused = purged(&[server("mine", None, &[]), linked("other", "snmalloc")]).unwrap_err();
+        let refused = without(&[server("mine", None, &[]), linked("other", "snmalloc")]).unwrap_err();
         let text: Vec<String> = refused.iter().map(ToString::to_string).collect();
         assert!(
             text[0].contains("`mine`") && text[0].contains("allocator = { linked ="),
@@ -288,10 +321,10 @@ mod tests {
     #[test]
     fn what_was_found_is_told_in_its_own_variable_and_the_profile_wins_over_it() {
         let mut plain = found("a", AllocatorFamily::Jemalloc, "MALLOC_CONF", Confidence::Certain);
-        let told = &purged(&[plain.clone()]).unwrap()[0];
+        let told = &without(&[plain.clone()]).unwrap()[0];
         assert_eq!(told.lens.env, [("MALLOC_CONF".to_owned(), JEMALLOC.to_owned())].into());
         plain.profile.allocator = Some(Allocator::Linked("mimalloc".to_owned()));
-        let told = &purged(&[plain]).unwrap()[0];
+        let told = &without(&[plain]).unwrap()[0];
         assert_eq!(told.lens.env["MIMALLOC_PURGE_DELAY"], "0");
     }
 
@@ -300,7 +333,7 @@ mod tests {
         let mut old = found("a", AllocatorFamily::Mimalloc, "MIMALLOC_*", Confidence::Certain);
         let facts = old.found.as_mut().unwrap();
         facts.options = [("decommit_delay".to_owned(), "25".to_owned())].into();
-        let told = &purged(&[old]).unwrap()[0];
+        let told = &without(&[old]).unwrap()[0];
         assert_eq!(
             told.lens.env,
             [("MIMALLOC_DECOMMIT_DELAY".to_owned(), "0".to_owned())].into()
@@ -322,12 +355,12 @@ mod tests {
     #[test]
     fn a_guess_is_not_told_anything() {
         let guess = found("a", AllocatorFamily::Jemalloc, "MALLOC_CONF", Confidence::Guess);
-        assert_eq!(purged(&[guess]), Err(vec![PurgeError::Unknown("a".to_owned())]));
+        assert_eq!(without(&[guess]), Err(vec![PurgeError::Unknown("a".to_owned())]));
     }
 
     #[test]
     fn different_allocators_are_not_compared_when_they_are_told_to_purge() {
-        let refused = purged(&[linked("a", "jemalloc"), linked("b", "mimalloc")]).unwrap_err();
+        let refused = without(&[linked("a", "jemalloc"), linked("b", "mimalloc")]).unwrap_err();
         assert!(matches!(&refused[..], [PurgeError::Unlike { .. }]), "{refused:?}");
     }
 }

@@ -68,6 +68,63 @@ pub struct Profile {
     pub build: Vec<String>,
     /// The allocator, where the profile decides it.
     pub allocator: Option<Allocator>,
+    /// How it is asked what memory it accounts for.
+    pub self_report: Option<SelfReport>,
+}
+
+/// How a server is asked what memory it accounts for.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SelfReport {
+    /// What is sent.
+    pub ask: Question,
+    /// How the total is found in the answer.
+    #[serde(default)]
+    pub total: Total,
+    /// Whether it collects its garbage first, so that this is also its forced release.
+    #[serde(default)]
+    pub releases: bool,
+    /// Whether it frees what it counts, so that nothing can be measured after it.
+    #[serde(default)]
+    pub destructive: bool,
+}
+
+/// What a server is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Question {
+    /// A request of its own, by its method.
+    Request(String),
+    /// A command of `workspace/executeCommand`.
+    Command(String),
+}
+
+impl Question {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Question::Request(name) | Question::Command(name) => name,
+        }
+    }
+}
+
+/// How the total is found in what a server says of its memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Total {
+    /// It has none.
+    #[default]
+    None,
+    /// A JSON number of bytes.
+    Number,
+    /// A tree of JSON objects with a `_total` in bytes in each: clangd.
+    Tree,
+    /// A JSON object with `HeapAlloc` in bytes: Go's statistics.
+    HeapAlloc,
+    /// Text with lines `TOTAL MEMORY USAGE: 28.05MB` of a million bytes each, one for each database: Salsa's report.
+    Salsa,
+    /// Text with a size and a name in each line: rust-analyzer's queries.
+    Queries,
 }
 
 /// When a server is ready, beyond what holds for all.

@@ -1,5 +1,6 @@
 //! Plays a scenario through a client: what to open, where to ask, what to type, and when the server is at rest.
 
+mod accounted;
 pub mod ask;
 mod barrier;
 pub mod desk;
@@ -30,7 +31,7 @@ use crate::lsp::process::Launch;
 use crate::record::{AllocatorDecay, Ending};
 
 pub use player::Player;
-pub use stage::{Cpu, Frame, Stage};
+pub use stage::{Cpu, Frame, Given, Stage};
 
 /// One run, with everything resolved.
 #[derive(Debug)]
@@ -43,6 +44,8 @@ pub struct Job {
     pub decay: Option<AllocatorDecay>,
     /// How it is started.
     pub launch: Launch,
+    /// What is preloaded into it to give memory back; `None` for nothing.
+    pub library: Option<Library>,
     /// Where it finds the workspace.
     pub root: PathBuf,
     /// The files that may be opened.
@@ -57,6 +60,17 @@ pub struct Job {
     pub probe: bool,
     /// Where the pipe is to be made to which the tracer of a traced run writes.
     pub trace: Option<PathBuf>,
+}
+
+/// The library that is preloaded into the server to give memory back on a signal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Library {
+    /// Its file.
+    pub path: PathBuf,
+    /// Where it says in which processes it listens.
+    pub directory: PathBuf,
+    /// The signal that it listens to.
+    pub signal: i32,
 }
 
 /// Why the play stops before its end.

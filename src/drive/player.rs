@@ -99,7 +99,9 @@ impl<'a, S: Stage> Player<'a, S> {
         }
         self.stage.tell(Event::PhaseDriven(place.clone()));
         self.during = format!("phase `{}`, settling", phase.name);
-        let frame = self.settle(phase, place.clone()).await?;
+        let mut frame = self.settle(phase, place.clone()).await?;
+        let patience = self.job.scenario.deadline().0;
+        frame.released = steps::at_checkpoint(self.stage, self.job, patience).await;
         if !frame.settled {
             let text = format!("`{}` did not settle: {}", phase.name, frame.unsettled);
             self.stage.tell(Event::Warning(Warning {
@@ -150,6 +152,8 @@ impl<'a, S: Stage> Player<'a, S> {
             skipped: self.skips(step),
             idle: None,
             left_open: None,
+            release: None,
+            self_report: None,
         };
         let (mut parked, mut errors) = (0, Errors::default());
         let result = match step {
@@ -190,6 +194,7 @@ impl<'a, S: Stage> Player<'a, S> {
             stage: self.stage,
             asker: &asker,
             job: self.job,
+            last: self.is_last(end),
         };
         let desk = &mut self.desk;
         let result = tokio::select! {
@@ -199,6 +204,18 @@ impl<'a, S: Stage> Player<'a, S> {
         };
         (end.requests, end.hits, end.notifications) = asker.tally();
         result.map(|()| (asker.parked(), asker.errors()))
+    }
+
+    /// Whether nothing is played after a step, as far as that is known before it.
+    fn is_last(&self, step: &StepEnd) -> bool {
+        let scenario = &self.job.scenario;
+        let once = |repeat: Option<Repeat>| matches!(repeat, None | Some(Repeat::Times(0 | 1)));
+        let last = scenario
+            .phases
+            .last()
+            .filter(|phase| once(phase.repeat) && once(scenario.repeat));
+        let place = (step.phase.phase as usize + 1, step.step as usize + 1);
+        last.is_some_and(|phase| place == (scenario.phases.len(), phase.steps.len()))
     }
 
     async fn start(&mut self, deadline: Option<Duration>) -> Result<(), Stop> {
@@ -299,6 +316,7 @@ impl<'a, S: Stage> Player<'a, S> {
             settled: unsettled.is_none(),
             waited: begun.elapsed().as_nanos() as u64,
             unsettled: unsettled.unwrap_or_default(),
+            released: None,
         })
     }
 }

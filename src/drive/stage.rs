@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use crate::record::{Checkpoint, Event, Nanos, PhaseRef, Survivor};
+use crate::record::{Checkpoint, Event, Nanos, PhaseRef, Release, Releaser, Survivor};
 
 /// The far side of the driver; clones are the same stage. `soak` implements it with the journal and the sampler.
 pub trait Stage: Clone + Send + Sync + 'static {
@@ -17,6 +17,11 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn cpu(&self) -> impl Future<Output = Option<Cpu>> + Send;
     /// Private memory of the tree as the cheap counters know it, read now likewise.
     fn private(&self) -> impl Future<Output = Option<u64>> + Send;
+    /// Resident memory of the server's process, read now likewise; `None` where there are several.
+    fn resident(&self) -> impl Future<Output = Option<u64>> + Send;
+    /// Tells the allocators of all processes in which the preloaded library listens to give memory back, and waits for
+    /// each at most so long.
+    fn give_back(&self, patience: Duration) -> impl Future<Output = Given>;
     /// Whether costly reads are welcome: nothing is in flight. When it returns, none that is not welcome is under way.
     fn quiet(&self, yes: bool) -> impl Future<Output = ()>;
     /// Writes what the tree has now, whatever the sampling interval.
@@ -38,6 +43,15 @@ pub struct Cpu {
     pub used: Nanos,
 }
 
+/// What came of telling allocators to give memory back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Given {
+    /// Those that did.
+    pub used: Vec<Releaser>,
+    /// Why others, or all, did not.
+    pub missing: Vec<String>,
+}
+
 /// A checkpoint before its values are in it.
 #[derive(Clone, Debug)]
 pub struct Frame {
@@ -49,6 +63,8 @@ pub struct Frame {
     pub waited: Nanos,
     /// What was still moving, for people.
     pub unsettled: String,
+    /// What was given back by force just before.
+    pub released: Option<Release>,
 }
 
 impl Frame {
@@ -59,6 +75,7 @@ impl Frame {
             settled,
             waited,
             unsettled,
+            released,
         } = self;
         Checkpoint {
             phase,
@@ -67,6 +84,7 @@ impl Frame {
             unsettled,
             rounds,
             rollups,
+            released,
         }
     }
 }

@@ -25,7 +25,7 @@ use crate::record::HugePages;
 use crate::record::{Host, Memory, Pressure};
 
 pub use ask::{Heard, Said, listen};
-pub use program::{file_sha256, version_of};
+pub use program::{file_sha256, is_privileged, version_of};
 pub use revision::revision;
 pub use script::{interpreter, named_interpreter, unrunnable};
 

@@ -31,6 +31,20 @@ pub fn file_sha256(path: &Path) -> io::Result<String> {
     Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// Whether a program runs with rights of its own, so that its loader takes nothing from the environment.
+pub fn is_privileged(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::metadata(path).is_ok_and(|data| data.permissions().mode() & 0o6000 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
 /// The first line that a program prints for its version arguments; `None` if it fails, prints nothing or takes too
 /// long, and when it is to `stop`. It is started with nothing on its stdin, and no process of it is left behind.
 pub fn version_of<S: AsRef<OsStr>>(

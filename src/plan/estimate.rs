@@ -292,6 +292,8 @@ impl Walk {
             | Step::Notification(_)
             | Step::Touch(_)
             | Step::Idle(_)
+            | Step::Release(_)
+            | Step::SelfReport(_)
             | Step::Pause(_)
             | Step::Restart(_) => 0,
         };

@@ -173,6 +173,8 @@ mod tests {
             skipped,
             idle: None,
             left_open: None,
+            release: None,
+            self_report: None,
         }
     }
 

@@ -8,6 +8,7 @@ use super::calls::SystemCalls;
 use super::ending::{Close, Ending, Shutdown};
 use super::idle::IdleWindow;
 use super::memory::{Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen};
+use super::release::{Listening, Release, SelfReport};
 
 /// One line of the journal after the header.
 ///
@@ -84,6 +85,8 @@ pub enum Event {
     Unseen(Unseen),
     /// A read that failed, or a reset.
     ReadFailed(ReadFailure),
+    /// The preloaded library listens in a process.
+    Listening(Listening),
     /// Pressure on the machine so far.
     Pressure(Pressure),
     /// The memory calls of one phase, in a traced run. All of them are written when the server is gone.
@@ -190,6 +193,9 @@ pub struct Checkpoint {
     pub rounds: Vec<Vec<Sample>>,
     /// Exact counters of every process; empty where the system has none.
     pub rollups: Vec<Rollup>,
+    /// What was given back by force just before the values were taken, where the lens asks for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub released: Option<Release>,
 }
 
 /// High-water marks of every process of the tree.
@@ -245,6 +251,12 @@ pub struct StepEnd {
     /// How many documents were still open after it, if it closed any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_open: Option<u64>,
+    /// What came of it, if it was a forced release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<Release>,
+    /// What the server said of its memory, if it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub self_report: Option<SelfReport>,
 }
 
 /// One request, from its first byte sent to its end. The entry's `at` is the end.

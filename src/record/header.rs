@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer, ser};
 
 use crate::lens::Lens;
 
-use super::{AllocatorFacts, CellFacts, FORMAT, KnobFacts, Nanos, TracerFacts};
+use super::{AllocatorFacts, CellFacts, FORMAT, KnobFacts, Nanos, ShimFacts, TracerFacts};
 
 /// The record format's version: a reader reads every minor version of its own major one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -219,6 +219,9 @@ pub struct ServerFacts {
     /// What its memory is looked at through.
     #[serde(default)]
     pub lens: LensFacts,
+    /// The library that was preloaded to give memory back on a signal; `None` where none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shim: Option<ShimFacts>,
 }
 
 /// The lens of a run, and what the server was told for it.
@@ -232,6 +235,9 @@ pub struct LensFacts {
     pub env: BTreeMap<String, String>,
     /// Whether the allocator has no setting for this, so that they only come near.
     pub approximate: bool,
+    /// Whether memory was given back by force before each checkpoint, through the preloaded library.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forced: bool,
     /// Whether the server was seen to have taken the settings over; `None` where that cannot be seen.
     pub verified: Option<bool>,
 }

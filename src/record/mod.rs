@@ -18,6 +18,7 @@ mod header;
 mod idle;
 mod memory;
 mod read;
+mod release;
 mod write;
 
 #[cfg(test)]
@@ -47,6 +48,7 @@ pub use memory::{
     Counters, Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen, Used,
 };
 pub use read::{FORMAT, LeftOut, ReadError, Reader, open};
+pub use release::{Listening, Release, ReleasedBy, Releaser, SelfReport, ShimFacts};
 pub use write::{Journal, JournalEnd, Storage, WriteError};
 
 /// The method of a request that lsp-soak sends of its own accord. No server has it: every one answers that it is unknown,

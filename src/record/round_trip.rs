@@ -6,7 +6,10 @@ use proptest::prelude::*;
 
 use super::read::Reader;
 use super::tests::{Disk, header, warning};
-use super::{Checkpoint, Clock, Counters, Ending, Event, Journal, Outcome, PhaseRef, Request, Rollup, Sample, StepEnd};
+use super::{
+    Checkpoint, Clock, Counters, Ending, Event, Journal, Outcome, PhaseRef, Release, ReleasedBy, Releaser, Request,
+    Rollup, Sample, SelfReport, StepEnd,
+};
 
 fn counters() -> impl Strategy<Value = Counters> {
     let number = || proptest::option::of(any::<u64>());
@@ -57,24 +60,54 @@ fn outcome() -> impl Strategy<Value = Outcome> {
     ]
 }
 
+fn release() -> impl Strategy<Value = Release> {
+    let number = || proptest::option::of(any::<u64>());
+    let used = (any::<String>(), any::<u64>()).prop_map(|(what, took)| Releaser {
+        by: ReleasedBy::Allocator,
+        answer: what.clone(),
+        what,
+        pid: u32::try_from(took).ok(),
+        took,
+    });
+    let used = proptest::collection::vec(used, 0..3);
+    (used, any::<String>(), number(), number()).prop_map(|(used, why, before, after)| Release {
+        used,
+        missing: vec![why],
+        before,
+        after,
+        took: 3,
+    })
+}
+
+fn step_end() -> impl Strategy<Value = StepEnd> {
+    let release = proptest::option::of(release());
+    (phase(), any::<String>(), any::<u64>(), any::<bool>(), release).prop_map(
+        |(phase, name, requests, skipped, release)| StepEnd {
+            phase,
+            step: 1,
+            requests,
+            hits: 0,
+            notifications: 2,
+            skipped,
+            idle: None,
+            left_open: None,
+            self_report: release.as_ref().map(|release| SelfReport {
+                asked: Some(name.clone()),
+                accounted: release.before,
+                ..SelfReport::default()
+            }),
+            name,
+            release,
+        },
+    )
+}
+
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         sample().prop_map(Event::Sample),
         rollup().prop_map(Event::Rollup),
         phase().prop_map(Event::PhaseStarted),
-        (phase(), any::<String>(), any::<u64>(), any::<bool>()).prop_map(|(phase, name, requests, skipped)| {
-            Event::StepEnded(StepEnd {
-                phase,
-                step: 1,
-                name,
-                requests,
-                hits: 0,
-                notifications: 2,
-                skipped,
-                idle: None,
-                left_open: None,
-            })
-        }),
+        step_end().prop_map(Event::StepEnded),
         (
             any::<String>(),
             proptest::option::of(any::<u64>()),
@@ -106,6 +139,7 @@ fn event() -> impl Strategy<Value = Event> {
                     unsettled,
                     rounds,
                     rollups,
+                    released: None,
                 })
             }),
         (proptest::option::of(any::<i32>()), any::<String>()).prop_map(|(code, during)| Event::Ended(

@@ -96,6 +96,7 @@ impl Samples {
             | Event::Delays(_)
             | Event::Unseen(_)
             | Event::ReadFailed(_)
+            | Event::Listening(_)
             | Event::Pressure(_)
             | Event::SystemCalls(_)
             | Event::Warning(_)

@@ -6,6 +6,7 @@ pub(in crate::report) mod calls;
 pub(in crate::report) mod decay;
 mod from;
 mod growth;
+mod release;
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use serde::Serialize;
 pub use growth::{Grows, Growth, Shape, Slope};
 
 use crate::analyse::{Summary, exit};
-use crate::record::{Ending, Header, Initialized, Nanos, Pressure, Readiness, Shutdown, Version};
+use crate::record::{Ending, Header, Initialized, Listening, Nanos, Pressure, Readiness, Shutdown, Version};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
@@ -65,6 +66,12 @@ pub struct Report {
     pub idles: Vec<decay::Idle>,
     /// What came back while the server was left alone, window by window.
     pub decay: Vec<decay::Window>,
+    /// Memory given back by force, in steps and before checkpoints.
+    pub released: Vec<release::Released>,
+    /// What the server said of its own memory.
+    pub self_reports: Vec<release::Reported>,
+    /// Processes in which the preloaded library listens.
+    pub listening: Vec<Listening>,
     /// Memory calls by phase, if the run was traced; everything else of it then describes a server that was held up.
     pub system_calls: Option<calls::Traced>,
     /// Programs of the tree.

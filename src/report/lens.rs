@@ -9,6 +9,12 @@ pub(super) fn words(facts: &LensFacts) -> Option<String> {
         return None;
     }
     let allocator = facts.allocator.as_deref().unwrap_or("the allocator");
+    if facts.forced {
+        return Some(format!(
+            "{} lens: {allocator} made to give back before each checkpoint",
+            facts.name
+        ));
+    }
     let near = if facts.approximate { ", approximate" } else { "" };
     let taken = match facts.verified {
         Some(true) => "verified",
@@ -32,6 +38,13 @@ mod tests {
         };
         let said = "purged lens: system told to purge, approximate, not verified";
         assert_eq!(words(&facts).as_deref(), Some(said));
+        let forced = LensFacts {
+            approximate: false,
+            forced: true,
+            ..facts
+        };
+        let said = "purged lens: system made to give back before each checkpoint";
+        assert_eq!(words(&forced).as_deref(), Some(said));
         assert_eq!(words(&LensFacts::default()), None);
     }
 }

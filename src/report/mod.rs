@@ -24,6 +24,7 @@ pub mod html;
 pub mod json;
 mod lens;
 mod markdown;
+mod release;
 pub mod svg;
 mod table;
 pub mod terminal;

@@ -18,6 +18,8 @@ pub struct Glance {
     pub cpu: Option<Nanos>,
     /// See [`Pulse::private`].
     pub private: Option<u64>,
+    /// Resident memory of a single process; `None` of several, whose sum counts shared pages in each.
+    pub resident: Option<u64>,
 }
 
 #[derive(Debug)]

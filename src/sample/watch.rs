@@ -125,6 +125,7 @@ impl<S: Source> Watch<S> {
             at,
             cpu: sums.cpu,
             private: sums.private,
+            resident: sums.resident.filter(|_| sums.processes == 1),
         }
     }
 

@@ -4,12 +4,13 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use crate::drive::{Cpu, Frame, Stage};
+use crate::drive::{Cpu, Frame, Given, Library, Stage};
 use crate::progress::Progress;
 use crate::record::{Clock, Event, Journal, Nanos, PhaseRef, Survivor, Warning, WarningKind};
 use crate::sample::{self, Done, Glance, Living, Sampler};
 use crate::trace::{self, Trace};
 
+use super::library::Heard;
 use super::survivors;
 
 /// A running sampler, once there is a server, and the journal. Clones are the same stage.
@@ -22,6 +23,8 @@ struct Inner {
     options: sample::Options,
     progress: Progress,
     sampler: Mutex<Option<Sampler>>,
+    /// What is preloaded, and what was heard of it.
+    library: Option<(Library, Heard)>,
     trace: Option<Trace>,
 }
 
@@ -33,6 +36,7 @@ impl Live {
         mut options: sample::Options,
         progress: Progress,
         trace: Option<Trace>,
+        library: Option<Library>,
     ) -> Live {
         options.orphans_since = sample::moment();
         let sampler = Mutex::new(None);
@@ -42,6 +46,7 @@ impl Live {
             options,
             progress,
             sampler,
+            library: library.map(|library| (library, Heard::default())),
             trace,
         }))
     }
@@ -71,6 +76,14 @@ impl Live {
     async fn glance(&self) -> Option<Glance> {
         let read = self.sampler().as_ref().map(Sampler::glance)?;
         read.await.ok()
+    }
+
+    /// Writes down in which processes the preloaded library has come to listen.
+    fn hear(&self) {
+        if let Some((library, heard)) = &self.0.library {
+            let news = heard.news(library).into_iter();
+            news.for_each(|one| self.write(Event::Listening(one)));
+        }
     }
 
     /// Processes of the tree that are there now.
@@ -159,6 +172,19 @@ impl Stage for Live {
         self.glance().await?.private
     }
 
+    async fn resident(&self) -> Option<u64> {
+        self.glance().await?.resident
+    }
+
+    async fn give_back(&self, patience: Duration) -> Given {
+        self.hear();
+        let Some((library, heard)) = &self.0.library else {
+            return Given::default();
+        };
+        let alive: Vec<u32> = self.alive().into_iter().map(|(pid, ..)| pid).collect();
+        heard.give_back(library, &alive, patience).await
+    }
+
     async fn quiet(&self, yes: bool) {
         self.ask(|sampler| sampler.quiet(yes)).await;
     }
@@ -172,6 +198,7 @@ impl Stage for Live {
     }
 
     async fn checkpoint(&self, frame: Frame) {
+        self.hear();
         let phase = frame.phase.clone();
         let make = move |rounds, rollups| Event::Checkpoint(frame.with(rounds, rollups));
         self.ask(|sampler| sampler.checkpoint(make)).await;

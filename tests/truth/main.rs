@@ -43,6 +43,8 @@ mod peer;
 #[cfg(target_os = "linux")]
 mod purge;
 #[cfg(target_os = "linux")]
+mod release;
+#[cfg(target_os = "linux")]
 mod shutdown;
 #[cfg(target_os = "linux")]
 mod soak;

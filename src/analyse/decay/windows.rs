@@ -93,7 +93,9 @@ impl Watch {
         }
         open.kind = match end.name.as_str() {
             "close" if end.left_open == Some(0) => Some(WindowKind::Closed),
-            "release" if !end.skipped => Some(WindowKind::Released),
+            "release" if end.release.as_ref().is_none_or(|release| !release.used.is_empty()) => {
+                Some(WindowKind::Released)
+            }
             _ => None,
         };
         self.open = self.open.take().filter(|open| open.kind.is_some());

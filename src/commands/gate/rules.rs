@@ -8,7 +8,7 @@ use crate::analyse::compare::Played;
 use crate::analyse::gate::Rules;
 use crate::analyse::{Exit, exit, growth};
 use crate::cli;
-use crate::commands::{Mistakes, detector};
+use crate::commands::{Mistakes, detector, shim};
 use crate::config::{self, GateContext, Loaded, ServerChoice, Step};
 use crate::lens::Lens;
 
@@ -18,7 +18,7 @@ pub fn lenses(options: &cli::Gate, mut choices: Vec<ServerChoice>) -> (Vec<Serve
         return (choices, Vec::new());
     }
     detector::look(&mut choices);
-    match config::purged(&choices) {
+    match config::purged(&choices, &|choice| shim::of_lens(choice).ok()) {
         Ok(purged) => match detector::mistakes(&purged).as_slice() {
             [] => ([purged, choices].concat(), Vec::new()),
             refused => {

@@ -3,6 +3,7 @@
 mod actions;
 mod idle;
 mod options;
+mod release;
 pub mod template;
 
 pub use actions::{Change, Close, Edit, EditMode, Notification, Open, Pause, Pick, Restart, Save, Start, Touch, Type};
@@ -11,6 +12,7 @@ pub use options::{
     Ask, AtPositions, CallHierarchy, Calls, CodeAction, CompleteOn, Completion, Count, Diagnostics, ExecuteCommand,
     Expect, PerDocument, References, Rename, Request, TypeAndComplete, WorkspaceSymbol,
 };
+pub use release::{Means, Release, SelfReport};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -79,6 +81,10 @@ pub enum Step {
     Touch(Touch),
     /// Waits for memory to come back.
     Idle(Idle),
+    /// Gives memory back by force.
+    Release(Release),
+    /// Asks the server what memory it accounts for.
+    SelfReport(SelfReport),
     /// Waits.
     Pause(Pause),
     /// Restarts the server.
@@ -119,6 +125,8 @@ impl Step {
             Step::Notification(_) => "notification",
             Step::Touch(_) => "touch",
             Step::Idle(_) => "idle",
+            Step::Release(_) => "release",
+            Step::SelfReport(_) => "self-report",
             Step::Pause(_) => "pause",
             Step::Restart(_) => "restart",
         }
@@ -157,6 +165,8 @@ impl Step {
             | Step::Notification(_)
             | Step::Touch(_)
             | Step::Idle(_)
+            | Step::Release(_)
+            | Step::SelfReport(_)
             | Step::Pause(_)
             | Step::Restart(_) => return None,
         })
@@ -214,6 +224,8 @@ impl Step {
             | Step::Notification(_)
             | Step::Touch(_)
             | Step::Idle(_)
+            | Step::Release(_)
+            | Step::SelfReport(_)
             | Step::Pause(_)
             | Step::Restart(_) => return None,
         })
@@ -232,6 +244,8 @@ impl Step {
             | Step::WorkspaceSymbol(_)
             | Step::Touch(_)
             | Step::Idle(_)
+            | Step::Release(_)
+            | Step::SelfReport(_)
             | Step::Pause(_)
             | Step::Restart(_) => false,
             Step::Diagnostics(options) => !options.workspace,

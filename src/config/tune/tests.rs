@@ -61,6 +61,7 @@ fn server(facts: AllocatorFacts) -> ServerChoice {
         found: Some(facts),
         cpus: Vec::new(),
         cell: None,
+        shim: None,
     }
 }
 

@@ -4,6 +4,7 @@ mod documents;
 mod idle;
 mod positions;
 mod queries;
+mod release;
 mod typing;
 
 use std::time::Duration;
@@ -11,6 +12,9 @@ use std::time::Duration;
 use crate::config::Step;
 use crate::config::step::{Ask, Count};
 use crate::record::StepEnd;
+use crate::units::Span;
+
+pub use release::at_checkpoint;
 
 use super::ask::Asker;
 use super::desk::Desk;
@@ -27,9 +31,18 @@ pub struct Scene<'a, S: Stage> {
     pub asker: &'a Asker<'a, S>,
     /// The run.
     pub job: &'a Job,
+    /// Whether nothing is played after this step.
+    pub last: bool,
 }
 
-/// Plays one step. What it adds to `end` beyond its counts is how an idle window went.
+impl<S: Stage> Scene<'_, S> {
+    /// How long something may take for which a step gives so long, or the scenario.
+    fn deadline(&self, given: Option<Span>) -> Duration {
+        given.unwrap_or_else(|| self.job.scenario.deadline()).0
+    }
+}
+
+/// Plays one step. What it adds to `end` beyond its counts is how an idle window went, and what was said of memory.
 pub async fn act<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, step: &Step, end: &mut StepEnd) -> Result<(), Stop> {
     match step {
         // The player does these: they change which server there is.
@@ -72,6 +85,14 @@ pub async fn act<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, step: &Step, e
         }
         Step::Idle(options) => {
             end.idle = Some(idle::wait(scene, desk, options).await?);
+            Ok(())
+        }
+        Step::Release(options) => {
+            end.release = Some(release::release(scene, options).await?);
+            Ok(())
+        }
+        Step::SelfReport(options) => {
+            end.self_report = Some(release::report(scene, options).await?);
             Ok(())
         }
     }

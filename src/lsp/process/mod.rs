@@ -25,6 +25,8 @@ use tokio::time;
 
 pub use self::gauge::Gauge;
 pub use self::platform::kill_pid;
+#[cfg(target_os = "linux")]
+pub use self::platform::signal_thread;
 #[cfg(unix)]
 pub use self::platform::{ignores_hangup, tie};
 use self::tail::Stderr;
@@ -58,6 +60,12 @@ pub struct Exit {
     pub code: Option<i32>,
     /// Signal, when one ended it.
     pub signal: Option<i32>,
+}
+
+/// Only Linux tells threads of other processes apart.
+#[cfg(not(target_os = "linux"))]
+pub fn signal_thread(_process: u32, _thread: u32, _signal: i32) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// A running server, or one that has run. Dropping it kills what is left of its process group.

@@ -3,7 +3,8 @@
     target_os = "linux",
     expect(
         unsafe_code,
-        reason = "a hook between fork and exec is the only way to tie the server's life to ours"
+        reason = "a hook between fork and exec is the only way to tie the server's life to ours, and no safe wrapper signals \
+                  one thread"
     )
 )]
 
@@ -240,6 +241,16 @@ fn children() -> Vec<Pid> {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn reap(_own: &BTreeSet<u32>) -> usize {
     0
+}
+
+/// Sends a signal to one thread of a process, so that no other is disturbed.
+#[cfg(target_os = "linux")]
+pub fn signal_thread(process: u32, thread: u32, signal: i32) -> io::Result<()> {
+    // SAFETY: the system call takes three numbers and touches no memory of ours.
+    match unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Whether whoever started us wants us to outlive the terminal, as `nohup` does.

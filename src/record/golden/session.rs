@@ -251,6 +251,8 @@ impl Session {
             skipped: false,
             idle,
             left_open: None,
+            release: None,
+            self_report: None,
         }));
         self.steps += 1;
     }
@@ -309,6 +311,7 @@ impl Session {
             },
             rounds: vec![self.samples(); 5],
             rollups: self.held.iter().map(|(process, held)| held.rollup(*process)).collect(),
+            released: None,
         }));
         let marks = self.samples();
         self.put(Event::Peak(PeakMark {

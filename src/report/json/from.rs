@@ -9,7 +9,7 @@ use crate::record::Close;
 
 use super::{
     Checkpoint, FORMAT, Finding, Grows, Growth, Method, Peak, Phase, PrivateMetric, Program, Report, Sampling,
-    ServerRequests, Severity, Shape, Slope, Step, Traffic, calls, decay,
+    ServerRequests, Severity, Shape, Slope, Step, Traffic, calls, decay, release,
 };
 
 pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
@@ -46,6 +46,9 @@ pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
         growth: repeated(summary).iter().map(growth).collect(),
         idles: summary.windows.iter().filter_map(decay::idle).collect(),
         decay: summary.windows.iter().map(decay::window).collect(),
+        released: summary.released.iter().map(release::released).collect(),
+        self_reports: summary.reported.iter().map(release::reported).collect(),
+        listening: summary.listening.clone(),
         system_calls: analyse::calls::Traced::of(summary).as_ref().map(calls::traced),
         programs: summary.programs.iter().map(program).collect(),
         most_processes: summary.most_processes,

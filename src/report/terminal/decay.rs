@@ -4,6 +4,7 @@ use crate::analyse::Summary;
 use crate::analyse::decay::{self, AFTER, Course, Window};
 use crate::record::{Nanos, WindowEnd};
 use crate::report::decay as words;
+use crate::report::release;
 use crate::report::table::{self, Cell, Column};
 use crate::report::text::{Paint, Tone, paragraph};
 use crate::units;
@@ -49,7 +50,8 @@ pub(in crate::report) fn columns_of_windows(summary: &Summary) -> Option<Vec<Col
 /// Which window gave memory back, and what is there in the end.
 pub(in crate::report) fn sentences(summary: &Summary) -> Vec<String> {
     let gave = words::sentence(&decay::gave(&summary.windows));
-    gave.into_iter().chain(at_the_end(summary)).collect()
+    let forced = release::sentences(summary);
+    gave.into_iter().chain(forced).chain(at_the_end(summary)).collect()
 }
 
 /// The windows that are worth a row.

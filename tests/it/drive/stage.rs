@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use lsp_soak::drive::{Cpu, Frame, Stage};
+use lsp_soak::drive::{Cpu, Frame, Given, Stage};
 use lsp_soak::record::{Event, Nanos, PhaseRef, Survivor};
 
 /// A stage whose server is as busy as the test says.
@@ -80,6 +80,14 @@ impl Stage for Fake {
 
     async fn private(&self) -> Option<u64> {
         None
+    }
+
+    async fn resident(&self) -> Option<u64> {
+        None
+    }
+
+    async fn give_back(&self, _patience: Duration) -> Given {
+        Given::default()
     }
 
     async fn quiet(&self, _yes: bool) {}

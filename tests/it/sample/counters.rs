@@ -160,6 +160,7 @@ fn a_checkpoint_has_five_rounds_and_the_exact_counters() {
             unsettled,
             rounds,
             rollups,
+            released: None,
         })
     });
     assert!(done.wait());

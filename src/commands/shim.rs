@@ -1,0 +1,232 @@
+//! Finds the library that gives memory back on a signal, and has it preloaded.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use crate::allocator;
+use crate::allocator::preload::{Unlistable, VARIABLE, compose};
+use crate::cli::ServerExtras;
+use crate::config::{LIBRARY, Loaded, Program, Report, ServerChoice, Shim, Step};
+use crate::drive::Library;
+use crate::host;
+use crate::lsp::process::Launch;
+use crate::record::ShimFacts;
+
+use super::build;
+
+/// Names the library where it is somewhere else.
+const PLACE: &str = "LSP_SOAK_PURGE_SHIM";
+
+/// Above what any runtime uses for itself; its number is the same on all processors.
+const SIGNAL: i32 = 50;
+
+/// The library: what was named, what lies beside lsp-soak, or what can be built from lsp-soak's own sources around here.
+fn find(named: Option<&Path>) -> Result<Shim, String> {
+    if !cfg!(target_os = "linux") {
+        return Err("memory is given back through a preloaded library on Linux only: leave it out".to_owned());
+    }
+    let variable = env::var_os(PLACE).filter(|path| !path.is_empty()).map(PathBuf::from);
+    if let Some(path) = named.map(Path::to_owned).or(variable) {
+        return match fs::canonicalize(&path) {
+            Ok(file) if file.is_file() => Ok(Shim::File(file)),
+            _ => Err(format!(
+                "there is no library `{}`: check the path, or leave it out",
+                path.display()
+            )),
+        };
+    }
+    let program = env::current_exe().ok();
+    let beside = program.as_ref().map(|program| program.with_file_name(LIBRARY));
+    if let Some(file) = beside.filter(|file| file.is_file()) {
+        return fs::canonicalize(&file)
+            .map(Shim::File)
+            .map_err(|error| format!("cannot find `{}`: {error}", file.display()));
+    }
+    let here = env::current_dir().ok();
+    let around = [here.as_deref(), program.as_deref()].into_iter().flatten();
+    let checkout = around
+        .flat_map(Path::ancestors)
+        .find(|directory| build::is_checkout(directory));
+    match checkout {
+        Some(checkout) => Ok(Shim::Build(checkout.join("purge-shim/Cargo.toml"))),
+        None => Err(format!(
+            "there is no `{LIBRARY}` beside lsp-soak: build it in lsp-soak's sources with `cargo build --release \
+             --manifest-path purge-shim/Cargo.toml`, and name it with --purge-shim=PATH"
+        )),
+    }
+}
+
+/// Why nothing can be preloaded into a server, as far as its file tells.
+fn refusal(choice: &ServerChoice) -> Option<String> {
+    match &choice.program {
+        Program::File(program) => refused(program),
+        Program::Build(_) => None,
+    }
+}
+
+fn refused(program: &Path) -> Option<String> {
+    let shown = program.display();
+    if allocator::is_static(program) {
+        return Some(format!(
+            "`{shown}` is statically linked, so that nothing can be preloaded into it"
+        ));
+    }
+    host::is_privileged(program).then(|| {
+        format!("`{shown}` runs with rights of its own (setuid or setgid), so that its loader preloads nothing")
+    })
+}
+
+/// Gives every server the library, where the command line or a scenario asks for it.
+pub fn ask(extras: &ServerExtras, scenarios: &[Loaded], choices: &mut [ServerChoice], mistakes: &mut Report) {
+    if extras.purge_shim.is_none() && !scenarios.iter().any(is_asked_for) {
+        return;
+    }
+    let named = extras.purge_shim.as_ref().and_then(Option::as_deref);
+    let shim = match find(named) {
+        Ok(shim) => shim,
+        Err(why) => return mistakes.add_loose(why, ""),
+    };
+    for choice in choices {
+        match refusal(choice) {
+            Some(why) => mistakes.add_loose(format!("`{}`: {why}", choice.label), "leave --purge-shim out for it"),
+            None => choice.shim = Some(shim.clone()),
+        }
+    }
+}
+
+/// The library for a lens that needs it, or why a server has to do without.
+pub fn of_lens(choice: &ServerChoice) -> Result<Shim, String> {
+    refusal(choice).map_or_else(|| find(None), Err)
+}
+
+/// Says of servers under the purged lens why their settings only come near.
+pub fn tell_approximate(choices: &[ServerChoice]) {
+    for choice in choices.iter().filter(|choice| choice.lens.approximate) {
+        if let Err(why) = of_lens(choice) {
+            super::say(&format!("the purged lens of `{}` is approximate: {why}", choice.label));
+        }
+    }
+}
+
+/// Whether a scenario asks for the library.
+fn is_asked_for(scenario: &Loaded) -> bool {
+    let mut steps = scenario.scenario.phases.iter().flat_map(|phase| &phase.steps);
+    steps.any(|step| matches!(step, Step::Release(options) if options.preloads()))
+}
+
+/// The library's file; builds it if need be.
+pub async fn file(shim: &Shim, quiet: bool) -> anyhow::Result<PathBuf> {
+    let manifest = match shim {
+        Shim::File(file) => return Ok(file.clone()),
+        Shim::Build(manifest) => manifest.display().to_string(),
+    };
+    let command = [
+        "cargo", "build", "--release", "--locked", "--manifest-path", &manifest, "--message-format=json",
+    ];
+    let file = build::build(LIBRARY, &command.map(str::to_owned), quiet).await?;
+    // As the system says where it is mapped.
+    fs::canonicalize(&file).with_context(|| format!("cannot find `{}`, which was just built", file.display()))
+}
+
+/// The library as it is preloaded, with a directory for what it says.
+pub fn library(path: PathBuf, directory: &Path) -> Library {
+    Library {
+        path,
+        directory: directory.to_owned(),
+        signal: SIGNAL,
+    }
+}
+
+/// What the record says of it.
+pub fn facts(library: &Library) -> ShimFacts {
+    ShimFacts {
+        path: library.path.display().to_string(),
+        sha256: host::file_sha256(&library.path).ok(),
+        signal: library.signal,
+    }
+}
+
+/// Has a server load the library, before whatever else is preloaded into it.
+pub fn preload(launch: &mut Launch, library: &Library) -> Result<(), Unlistable> {
+    let set = launch.env.iter().rev().find(|(name, _)| name == VARIABLE);
+    let before = match set {
+        Some((_, value)) => value.clone(),
+        None => env::var_os(VARIABLE),
+    };
+    let all = compose(std::slice::from_ref(&library.path), before.as_deref())?;
+    let more: [(&str, Option<OsString>); 3] = [
+        (VARIABLE, all),
+        ("LSP_SOAK_PURGE_DIR", Some(library.directory.clone().into())),
+        ("LSP_SOAK_PURGE_SIGNAL", Some(library.signal.to_string().into())),
+    ];
+    launch
+        .env
+        .extend(more.into_iter().map(|(name, value)| (name.into(), value)));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_is_preloaded_beside_what_the_server_preloads_anyway() {
+        let library = library("/lib/libpurge_shim.so".into(), Path::new("/tmp/heard"));
+        let value = |env: Vec<(OsString, Option<OsString>)>| {
+            let mut launch = Launch {
+                env,
+                ..Launch::default()
+            };
+            preload(&mut launch, &library).expect("the path has no blank");
+            let last = |name: &str| launch.env.iter().rev().find(|(one, _)| one == name).cloned();
+            assert!(last("LSP_SOAK_PURGE_DIR").is_some() && last("LSP_SOAK_PURGE_SIGNAL").is_some());
+            last("LD_PRELOAD").and_then(|(_, value)| value)
+        };
+        let none = || vec![("LD_PRELOAD".into(), None)];
+        assert_eq!(value(none()), Some("/lib/libpurge_shim.so".into()));
+        let mut own = none();
+        own.push(("LD_PRELOAD".into(), Some("/lib/libjemalloc.so.2".into())));
+        assert_eq!(value(own), Some("/lib/libpurge_shim.so:/lib/libjemalloc.so.2".into()));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_loads_nothing_from_outside_is_refused_with_the_reason() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().expect("there is a place for temporary files");
+        let program = place.path().join("server");
+        let refused = |bytes: &[u8], mode: u32| {
+            fs::write(&program, bytes).expect("the place is ours");
+            fs::set_permissions(&program, fs::Permissions::from_mode(mode)).expect("the file is ours");
+            refused(&program)
+        };
+        // An executable for x86-64 without any segment, so without a loader.
+        let mut empty = [0; 64];
+        empty[..20].copy_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0");
+        (empty[20], empty[52], empty[54], empty[58]) = (1, 64, 56, 64);
+        let told = refused(&empty, 0o755).expect("it is static");
+        assert!(
+            told.ends_with("is statically linked, so that nothing can be preloaded into it"),
+            "{told}"
+        );
+        let this = fs::read(env::current_exe().expect("it runs")).expect("it can be read");
+        assert_eq!(refused(&this, 0o755), None);
+        assert!(refused(&this, 0o4755).is_some_and(|told| told.contains("setuid")));
+        assert_eq!(refused(b"#!/bin/sh\n", 0o755), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_library_that_is_named_and_not_there_is_a_mistake() {
+        let error = find(Some(Path::new("/nowhere/libpurge_shim.so"))).expect_err("it is not there");
+        assert!(
+            error.starts_with("there is no library `/nowhere/libpurge_shim.so`"),
+            "{error}"
+        );
+        assert!(matches!(find(None), Ok(Shim::Build(_) | Shim::File(_))));
+    }
+}

@@ -1,0 +1,49 @@
+//! The options of steps that give memory back by force, or ask a server of its memory.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::units::Span;
+
+/// Gives memory back by force, by whatever is there for this server.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Release {
+    /// By what, in this order; when not given, by the server's own command where it has one, then by its allocator if the
+    /// library for that is preloaded. Naming `allocator` preloads it.
+    pub by: Option<Vec<Means>>,
+    /// How long each may take; the scenario's deadline when not given.
+    pub deadline: Option<Span>,
+}
+
+/// What gives memory back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Means {
+    /// A command of the server that its profile knows.
+    Server,
+    /// Its allocator, told through a library that is preloaded (Linux).
+    Allocator,
+}
+
+impl Release {
+    /// What is used, in order.
+    pub fn means(&self) -> Vec<Means> {
+        self.by.clone().unwrap_or_else(|| vec![Means::Server, Means::Allocator])
+    }
+
+    /// Whether the library is asked for.
+    pub fn preloads(&self) -> bool {
+        self.by.as_ref().is_some_and(|by| by.contains(&Means::Allocator))
+    }
+}
+
+/// Asks the server what memory it accounts for.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct SelfReport {
+    /// Whether it may be asked although that frees what it counts: in the last step of the last phase only.
+    pub destructive: bool,
+    /// How long the answer may take; the scenario's deadline when not given.
+    pub deadline: Option<Span>,
+}

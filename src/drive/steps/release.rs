@@ -1,0 +1,205 @@
+//! Memory given back by force, and what a server says of its own memory. Neither is a request of the scenario: their time
+//! is in the record, and in no latency.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::config;
+use crate::config::step::{Means, Release as Options, SelfReport as ReportOptions};
+use crate::drive::{Job, Stage, Stop, accounted, barrier};
+use crate::lsp::{Ask, Reply};
+use crate::record::{Release, ReleasedBy, Releaser, SelfReport};
+use crate::units;
+
+use super::Scene;
+
+/// Characters of an answer that are kept, from its beginning and from its end.
+const KEPT: usize = 2000;
+
+/// Plays a `release` step.
+pub async fn release<S: Stage>(scene: &Scene<'_, S>, options: &Options) -> Result<Release, Stop> {
+    let deadline = scene.deadline(options.deadline);
+    // What was sent before is not part of what is given back. Who does not answer for long is busy, and goes on.
+    barrier::pass(&scene.session.client, deadline).await;
+    // It may be over within one interval, and what it gave back is to be in the curve.
+    scene.stage.sample().await;
+    let begun = Instant::now();
+    let mut release = Release {
+        before: scene.stage.private().await,
+        ..Release::default()
+    };
+    let mut absent = Vec::new();
+    for means in options.means() {
+        absent.extend(match means {
+            Means::Server => by_server(scene, deadline, &mut release).await?,
+            Means::Allocator => by_allocator(scene.stage, scene.job, deadline, &mut release).await,
+        });
+    }
+    // Where one of two did it and nobody asked for the other, there is nothing to say of that.
+    if options.by.is_some() || release.used.is_empty() {
+        release.missing.extend(absent.into_iter().map(str::to_owned));
+    }
+    release.after = scene.stage.private().await;
+    release.took = begun.elapsed().as_nanos() as u64;
+    scene.stage.sample().await;
+    Ok(release)
+}
+
+/// Has the server do it, or says that it has no command for that.
+async fn by_server<S: Stage>(
+    scene: &Scene<'_, S>,
+    deadline: Duration,
+    release: &mut Release,
+) -> Result<Option<&'static str>, Stop> {
+    let own = scene.job.choice.profile.self_report.as_ref();
+    let Some(own) = own.filter(|own| own.releases) else {
+        return Ok(Some("its profile knows no command of its own for that"));
+    };
+    let answered = question(scene, own, deadline).await?;
+    match answered.text {
+        Ok(text) => release.used.push(Releaser {
+            by: ReleasedBy::Server,
+            what: own.ask.name().to_owned(),
+            pid: None,
+            answer: cut(&text),
+            took: answered.took,
+        }),
+        Err(why) => release.missing.push(why),
+    }
+    Ok(None)
+}
+
+/// Has the allocators of the processes do it in which the library listens, or says that none was preloaded.
+async fn by_allocator<S: Stage>(
+    stage: &S,
+    job: &Job,
+    patience: Duration,
+    release: &mut Release,
+) -> Option<&'static str> {
+    if job.library.is_none() {
+        return Some("no library is preloaded that could tell its allocator: run with --purge-shim");
+    }
+    let given = stage.give_back(patience).await;
+    release.used.extend(given.used);
+    release.missing.extend(given.missing);
+    None
+}
+
+/// What the lens asks for at a checkpoint.
+pub async fn at_checkpoint<S: Stage>(stage: &S, job: &Job, patience: Duration) -> Option<Release> {
+    if !job.choice.lens.forced {
+        return None;
+    }
+    let begun = Instant::now();
+    let mut release = Release {
+        before: stage.private().await,
+        ..Release::default()
+    };
+    let absent = by_allocator(stage, job, patience, &mut release).await;
+    release.missing.extend(absent.map(str::to_owned));
+    release.after = stage.private().await;
+    release.took = begun.elapsed().as_nanos() as u64;
+    Some(release)
+}
+
+/// Plays a `self-report` step.
+pub async fn report<S: Stage>(scene: &Scene<'_, S>, options: &ReportOptions) -> Result<SelfReport, Stop> {
+    let deadline = scene.deadline(options.deadline);
+    barrier::pass(&scene.session.client, deadline).await;
+    let none = |missing: &str| SelfReport {
+        missing: missing.to_owned(),
+        ..SelfReport::default()
+    };
+    let Some(own) = &scene.job.choice.profile.self_report else {
+        return Ok(none("its profile knows nothing that it could be asked"));
+    };
+    let name = own.ask.name();
+    if own.destructive && !(options.destructive && scene.last) {
+        let cure = "ask with `self-report = { destructive = true }` as the very last step";
+        return Ok(none(&format!("`{name}` frees what it counts: {cure}")));
+    }
+    let (private, resident) = (scene.stage.private().await, scene.stage.resident().await);
+    let answered = question(scene, own, deadline).await?;
+    let (text, missing) = match answered.text {
+        Ok(text) => (text, String::new()),
+        Err(why) => (String::new(), why),
+    };
+    Ok(SelfReport {
+        asked: Some(name.to_owned()),
+        missing,
+        accounted: accounted::total(own.total, &text),
+        answer: cut(&text),
+        private,
+        resident,
+        took: Some(answered.took),
+    })
+}
+
+/// What came of a question.
+struct Answered {
+    /// The result as it was sent, or why there is none.
+    text: Result<String, String>,
+    /// Nanoseconds.
+    took: u64,
+}
+
+/// Asks outside everything that is counted.
+async fn question<S: Stage>(
+    scene: &Scene<'_, S>,
+    own: &config::SelfReport,
+    deadline: Duration,
+) -> Result<Answered, Stop> {
+    let (method, params) = match &own.ask {
+        config::Question::Request(method) => (method.as_str(), Value::Null),
+        config::Question::Command(command) => {
+            let params = json!({ "command": command, "arguments": [] });
+            ("workspace/executeCommand", params)
+        }
+    };
+    let name = own.ask.name();
+    let begun = Instant::now();
+    let ask = Ask::within(deadline).keeping();
+    let reply = scene.session.client.request(method, &params, ask).await;
+    let text = match reply {
+        Reply::Answer { body: Some(body), .. } => Ok(body.get().to_owned()),
+        Reply::Answer { body: None, bytes, .. } => Err(format!(
+            "the answer to `{name}` has {}, too much to keep",
+            units::bytes(bytes)
+        )),
+        Reply::Error { code, message, .. } => {
+            let words = message.lines().next().unwrap_or_default();
+            Err(format!("`{name}` was answered with an error: {code}: {words}"))
+        }
+        Reply::TimedOut | Reply::Parked => Err(format!("`{name}` was not answered in {}", units::duration(deadline))),
+        Reply::Lost => return Err(Stop::Gone),
+    };
+    Ok(Answered {
+        text,
+        took: begun.elapsed().as_nanos() as u64,
+    })
+}
+
+/// Beginning and end of what is long.
+fn cut(text: &str) -> String {
+    let length = text.chars().count();
+    if length <= 2 * KEPT {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(KEPT).collect();
+    let tail: String = text.chars().skip(length - KEPT).collect();
+    format!("{head} … {tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_answer_both_ends_are_kept() {
+        let long = format!("{}{}", "ä".repeat(KEPT), "b".repeat(3 * KEPT));
+        let kept = cut(&long);
+        assert!(kept.starts_with('ä') && kept.ends_with('b') && kept.chars().count() == 2 * KEPT + 3);
+        assert_eq!(cut("short"), "short");
+    }
+}

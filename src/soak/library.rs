@@ -1,0 +1,227 @@
+//! The preloaded library in the processes of the tree: who listens, and telling them to give memory back.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::allocator;
+use crate::drive::{Given, Library};
+use crate::lsp;
+use crate::record::{Listening, ReleasedBy, Releaser};
+
+/// How often to look for an answer.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Longest that is waited for one answer: a heap of many GiB takes a second or two. A process whose runtime takes the
+/// signal for itself never answers.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// What was heard from processes so far.
+#[derive(Debug, Default)]
+pub struct Heard {
+    /// Those that were told of.
+    told: Mutex<BTreeSet<u32>>,
+    /// Those that did not answer once, and are not asked again.
+    mute: Mutex<BTreeSet<u32>>,
+}
+
+/// A process in which the library listens.
+struct Listener {
+    pid: u32,
+    thread: u32,
+    malloc: Option<String>,
+    /// Releases so far.
+    released: usize,
+}
+
+impl Heard {
+    /// Those that listen and were not told of yet.
+    pub fn news(&self, library: &Library) -> Vec<Listening> {
+        let mut told = lock(&self.told);
+        let new = listeners(library).into_iter().filter(|one| told.insert(one.pid));
+        new.map(|one| Listening {
+            pid: one.pid,
+            malloc: one.malloc,
+        })
+        .collect()
+    }
+
+    /// Tells those of `alive` that listen, all at once, and waits for their answers.
+    pub async fn give_back(&self, library: &Library, alive: &[u32], patience: Duration) -> Given {
+        let mut given = Given::default();
+        let listening = listeners(library).into_iter();
+        let listening: Vec<Listener> = listening.filter(|one| alive.contains(&one.pid)).collect();
+        if listening.is_empty() {
+            let why = "the preloaded library was not seen to listen in any process of the server";
+            given.missing.push(why.to_owned());
+            return given;
+        }
+        let mut waiting = Vec::new();
+        for one in listening {
+            if lock(&self.mute).contains(&one.pid) {
+                given.missing.push(format!("process {} did not answer before", one.pid));
+            } else if let Err(why) = lsp::process::signal_thread(one.pid, one.thread, library.signal) {
+                given.missing.push(format!("process {} cannot be told: {why}", one.pid));
+            } else {
+                waiting.push(one);
+            }
+        }
+        let patience = patience.min(LONGEST);
+        let begun = Instant::now();
+        for one in waiting {
+            match answer(&library.directory, &one, begun, patience).await {
+                Some(released) => given.used.push(released),
+                None => {
+                    lock(&self.mute).insert(one.pid);
+                    given.missing.push(format!(
+                        "process {} did not answer the signal: its runtime may keep signals for itself",
+                        one.pid
+                    ));
+                }
+            }
+        }
+        given
+    }
+}
+
+/// Waits for one more answer than there was.
+async fn answer(directory: &Path, one: &Listener, begun: Instant, patience: Duration) -> Option<Releaser> {
+    loop {
+        let text = fs::read_to_string(directory.join(one.pid.to_string())).unwrap_or_default();
+        if let Some(line) = whole(&text).filter(|line| is_release(line)).nth(one.released) {
+            return Some(releaser(one.pid, line));
+        }
+        if begun.elapsed() >= patience {
+            return None;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Everyone whose file says that it is ready, and in which the library is mapped: a process that has become another
+/// program since, or another process of that id, does not know the signal and would be ended by it.
+fn listeners(library: &Library) -> Vec<Listener> {
+    let files = fs::read_dir(&library.directory).into_iter().flatten().flatten();
+    let mut found: Vec<Listener> = files
+        .filter_map(|file| {
+            let pid = file.file_name().to_str()?.parse().ok()?;
+            listener(pid, &fs::read_to_string(file.path()).ok()?)
+        })
+        .filter(|one| is_mapped(library, one.pid))
+        .collect();
+    found.sort_by_key(|one| one.pid);
+    found
+}
+
+fn is_mapped(library: &Library, pid: u32) -> bool {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    allocator::mapped_libraries(&maps).contains(&library.path)
+}
+
+/// `ready thread=4711 malloc=/lib/x86_64-linux-gnu/libc.so.6`, then a line for each release.
+fn listener(pid: u32, text: &str) -> Option<Listener> {
+    let rest = whole(text).next()?.strip_prefix("ready thread=")?;
+    let (thread, malloc) = rest.split_once(" malloc=")?;
+    Some(Listener {
+        pid,
+        thread: thread.parse().ok()?,
+        malloc: Some(malloc.to_owned()).filter(|file| file != "?"),
+        released: whole(text).filter(|line| is_release(line)).count(),
+    })
+}
+
+fn is_release(line: &str) -> bool {
+    line.starts_with("released")
+}
+
+/// `released malloc_trim=1 nanos=301544`
+fn releaser(pid: u32, line: &str) -> Releaser {
+    let fields: Vec<(&str, &str)> = line.split(' ').filter_map(|field| field.split_once('=')).collect();
+    let took = fields.iter().find(|(name, _)| *name == "nanos");
+    let called = fields.iter().filter(|(name, _)| *name != "nanos");
+    let join = |texts: Vec<String>| texts.join(", ");
+    Releaser {
+        by: ReleasedBy::Allocator,
+        what: join(called.clone().map(|(name, _)| (*name).to_owned()).collect()),
+        pid: Some(pid),
+        answer: join(called.map(|(name, answer)| format!("{name}={answer}")).collect()),
+        took: took.and_then(|(_, nanos)| nanos.parse().ok()).unwrap_or_default(),
+    }
+}
+
+/// The lines that are written to their end.
+fn whole(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'))
+}
+
+fn lock(set: &Mutex<BTreeSet<u32>>) -> MutexGuard<'_, BTreeSet<u32>> {
+    set.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_says_who_listens_and_how_often_it_gave_back() {
+        let text = "ready thread=12 malloc=/lib/libc.so.6\nreleased malloc_trim=1 nanos=5\nreleased mal";
+        let one = listener(7, text).expect("it is ready");
+        assert_eq!(
+            (one.thread, one.released),
+            (12, 1),
+            "what is half written is not there yet"
+        );
+        assert_eq!(one.malloc.as_deref(), Some("/lib/libc.so.6"));
+        assert!(listener(7, "").is_none() && listener(7, "ready thread=1").is_none());
+        assert_eq!(
+            listener(7, "ready thread=1 malloc=?\n").expect("it is ready").malloc,
+            None
+        );
+    }
+
+    #[test]
+    fn an_answer_names_what_was_called() {
+        let told = releaser(7, "released mallctl=0 malloc_trim=1 nanos=301544");
+        assert_eq!(told.what, "mallctl, malloc_trim");
+        assert_eq!(told.answer, "mallctl=0, malloc_trim=1");
+        assert_eq!((told.pid, told.took), (Some(7), 301_544));
+    }
+
+    #[tokio::test]
+    async fn where_nobody_listens_that_is_said() {
+        let place = tempfile::tempdir().expect("there is a place for temporary files");
+        let library = Library {
+            path: "/nowhere/libpurge_shim.so".into(),
+            directory: place.path().to_owned(),
+            signal: 50,
+        };
+        let given = Heard::default().give_back(&library, &[1], LOOK).await;
+        assert!(
+            given.used.is_empty() && given.missing[0].contains("not seen to listen"),
+            "{given:?}"
+        );
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_process_that_is_another_by_now_is_not_signalled() {
+        let place = tempfile::tempdir().expect("there is a place for temporary files");
+        let own = std::process::id();
+        fs::write(
+            place.path().join(own.to_string()),
+            format!("ready thread={own} malloc=?\n"),
+        )
+        .expect("it is ours");
+        let library = Library {
+            path: "/nowhere/libpurge_shim.so".into(),
+            directory: place.path().to_owned(),
+            signal: 50,
+        };
+        let heard = Heard::default();
+        let given = heard.give_back(&library, &[own], LOOK).await;
+        assert!(given.missing[0].contains("not seen to listen"), "{given:?}");
+        assert_eq!(heard.news(&library), []);
+    }
+}

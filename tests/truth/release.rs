@@ -1,0 +1,201 @@
+//! Memory given back by force, against the fixture's own count of what is live.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use lsp_soak::analyse::Summary;
+use lsp_soak::analyse::decay::WindowKind;
+use lsp_soak::record::{Event, ReleasedBy};
+
+use crate::outcome::{MIB, Outcome, private};
+use crate::soak::{START, Soak};
+
+/// Three documents are opened and the first two closed, so that what is freed lies below what is live.
+const CLOSED: &str = r#"
+[[phase]]
+name = "open"
+steps = [{ open = { files = 3 } }]
+[[phase]]
+name = "close"
+steps = [{ close = { files = 2 } }]
+"#;
+
+/// Memory from the C library, 16 MiB for each open document.
+const HOLDS: [&str; 4] = ["--via", "allocator", "--retain-open", "16MiB"];
+
+/// The C library gives nothing back by itself: one arena, and a top that is never cut.
+const KEEPS: [&str; 4] = [
+    "--env",
+    "MALLOC_ARENA_MAX=1",
+    "--env",
+    "MALLOC_TRIM_THRESHOLD_=1073741824",
+];
+
+/// The library, built once for all tests.
+fn library() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("purge-shim");
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--locked", "--release", "--quiet", "--manifest-path"])
+        .arg(root.join("purge-shim/Cargo.toml"))
+        .arg("--target-dir")
+        .arg(&target)
+        .status();
+    assert!(built.expect("cargo starts").success());
+    target.join("release/libpurge_shim.so")
+}
+
+fn shim() -> String {
+    format!("--purge-shim={}", library().display())
+}
+
+/// What the fixture says that is live, at its last report.
+#[track_caller]
+fn live(summary: &Summary) -> u64 {
+    let last = summary.reported.last().expect("it was asked");
+    last.report.accounted.expect("the fixture answers with a number")
+}
+
+/// Fails unless what was taken since the start is what is live: pieces of 1 KiB cost 32 bytes more each.
+#[track_caller]
+fn is_live(summary: &Summary, phase: &str) {
+    let taken = private(summary, phase) - private(summary, "start");
+    let live = live(summary);
+    assert!(
+        taken.abs_diff(live) < live / 20 + 512 * 1024,
+        "{taken} more than at the start, {live} live"
+    );
+}
+
+fn played(phases: &str, options: &[&str]) -> Outcome {
+    let soak = Soak::new(&format!("{START}{CLOSED}{phases}"));
+    soak.server(&HOLDS).options(options).run()
+}
+
+#[test]
+fn a_forced_release_leaves_what_is_live() {
+    let phases = r#"
+[[phase]]
+name = "forced"
+steps = [{ release = { by = ["allocator"] } }, { self-report = {} }]
+"#;
+    let shim = shim();
+    let outcome = played(phases, &[&[shim.as_str()], KEEPS.as_slice()].concat());
+    let summary = outcome.passed();
+    let [released] = summary.released.as_slice() else {
+        panic!("{:?}", summary.released)
+    };
+    let [used] = released.release.used.as_slice() else {
+        panic!("{released:?}")
+    };
+    assert_eq!((used.by, used.what.as_str()), (ReleasedBy::Allocator, "malloc_trim"));
+    assert!(
+        released.gave().is_some_and(|gave| gave > 30 * MIB.cast_signed()),
+        "{released:?}"
+    );
+    assert_eq!(live(&summary), 16 * MIB);
+    is_live(&summary, "forced");
+    let windows: Vec<WindowKind> = summary.windows.iter().map(|window| window.kind).collect();
+    assert_eq!(windows, [WindowKind::Released]);
+    assert_eq!(summary.listening.len(), 1);
+    let shim = summary.header.server.shim.as_ref().expect("it was preloaded");
+    assert!(shim.sha256.is_some() && !summary.header.server.env.contains_key("LD_PRELOAD"));
+    outcome.says(&[
+        "a forced release gave back",
+        "by malloc_trim in",
+        "`fixture/liveBytes` accounts for 16.0 MiB of",
+    ]);
+}
+
+#[test]
+fn neither_a_release_nor_a_report_is_a_request_of_the_scenario() {
+    let phases = "[[phase]]\nname = \"forced\"\nsteps = [{ release = {} }, { self-report = {} }]\n";
+    let outcome = played(phases, &[&shim()]);
+    let summary = outcome.passed();
+    assert!(summary.reported[0].report.took.is_some(), "{:?}", summary.reported);
+    assert!(summary.methods.is_empty(), "{:?}", summary.methods);
+    let requests = outcome
+        .entries()
+        .iter()
+        .filter(|entry| matches!(entry.event, Event::Request(_)))
+        .count();
+    assert_eq!(requests, 0);
+}
+
+#[test]
+fn where_nothing_can_give_back_that_is_said_and_is_no_window() {
+    let phases = "[[phase]]\nname = \"forced\"\nsteps = [{ release = {} }]\n";
+    let outcome = played(phases, &[]);
+    let summary = outcome.passed();
+    assert!(
+        !summary.released[0].is_done() && summary.windows.is_empty(),
+        "{:?}",
+        summary.windows
+    );
+    assert!(summary.header.server.shim.is_none() && summary.listening.is_empty());
+    outcome.says(&["a forced release in forced: n/a", "run with --purge-shim"]);
+}
+
+#[test]
+fn a_server_in_which_the_library_is_not_is_told_and_not_harmed() {
+    let phases = "[[phase]]\nname = \"forced\"\nsteps = [{ release = {} }]\n";
+    let soak = Soak::new(&format!("{START}{phases}"));
+    let outcome = soak
+        .script(r#"exec env -u LD_PRELOAD "$FIXTURE" "$@""#)
+        .options(&[&shim()])
+        .run();
+    let summary = outcome.passed();
+    assert!(!summary.released[0].is_done(), "{:?}", summary.released);
+    outcome.says(&[
+        "was to be preloaded and was not seen in any process",
+        "not seen to listen",
+    ]);
+}
+
+#[test]
+fn each_process_of_the_tree_gives_back_its_own() {
+    let phases = "[[phase]]\nname = \"forced\"\nsteps = [{ release = {} }]\n";
+    let soak = Soak::new(&format!("{START}{phases}"));
+    let outcome = soak.server(&["--children", "2,4MiB"]).options(&[&shim()]).run();
+    let summary = outcome.passed();
+    assert_eq!(summary.released[0].release.used.len(), 3, "{:?}", summary.released);
+    assert_eq!(summary.listening.len(), 3);
+}
+
+#[test]
+fn the_purged_lens_of_the_c_library_shows_what_is_live() {
+    let phases = "[[phase]]\nname = \"report\"\nsteps = [{ self-report = {} }]\n";
+    let shim = shim();
+    let options = [&["--lens", "purged", shim.as_str()], KEEPS.as_slice()].concat();
+    let [first, second] = [(); 2].map(|()| {
+        let outcome = played(phases, &options);
+        let summary = outcome.passed();
+        let lens = &summary.header.server.lens;
+        assert!(lens.forced && !lens.approximate && lens.env.is_empty(), "{lens:?}");
+        assert_eq!(summary.released.len(), 4, "one before each checkpoint");
+        assert!(
+            summary.released.iter().all(|one| one.checkpoint && one.is_done()),
+            "{:?}",
+            summary.released
+        );
+        assert!(summary.windows.is_empty(), "a checkpoint is no window");
+        is_live(&summary, "close");
+        outcome.says(&["made to give back before each checkpoint"]);
+        private(&summary, "close")
+    });
+    assert!(
+        first.abs_diff(second) < first / 100 + 256 * 1024,
+        "{first} and {second}"
+    );
+}
+
+#[test]
+fn a_static_program_is_refused_before_anything_starts() {
+    let mut program = vec![0; 64];
+    program[..20].copy_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0");
+    (program[20], program[52], program[54], program[58]) = (1, 64, 56, 64);
+    let text = String::from_utf8(program).expect("all bytes are ASCII");
+    let outcome = Soak::new(START).program(&text).options(&[&shim()]).run();
+    outcome.exits_with(2);
+    outcome.says(&["is statically linked, so that nothing can be preloaded into it"]);
+}
