@@ -81,13 +81,12 @@ impl Tuned {
         }
     }
 
-    /// How far apart two single runs of one server may be, as a share: three times the variation that is common as
-    /// shipped, for one run has no spread of its own.
-    fn single(self) -> f64 {
+    /// How far apart two single runs of one server may be, as a share: three times the variation that private memory
+    /// commonly has as shipped, for one run has no spread of its own. `None` of what a busy machine moves by any amount.
+    fn single(self) -> Option<f64> {
         match self {
-            Tuned::Private | Tuned::Peak | Tuned::Returned | Tuned::T90 | Tuned::Faults => 0.15,
-            Tuned::Cpu => 0.30,
-            Tuned::P50 | Tuned::P95 => 0.50,
+            Tuned::Private => Some(0.15),
+            Tuned::Peak | Tuned::Returned | Tuned::T90 | Tuned::P50 | Tuned::P95 | Tuned::Cpu | Tuned::Faults => None,
         }
     }
 
@@ -209,7 +208,7 @@ impl Versus {
             Some((logs / values.len() as f64).exp()).filter(|mean| mean.is_finite() && *mean > 0.0)
         };
         let ratio = mean(of)? / mean(against)?;
-        let apart = 1.0 + figure.single();
+        let apart = 1.0 + figure.single().unwrap_or(f64::INFINITY);
         Some(Versus {
             ratio,
             low: ratio / apart,
