@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod allocator;
 mod gate;
+mod init;
 mod options;
 mod shell;
 mod tune;
@@ -13,6 +14,7 @@ mod values;
 
 pub use allocator::{AllocatorOptions, TextOrJson};
 pub use gate::{Gate, Holding, Inconclusive};
+pub use init::Init;
 pub use options::{
     Format, Measuring, Output, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions, Voice,
 };
@@ -30,6 +32,29 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// Whether to use colours; `auto` keeps to NO_COLOR, CLICOLOR_FORCE and to whether it is a terminal
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        help_heading = "Output",
+        hide_short_help = true
+    )]
+    pub color: Color,
+}
+
+/// When there are colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal
+    #[default]
+    Auto,
+    /// Wherever it is printed to
+    Always,
+    /// Never
+    Never,
 }
 
 const EXAMPLES: &str = "\
@@ -72,6 +97,8 @@ pub enum Command {
     Allocator(AllocatorOptions),
     /// List server profiles: which are installed, where, which version, on which allocator
     Servers(Servers),
+    /// Write a commented starter scenario and servers.toml for the project that is here
+    Init(Init),
     /// Print what a shell completes the command line by
     Completions(Completions),
     /// Print the manual page, or write all of them
@@ -80,8 +107,16 @@ pub enum Command {
     Schema(Schema),
 }
 
+const RUN: &str = "\
+Examples:
+  lsp-soak run scenarios/completions.toml --server ty
+  lsp-soak run scenarios/completions.toml --server ty --workspace ~/src/myproject --files 'src/**/*.py'
+  lsp-soak run scenarios/goto.toml --server clangd --server 'one-arena: MALLOC_ARENA_MAX=1 clangd' --runs 8
+  lsp-soak run --resume reports/20261121-120000-goto";
+
 /// `lsp-soak run`.
 #[derive(Debug, Args)]
+#[command(after_long_help = RUN)]
 pub struct Run {
     /// The scenarios to play, in order
     #[arg(required_unless_present = "resume", value_name = "SCENARIO")]
@@ -109,8 +144,14 @@ pub struct Run {
     pub output: Output,
 }
 
+const CALIBRATE: &str = "\
+Examples:
+  lsp-soak calibrate scenarios/completions.toml --server ty
+  lsp-soak calibrate scenarios/completions.toml --server ty --lens purged --runs 12";
+
 /// `lsp-soak calibrate`.
 #[derive(Clone, Debug, Args)]
+#[command(after_long_help = CALIBRATE)]
 pub struct Calibrate {
     /// The scenario to play
     #[arg(required_unless_present = "resume", value_name = "SCENARIO")]
@@ -149,8 +190,15 @@ pub struct Calibrate {
     pub voice: Voice,
 }
 
+const REPORT: &str = "\
+Examples:
+  lsp-soak report reports/20261121-120000-completions
+  lsp-soak report run.jsonl --format json | jq .peak
+  zcat run.jsonl.gz | lsp-soak report - --format html > page.html";
+
 /// `lsp-soak report`.
 #[derive(Debug, Args)]
+#[command(after_long_help = REPORT)]
 pub struct Report {
     /// Records, `-` for one on standard input, or directories that hold them
     #[arg(required = true, value_name = "RECORD|DIR")]
@@ -160,8 +208,14 @@ pub struct Report {
     pub format: Format,
 }
 
+const COMPARE: &str = "\
+Examples:
+  lsp-soak compare reports/20261121-120000-completions --baseline ty-system
+  lsp-soak compare linux/ mac/ --format markdown";
+
 /// `lsp-soak compare`.
 #[derive(Debug, Args)]
+#[command(after_long_help = COMPARE)]
 pub struct Compare {
     /// Records, or directories that hold them
     #[arg(required = true, value_name = "RECORD|DIR")]
@@ -196,8 +250,14 @@ pub enum CompareFormat {
     GithubActionBenchmark,
 }
 
+const CHECK: &str = "\
+Examples:
+  lsp-soak check scenarios/completions.toml
+  lsp-soak check scenarios/completions.toml --server ty --server pyright --runs 8";
+
 /// `lsp-soak check`.
 #[derive(Debug, Args)]
+#[command(after_long_help = CHECK)]
 pub struct Check {
     /// The scenarios to check
     #[arg(required = true, value_name = "SCENARIO")]
@@ -216,8 +276,14 @@ pub struct Check {
     pub repeating: Repeating,
 }
 
+const SERVERS: &str = "\
+Examples:
+  lsp-soak servers
+  lsp-soak servers --servers lsp-soak/servers.toml";
+
 /// `lsp-soak servers`.
 #[derive(Debug, Args)]
+#[command(after_long_help = SERVERS)]
 pub struct Servers {
     /// Server profiles of your own [default: servers.toml in the current directory]
     #[arg(long = "servers", value_name = "FILE")]
@@ -227,6 +293,41 @@ pub struct Servers {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What `-h` or `--help` of a command prints in a terminal of 100 columns.
+    fn help(command: &str, long: bool) -> String {
+        let mut cli = <Cli as clap::CommandFactory>::command().term_width(100);
+        cli.build();
+        let command = cli.find_subcommand_mut(command).expect("there is such a command");
+        let text = if long {
+            command.render_long_help()
+        } else {
+            command.render_help()
+        };
+        text.to_string()
+    }
+
+    fn commands() -> Vec<String> {
+        let cli = <Cli as clap::CommandFactory>::command();
+        cli.get_subcommands()
+            .map(|command| command.get_name().to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn short_help_fits_a_screen_and_long_help_has_examples() {
+        for command in commands() {
+            let lines = help(&command, false).lines().count();
+            assert!(lines <= 50, "{command}: {lines}");
+            assert!(help(&command, true).contains("\nExamples:\n"), "{command}");
+        }
+    }
+
+    #[test]
+    fn the_help_of_a_run() {
+        insta::assert_snapshot!("help-run-short", help("run", false));
+        insta::assert_snapshot!("help-run-long", help("run", true));
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

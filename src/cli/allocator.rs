@@ -4,8 +4,15 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+const EXAMPLES: &str = "\
+Examples:
+  lsp-soak allocator rust-analyzer
+  lsp-soak allocator '_RJEM_MALLOC_CONF=dirty_decay_ms:0 ty'
+  lsp-soak allocator --pid 4711";
+
 /// `lsp-soak allocator`.
 #[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct AllocatorOptions {
     /// A program, a server as for `run`, or a library
     #[arg(value_name = "[K=V …] NAME|PATH", required_unless_present = "pid")]

@@ -24,7 +24,7 @@ pub struct Gate {
     #[arg(long, required_unless_present_any = ["from", "resume"], value_name = "SERVER")]
     pub candidate: Option<String>,
     /// An older baseline, so that small steps do not add up unseen: a server, or records; of several servers `LABEL: RECORDS`
-    #[arg(long, value_name = "SERVER|RECORDS")]
+    #[arg(long, value_name = "SERVER|RECORDS", hide_short_help = true)]
     pub anchor: Option<String>,
     /// Decide from records: those of the baseline and of the candidate, or directories that each have both
     #[arg(
@@ -35,7 +35,7 @@ pub struct Gate {
     )]
     pub from: Vec<PathBuf>,
     /// Go on with the runs of this directory, which were cut off; nothing else needs to be said again
-    #[arg(long, value_name = "DIR", exclusive = true)]
+    #[arg(long, value_name = "DIR", exclusive = true, hide_short_help = true)]
     pub resume: Option<PathBuf>,
     /// What the candidate is held to.
     #[command(flatten)]
@@ -44,10 +44,10 @@ pub struct Gate {
     #[arg(long, value_name = "N|auto", default_value = "auto", help_heading = "Runs")]
     pub runs: Runs,
     /// After how many runs `auto` looks
-    #[arg(long, value_name = "N,N,…", value_parser = looks, default_value = "3,5,8,12", help_heading = "Runs")]
+    #[arg(long, value_name = "N,N,…", value_parser = looks, default_value = "3,5,8,12", help_heading = "Runs", hide_short_help = true)]
     pub looks: LookPlan,
     /// No more runs than fit into this time
-    #[arg(long, value_name = "TIME", help_heading = "Runs")]
+    #[arg(long, value_name = "TIME", help_heading = "Runs", hide_short_help = true)]
     pub time_budget: Option<Span>,
     /// What memory is looked at through [default: both, or as-shipped where an allocator cannot be told to purge]
     #[arg(long, value_enum, value_name = "LENS", help_heading = "Measuring", long_help = LENS)]
@@ -62,7 +62,7 @@ pub struct Gate {
     #[command(flatten)]
     pub measuring: Measuring,
     /// Keep to these processors, such as 0-3,6, with everything that is started: all servers alike (Linux)
-    #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Measuring")]
+    #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Measuring", hide_short_help = true)]
     pub cpus: Option<CpuList>,
     /// Where to write the records, and the verdict as gate.md, gate.json and gate.xml [default: reports/UTC-SCENARIO]
     #[arg(long, value_name = "DIR")]
@@ -101,16 +101,16 @@ pub struct Holding {
     #[arg(long, value_name = "SHARE")]
     pub fail: Option<Share>,
     /// How much memory never matters [default: 2 MiB]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = size, hide_short_help = true)]
     pub floor: Option<Size>,
     /// An absolute limit of the candidate, such as 'peak <= 600 MiB' or 'private after decay <= 300 MiB'
     #[arg(long = "budget", value_name = "RULE")]
     pub budgets: Vec<String>,
     /// What INCONCLUSIVE comes to, instead of exit code 3
-    #[arg(long, value_enum, value_name = "AS")]
+    #[arg(long, value_enum, value_name = "AS", hide_short_help = true)]
     pub inconclusive: Option<Inconclusive>,
     /// Decide although the runs were made under different circumstances
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub allow_different_hosts: bool,
 }
 

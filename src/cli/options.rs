@@ -60,20 +60,25 @@ pub struct ServerOptions {
 #[command(next_help_heading = "Servers")]
 pub struct ServerExtras {
     /// One more argument for every server
-    #[arg(long = "server-arg", value_name = "ARG", allow_hyphen_values = true)]
+    #[arg(
+        long = "server-arg",
+        value_name = "ARG",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
     pub server_args: Vec<String>,
     /// An environment variable for every server
-    #[arg(long = "env", value_name = "K=V")]
+    #[arg(long = "env", value_name = "K=V", hide_short_help = true)]
     pub env: Vec<String>,
     /// Run every server under each of these allocators, preloaded: jemalloc, mimalloc, tcmalloc, tbbmalloc, the path of a
     /// library, or system for its own
     #[arg(long, value_name = "ALLOC,…", value_delimiter = ',', long_help = PRELOAD)]
     pub preload: Vec<Preload>,
     /// Initialization options, a JSON or TOML file, instead of the profile's
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub init_options: Option<PathBuf>,
     /// Settings to answer `workspace/configuration` with, a JSON or TOML file, instead of the profile's
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub settings: Option<PathBuf>,
     /// Preload the library that gives memory back on a signal, for `release` steps and the purged lens (Linux)
     #[arg(
@@ -85,7 +90,7 @@ pub struct ServerExtras {
     )]
     pub purge_shim: Option<Option<PathBuf>>,
     /// Server profiles of your own [default: servers.toml beside the scenario or in the current directory]
-    #[arg(long = "servers", value_name = "FILE")]
+    #[arg(long = "servers", value_name = "FILE", hide_short_help = true)]
     pub file: Option<PathBuf>,
 }
 
@@ -103,10 +108,10 @@ pub struct ScenarioOptions {
     #[arg(long, value_name = "GLOB")]
     pub files: Option<String>,
     /// Seed of everything that is picked at random
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
     pub seed: Option<u64>,
     /// How the workspace is kept from harm: copy, reflink, overlay or in-place
-    #[arg(long, value_name = "MODE")]
+    #[arg(long, value_name = "MODE", hide_short_help = true)]
     pub isolation: Option<String>,
 }
 
@@ -119,13 +124,13 @@ pub struct Repeating {
     #[arg(long, value_name = "N|auto")]
     pub runs: Option<Runs>,
     /// After how many runs `auto` looks
-    #[arg(long, value_name = "N,N,…", value_parser = looks, default_value = "3,5,8,12")]
+    #[arg(long, value_name = "N,N,…", value_parser = looks, default_value = "3,5,8,12", hide_short_help = true)]
     pub looks: LookPlan,
     /// As many runs as fit into this time, whatever else is asked for
     #[arg(long, value_name = "TIME")]
     pub time_budget: Option<Span>,
     /// Play only this part of the plan, such as 2/4: every block stays whole on one machine
-    #[arg(long, value_name = "K/N", value_parser = partition, requires = "runs")]
+    #[arg(long, value_name = "K/N", value_parser = partition, requires = "runs", hide_short_help = true)]
     pub partition: Option<Partition>,
     /// The server that the others are compared with [default: the first]
     #[arg(long, value_name = "LABEL")]
@@ -154,7 +159,7 @@ pub struct Recording {
     #[command(flatten)]
     pub measuring: Measuring,
     /// Keep to these processors, such as 0-3,6, with everything that is started: all servers alike (Linux)
-    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    #[arg(long, value_name = "LIST", value_parser = cpus, hide_short_help = true)]
     pub cpus: Option<CpuList>,
     /// Where to write the records [default: reports/UTC-SCENARIO]
     #[arg(long, value_name = "DIR")]
@@ -166,16 +171,16 @@ pub struct Recording {
 #[command(next_help_heading = "Measuring")]
 pub struct Measuring {
     /// Time between two samples, 5ms to 10s
-    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = interval, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = interval, allow_hyphen_values = true, hide_short_help = true)]
     pub interval: Span,
     /// Which memory may be in transparent huge pages, for everything that is started [default: as the system says]
-    #[arg(long, value_enum, value_name = "MODE", hide_possible_values = true, long_help = THP)]
+    #[arg(long, value_enum, value_name = "MODE", hide_possible_values = true, long_help = THP, hide_short_help = true)]
     pub thp: Option<HugePages>,
     /// Leave the kernel's high-water marks alone, to compare one process with `/usr/bin/time -v`
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub no_peak_reset: bool,
     /// Play on without the steps that the server does not offer
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub allow_unsupported: bool,
 }
 

@@ -53,7 +53,7 @@ pub struct Tune {
     #[command(flatten)]
     pub choosing: Choosing,
     /// After how many runs of each it is looked which are still worth more; the last is how many there are
-    #[arg(long, value_name = "N,N,…", value_parser = rungs, default_value = "1,3,5,8", help_heading = "Runs")]
+    #[arg(long, value_name = "N,N,…", value_parser = rungs, default_value = "1,3,5,8", help_heading = "Runs", hide_short_help = true)]
     pub rungs: RungPlan,
     /// No more runs than fit into this time
     #[arg(long, value_name = "TIME", help_heading = "Runs")]
@@ -65,7 +65,7 @@ pub struct Tune {
     #[command(flatten)]
     pub measuring: Measuring,
     /// Keep to these processors, such as 0-3,6, with everything that is started: all cells alike (Linux)
-    #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Measuring")]
+    #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Measuring", hide_short_help = true)]
     pub cpus: Option<CpuList>,
     /// Where to write the records, and what came of them as tune.md, tune.json and report.html [default: reports/UTC-SCENARIO]
     #[arg(long, value_name = "DIR")]
@@ -75,11 +75,10 @@ pub struct Tune {
         long,
         num_args = 1..,
         value_name = "RECORDS",
-        conflicts_with_all = ["scenario", "server", "grid", "preset", "list", "out", "time_budget", "cpus"]
-    )]
+        conflicts_with_all = ["scenario", "server", "grid", "preset", "list", "out", "time_budget", "cpus"], hide_short_help = true)]
     pub from: Vec<PathBuf>,
     /// Go on with the runs of this directory, which were cut off; nothing else needs to be said again
-    #[arg(long, value_name = "DIR", exclusive = true)]
+    #[arg(long, value_name = "DIR", exclusive = true, hide_short_help = true)]
     pub resume: Option<PathBuf>,
     /// What is printed.
     #[command(flatten)]
@@ -97,10 +96,10 @@ pub struct Choosing {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_private: Option<Size>,
     /// How much more latency is allowed, as a share of the default's p95
-    #[arg(long, value_name = "SHARE", default_value = "10%")]
+    #[arg(long, value_name = "SHARE", default_value = "10%", hide_short_help = true)]
     pub allow_latency: Share,
     /// How much more processor time is allowed, as a share of the default's
-    #[arg(long, value_name = "SHARE", default_value = "5%")]
+    #[arg(long, value_name = "SHARE", default_value = "5%", hide_short_help = true)]
     pub allow_cpu: Share,
 }
 
@@ -115,7 +114,7 @@ pub struct Telling {
     #[arg(long, value_enum, value_delimiter = ',', value_name = "FORM")]
     pub print: Vec<Form>,
     /// Of this cell instead of the one that is recommended
-    #[arg(long, value_name = "LABEL", requires = "print")]
+    #[arg(long, value_name = "LABEL", requires = "print", hide_short_help = true)]
     pub cell: Option<String>,
 }
 

@@ -7,6 +7,7 @@ use anyhow::bail;
 use crate::analyse::Exit;
 use crate::analyse::compare::{Played, Target, by_target};
 use crate::cli::{self, CompareFormat};
+use crate::config::nearest;
 use crate::report::comparison;
 
 use super::{github, html, show};
@@ -48,8 +49,12 @@ pub fn known<'l>(labels: impl Iterator<Item = &'l str>, baseline: Option<&str>) 
     match baseline {
         Some(baseline) if !labels.contains(baseline) => {
             let labels: Vec<&str> = labels.into_iter().collect();
+            let meant = match nearest(baseline, labels.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`? "),
+                None => String::new(),
+            };
             bail!(
-                "no server is called `{baseline}`: give --baseline one of {}",
+                "no server is called `{baseline}`: {meant}give --baseline one of {}",
                 labels.join(", ")
             );
         }

@@ -13,6 +13,7 @@ mod gate;
 mod github;
 mod header;
 mod html;
+mod init;
 mod output;
 mod preload;
 mod prepare;
@@ -33,7 +34,7 @@ use std::io;
 
 use anyhow::Context;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Color, Command};
 use crate::progress;
 
 /// Exit code for bad input and for a failure of lsp-soak itself.
@@ -45,6 +46,12 @@ const UNPRINTED: &str =
 
 /// Runs one command; the number is the exit code.
 pub fn run(cli: Cli) -> anyhow::Result<u8> {
+    let color = match cli.color {
+        Color::Auto => anstream::ColorChoice::Auto,
+        Color::Always => anstream::ColorChoice::Always,
+        Color::Never => anstream::ColorChoice::Never,
+    };
+    color.write_global();
     match cli.command {
         Command::Run(options) => run::run(&options),
         Command::Report(options) => report::run(&options),
@@ -55,6 +62,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Check(options) => check::run(&options),
         Command::Allocator(options) => allocator::run(&options),
         Command::Servers(options) => servers::run(&options),
+        Command::Init(options) => init::run(&options),
         Command::Completions(options) => shell::completions(&options),
         Command::Man(options) => shell::man(&options),
         Command::Schema(options) => shell::schema(&options),

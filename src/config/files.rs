@@ -122,6 +122,13 @@ pub fn is_left_out(path: &Path, is_dir: bool) -> bool {
     if LEFT_OUT.iter().any(|left_out| name == *left_out) {
         return true;
     }
+    if is_dir
+        && path.join("invocation.json").exists()
+        && path.parent().is_some_and(|parent| parent.ends_with("reports"))
+    {
+        // Our own records, which grow from run to run.
+        return true;
+    }
     // The tag that cargo and others put into caches; uv puts it into virtual environments, too, which servers need.
     is_dir && path.join("CACHEDIR.TAG").exists() && !path.join("pyvenv.cfg").exists()
 }
@@ -162,6 +169,17 @@ mod tests {
         )
         .unwrap();
         assert_eq!(found.files, [Path::new("a/c.py"), Path::new("b.py")]);
+    }
+
+    #[test]
+    fn records_of_runs_are_no_part_of_the_project() {
+        let root = tempfile::tempdir().unwrap();
+        let runs = root.path().join("reports/20261121-120000-soak");
+        fs::create_dir_all(&runs).unwrap();
+        assert!(!is_left_out(&runs, true));
+        fs::write(runs.join("invocation.json"), "{}").unwrap();
+        assert!(is_left_out(&runs, true));
+        assert!(!is_left_out(&root.path().join("reports"), true));
     }
 
     #[test]

@@ -297,8 +297,12 @@ impl GateContext {
                 Some(phase) => format!("`{phase}` is not repeated, so no growth can be seen"),
                 None => "nothing is repeated, so no growth can be seen".to_owned(),
             };
-            let cure = "give a phase `repeat = { times = 10 }`, or leave `[leak]` out";
-            return Err((title, cure.to_owned()));
+            let repeated = || self.repeated.iter().map(String::as_str);
+            let cure = match entry.phase.as_deref().and_then(|phase| nearest(phase, repeated())) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "give a phase `repeat = { times = 10 }`, or leave `[leak]` out".to_owned(),
+            };
+            return Err((title, cure));
         }
         Ok(Leak {
             phase: entry.phase.clone(),

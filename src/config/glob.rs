@@ -113,6 +113,11 @@ const LANGUAGES: [(&str, &str); 33] = [
     ("latex", "**/*.tex"),
 ];
 
+/// Every language id whose files are known without a pattern.
+pub fn languages() -> impl Iterator<Item = &'static str> {
+    LANGUAGES.iter().map(|(language, _)| *language)
+}
+
 /// The pattern of the files of a language; `None` for a language id that is not known.
 pub fn of_language(language: &str) -> Option<Glob> {
     let (_, pattern) = LANGUAGES.iter().find(|(known, _)| *known == language)?;

@@ -4,8 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::files;
-use super::glob::{Glob, GlobError, of_language};
+use super::glob::{Glob, GlobError, languages, of_language};
 use super::load::Overrides;
+use super::problem::nearest;
 use super::scenario::{Isolation, Workspace};
 
 /// The project to open, resolved.
@@ -128,7 +129,12 @@ impl Missing {
             ),
             Missing::Pattern(language) => (
                 format!("the files of the language `{language}` are not known"),
-                "write `files = \"**/*.…\"`, or use --files".to_owned(),
+                match nearest(language, languages()) {
+                    Some(near) => {
+                        format!("did you mean `{near}`? Otherwise write `files = \"**/*.…\"`, or use --files")
+                    }
+                    None => "write `files = \"**/*.…\"`, or use --files".to_owned(),
+                },
             ),
             Missing::BadPattern(error) => (error.to_string(), "quote it as --files '**/*.py'".to_owned()),
             Missing::Files(pattern, root, passed_over) => (

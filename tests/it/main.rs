@@ -4,6 +4,7 @@ mod compare;
 mod docs;
 mod drive;
 mod gate;
+mod init;
 mod lsp;
 mod mistakes;
 mod report;

@@ -229,3 +229,25 @@ fn a_full_disk_under_stderr_changes_no_exit_code() {
     assert_eq!(code(golden("none")), Some(2));
     assert_eq!(code(golden("crashed")), Some(4));
 }
+
+#[test]
+fn colours_are_there_where_they_are_wanted_and_only_there() {
+    let colored = |variable: &str, args: &[&str]| {
+        let mut command = report();
+        command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+        if !variable.is_empty() {
+            command.env(variable, "1");
+        }
+        let output = command
+            .arg(golden("completed"))
+            .args(args)
+            .output()
+            .expect("lsp-soak runs");
+        output.stdout.contains(&0x1b)
+    };
+    assert!(!colored("", &[]), "it is no terminal");
+    assert!(colored("CLICOLOR_FORCE", &[]));
+    assert!(colored("", &["--color", "always"]));
+    assert!(!colored("NO_COLOR", &[]));
+    assert!(!colored("CLICOLOR_FORCE", &["--color", "never"]));
+}

@@ -49,6 +49,8 @@ mod shutdown;
 #[cfg(target_os = "linux")]
 mod soak;
 #[cfg(target_os = "linux")]
+mod starter;
+#[cfg(target_os = "linux")]
 mod steps;
 #[cfg(target_os = "linux")]
 mod traced;

@@ -11,6 +11,34 @@ pub const HOLE: &str = "–";
 /// Says that so few runs do not reach the confidence that is asked for.
 pub const MARK: &str = "*";
 
+/// Signs of the least and of the most of a place.
+pub const LEAST: &str = "▾";
+/// See [`LEAST`].
+pub const MOST_OF_ALL: &str = "▴";
+
+/// Whether a server has the least or the most of its place, shown beyond what varies from run to run: its interval is
+/// apart from the one at the other end. Nothing is where a server cannot be compared with the baseline.
+pub fn end_of(row: &Row, side: usize) -> Option<&'static str> {
+    let known = || {
+        row.cells
+            .iter()
+            .enumerate()
+            .filter_map(|(place, cell)| Some((place, cell, cell.median?)))
+    };
+    if known().any(|(place, cell, median)| median.n < 2 || (place > 0 && cell.ratio.is_none())) {
+        return None;
+    }
+    let medians = || known().map(|(_, _, median)| median);
+    let least = medians().min_by(|a, b| a.median.total_cmp(&b.median))?;
+    let most = medians().max_by(|a, b| a.median.total_cmp(&b.median))?;
+    let own = row.cells[side].median.filter(|_| least.high < most.low)?;
+    match own.median {
+        median if median == least.median => Some(LEAST),
+        median if median == most.median => Some(MOST_OF_ALL),
+        _ => None,
+    }
+}
+
 /// A figure in its unit, sizes as MiB without one.
 pub fn value(value: f64, unit: Unit) -> String {
     match unit {

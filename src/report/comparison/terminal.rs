@@ -292,6 +292,15 @@ fn columns_of(comparison: &Comparison, rows: &[&Row], columns: usize) -> Vec<Col
             cells(&|row, side| Cell::plain(figures::median(&row.cells[side], unit))),
         ),
         Column::text(
+            "",
+            1,
+            cells(&|row, side| match figures::end_of(row, side) {
+                Some(figures::LEAST) => Cell::toned(Tone::Good, figures::LEAST),
+                Some(most) => Cell::toned(Tone::Warning, most),
+                None => Cell::plain(""),
+            }),
+        ),
+        Column::text(
             "interval",
             3,
             cells(&|row, side| Cell::toned(Tone::Quiet, figures::interval(&row.cells[side], unit))),
@@ -349,6 +358,13 @@ fn legend(comparison: &Comparison) -> String {
     let mut parts = vec!["intervals at 95 %, of the median and of the ratio to the baseline".to_owned()];
     if cells().any(|cell| cell.median.is_some_and(|median| median.n > 1 && !median.reached)) {
         parts.push(format!("{MARK} all runs, which are too few for that"));
+    }
+    let marked = |row: &Row| (0..row.cells.len()).any(|side| figures::end_of(row, side).is_some());
+    if comparison.rows.iter().any(marked) {
+        let (least, most) = (figures::LEAST, figures::MOST_OF_ALL);
+        parts.push(format!(
+            "{least} the least and {most} the most of a place, where their intervals are apart"
+        ));
     }
     parts.push("runs: · is one, a digit so many, the servers of one place on one scale".to_owned());
     if cells().any(|cell| cell.median.is_none()) || others().any(|cell| cell.ratio.is_none()) {

@@ -163,6 +163,8 @@ fn two_servers_in_terminals_of_three_widths() {
     insta::assert_snapshot!("two-60", drawn(two(), 60));
     insta::assert_snapshot!("two-100", drawn(two(), 100));
     insta::assert_snapshot!("two-160", drawn(two(), 160));
+    // Wider lines are hard to follow with the eye.
+    assert_eq!(drawn(two(), 200), drawn(two(), 160));
 }
 
 #[test]

@@ -1,0 +1,149 @@
+//! `lsp-soak init`: a commented starter scenario and server file for the project that is found here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use crate::cli;
+use crate::config::schema::{self, Kind};
+use crate::config::{Catalogue, Profile, Program, installed, nearest};
+
+use super::{prepare, print, typed};
+use language::{Language, languages};
+
+mod language;
+mod text;
+
+/// The directory below the project.
+const DIRECTORY: &str = "lsp-soak";
+
+/// A server for the language.
+struct Server<'c> {
+    name: &'c str,
+    profile: &'c Profile,
+    /// Where it is, if it is here.
+    program: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(options: &cli::Init) -> anyhow::Result<u8> {
+    let project = &options.project;
+    if !project.is_dir() {
+        bail!(
+            "there is no directory `{}`: name the one of your project",
+            project.display()
+        );
+    }
+    let catalogue = Catalogue::built_in();
+    let language = chosen(project, options.language.as_deref(), &catalogue)?;
+    let servers = servers(&catalogue, &language.id);
+    let out = project.join(DIRECTORY);
+    let files = [
+        (out.join("soak.toml"), text::scenario(&language.id)),
+        (out.join("servers.toml"), text::servers(&language.id, &servers)),
+        (out.join("schemas/scenario.json"), schema::text(Kind::Scenario)),
+        (out.join("schemas/servers.json"), schema::text(Kind::Servers)),
+    ];
+    if let Some((there, _)) = files.iter().find(|(path, _)| path.exists() && !options.force) {
+        bail!(
+            "`{}` is there already, and nothing is overwritten: edit it, or replace it with --force",
+            there.display()
+        );
+    }
+    for (path, text) in &files {
+        let about = || format!("cannot write `{}`, make its directory writable", path.display());
+        fs::create_dir_all(path.parent().unwrap_or(&out)).with_context(about)?;
+        fs::write(path, text).with_context(about)?;
+    }
+    print(&told(&language, &servers, &files[0].0, &files[1].0))?;
+    Ok(0)
+}
+
+/// The language that was asked for, or the one that most of the project is in.
+fn chosen(project: &Path, asked: Option<&str>, catalogue: &Catalogue) -> anyhow::Result<Language> {
+    let known: Vec<&str> = crate::config::glob::languages().collect();
+    let found = languages(project, &known)?;
+    if let Some(asked) = asked {
+        if !known.contains(&asked) {
+            let cure = match nearest(asked, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("there are {}", known.join(", ")),
+            };
+            bail!("the language `{asked}` is not known: {cure}");
+        }
+        let found = found.into_iter().find(|language| language.id == asked);
+        return found.with_context(|| {
+            format!(
+                "`{}` has no file of the language `{asked}`: name another one, or another directory",
+                project.display()
+            )
+        });
+    }
+    // Of a language without a server there is nothing to begin with, unless it is asked for.
+    let served = |id: &str| {
+        catalogue
+            .iter()
+            .any(|(_, profile)| profile.languages.iter().any(|own| own == id))
+    };
+    let first = found.into_iter().find(|language| served(&language.id));
+    first.with_context(|| {
+        let served: Vec<&str> = known.iter().copied().filter(|id| served(id)).collect();
+        format!(
+            "`{}` has no file of a language that a known server is for: name the directory of your project, or its \
+             language with --language; there are {}",
+            project.display(),
+            served.join(", ")
+        )
+    })
+}
+
+/// The servers for a language: those that are here first, and of these the ones that know names before linters.
+fn servers<'c>(catalogue: &'c Catalogue, language: &str) -> Vec<Server<'c>> {
+    let which = prepare::which(None);
+    let of_language = catalogue
+        .iter()
+        .filter(|(_, profile)| profile.languages.iter().any(|own| own == language));
+    let mut servers: Vec<Server<'c>> = of_language
+        .map(|(name, profile)| Server {
+            name,
+            profile,
+            program: match installed(name, profile, &which) {
+                Some(Program::File(path)) => Some(path),
+                Some(Program::Build(_)) | None => None,
+            },
+        })
+        .collect();
+    let lints = |server: &Server<'_>| server.profile.unsupported.contains_key("textDocument/definition");
+    servers.sort_by_key(|server| (server.program.is_none(), lints(server)));
+    servers
+}
+
+/// What was found and written, and what to type next.
+fn told(language: &Language, servers: &[Server<'_>], scenario: &Path, own: &Path) -> String {
+    let here = servers.iter().filter(|server| server.program.is_some());
+    let here: Vec<&str> = here.map(|server| server.name).collect();
+    let found = match (here.as_slice(), servers) {
+        ([], []) => format!(
+            "no known server is for it: name yours in {}, or by its path",
+            own.display()
+        ),
+        ([], servers) => {
+            let names: Vec<&str> = servers.iter().map(|server| server.name).collect();
+            format!(
+                "no server for it is installed: install {}, or name yours by its path",
+                names.join(" or ")
+            )
+        }
+        (here, _) => format!("servers here: {}", here.join(", ")),
+    };
+    let server = here.first().or(servers.first().map(|server| &server.name)).copied();
+    let path = typed(&scenario.display().to_string()).into_owned();
+    format!(
+        "{language}\n{found}\n\nwrote {}\n      {}\n\nsee what it would do, then run it:\n  lsp-soak check {path}\n  \
+         lsp-soak run {path} --server {}\n",
+        scenario.display(),
+        own.display(),
+        server.unwrap_or("./my-server"),
+    )
+}

@@ -1,0 +1,97 @@
+//! A starter for a project of every language: what is written is understood, and nothing is overwritten.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// What `lsp-soak` prints and says, and its exit code.
+fn soak(directory: &Path, args: &[&str]) -> (String, Option<i32>) {
+    let output = Command::new(env!("CARGO_BIN_EXE_lsp-soak"))
+        .args(args)
+        .current_dir(directory)
+        .output()
+        .expect("lsp-soak runs");
+    let text = [output.stdout, output.stderr].concat();
+    (String::from_utf8_lossy(&text).into_owned(), output.status.code())
+}
+
+/// A project of these files.
+fn project(files: &[&str]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    for file in files {
+        let path = directory.path().join(file);
+        fs::create_dir_all(path.parent().expect("it is below the directory")).expect("the directory is ours");
+        fs::write(path, "").expect("the directory is ours");
+    }
+    directory
+}
+
+#[test]
+fn every_language_has_a_starter_without_mistakes() {
+    for (language, files) in [
+        ("python", &["pyproject.toml", "shop/a.py"][..]),
+        ("rust", &["Cargo.toml", "src/main.rs"]),
+        ("go", &["go.mod", "main.go"]),
+        ("typescript", &["package.json", "tsconfig.json", "src/a.ts"]),
+        ("typescriptreact", &["src/a.tsx"]),
+        ("javascript", &["package.json", "a.js", "README.md", "b.md"]),
+        ("javascriptreact", &["a.jsx"]),
+        ("c", &["Makefile", "a.c", "b.c", "a.h"]),
+        ("cpp", &["compile_commands.json", "a.cc", "a.h"]),
+        ("lua", &["init.lua"]),
+        ("zig", &["build.zig", "src/main.zig"]),
+    ] {
+        let project = project(files);
+        let (said, code) = soak(project.path(), &["init"]);
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.starts_with(&format!("{language}: ")), "{said}");
+        let command = said
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("lsp-soak check "));
+        let (said, code) = soak(project.path(), &["check", command.expect("it is told")]);
+        assert_eq!(code, Some(0), "{language}: {said}");
+        let (said, code) = soak(project.path(), &["servers", "--servers", "lsp-soak/servers.toml"]);
+        assert_eq!(code, Some(0), "{language}: {said}");
+    }
+}
+
+#[test]
+fn what_most_files_are_in_counts_unless_another_language_is_asked_for() {
+    let project = project(&[
+        "a.py", "b.py", "a.lua", "node_modules/x.ts", "node_modules/y.ts", "node_modules/z.ts",
+    ]);
+    let (said, _) = soak(project.path(), &["init"]);
+    assert!(said.starts_with("python: 2 files\n"), "{said}");
+    let (said, code) = soak(project.path(), &["init", "--force", "--language", "lua"]);
+    assert!(said.starts_with("lua: 1 file\n") && code == Some(0), "{said}");
+    let scenario = fs::read_to_string(project.path().join("lsp-soak/soak.toml")).expect("it was written");
+    assert!(scenario.contains("language = \"lua\""), "{scenario}");
+}
+
+#[test]
+fn what_is_there_is_not_overwritten() {
+    let project = project(&["a.py", "lsp-soak/servers.toml"]);
+    let (said, code) = soak(project.path(), &["init"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(
+        said.contains("servers.toml` is there already") && said.contains("--force"),
+        "{said}"
+    );
+    assert!(!project.path().join("lsp-soak/soak.toml").exists());
+    assert_eq!(soak(project.path(), &["init", "--force"]).1, Some(0));
+}
+
+#[test]
+fn a_language_that_is_not_known_is_told_with_those_that_are() {
+    let project = project(&["a.cobol"]);
+    for (args, words) in [
+        (&["init"][..], "there are python, rust, go, c, cpp"),
+        (&["init", "--language", "pyhton"], "did you mean `python`?"),
+        (&["init", "--language", "rust"], "has no file of the language `rust`"),
+        (&["init", "nowhere"], "there is no directory `nowhere`"),
+    ] {
+        let (said, code) = soak(project.path(), args);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(words), "{said}");
+    }
+}
