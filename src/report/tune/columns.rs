@@ -64,7 +64,7 @@ pub fn order(sweep: &Sweep) -> Vec<usize> {
     order
 }
 
-/// The columns, in the order of their worth; `private` and what it is against the default never leave.
+/// The columns; `private` never leaves, and a label is cut only where little else is left.
 pub fn columns(sweep: &Sweep) -> Vec<Column> {
     let order = order(sweep);
     let cells = |text: &dyn Fn(&Swept) -> String| -> Vec<Cell> {
@@ -85,17 +85,17 @@ pub fn columns(sweep: &Sweep) -> Vec<Column> {
     vec![
         Column::text("setting", 0, cells(&|cell| cell.label.clone())),
         Column::text("", 0, marks.collect()),
-        Column::number("runs", 3, cells(&|cell| cell.runs.len().to_string())),
+        Column::number("runs", 5, cells(&|cell| cell.runs.len().to_string())),
         figure("private", 0, Tuned::Private),
-        Column::number("interval", 5, cells(&|cell| interval(cell.figure(Tuned::Private)))),
+        Column::number("interval", 8, cells(&|cell| interval(cell.figure(Tuned::Private)))),
         Column::number("against default", 1, cells(&|cell| against(cell, Tuned::Private))),
         figure("peak", 3, Tuned::Peak),
-        figure("returned", 4, Tuned::Returned),
+        figure("returned", 5, Tuned::Returned),
         figure("t90", 4, Tuned::T90),
-        figure("p50", 4, Tuned::P50),
+        figure("p50", 6, Tuned::P50),
         figure("p95", 2, Tuned::P95),
         figure("CPU", 2, Tuned::Cpu),
-        figure("faults", 5, Tuned::Faults),
+        figure("faults", 7, Tuned::Faults),
     ]
 }
 
