@@ -197,8 +197,8 @@ impl Look {
             if !system || name.contains("malloc") {
                 self.library(path, Place::Library, "libraries");
             }
-            // Those of the system always call it, also under a Rust program that does not.
-            let counts = !system || !self.signs.marks.contains(&Mark::Rust);
+            // Those of the system always call it, also under a Rust program that does not, unless one is its own.
+            let counts = !system || !self.signs.marks.contains(&Mark::Rust) || linking.allocates_elsewhere;
             if let Some(linking) = elf::linking(path).filter(|_| counts) {
                 self.signs.calls.extend(linking.calls);
             }

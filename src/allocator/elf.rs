@@ -20,6 +20,8 @@ pub struct Linking {
     pub run_path: Vec<String>,
     /// Functions of the C library's allocator that it calls.
     pub calls: BTreeSet<&'static str>,
+    /// Whether a library that it names allocates for it, as in a Rust program that shares its standard library.
+    pub allocates_elsewhere: bool,
 }
 
 /// The kind of machine that a file is for.
@@ -46,6 +48,10 @@ impl fmt::Display for Machine {
         write!(f, "{} bits of {name}", self.bits)
     }
 }
+
+/// How the name of the function ends through which all of a Rust program's allocations go. One that is linked whole has it
+/// in itself.
+const RUST_ALLOCATES: &[u8] = b"__rust_alloc";
 
 /// Functions whose import says who allocates.
 const CALLS: [&str; 3] = ["malloc", "calloc", "realloc"];
@@ -95,8 +101,13 @@ fn of<'data, Elf: FileHeader, R: ReadRef<'data>>(data: R) -> Option<Linking> {
         let name = import.name();
         let call = CALLS.into_iter().find(|call| name.name() == Some(call.as_bytes()));
         linking.calls.extend(call);
+        linking.allocates_elsewhere |= name.name().is_some_and(is_allocation_of_rust);
     }
     Some(linking)
+}
+
+fn is_allocation_of_rust(import: &[u8]) -> bool {
+    import.ends_with(RUST_ALLOCATES)
 }
 
 /// The kind of machine that a file is for; `None` if it is no ELF file.
@@ -220,6 +231,20 @@ mod tests {
         assert!(linking.calls.contains("malloc"), "{linking:?}");
         let libraries = libraries(&this, &linking, &[]);
         assert!(libraries.iter().any(|path| is_libc(path)), "{libraries:?}");
+    }
+
+    #[test]
+    fn a_rust_program_that_shares_its_standard_library_allocates_through_it() {
+        assert!(is_allocation_of_rust(b"_RNvCsfgHYwM92fyn_7___rustc12___rust_alloc"));
+        for other in [
+            "__rust_alloc_error_handler",
+            "_RNvCs_7___rustc35___rust_no_alloc_shim_is_unstable_v2",
+            "malloc",
+        ] {
+            assert!(!is_allocation_of_rust(other.as_bytes()), "{other}");
+        }
+        // What is linked whole, as this test is, brings its own.
+        assert!(!linking(&std::env::current_exe().unwrap()).unwrap().allocates_elsewhere);
     }
 
     #[test]
