@@ -12,7 +12,6 @@ mod glibc;
 mod golang;
 mod jemalloc;
 pub mod knobs;
-mod maps;
 mod mimalloc;
 mod modules;
 pub mod preload;
@@ -24,7 +23,6 @@ pub use decay::decay;
 pub use detect::{Detection, detect, of_file, of_process};
 pub use elf::{Machine, is_static, machine};
 pub use jemalloc::{Said as JemallocSaid, read as read_jemalloc};
-pub use maps::libraries as mapped_libraries;
 pub use probe::Subject;
 
 use crate::record::Evidence;

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 
 use crate::record::{
-    Checkpoint, Entry, Event, Header, LeftOut, Nanos, PeakMark, PhaseRef, Pressure, ReadError, ReadFailure, Reader,
-    Request, Rollup, Shutdown, StepEnd, StepStart, Unseen,
+    Checkpoint, Entry, Event, Header, LeftOut, Libraries, Nanos, PeakMark, PhaseRef, Pressure, ReadError, ReadFailure,
+    Reader, Request, Rollup, Shutdown, StepEnd, StepStart, Unseen,
 };
 
 use super::curves::Curves;
@@ -17,7 +17,7 @@ use super::epoch::{Epoch, Exact};
 use super::phases::Phases;
 use super::release::{Released, Reported};
 use super::said::Said;
-use super::summary::{Peak, PrivateMetric, ProgramSummary, SamplingSummary, Summary};
+use super::summary::{Peak, PrivateMetric, ProgramSummary, SamplingSummary, Summary, Unloaded};
 use super::timeline::Timeline;
 use super::traffic::Method;
 use super::tree::Tree;
@@ -109,6 +109,7 @@ impl Pass {
             private_peak: None,
             programs: Vec::new(),
             most_processes: 0,
+            unloaded: Vec::new(),
             methods: Vec::new(),
             server_requests: BTreeMap::new(),
             windows: Vec::new(),
@@ -174,6 +175,7 @@ impl Pass {
             }
             Event::ServerMessage { level, text } => self.said.message(level, text),
             Event::Process(process) => self.tree.appear(at, &process, self.server),
+            Event::Libraries(libraries) => self.libraries(libraries),
             Event::ProcessEnded(end) => self.process_ended(at, &end),
             Event::Sample(sample) => self.sample(at, &sample),
             Event::Rollup(rollup) => self.rollup(at, &rollup),
@@ -201,6 +203,19 @@ impl Pass {
             }
             Event::Ended(ending) => self.summary.ending = Some(ending),
         }
+    }
+
+    /// A process that had not mapped what was preloaded is remembered.
+    fn libraries(&mut self, libraries: Libraries) {
+        if libraries.missing.is_empty() {
+            return;
+        }
+        let (program, server) = self.tree.program(libraries.process);
+        self.summary.unloaded.push(Unloaded {
+            program,
+            server,
+            libraries: libraries.missing,
+        });
     }
 
     /// One shutdown after another is that of a server that was restarted.

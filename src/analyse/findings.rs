@@ -15,7 +15,7 @@ use super::departure::last_words;
 use super::left_out;
 use super::summary::Summary;
 
-pub use settings::setting;
+pub use settings::{setting, settings};
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -41,7 +41,7 @@ pub use collect::{read, read_with, summarise};
 pub use curves::{Curves, Slot, Span, Window};
 pub use departure::Departure;
 pub use exit::{Exit, exit};
-pub use findings::{Finding, Severity, findings, ready_rule, setting};
+pub use findings::{Finding, Severity, findings, ready_rule, setting, settings};
 pub use histogram::Histogram;
 pub use latency::quantile;
 pub use summary::{

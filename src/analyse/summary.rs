@@ -49,6 +49,8 @@ pub struct Summary {
     pub programs: Vec<ProgramSummary>,
     /// Most processes that were there at once.
     pub most_processes: u64,
+    /// Processes in which libraries were looked for that were preloaded, and not found.
+    pub unloaded: Vec<Unloaded>,
     /// Requests by method, without the light traffic of idle windows.
     pub methods: Vec<MethodSummary>,
     /// Requests of the server by method: how many, and how many of them were refused.
@@ -81,6 +83,17 @@ pub struct Summary {
     pub unknown: LeftOut,
     /// Lines that are no entries.
     pub damaged: LeftOut,
+}
+
+/// A process that had not mapped what was preloaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unloaded {
+    /// Its program's short name.
+    pub program: String,
+    /// Whether it is the server's own process.
+    pub server: bool,
+    /// The libraries.
+    pub libraries: Vec<String>,
 }
 
 /// The two quantities called private. One run uses one of them throughout, since they must never be mixed.

@@ -78,6 +78,15 @@ pub(super) struct Tree {
 }
 
 impl Tree {
+    /// The short name of a process, and whether it is the server's own.
+    pub fn program(&self, process: u32) -> (String, bool) {
+        let live = self.live.get(&process);
+        live.map_or_else(
+            || (format!("process {process}"), false),
+            |live| (live.name.clone(), live.server),
+        )
+    }
+
     /// A process comes into view, or one that is there runs another program now. `server` is the server's own process id.
     pub fn appear(&mut self, at: Nanos, process: &Process, server: Option<u32>) {
         let name = process.name.clone();

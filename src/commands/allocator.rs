@@ -10,8 +10,9 @@ use crate::cli::{self, TextOrJson};
 use crate::config::{self, Common, Program, ServerChoice, ServerSpec};
 use crate::record::{AllocatorFacts, KnobFacts};
 use crate::report;
+use crate::sample;
 
-use super::{Mistakes, build, detector, prepare, print, show};
+use super::{Mistakes, build, detector, preload, prepare, print, show};
 
 /// Runs the command.
 pub fn run(options: &cli::AllocatorOptions) -> anyhow::Result<u8> {
@@ -36,7 +37,7 @@ fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<
     let path = Path::new(&spec.target);
     let which = prepare::which(None);
     // A library cannot be started, but it can be looked into.
-    let choice = match config::choose(std::slice::from_ref(&spec), &Common::default(), &catalogue, &which) {
+    let mut choice = match config::choose(std::slice::from_ref(&spec), &Common::default(), &catalogue, &which) {
         Ok(choices) => choices.into_iter().next().context("one server was named")?,
         Err(_) if path.is_file() => {
             let found = allocator::of_file(path, &|| false);
@@ -47,13 +48,18 @@ fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<
             return Err(Mistakes(words.join("\n")).into());
         }
     };
+    let wrong = |words: String| Mistakes(format!("error: {words}"));
+    preload::find(&mut choice).map_err(wrong)?;
     let program = built(&choice)?;
+    let preloaded = preload::verified(&choice, &program, &|| false);
+    let preloaded = preloaded.map_err(|error| wrong(error.to_string()))?;
     let found = detector::detection(&choice, &program, &|| false);
     let checked = detector::knobs(&choice, &program, &|| false);
-    let checked = checked.map_err(|errors| {
+    let mut checked = checked.map_err(|errors| {
         let words: Vec<String> = errors.iter().map(|error| format!("error: {error}")).collect();
         Mistakes(words.join("\n"))
     })?;
+    checked.knobs.extend(preloaded.map(|seen| preload::knob(&choice, seen)));
     let facts = detector::facts(&choice, &found, &checked);
     Ok((program.display().to_string(), facts, checked.knobs))
 }
@@ -70,9 +76,5 @@ fn live(pid: u32) -> anyhow::Result<Detection> {
     let cannot = || format!("cannot look at process {pid}; name one of your own that lives, on Linux");
     let exe = fs::read_link(format!("/proc/{pid}/exe")).with_context(cannot)?;
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).with_context(cannot)?;
-    Ok(allocator::of_process(
-        &exe,
-        &allocator::mapped_libraries(&maps),
-        &|| false,
-    ))
+    Ok(allocator::of_process(&exe, &sample::mapped(&maps), &|| false))
 }

@@ -15,12 +15,12 @@ use crate::config::{Allocator, Program, ServerChoice, asks_for};
 use crate::lsp::process::Launch;
 use crate::record::{AllocatorDecay, AllocatorFacts, AllocatorFamily, Confidence, Evidence, LensFacts};
 
-use super::prepare;
+use super::{preload, prepare};
 
 /// A program as it lies on disk. A campaign starts it hundreds of times; to hash it each time takes longer than to ask
 /// the system whether it was written to since.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
+pub struct Key {
     subject: Subject,
     length: u64,
     written: Option<SystemTime>,
@@ -79,8 +79,15 @@ pub fn mistakes(choices: &[ServerChoice]) -> Vec<String> {
         let Program::File(program) = &choice.program else {
             continue;
         };
-        let errors = knobs(choice, program, &|| false).err().unwrap_or_default();
-        let told = errors.iter().map(|error| format!("`{}`: {error}", choice.label));
+        let refused = preload::verified(choice, program, &|| false).err();
+        // Settings are not looked at where their allocator would not be used.
+        let errors = match refused {
+            Some(_) => Vec::new(),
+            None => knobs(choice, program, &|| false).err().unwrap_or_default(),
+        };
+        let refused = refused.iter().map(ToString::to_string);
+        let told = refused.chain(errors.iter().map(ToString::to_string));
+        let told = told.map(|words| format!("`{}`: {words}", choice.label));
         for mistake in told {
             if !mistakes.contains(&mistake) {
                 mistakes.push(mistake);
@@ -105,6 +112,14 @@ pub fn facts(choice: &ServerChoice, found: &Detection, checked: &Checked) -> All
     if let Some(options) = &checked.options {
         facts.options.clone_from(options);
     }
+    let served = checked
+        .knobs
+        .iter()
+        .any(|knob| knob.variable == VARIABLE && knob.taken == Some(true));
+    if served {
+        preloaded(choice, &mut facts);
+        return facts;
+    }
     let family = declared(choice).filter(|family| *family != facts.family);
     if let Some(family) = family.filter(|family| *family != AllocatorFamily::Unknown) {
         facts.evidence.push(Evidence {
@@ -116,6 +131,22 @@ pub fn facts(choice: &ServerChoice, found: &Detection, checked: &Checked) -> All
         }
     }
     facts
+}
+
+/// What serves a server whose loader was seen to bind `malloc` to what is preloaded. A virtual machine keeps its own.
+fn preloaded(choice: &ServerChoice, facts: &mut AllocatorFacts) {
+    let shown = choice.libraries.first().map(|path| path.display().to_string());
+    facts.evidence.push(Evidence {
+        source: "preload".to_owned(),
+        saw: format!("the loader bound its `malloc` to `{}`", shown.unwrap_or_default()),
+    });
+    let family = choice.preload.family().unwrap_or_default();
+    let machine = matches!(facts.family, AllocatorFamily::V8 | AllocatorFamily::Jvm);
+    if family != AllocatorFamily::Unknown && family != facts.family && !machine {
+        (facts.family, facts.version, facts.confidence) = (family, None, Some(Confidence::Certain));
+    } else if !machine {
+        facts.confidence = Some(Confidence::Certain);
+    }
 }
 
 /// When the server's allocator gives memory back, under the settings that it is given.
@@ -131,6 +162,16 @@ fn declared(choice: &ServerChoice) -> Option<AllocatorFamily> {
         Some(Allocator::Preload(_)) | None => None,
     };
     choice.preload.family().or(linked)
+}
+
+/// What identifies a server and everything that is preloaded into it, for as long as its program is not written to.
+pub fn key(choice: &ServerChoice, program: &Path) -> Key {
+    let data = fs::metadata(program).ok();
+    Key {
+        subject: subject(choice, program),
+        length: data.as_ref().map_or(0, fs::Metadata::len),
+        written: data.and_then(|data| data.modified().ok()),
+    }
 }
 
 /// Makes jemalloc confirm in the run itself, on stderr, the settings that the server is given.
@@ -192,17 +233,8 @@ fn detected(key: &Key, stop: &dyn Fn() -> bool) -> Arc<Detection> {
     })
 }
 
-fn key(choice: &ServerChoice, program: &Path) -> Key {
-    let data = fs::metadata(program).ok();
-    Key {
-        subject: subject(choice, program),
-        length: data.as_ref().map_or(0, fs::Metadata::len),
-        written: data.and_then(|data| data.modified().ok()),
-    }
-}
-
 /// The server as it would be started, without the settings of its allocator.
-fn subject(choice: &ServerChoice, program: &Path) -> Subject {
+pub fn subject(choice: &ServerChoice, program: &Path) -> Subject {
     let profile = &choice.profile;
     let inherited = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let mut changes: Vec<(OsString, Option<OsString>)> = inherited

@@ -16,7 +16,7 @@ use crate::processors;
 use crate::record::{self, Header, ScenarioFacts, ServerFacts, Settings, WorkspaceFacts};
 
 use super::single::Run;
-use super::{detector, prepare, servers, shim};
+use super::{detector, preload, prepare, servers, shim};
 
 /// Variables that decide which programs, libraries and settings a server finds.
 const DECIDING: [&str; 20] = [
@@ -47,6 +47,7 @@ pub fn header(
             scrubbed,
             lens: detector::lens(&run.choice, &checked),
             allocator: Some(detector::facts(&run.choice, found, &checked)),
+            preload: preload::facts(&run.choice, found, stop),
             knobs: checked.knobs,
             shim: job.library.as_ref().map(shim::facts),
             ..server(run, &job.launch, stop)

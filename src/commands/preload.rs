@@ -1,15 +1,19 @@
-//! Finds what is to be preloaded into servers.
+//! Finds what is to be preloaded into servers, and sees that they use it.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::process::Command;
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::allocator::preload::{self, Places};
-use crate::allocator::{Machine, machine};
+use crate::allocator::preload::{self, Places, PreloadError, Question, VARIABLE};
+use crate::allocator::{Detection, Machine, machine};
 use crate::config::{Preload, Program, ServerChoice};
 use crate::host;
+use crate::record::{AllocatorFamily, KnobFacts, PreloadFacts};
 
-use super::detector;
+use super::detector::{self, Key};
+use super::scratch::Scratch;
 
 /// How long the list of the loader's libraries may take; it is one short file.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -20,11 +24,20 @@ static PLACES: LazyLock<Places> = LazyLock::new(|| Places {
     cache: cache().unwrap_or_default(),
 });
 
+/// What came of looking at a server with what is preloaded, for as long as lsp-soak runs.
+static VERIFIED: LazyLock<Mutex<HashMap<Key, Answer>>> = LazyLock::new(Mutex::default);
+
+/// The packages of libraries; a package manager is not asked before every run.
+static PACKAGES: LazyLock<Mutex<HashMap<PathBuf, Option<String>>>> = LazyLock::new(Mutex::default);
+
+/// Whether the library was seen to serve the server, or why it would not.
+type Answer = Result<Option<bool>, PreloadError>;
+
 /// What the loader knows. The program that lists it is often not on a user's PATH; systems without glibc have none.
 fn cache() -> Option<String> {
     let programs = ["/sbin/ldconfig", "/usr/sbin/ldconfig"].map(Path::new);
     let program = programs.into_iter().find(|path| path.is_file())?;
-    let heard = host::listen(std::process::Command::new(program).arg("-p"), PATIENCE, &|| false).ok()?;
+    let heard = host::listen(Command::new(program).arg("-p"), PATIENCE, &|| false).ok()?;
     heard.ended.map(|_| heard.said.stdout)
 }
 
@@ -53,4 +66,97 @@ fn kind(choice: &ServerChoice) -> Option<Machine> {
         Program::File(program) => machine(&detector::detection(choice, program, &|| false).file),
         Program::Build(_) => machine(&std::env::current_exe().ok()?),
     }
+}
+
+/// The library of what is to be preloaded, once it was found.
+fn library(choice: &ServerChoice) -> Option<&PathBuf> {
+    choice.libraries.first().filter(|_| choice.preload != Preload::System)
+}
+
+/// Whether what is to be preloaded was seen to serve the server, `Some(None)` where that cannot be seen; `None` where
+/// nothing is preloaded. What cannot work is refused.
+pub fn verified(
+    choice: &ServerChoice,
+    program: &Path,
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<Option<bool>>, PreloadError> {
+    let Some(library) = library(choice) else {
+        return Ok(None);
+    };
+    let key = detector::key(choice, program);
+    let known = VERIFIED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .get(&key)
+        .cloned();
+    if let Some(known) = known {
+        return known.map(Some);
+    }
+    let plain = ServerChoice {
+        preload: Preload::System,
+        libraries: choice.libraries[1..].to_vec(),
+        ..choice.clone()
+    };
+    // Without a place for what the loader tells it is not seen, and the record says so.
+    let Ok(scratch) = Scratch::claim("loader") else {
+        return Ok(Some(None));
+    };
+    let answer = preload::verify(&Question {
+        library,
+        plain: &detector::detection(&plain, program, stop),
+        without: &detector::subject(&plain, program),
+        with: &detector::subject(choice, program),
+        scratch: scratch.path(),
+        stop,
+    });
+    if !stop() {
+        let mut known = VERIFIED.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(key, answer.clone());
+    }
+    answer.map(Some)
+}
+
+/// What was preloaded as a setting, so that wherever settings are told which were not seen in force this one is too.
+pub fn knob(choice: &ServerChoice, seen: Option<bool>) -> KnobFacts {
+    let path = library(choice)
+        .map(|path| path.display().to_string())
+        .unwrap_or_default();
+    KnobFacts {
+        variable: VARIABLE.to_owned(),
+        option: None,
+        effective: seen.filter(|used| *used).map(|_| path.clone()),
+        requested: path,
+        seen: seen.map(|_| "what the loader bound `malloc` to".to_owned()),
+        taken: seen,
+    }
+}
+
+/// What goes into a record of what was preloaded.
+pub fn facts(choice: &ServerChoice, found: &Detection, stop: &dyn Fn() -> bool) -> Option<PreloadFacts> {
+    let library = library(choice)?;
+    let named = choice
+        .preload
+        .family()
+        .filter(|family| *family != AllocatorFamily::Unknown);
+    let family = named.unwrap_or_default();
+    Some(PreloadFacts {
+        name: choice.preload.to_string(),
+        family,
+        path: library.display().to_string(),
+        sha256: host::file_sha256(library).ok(),
+        version: found.facts.version.clone().filter(|_| found.facts.family == family),
+        package: package(library, stop),
+    })
+}
+
+fn package(library: &Path, stop: &dyn Fn() -> bool) -> Option<String> {
+    let mut known = PACKAGES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(package) = known.get(library) {
+        return package.clone();
+    }
+    let package = preload::package(library, stop);
+    if !stop() {
+        known.insert(library.to_owned(), package.clone());
+    }
+    package
 }

@@ -19,7 +19,7 @@ use crate::soak::{self, Interrupt};
 use crate::trace::Tracer;
 
 use super::scratch::Scratch;
-use super::{build, detector, header, prepare, resume, shim, typed};
+use super::{build, detector, header, preload, prepare, resume, shim, typed};
 
 /// How long a preparation that was called off may take to remove what it made, such as most of a large copy. The next run
 /// removes the rest.
@@ -101,6 +101,7 @@ impl Run {
         let sampling = sample::Options {
             interval: run.measuring.interval.0,
             peak_reset: !run.measuring.no_peak_reset,
+            libraries: run.choice.libraries.clone(),
             ..sample::Options::default()
         };
         run.progress.command(&words(&job.launch));
@@ -185,10 +186,13 @@ impl Run {
         ground.said = library.is_some().then(|| Scratch::claim("shim")).transpose()?;
         let (project, root) = (&loaded.project, ground.workspace.root());
         let stop = || interrupt.is_pressed(1);
-        let checked = detector::knobs(choice, &program, &stop).map_err(|errors| {
-            let words = errors.iter().map(|error| format!("`{}`: {error}", choice.label));
-            anyhow!(words.collect::<Vec<String>>().join("; "))
+        let label = |words: String| anyhow!("`{}`: {words}", choice.label);
+        let mut checked = detector::knobs(choice, &program, &stop).map_err(|errors| {
+            let words = errors.iter().map(ToString::to_string);
+            label(words.collect::<Vec<String>>().join("; "))
         })?;
+        let preloaded = preload::verified(choice, &program, &stop).map_err(|error| label(error.to_string()))?;
+        checked.knobs.extend(preloaded.map(|seen| preload::knob(choice, seen)));
         let found = detector::detection(choice, &program, &stop);
         let (mut launch, scrubbed) = prepare::launch(choice, program, root, &ground.caches)?;
         detector::confirm(&mut launch, &found.facts);

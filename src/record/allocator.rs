@@ -205,7 +205,7 @@ impl fmt::Display for AllocatorFacts {
 }
 
 /// A version without the commit that it was built from: `5.3.0-1-ge13ca993…` is 5.3.0.
-fn short(version: &str) -> &str {
+pub(super) fn short(version: &str) -> &str {
     match version.split_once("-g") {
         Some((start, commit)) if commit.len() >= 7 && commit.chars().all(|c| c.is_ascii_hexdigit()) => {
             start.rsplit_once('-').map_or(start, |(version, _)| version)

@@ -8,6 +8,7 @@ use super::calls::SystemCalls;
 use super::ending::{Close, Ending, Shutdown};
 use super::idle::IdleWindow;
 use super::memory::{Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen};
+use super::preload::Libraries;
 use super::release::{Listening, Release, SelfReport};
 
 /// One line of the journal after the header.
@@ -71,6 +72,8 @@ pub enum Event {
     },
     /// A process came into view.
     Process(Process),
+    /// A process was looked at for the libraries that were preloaded.
+    Libraries(Libraries),
     /// A process went away.
     ProcessEnded(ProcessEnd),
     /// Cheap counters of a process.

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize, Serializer, ser};
 
 use crate::lens::Lens;
 
-use super::{AllocatorFacts, CellFacts, FORMAT, KnobFacts, Nanos, ShimFacts, TracerFacts};
+use super::{
+    AllocatorFacts, CellFacts, FORMAT, KnobFacts, Nanos, PreloadFacts, ShimFacts, TracerFacts,
+};
 
 /// The record format's version: a reader reads every minor version of its own major one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -213,6 +215,9 @@ pub struct ServerFacts {
     pub scrubbed: Vec<String>,
     /// Its allocator as detected; `None` in records of before there was a detector.
     pub allocator: Option<AllocatorFacts>,
+    /// The allocator that was preloaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preload: Option<PreloadFacts>,
     /// The settings that its allocator was given, each as it was seen before the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub knobs: Vec<KnobFacts>,

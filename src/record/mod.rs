@@ -17,6 +17,7 @@ mod event;
 mod header;
 mod idle;
 mod memory;
+mod preload;
 mod read;
 mod release;
 mod write;
@@ -47,6 +48,7 @@ pub use idle::{AllocatorDecay, Delay, IdleKind, IdleWindow, WindowEnd};
 pub use memory::{
     Counters, Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen, Used,
 };
+pub use preload::{Libraries, PreloadFacts};
 pub use read::{FORMAT, LeftOut, ReadError, Reader, open};
 pub use release::{Listening, Release, ReleasedBy, Releaser, SelfReport, ShimFacts};
 pub use write::{Journal, JournalEnd, Storage, WriteError};

@@ -91,6 +91,7 @@ impl Samples {
             | Event::ServerRequest { .. }
             | Event::ServerMessage { .. }
             | Event::ProcessEnded(_)
+            | Event::Libraries(_)
             | Event::Rollup(_)
             | Event::Late(_)
             | Event::Delays(_)

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags, openat};
@@ -11,10 +12,10 @@ use rustix::io::Errno;
 
 use crate::record::{Counters, Nanos, Rollup, Used, nanos};
 
-use super::Duty;
 use super::procfs::{self, Stat, Status};
 use super::source::{Effort, Failure, Found, Kin, Opened, Program, Reading, Source};
 use super::tree::Own;
+use super::{Duty, mapped};
 
 /// The share of one processor that looking for new processes may take.
 const LOOK_SHARE: f64 = 0.005;
@@ -279,6 +280,12 @@ impl Source for System {
             command: arguments,
             huge_pages: status.ok().and_then(|status| status.huge_pages),
         })
+    }
+
+    fn mapped(&mut self, process: &Process) -> Option<Vec<PathBuf>> {
+        let mut text = String::new();
+        file(&process.directory, "maps").ok()?.read_to_string(&mut text).ok()?;
+        Some(mapped(&text))
     }
 
     fn rollup(&mut self, process: &Process, number: u32) -> Result<Option<Rollup>, Failure> {

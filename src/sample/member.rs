@@ -15,6 +15,8 @@ pub(super) struct Member<P> {
     pub runs: Program,
     /// The program that `runs` belongs to; `None` until a command line was read together with it.
     pub program: Option<u64>,
+    /// The program in which it was looked for libraries.
+    pub searched: Option<u64>,
     /// How often the command line was asked for since the program changed.
     pub command_tries: u8,
     pub reading: Reading,
@@ -53,6 +55,7 @@ impl<P> Member<P> {
             started,
             runs,
             program: None,
+            searched: None,
             command_tries: 0,
             reading: Reading::default(),
             cpu: None,

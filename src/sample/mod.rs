@@ -7,6 +7,7 @@
 //! text are apart ([`procfs`]).
 
 mod duty;
+mod maps;
 mod member;
 pub mod procfs;
 mod pulse;
@@ -38,6 +39,7 @@ use windows as platform;
 compile_error!("lsp-soak can read the memory of processes on Linux, macOS and Windows only");
 
 pub use duty::Duty;
+pub use maps::mapped;
 pub use platform::System;
 pub use pulse::{Glance, Pulse};
 pub use sampler::{Done, Sampler, moment, started};
@@ -45,6 +47,7 @@ pub use schedule::{Command, Time, Wake, run};
 pub use watch::{Living, Watch};
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -67,6 +70,8 @@ pub struct Options {
     pub orphans_since: Option<u64>,
     /// Processes that belong to lsp-soak, although they look like orphans of the tree.
     pub apart: Apart,
+    /// Libraries that every process is looked at for, with links resolved: those that were preloaded.
+    pub libraries: Vec<PathBuf>,
 }
 
 /// Process ids that are shared with the sampler, which may come to know of them at any time.
@@ -94,6 +99,7 @@ impl Default for Options {
             heartbeat: Duration::from_secs(60),
             orphans_since: None,
             apart: Apart::default(),
+            libraries: Vec::new(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What the sampler asks of an operating system, so that a test can be one.
 
 use std::io;
+use std::path::PathBuf;
 
 use crate::record::{Counters, Nanos, Rollup, Used};
 
@@ -106,6 +107,12 @@ pub trait Source {
 
     /// What it runs; `None` when the process is over.
     fn describe(&mut self, process: &Self::Process) -> Option<Program>;
+
+    /// The files that it has mapped as code, with links resolved; `None` where that cannot be read, and when the process is
+    /// over.
+    fn mapped(&mut self, _process: &Self::Process) -> Option<Vec<PathBuf>> {
+        None
+    }
 
     /// Reads the exact counters; `None` where there are none, or when the process is over.
     fn rollup(&mut self, process: &Self::Process, number: u32) -> Result<Option<Rollup>, Failure>;

@@ -3,6 +3,7 @@
 mod seldom;
 
 use std::io;
+use std::path::PathBuf;
 
 use crate::record::{Counters, Event, Nanos, ProcessEnd, Sample, Warning, WarningKind, nanos};
 
@@ -30,6 +31,7 @@ pub struct Watch<S: Source> {
     next_number: u32,
     peak_reset: bool,
     heartbeat: Nanos,
+    libraries: Vec<PathBuf>,
     sink: Box<dyn Sink>,
     pulse: Pulse,
     ended_cpu: Option<Nanos>,
@@ -50,6 +52,7 @@ impl<S: Source> Watch<S> {
             next_number: 0,
             peak_reset: options.peak_reset,
             heartbeat: nanos(options.heartbeat),
+            libraries: options.libraries.clone(),
             sink,
             pulse,
             ended_cpu: None,

@@ -117,7 +117,7 @@ fn listeners(library: &Library) -> Vec<Listener> {
 
 fn is_mapped(library: &Library, pid: u32) -> bool {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-    allocator::mapped_libraries(&maps).contains(&library.path)
+    sample::mapped(&maps).contains(&library.path)
 }
 
 /// `ready thread=4711 malloc=/lib/x86_64-linux-gnu/libc.so.6`, then a line for each release.

@@ -1,8 +1,13 @@
 //! An allocator under a server that nobody rebuilt: the library is found, loaded before all others, and seen to be used.
 
+mod bindings;
 mod compose;
 mod distribution;
 mod find;
+mod package;
+mod verify;
 
 pub use compose::{Unlistable, VARIABLE, compose};
 pub use find::{FindError, Places, find};
+pub use package::package;
+pub use verify::{PreloadError, Question, verify};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 
 use crate::analyse::calls::Traced;
-use crate::analyse::{Exit, Summary, exit};
-use crate::record::{Header, KnobFacts};
+use crate::analyse::{Exit, Summary, exit, settings};
+use crate::record::{Header, KnobFacts, PreloadFacts};
 use crate::units;
 
 use super::cell::{Values, cell};
@@ -152,9 +152,12 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
             why,
         })
     });
+    let preloads: HashSet<&Option<PreloadFacts>> = arm.iter().map(|run| &run.summary.header.server.preload).collect();
+    let mut preloads = preloads.into_iter();
     Side {
         label: label.to_owned(),
         version: versions.next().filter(|_| versions.next().is_none()).cloned().flatten(),
+        preload: preloads.next().filter(|_| preloads.next().is_none()).cloned().flatten(),
         runs: arm.iter().map(|run| run.record.clone()).collect(),
         left: left.collect(),
         work: inequalities(&summaries(baseline), &summaries(arm), WorkLimits::default()),
@@ -171,9 +174,9 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
 /// The settings that some run asked for and did not see in force.
 pub fn unseen(arm: &[&Played]) -> Vec<KnobFacts> {
     let mut unseen: Vec<KnobFacts> = Vec::new();
-    for knob in arm.iter().flat_map(|run| &run.summary.header.server.knobs) {
-        if knob.taken != Some(true) && !unseen.contains(knob) {
-            unseen.push(knob.clone());
+    for knob in arm.iter().flat_map(|run| settings(&run.summary)) {
+        if knob.taken != Some(true) && !unseen.contains(&knob) {
+            unseen.push(knob);
         }
     }
     unseen

@@ -29,7 +29,7 @@ pub use primary::{primary, tolerance};
 pub use targets::{Scenarios, Target, by_target};
 pub use work::{Count, Inequality, Task, WorkLimits, inequalities};
 
-use crate::record::KnobFacts;
+use crate::record::{KnobFacts, PreloadFacts};
 
 use super::calls::Traced;
 use super::decay::Gave;
@@ -60,6 +60,8 @@ pub struct Side {
     pub label: String,
     /// Its version, where all runs agree on one.
     pub version: Option<String>,
+    /// What was preloaded into it, where that is the same in all runs.
+    pub preload: Option<PreloadFacts>,
     /// Names of the records that count, in the order of the runs.
     pub runs: Vec<String>,
     /// Runs that do not count, and why.

@@ -9,14 +9,42 @@ use super::{Finding, Severity, finding};
 
 /// What of the settings is doubtful.
 pub(super) fn doubts(summary: &Summary, found: &mut Vec<Finding>) {
-    let knobs = &summary.header.server.knobs;
-    for knob in knobs {
+    for knob in settings(summary) {
         if knob.taken != Some(true) {
-            found.push(finding(Severity::Warning, setting(knob)));
-        } else if let Some(doubt) = unconfirmed(knob, summary) {
+            found.push(finding(Severity::Warning, setting(&knob)));
+        } else if let Some(doubt) = unconfirmed(&knob, summary) {
             found.push(finding(Severity::Warning, doubt));
         }
     }
+    let mut told: Vec<String> = Vec::new();
+    for unloaded in summary.unloaded.iter().filter(|unloaded| !unloaded.server) {
+        let text = format!(
+            "`{}` was started without {}: its memory is that of its own allocator",
+            unloaded.program,
+            unloaded.libraries.join(" and ")
+        );
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    found.extend(told.into_iter().map(|text| finding(Severity::Warning, text)));
+}
+
+/// The settings that were asked for, each as it was seen; what was preloaded and then was not there in the run was not.
+pub fn settings(summary: &Summary) -> Vec<KnobFacts> {
+    let server = summary.unloaded.iter().filter(|unloaded| unloaded.server);
+    let missing: Vec<&String> = server.flat_map(|unloaded| &unloaded.libraries).collect();
+    let knobs = summary.header.server.knobs.iter().cloned();
+    let seen = knobs.map(|knob| match missing.contains(&&knob.requested) {
+        true => KnobFacts {
+            effective: Some("nothing".to_owned()),
+            seen: Some("what it had mapped in the run".to_owned()),
+            taken: Some(false),
+            ..knob
+        },
+        false => knob,
+    });
+    seen.collect()
 }
 
 /// A setting and how it was seen: `GOGC=50, asked for but not seen in force (its syntax was checked)`.

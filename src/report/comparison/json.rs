@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::analyse::compare::{self, Played};
 use crate::lens::Lens;
-use crate::record::{KnobFacts, Version};
+use crate::record::{KnobFacts, PreloadFacts, Version};
 use crate::report::json;
 use crate::report::json::decay::WindowKind;
 
@@ -106,6 +106,8 @@ pub struct Server {
     pub label: String,
     /// Its version, where all runs agree on one.
     pub version: Option<String>,
+    /// The allocator that was preloaded into it, where that is the same in all runs.
+    pub preload: Option<PreloadFacts>,
     /// Names of the records that count, in the order of the runs: `values` are in this order.
     pub runs: Vec<String>,
     /// Records that do not count.

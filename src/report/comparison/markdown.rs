@@ -246,7 +246,7 @@ fn footnote(target: &Target) -> String {
     let sides = &target.comparison.sides;
     let runs = sides
         .iter()
-        .map(|side| format!("{} {}", escape(&side.label), words::runs(side)));
+        .map(|side| format!("{} {}", escape(&side.label), words::played(side)));
     let against = match sides.as_slice() {
         [baseline, _, ..] => format!(
             ", and the 95 % interval of the ratio against {}",

@@ -2,6 +2,7 @@
 
 use crate::analyse::compare::{Cell as Figures, Comparison, Figure, Row, Target, Unit};
 use crate::lens::Lens;
+use crate::record::PreloadFacts;
 use crate::report::ascii::ascii;
 use crate::report::growth as lines;
 use crate::report::lens;
@@ -247,6 +248,7 @@ fn head(out: &mut String, comparison: &Comparison, target: Option<&Target>, pain
             facts.push("the baseline".to_owned());
         }
         facts.extend(side.version.clone());
+        facts.extend(side.preload.as_ref().map(PreloadFacts::words));
         let fill = " ".repeat(widest - width(&side.label));
         let first = format!("  {}{fill}  ", side.label);
         paragraph(out, paint, Tone::Plain, &first, &facts.join(", "), columns);

@@ -132,7 +132,7 @@ fn legend(target: &Target) -> String {
     let sides = &target.comparison.sides;
     let runs: Vec<String> = sides
         .iter()
-        .map(|side| format!("{} {}", clean(&side.label), words::runs(side)))
+        .map(|side| format!("{} {}", clean(&side.label), words::played(side)))
         .collect();
     let machines = match target.machines.len() {
         0 | 1 => String::new(),

@@ -1,6 +1,8 @@
 //! What is read seldom: high-water marks at the ends of phases, and the exact counters.
 
-use crate::record::{Event, PeakMark, PhaseRef, Rollup};
+use std::path::PathBuf;
+
+use crate::record::{Event, Libraries, PeakMark, PhaseRef, Rollup};
 
 use super::super::member::News;
 use super::super::source::{Effort, Source};
@@ -44,8 +46,33 @@ impl<S: Source> Watch<S> {
         self.bury(now);
     }
 
+    /// Looks whether every process has mapped the libraries that were preloaded, once for each program that it runs.
+    fn search(&mut self, now: Now) {
+        for member in self.members.iter_mut().filter(|_| !self.libraries.is_empty()) {
+            let program = member.reading.kin.map(|kin| kin.program);
+            if program.is_none() || program == member.searched {
+                continue;
+            }
+            let Some(mapped) = self.source.mapped(&member.process) else {
+                continue;
+            };
+            member.searched = program;
+            let is_mapped = |path: &&PathBuf| mapped.contains(path);
+            let (mapped, missing): (Vec<&PathBuf>, Vec<&PathBuf>) = self.libraries.iter().partition(is_mapped);
+            let shown = |paths: Vec<&PathBuf>| paths.iter().map(|path| path.display().to_string()).collect();
+            let libraries = Libraries {
+                process: member.number,
+                mapped: shown(mapped),
+                missing: shown(missing),
+            };
+            self.sink.put(now(), Event::Libraries(libraries));
+        }
+    }
+
     /// Reads the exact counters of every process that has any.
     pub fn rollups(&mut self, now: Now) -> Vec<Rollup> {
+        // Here a read that takes long is in nobody's way, and a process has had time to load what it loads.
+        self.search(now);
         let mut rollups = Vec::with_capacity(self.members.len());
         for member in &mut self.members {
             match self.source.rollup(&member.process, member.number) {

@@ -84,6 +84,7 @@ fn server(side: &compare::Side) -> Server {
     Server {
         label: side.label.clone(),
         version: side.version.clone(),
+        preload: side.preload.clone(),
         runs: side.runs.clone(),
         left_out: left_out.collect(),
         work: side.work.iter().map(inequality).collect(),

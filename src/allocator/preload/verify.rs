@@ -1,0 +1,308 @@
+//! Whether a server would use an allocator that is preloaded into it: by what it is made of, and by running it for its
+//! version under the eyes of its loader.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::super::detect::Detection;
+use super::super::probe::{self, Subject};
+use super::super::{elf, scan};
+use super::bindings::{self, Bindings};
+use crate::record::{AllocatorFacts, AllocatorFamily, Confidence};
+
+/// Why what is preloaded into a server would not serve it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PreloadError {
+    /// It has an allocator of its own.
+    #[error(
+        "`{program}` embeds {allocator}{prefix}: a preloaded allocator would not be used; measure an allocator by building it \
+         in"
+    )]
+    Embedded {
+        /// The server's program.
+        program: String,
+        /// What it has.
+        allocator: String,
+        /// The prefix of its functions, in parentheses, where it has one.
+        prefix: String,
+    },
+    /// Its runtime gets memory from the system itself.
+    #[error(
+        "`{program}` is a program of {allocator}, which gets memory from the system itself and calls no `malloc`: a preloaded \
+         allocator would not be used; set `GOGC` or `GOMEMLIMIT` to change how it manages memory"
+    )]
+    Runtime {
+        /// The server's program.
+        program: String,
+        /// What it has.
+        allocator: String,
+    },
+    /// No loader is run.
+    #[error(
+        "`{0}` is linked statically, so that no loader runs that could preload anything; measure an allocator by building it in"
+    )]
+    Static(String),
+    /// The loader does not let itself be told.
+    #[error(
+        "`{0}` runs with other rights than those of who starts it, so that its loader preloads nothing; measure a copy without \
+         them, as `cp` makes one"
+    )]
+    Privileged(String),
+    /// They are made for two C libraries.
+    #[error("`{library}` is made for {theirs}, and the server for {own}: name a library that was built for {own}")]
+    OtherLibc {
+        /// The library.
+        library: String,
+        /// Its C library.
+        theirs: AllocatorFamily,
+        /// The server's.
+        own: AllocatorFamily,
+    },
+    /// The loader tried.
+    #[error(
+        "the loader did not preload `{library}` into `{program}`: {why}; name a library that was built for this system"
+    )]
+    NotLoaded {
+        /// The library.
+        library: String,
+        /// The server's program.
+        program: String,
+        /// What the loader said.
+        why: String,
+    },
+    /// It was loaded, and the server does not call it.
+    #[error(
+        "`{library}` was loaded into `{program}` and is not used: {why}, so it brings an allocator of its own; measure an \
+         allocator by building it in"
+    )]
+    Unused {
+        /// The library.
+        library: String,
+        /// The server's program.
+        program: String,
+        /// What was seen.
+        why: &'static str,
+    },
+    /// It ends the server.
+    #[error("`{shown}` is ended by a signal with `{library}` preloaded, and not without: name another library")]
+    Fatal {
+        /// The command.
+        shown: String,
+        /// The library.
+        library: String,
+    },
+}
+
+/// A server and what is to be preloaded into it.
+pub struct Question<'q> {
+    /// The library.
+    pub library: &'q Path,
+    /// What was found in the server as it is.
+    pub plain: &'q Detection,
+    /// The server as it is.
+    pub without: &'q Subject,
+    /// The server with everything that is preloaded.
+    pub with: &'q Subject,
+    /// An empty directory for what the loader tells.
+    pub scratch: &'q Path,
+    /// Whether to give up.
+    pub stop: &'q dyn Fn() -> bool,
+}
+
+/// Whether the library serves the server: true where its loader said so, `None` where it does not tell, as musl's and
+/// that of macOS. What cannot work is refused.
+pub fn verify(question: &Question<'_>) -> Result<Option<bool>, PreloadError> {
+    refuse(question)?;
+    let library = question.library.display().to_string();
+    let at = question.scratch.join("bindings").display().to_string();
+    let watched = [
+        ("LD_DEBUG", "bindings"),
+        // Or functions are bound when they are called first.
+        ("LD_BIND_NOW", "1"),
+        ("LD_DEBUG_OUTPUT", at.as_str()),
+    ];
+    // What cannot be asked is not known.
+    let Ok(heard) = probe::ask(question.with, &watched, question.stop) else {
+        return Ok(None);
+    };
+    if let Some(why) = bindings::refusal(&heard.said.stderr, &library) {
+        let program = question.with.program.display().to_string();
+        return Err(PreloadError::NotLoaded { library, program, why });
+    }
+    if heard.ended.is_some_and(|ended| ended.code().is_none()) && runs_without(question) {
+        let shown = question.with.shown();
+        return Err(PreloadError::Fatal { shown, library });
+    }
+    let mut bindings = Bindings::default();
+    // One file for each process.
+    for entry in fs::read_dir(question.scratch).into_iter().flatten().flatten() {
+        if let Ok(text) = fs::read(entry.path()) {
+            bindings.read(&String::from_utf8_lossy(&text));
+        }
+    }
+    used(question, &bindings, &library)
+}
+
+/// Whether the server ends by itself without the library.
+fn runs_without(question: &Question<'_>) -> bool {
+    let heard = probe::ask(question.without, &[], question.stop);
+    heard.is_ok_and(|heard| heard.ended.is_some_and(|ended| ended.code().is_some()))
+}
+
+/// Refuses what is known not to work before anything is run.
+fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
+    let Detection {
+        facts, file, loader, ..
+    } = question.plain;
+    let program = file.display().to_string();
+    let sure = facts.confidence > Some(Confidence::Guess);
+    match facts.family {
+        AllocatorFamily::Go => {
+            return Err(PreloadError::Runtime {
+                program,
+                allocator: format!("Go{}", version(facts)),
+            });
+        }
+        AllocatorFamily::Jemalloc
+        | AllocatorFamily::Mimalloc
+        | AllocatorFamily::Tcmalloc
+        | AllocatorFamily::Tbbmalloc
+        | AllocatorFamily::Snmalloc
+        | AllocatorFamily::Rpmalloc
+        | AllocatorFamily::Scudo
+            if sure =>
+        {
+            let prefix = facts.prefix.as_ref().map(|prefix| format!(" (prefix `{prefix}`)"));
+            return Err(PreloadError::Embedded {
+                program,
+                allocator: facts.to_string(),
+                prefix: prefix.unwrap_or_default(),
+            });
+        }
+        _ => {}
+    }
+    let Some(loader) = loader else {
+        // What is no ELF file has no loader that could be read here.
+        return match elf::machine(file) {
+            Some(_) => Err(PreloadError::Static(program)),
+            None => Ok(()),
+        };
+    };
+    if has_other_rights(file) {
+        return Err(PreloadError::Privileged(program));
+    }
+    let own = libc_of(&loader.display().to_string());
+    let needed = elf::linking(question.library).unwrap_or_default().needed;
+    let theirs = needed
+        .iter()
+        .find(|name| name.starts_with("libc."))
+        .map(|name| libc_of(name));
+    match theirs.filter(|theirs| *theirs != own) {
+        Some(theirs) => Err(PreloadError::OtherLibc {
+            library: question.library.display().to_string(),
+            theirs,
+            own,
+        }),
+        None => Ok(()),
+    }
+}
+
+fn version(facts: &AllocatorFacts) -> String {
+    facts
+        .version
+        .as_ref()
+        .map(|version| format!(" {version}"))
+        .unwrap_or_default()
+}
+
+fn libc_of(name: &str) -> AllocatorFamily {
+    match name.contains("musl") {
+        true => AllocatorFamily::Musl,
+        false => AllocatorFamily::Glibc,
+    }
+}
+
+/// Whether the kernel tells the loader not to listen to its environment (ld.so(8), secure-execution mode).
+#[cfg(unix)]
+fn has_other_rights(file: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(meta) = fs::metadata(file) else {
+        return false;
+    };
+    let (mode, user, group) = (meta.mode(), rustix::process::geteuid(), rustix::process::getegid());
+    let other_user = mode & 0o4000 != 0 && meta.uid() != user.as_raw();
+    let other_group = mode & 0o2010 == 0o2010 && meta.gid() != group.as_raw();
+    other_user || other_group || has_capabilities(file)
+}
+
+#[cfg(not(unix))]
+fn has_other_rights(_: &Path) -> bool {
+    false
+}
+
+/// Rights that are attached to the file. Whoever has all of them gains none.
+#[cfg(target_os = "linux")]
+fn has_capabilities(file: &Path) -> bool {
+    let attached = rustix::fs::getxattr(file, "security.capability", &mut [0_u8; 64][..]);
+    attached.is_ok() && !rustix::process::geteuid().is_root()
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn has_capabilities(_: &Path) -> bool {
+    false
+}
+
+/// What the bindings say of the server's own code. The C library and others call `malloc` in every process, so that alone
+/// says nothing of a program that has an allocator within.
+fn used(question: &Question<'_>, bindings: &Bindings, library: &str) -> Result<Option<bool>, PreloadError> {
+    let file = &question.plain.file;
+    let linking = elf::linking(file).unwrap_or_default();
+    let libraries = elf::libraries(file, &linking, &question.with.library_path());
+    let libraries: BTreeSet<PathBuf> = libraries.iter().map(|path| real(path)).collect();
+    let is_program = |name: &&String| is(name, file, &question.with.teller);
+    let Some(program) = bindings.files.iter().find(is_program) else {
+        return Ok(None);
+    };
+    let unused = |why| PreloadError::Unused {
+        library: library.to_owned(),
+        program: file.display().to_string(),
+        why,
+    };
+    let own = bindings.of(program, library);
+    let others = || {
+        let brought = bindings.files.iter().filter(|name| {
+            let path = Path::new(name);
+            libraries.contains(&real(path)) && !elf::is_libc(path)
+        });
+        brought.map(|name| (name, bindings.of(name, library)))
+    };
+    // Rust's library calls `malloc` here and there, but `calloc` only where it is the allocator.
+    let rust = |path: &Path| scan::file(path).is_ok_and(|scan| scan.marks.contains(&scan::Mark::Rust));
+    match rust(file) {
+        true if own.contains("calloc") => Ok(Some(true)),
+        true => {
+            let calls = |(name, calls): (&String, BTreeSet<&str>)| calls.contains("calloc") && rust(Path::new(name));
+            match others().any(calls) {
+                true => Ok(Some(true)),
+                false => Err(unused("Rust's code in it never calls `calloc`")),
+            }
+        }
+        false if own.contains("malloc") || others().any(|(_, calls)| calls.contains("malloc")) => Ok(Some(true)),
+        false => Err(unused("neither it nor what it is linked with calls `malloc`")),
+    }
+}
+
+/// Whether the loader's name for a program means this file. It is what the program was started as: a path, or a name that
+/// some other program looked up.
+fn is(name: &str, file: &Path, started: &Path) -> bool {
+    let path = Path::new(name);
+    if name.contains('/') {
+        return real(path) == *file || (path == started && real(started) == *file);
+    }
+    file.file_name().is_some_and(|own| own == name)
+}
+
+fn real(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}

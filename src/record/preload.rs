@@ -1,0 +1,73 @@
+//! What was preloaded into a server, and where it was seen in the run.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::AllocatorFamily;
+
+/// The allocator that was preloaded into a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct PreloadFacts {
+    /// As it was asked for: `jemalloc`, or a path.
+    pub name: String,
+    /// Its kind, as far as its name or its marks tell.
+    pub family: AllocatorFamily,
+    /// The library, with links resolved.
+    pub path: String,
+    /// SHA-256 of its file.
+    pub sha256: Option<String>,
+    /// Its version, where it says so itself.
+    pub version: Option<String>,
+    /// Name and version of the package that it came from.
+    pub package: Option<String>,
+}
+
+impl PreloadFacts {
+    /// In few words: `jemalloc 5.3.0-1 preloaded`.
+    pub fn words(&self) -> String {
+        let version = self.version.clone().or_else(|| {
+            let package = self.package.as_deref()?;
+            package.rsplit_once(' ').map(|(_, version)| version.to_owned())
+        });
+        let name = match self.family {
+            AllocatorFamily::Unknown => &self.name,
+            family => family.name(),
+        };
+        let version = version.map(|version| format!(" {}", super::allocator::short(&version)));
+        format!("{name}{} preloaded", version.unwrap_or_default())
+    }
+}
+
+/// Which of the libraries that were preloaded a process has mapped, looked at once its program runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Libraries {
+    /// Our number for the process.
+    pub process: u32,
+    /// Those that it has mapped.
+    pub mapped: Vec<String>,
+    /// Those that it has not.
+    pub missing: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preload_is_named_by_its_kind_and_the_version_that_is_known() {
+        let mut facts = PreloadFacts {
+            name: "tcmalloc".to_owned(),
+            family: AllocatorFamily::Tcmalloc,
+            package: Some("libtcmalloc-minimal4 2.10-1".to_owned()),
+            ..PreloadFacts::default()
+        };
+        assert_eq!(facts.words(), "tcmalloc 2.10-1 preloaded");
+        facts.version = Some("2.10".to_owned());
+        assert_eq!(facts.words(), "tcmalloc 2.10 preloaded");
+        let own = PreloadFacts {
+            name: "./libmine.so".to_owned(),
+            ..PreloadFacts::default()
+        };
+        assert_eq!(own.words(), "./libmine.so preloaded");
+    }
+}
