@@ -41,6 +41,8 @@ mod outcome;
 #[cfg(target_os = "linux")]
 mod peer;
 #[cfg(target_os = "linux")]
+mod preloads;
+#[cfg(target_os = "linux")]
 mod purge;
 #[cfg(target_os = "linux")]
 mod release;

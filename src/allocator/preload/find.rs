@@ -206,3 +206,147 @@ fn other(library: &Path, server: Option<Machine>) -> Option<(Machine, Machine)> 
     let (library, server) = (elf::machine(library)?, server?);
     (library != server).then_some((library, server))
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// The first bytes of a library for this processor (62 is x86-64, 183 AArch64), without a loader or anything else.
+    fn elf(processor: u8) -> Vec<u8> {
+        let mut bytes = vec![0; 64];
+        bytes[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+        (bytes[16], bytes[18], bytes[20]) = (3, processor, 1);
+        (bytes[52], bytes[54], bytes[58]) = (64, 56, 64);
+        bytes
+    }
+
+    struct Root(tempfile::TempDir);
+
+    impl Root {
+        fn new(files: &[(&str, u8)]) -> Root {
+            let root = Root(tempfile::tempdir().unwrap());
+            files
+                .iter()
+                .for_each(|(name, processor)| root.write(name, &elf(*processor)));
+            root.write("etc/os-release", b"ID=debian\nVERSION_ID=\"12\"\n");
+            root
+        }
+
+        fn write(&self, name: &str, bytes: &[u8]) {
+            let path = self.0.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+
+        fn find(&self, name: &str, cache: &str) -> Result<String, String> {
+            let program = self.0.path().join("program");
+            fs::write(&program, elf(62)).unwrap();
+            let places = Places {
+                root: self.0.path().to_owned(),
+                cache: cache.to_owned(),
+            };
+            let found = find(&name.parse().unwrap(), elf::machine(&program), &places);
+            let root = fs::canonicalize(self.0.path()).unwrap();
+            let short = |path: Option<PathBuf>| {
+                path.unwrap_or_default()
+                    .strip_prefix(&root)
+                    .unwrap()
+                    .display()
+                    .to_string()
+            };
+            found.map(short).map_err(|error| error.to_string())
+        }
+    }
+
+    #[test]
+    fn a_library_is_found_where_distributions_keep_theirs_the_newest_for_the_right_machine() {
+        for (files, name, found) in [
+            (
+                &[("usr/lib/x86_64-linux-gnu/libjemalloc.so.2", 62)][..],
+                "jemalloc",
+                "usr/lib/x86_64-linux-gnu/libjemalloc.so.2",
+            ),
+            (
+                &[("usr/lib64/libmimalloc.so.2", 62)],
+                "mimalloc",
+                "usr/lib64/libmimalloc.so.2",
+            ),
+            (
+                &[("usr/lib/libjemalloc.so.2", 62)],
+                "jemalloc",
+                "usr/lib/libjemalloc.so.2",
+            ),
+            (
+                &[("opt/homebrew/lib/libjemalloc.2.dylib", 62)],
+                "jemalloc",
+                "opt/homebrew/lib/libjemalloc.2.dylib",
+            ),
+            (
+                &[
+                    ("usr/lib/a/libmimalloc.so", 62),
+                    ("usr/lib/a/libmimalloc.so.2.2", 62),
+                    ("usr/lib/a/libmimalloc.so.3", 62),
+                ],
+                "mimalloc",
+                "usr/lib/a/libmimalloc.so.3",
+            ),
+            (
+                &[
+                    ("usr/lib64/libtcmalloc.so.4", 62),
+                    ("usr/lib64/libtcmalloc_minimal.so.4", 62),
+                ],
+                "tcmalloc",
+                "usr/lib64/libtcmalloc_minimal.so.4",
+            ),
+            (
+                &[
+                    ("usr/lib64/libtbbmalloc.so.2", 62),
+                    ("usr/lib64/libtbbmalloc_proxy.so.2", 62),
+                ],
+                "tbbmalloc",
+                "usr/lib64/libtbbmalloc_proxy.so.2",
+            ),
+            (
+                &[
+                    ("usr/lib/aarch64-linux-gnu/libjemalloc.so.3", 183),
+                    ("usr/lib/x86_64-linux-gnu/libjemalloc.so.2", 62),
+                ],
+                "jemalloc",
+                "usr/lib/x86_64-linux-gnu/libjemalloc.so.2",
+            ),
+        ] {
+            assert_eq!(Root::new(files).find(name, "").as_deref(), Ok(found));
+        }
+    }
+
+    #[test]
+    fn what_the_loader_lists_is_found_wherever_it_is() {
+        let root = Root::new(&[("opt/own/libjemalloc.so.2", 62), ("usr/lib/libjemalloc.so.2", 62)]);
+        let cache = "2 libs found\n\tlibjemalloc.so.2 (libc6,x86-64) => /opt/own/libjemalloc.so.2\n";
+        assert_eq!(root.find("jemalloc", cache).as_deref(), Ok("opt/own/libjemalloc.so.2"));
+    }
+
+    #[test]
+    fn what_is_not_there_names_the_package_and_what_is_for_others_says_so() {
+        let none = Root::new(&[
+            ("usr/lib/libjemalloc_more.so.2", 62),
+            ("usr/lib/libtcmalloc_minimal_debug.so.4", 62),
+        ]);
+        for (name, package) in [
+            ("jemalloc", "libjemalloc2"),
+            ("mimalloc", "libmimalloc2.0"),
+            ("tcmalloc", "libtcmalloc-minimal4"),
+            ("tbbmalloc", "libtbbmalloc2"),
+        ] {
+            let said = none.find(name, "").unwrap_err();
+            assert!(said.contains(&format!("apt-get install {package}")), "{said}");
+        }
+        let other = Root::new(&[("usr/lib/libjemalloc.so.2", 183)])
+            .find("jemalloc", "")
+            .unwrap_err();
+        assert!(
+            other.contains("is for 64 bits of AArch64, and the server is 64 bits of x86-64: install"),
+            "{other}"
+        );
+    }
+}

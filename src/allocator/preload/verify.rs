@@ -84,6 +84,9 @@ pub enum PreloadError {
         /// What was seen.
         why: &'static str,
     },
+    /// It is no allocator.
+    #[error("`{0}` defines no `malloc` that the loader takes: it is no allocator, name one")]
+    NoAllocator(String),
     /// It ends the server.
     #[error("`{shown}` is ended by a signal with `{library}` preloaded, and not without: name another library")]
     Fatal {
@@ -269,6 +272,13 @@ fn used(question: &Question<'_>, bindings: &Bindings, library: &str) -> Result<O
         program: file.display().to_string(),
         why,
     };
+    if !bindings
+        .files
+        .iter()
+        .any(|file| bindings.of(file, library).contains("malloc"))
+    {
+        return Err(PreloadError::NoAllocator(library.to_owned()));
+    }
     let own = bindings.of(program, library);
     let others = || {
         let brought = bindings.files.iter().filter(|name| {

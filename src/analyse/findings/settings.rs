@@ -91,6 +91,7 @@ fn unconfirmed(knob: &KnobFacts, summary: &Summary) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyse::summary::Unloaded;
     use crate::analyse::tests::of;
     use crate::record::golden::Session;
     use crate::record::{Ending, ShutdownStage};
@@ -123,6 +124,42 @@ mod tests {
         let other = "<jemalloc>: -- Set conf value: dirty_decay_ms:5\n";
         assert!(told(knob(Some(true)), other)[0].ends_with("but in the run `dirty_decay_ms:5` was set"));
         assert!(told(knob(Some(true)), "")[0].contains("not confirmed in it"));
+    }
+
+    #[test]
+    fn what_was_preloaded_and_is_not_in_the_run_is_told() {
+        let mut summary = of(&Session::new("server"));
+        summary.header.server.knobs = vec![KnobFacts {
+            variable: "LD_PRELOAD".to_owned(),
+            requested: "/lib/je.so".to_owned(),
+            effective: Some("/lib/je.so".to_owned()),
+            seen: Some("what the loader bound `malloc` to".to_owned()),
+            taken: Some(true),
+            ..KnobFacts::default()
+        }];
+        let told = |summary: &Summary| {
+            let mut found = Vec::new();
+            doubts(summary, &mut found);
+            found.into_iter().map(|finding| finding.text).collect::<Vec<String>>()
+        };
+        assert_eq!(told(&summary), Vec::<String>::new());
+        let missing = |program: &str, server| Unloaded {
+            program: program.to_owned(),
+            server,
+            libraries: vec!["/lib/je.so".to_owned()],
+        };
+        summary.unloaded = vec![
+            missing("server", true),
+            missing("helper", false),
+            missing("helper", false),
+        ];
+        assert_eq!(
+            told(&summary),
+            [
+                "LD_PRELOAD=/lib/je.so was asked for, and nothing is in force by what it had mapped in the run",
+                "`helper` was started without /lib/je.so: its memory is that of its own allocator"
+            ]
+        );
     }
 
     #[test]

@@ -260,3 +260,28 @@ fn a_day_of_idling_fits_in_five_mebibytes() {
     let last = entries.iter().map(|entry| entry.at).max();
     assert!(last.is_some_and(|last| last >= DAY - 60 * SECOND), "{last:?}");
 }
+
+#[test]
+fn every_process_is_looked_at_once_for_what_was_preloaded_and_again_when_it_runs_another_program() {
+    let mut scene = Scene::new().until(5 * SECOND);
+    scene.options.libraries = vec!["/lib/je.so".into(), "/lib/shim.so".into()];
+    scene.at(MILLISECOND, |world| {
+        world.process(100).mapped = vec!["/lib/je.so".into(), "/lib/shim.so".into(), "/bin/server".into()];
+        world.spawn(200, 100);
+    });
+    let taken = Taken::default();
+    for at in [SECOND, 2 * SECOND, 4 * SECOND] {
+        let taken = Arc::clone(&taken);
+        scene.command(at, move || checkpoint(&taken));
+    }
+    scene.at(3 * SECOND, |world| world.exec(200, "another-program"));
+    let events = scene.play();
+    let looked: Vec<(u32, usize, usize)> = events
+        .iter()
+        .filter_map(|(_, event)| match event {
+            Event::Libraries(found) => Some((found.process, found.mapped.len(), found.missing.len())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(looked, [(0, 2, 0), (1, 0, 2), (1, 0, 2)]);
+}

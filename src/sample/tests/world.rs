@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
@@ -38,6 +39,7 @@ pub struct Made {
     pub reaped: u64,
     pub fails: bool,
     pub refuses_reset: bool,
+    pub mapped: Vec<PathBuf>,
 }
 
 /// Counters of a process with that much private memory.
@@ -65,6 +67,7 @@ impl World {
             reaped: 0,
             fails: false,
             refuses_reset: false,
+            mapped: Vec::new(),
         };
         self.processes.insert(pid, made);
     }
@@ -303,6 +306,11 @@ impl Source for Fake {
             command: vec![made.program.clone()],
             huge_pages: Some(true),
         })
+    }
+
+    fn mapped(&mut self, process: &(u32, u64)) -> Option<Vec<PathBuf>> {
+        let world = self.world.borrow();
+        Some(world.processes.get(&process.0)?.mapped.clone())
     }
 
     fn rollup(&mut self, process: &(u32, u64), number: u32) -> Result<Option<Rollup>, Failure> {

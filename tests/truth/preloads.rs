@@ -1,0 +1,212 @@
+//! Allocators that are preloaded serve the fixture, and what they could not serve is refused before anything runs. The
+//! packages are libjemalloc2, libmimalloc2.0, libtcmalloc-minimal4 and libtbbmalloc2 on Debian; a test fails without them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use lsp_soak::record::{AllocatorFamily, Event};
+
+use crate::soak::{START, Soak};
+
+const SYSTEM: &str = env!("CARGO_BIN_EXE_fixture-system");
+
+const ALL: [AllocatorFamily; 4] = [
+    AllocatorFamily::Jemalloc,
+    AllocatorFamily::Mimalloc,
+    AllocatorFamily::Tcmalloc,
+    AllocatorFamily::Tbbmalloc,
+];
+
+#[test]
+fn each_allocator_serves_a_server_that_nobody_rebuilt() {
+    for family in ALL {
+        let outcome = Soak::new(START).options(&["--preload", family.name()]).run();
+        let entries = outcome.entries();
+        let summary = outcome.passed();
+        let server = &summary.header.server;
+        assert!(server.label.ends_with(&format!("-{family}")), "{}", server.label);
+        let preload = server.preload.as_ref().expect("it was preloaded");
+        assert_eq!((preload.name.as_str(), preload.family), (family.name(), family));
+        assert!(
+            preload.sha256.is_some() && Path::new(&preload.path).is_file(),
+            "{preload:?}"
+        );
+        assert_eq!(server.allocator.as_ref().map(|facts| facts.family), Some(family));
+        let [knob] = server.knobs.as_slice() else {
+            panic!("{:?}", server.knobs);
+        };
+        assert_eq!(
+            (knob.requested.as_str(), knob.taken),
+            (preload.path.as_str(), Some(true))
+        );
+        let looked = entries.iter().filter_map(|entry| match &entry.event {
+            Event::Libraries(libraries) => Some((libraries.mapped.clone(), libraries.missing.clone())),
+            _ => None,
+        });
+        assert_eq!(looked.collect::<Vec<_>>(), [(vec![preload.path.clone()], Vec::new())]);
+    }
+}
+
+#[test]
+fn a_setting_of_what_is_preloaded_is_checked_by_it() {
+    let server = format!("preload=jemalloc MALLOC_CONF=dirty_decay_ms:3 {SYSTEM}");
+    let summary = Soak::new(START).named(&server).run().passed();
+    let facts = &summary.header.server;
+    assert_eq!(
+        facts
+            .allocator
+            .as_ref()
+            .map(|facts| facts.options["dirty_decay_ms"].as_str()),
+        Some("3")
+    );
+    assert!(
+        facts.knobs.iter().all(|knob| knob.taken == Some(true)),
+        "{:?}",
+        facts.knobs
+    );
+    refused(
+        &format!("preload=jemalloc MALLOC_ARENA_MAX=1 {SYSTEM}"),
+        "this server uses jemalloc",
+    );
+    refused(
+        &format!("preload=mimalloc MIMALLOC_NOSUCH=1 {SYSTEM}"),
+        "has no option `nosuch`",
+    );
+}
+
+#[test]
+fn the_purged_lens_tells_a_preloaded_jemalloc() {
+    let summary = Soak::new(START)
+        .options(&["--preload", "jemalloc", "--lens", "purged"])
+        .run()
+        .passed();
+    let lens = &summary.header.server.lens;
+    assert!(lens.env.contains_key("MALLOC_CONF"), "{lens:?}");
+    assert_eq!(
+        (lens.allocator.as_deref(), lens.verified),
+        (Some("jemalloc"), Some(true))
+    );
+}
+
+#[test]
+fn what_was_typed_is_preloaded_too_and_a_child_that_is_not_served_is_told() {
+    let outcome = Soak::new(START)
+        .options(&["--preload", "jemalloc", "--env", "LD_PRELOAD=libc.so.6"])
+        .script("env -i sleep 1000 & exec \"$FIXTURE\" \"$@\"")
+        .run();
+    let summary = outcome.summary();
+    let preload = summary.header.server.preload.as_ref().expect("it was preloaded");
+    assert_eq!(
+        summary.header.server.env["LD_PRELOAD"],
+        format!("{}:libc.so.6", preload.path)
+    );
+    let without: Vec<&str> = summary.unloaded.iter().map(|one| one.program.as_str()).collect();
+    assert_eq!(without, ["sleep"]);
+}
+
+#[cfg(feature = "fixture-jemalloc")]
+#[test]
+fn a_server_that_embeds_its_allocator_is_refused() {
+    let jemalloc = env!("CARGO_BIN_EXE_fixture-jemalloc");
+    for family in ALL {
+        refused(
+            &format!("preload={family} {jemalloc}"),
+            "(prefix `_rjem_`): a preloaded allocator would not be used; measure an allocator by building it in",
+        );
+    }
+    let outcome = Soak::new(START)
+        .named(jemalloc)
+        .options(&["--preload", "mimalloc"])
+        .run();
+    outcome.exits_with(2);
+    outcome.says(&["embeds jemalloc"]);
+    assert!(!outcome.record.exists());
+}
+
+#[test]
+fn programs_without_a_loader_are_refused() {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    let program = compiled(
+        directory.path(),
+        "int main(void) { free(malloc(10)); return 0; }",
+        &["-static"],
+    );
+    refused(
+        &format!("preload=jemalloc {}", program.display()),
+        "is linked statically",
+    );
+    // Go's mark, with the release where it stands since Go 1.18.
+    let mut bytes = fs::read(&program).expect("it was just built");
+    bytes.extend(b"\xff Go buildinf:\x08\x02");
+    bytes.extend([0; 16]);
+    bytes.extend(b"\x08go1.25.1");
+    bytes.extend([0; 64]);
+    fs::write(&program, bytes).expect("it is ours");
+    refused(
+        &format!("preload=jemalloc {}", program.display()),
+        "is a program of Go 1.25.1",
+    );
+}
+
+#[test]
+fn what_cannot_be_preloaded_is_refused() {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    let file = |name: &str, bytes: &[u8]| {
+        let path = directory.path().join(name);
+        fs::write(&path, bytes).expect("the directory is ours");
+        path
+    };
+    let text = file("libtext.so", b"no library\n");
+    let real = lsp_soak_finds_jemalloc();
+    let mut bytes = fs::read(&real).expect("it is there");
+    bytes[18] = if bytes[18] == 183 { 62 } else { 183 };
+    let other = file("libother.so", &bytes);
+    let idle = compiled(directory.path(), "int idle(void) { return 0; }", &["-shared", "-fPIC"]);
+    let missing = directory.path().join("libmissing.so");
+    for (library, says) in [
+        (missing.as_path(), "there is no library"),
+        (directory.path(), "it is a directory"),
+        (&text, "is no shared library: it is no ELF file"),
+        (Path::new("/bin/true"), "it is a program"),
+        (&other, "and the server is 64 bits of"),
+        (&idle, "it is no allocator"),
+    ] {
+        refused(&format!("preload={} {SYSTEM}", library.display()), says);
+    }
+    refused(&format!("preload=jemaloc {SYSTEM}"), "did you mean `jemalloc`?");
+}
+
+fn allocator(server: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
+    let output = command.args(["allocator", "--format", "json", server]).output();
+    output.expect("lsp-soak is built beside its tests")
+}
+
+#[track_caller]
+fn refused(server: &str, says: &str) {
+    let output = allocator(server);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{server}: {errors}");
+    assert!(errors.contains(says), "{server}: {errors}");
+}
+
+fn lsp_soak_finds_jemalloc() -> PathBuf {
+    let output = allocator(&format!("preload=jemalloc {SYSTEM}"));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    PathBuf::from(found["knobs"][0]["requested"].as_str().expect("it is the library"))
+}
+
+fn compiled(directory: &Path, text: &str, options: &[&str]) -> PathBuf {
+    let (source, file) = (directory.join("made.c"), directory.join("made"));
+    fs::write(&source, format!("#include <stdlib.h>\n{text}\n")).expect("the directory is ours");
+    let built = Command::new("cc")
+        .args(options)
+        .arg("-o")
+        .args([&file, &source])
+        .status();
+    assert!(built.expect("there is a C compiler").success());
+    file
+}
