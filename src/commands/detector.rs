@@ -138,7 +138,7 @@ fn preloaded(choice: &ServerChoice, facts: &mut AllocatorFacts) {
     let shown = choice.libraries.first().map(|path| path.display().to_string());
     facts.evidence.push(Evidence {
         source: "preload".to_owned(),
-        saw: format!("the loader bound its `malloc` to `{}`", shown.unwrap_or_default()),
+        saw: format!("its `malloc` is that of `{}`", shown.unwrap_or_default()),
     });
     let family = choice.preload.family().unwrap_or_default();
     let machine = matches!(facts.family, AllocatorFamily::V8 | AllocatorFamily::Jvm);

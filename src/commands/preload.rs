@@ -7,10 +7,10 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::allocator::preload::{self, Places, PreloadError, Question, VARIABLE};
-use crate::allocator::{Detection, Machine, machine};
+use crate::allocator::{self, Detection, Machine, machine};
 use crate::config::{Preload, Program, ServerChoice};
 use crate::host;
-use crate::record::{AllocatorFamily, KnobFacts, PreloadFacts};
+use crate::record::{AllocatorFamily, Confidence, KnobFacts, PreloadFacts};
 
 use super::detector::{self, Key};
 use super::scratch::Scratch;
@@ -30,8 +30,8 @@ static VERIFIED: LazyLock<Mutex<HashMap<Key, Answer>>> = LazyLock::new(Mutex::de
 /// The packages of libraries; a package manager is not asked before every run.
 static PACKAGES: LazyLock<Mutex<HashMap<PathBuf, Option<String>>>> = LazyLock::new(Mutex::default);
 
-/// Whether the library was seen to serve the server, or why it would not.
-type Answer = Result<Option<bool>, PreloadError>;
+/// How the library was seen to serve the server, or why it would not; `None` where that cannot be seen.
+type Answer = Result<Option<&'static str>, PreloadError>;
 
 /// What the loader knows. The program that lists it is often not on a user's PATH; systems without glibc have none.
 fn cache() -> Option<String> {
@@ -73,13 +73,13 @@ fn library(choice: &ServerChoice) -> Option<&PathBuf> {
     choice.libraries.first().filter(|_| choice.preload != Preload::System)
 }
 
-/// Whether what is to be preloaded was seen to serve the server, `Some(None)` where that cannot be seen; `None` where
-/// nothing is preloaded. What cannot work is refused.
+/// How what is to be preloaded was seen to serve the server, `Some(None)` where that cannot be seen; `None` where nothing is
+/// preloaded. What cannot work is refused.
 pub fn verified(
     choice: &ServerChoice,
     program: &Path,
     stop: &dyn Fn() -> bool,
-) -> Result<Option<Option<bool>>, PreloadError> {
+) -> Result<Option<Option<&'static str>>, PreloadError> {
     let Some(library) = library(choice) else {
         return Ok(None);
     };
@@ -109,6 +109,10 @@ pub fn verified(
         scratch: scratch.path(),
         stop,
     });
+    let answer = answer.map(|bound| match bound {
+        true => Some("what the loader bound `malloc` to"),
+        false => answers(choice, program, stop).then_some("its own answer"),
+    });
     if !stop() {
         let mut known = VERIFIED.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(key, answer.clone());
@@ -116,18 +120,24 @@ pub fn verified(
     answer.map(Some)
 }
 
+/// Whether the allocator itself spoke when the server was asked.
+fn answers(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> bool {
+    let facts = &detector::detection(choice, program, stop).facts;
+    facts.confidence == Some(Confidence::Certain) && choice.preload.family() == Some(facts.family)
+}
+
 /// What was preloaded as a setting, so that wherever settings are told which were not seen in force this one is too.
-pub fn knob(choice: &ServerChoice, seen: Option<bool>) -> KnobFacts {
+pub fn knob(choice: &ServerChoice, seen: Option<&str>) -> KnobFacts {
     let path = library(choice)
         .map(|path| path.display().to_string())
         .unwrap_or_default();
     KnobFacts {
         variable: VARIABLE.to_owned(),
         option: None,
-        effective: seen.filter(|used| *used).map(|_| path.clone()),
+        effective: seen.map(|_| path.clone()),
         requested: path,
-        seen: seen.map(|_| "what the loader bound `malloc` to".to_owned()),
-        taken: seen,
+        seen: seen.map(str::to_owned),
+        taken: seen.map(|_| true),
     }
 }
 
@@ -138,7 +148,7 @@ pub fn facts(choice: &ServerChoice, found: &Detection, stop: &dyn Fn() -> bool) 
         .preload
         .family()
         .filter(|family| *family != AllocatorFamily::Unknown);
-    let family = named.unwrap_or_default();
+    let family = named.unwrap_or_else(|| marked(library, stop));
     Some(PreloadFacts {
         name: choice.preload.to_string(),
         family,
@@ -147,6 +157,15 @@ pub fn facts(choice: &ServerChoice, found: &Detection, stop: &dyn Fn() -> bool) 
         version: found.facts.version.clone().filter(|_| found.facts.family == family),
         package: package(library, stop),
     })
+}
+
+/// The kind that the library's own bytes tell, where its name does not.
+fn marked(library: &Path, stop: &dyn Fn() -> bool) -> AllocatorFamily {
+    match allocator::of_file(library, stop).facts.family {
+        // That is only what it is linked with.
+        AllocatorFamily::Glibc | AllocatorFamily::Musl => AllocatorFamily::Unknown,
+        family => family,
+    }
 }
 
 fn package(library: &Path, stop: &dyn Fn() -> bool) -> Option<String> {

@@ -17,6 +17,8 @@ pub(super) struct Member<P> {
     pub program: Option<u64>,
     /// The program in which it was looked for libraries.
     pub searched: Option<u64>,
+    /// How often it was read.
+    pub readings: u64,
     /// How often the command line was asked for since the program changed.
     pub command_tries: u8,
     pub reading: Reading,
@@ -56,6 +58,7 @@ impl<P> Member<P> {
             runs,
             program: None,
             searched: None,
+            readings: 0,
             command_tries: 0,
             reading: Reading::default(),
             cpu: None,
@@ -89,6 +92,7 @@ impl<P> Member<P> {
 
     /// Takes a reading over from the one before.
     pub fn take(&mut self, reading: Reading) {
+        self.readings += 1;
         if let Some(kin) = reading.kin {
             // A process begins with none: what the first reading shows came and went before it.
             let before = self.reading.kin.map_or(Some(0), |kin| kin.reaped);

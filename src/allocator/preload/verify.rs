@@ -113,9 +113,9 @@ pub struct Question<'q> {
     pub stop: &'q dyn Fn() -> bool,
 }
 
-/// Whether the library serves the server: true where its loader said so, `None` where it does not tell, as musl's and
-/// that of macOS. What cannot work is refused.
-pub fn verify(question: &Question<'_>) -> Result<Option<bool>, PreloadError> {
+/// Whether the server's loader says that the library serves it; those of musl and of macOS say nothing. What cannot work is
+/// refused.
+pub fn verify(question: &Question<'_>) -> Result<bool, PreloadError> {
     refuse(question)?;
     let library = question.library.display().to_string();
     let at = question.scratch.join("bindings").display().to_string();
@@ -127,7 +127,7 @@ pub fn verify(question: &Question<'_>) -> Result<Option<bool>, PreloadError> {
     ];
     // What cannot be asked is not known.
     let Ok(heard) = probe::ask(question.with, &watched, question.stop) else {
-        return Ok(None);
+        return Ok(false);
     };
     if let Some(why) = bindings::refusal(&heard.said.stderr, &library) {
         let program = question.with.program.display().to_string();
@@ -258,14 +258,14 @@ fn has_capabilities(_: &Path) -> bool {
 
 /// What the bindings say of the server's own code. The C library and others call `malloc` in every process, so that alone
 /// says nothing of a program that has an allocator within.
-fn used(question: &Question<'_>, bindings: &Bindings, library: &str) -> Result<Option<bool>, PreloadError> {
+fn used(question: &Question<'_>, bindings: &Bindings, library: &str) -> Result<bool, PreloadError> {
     let file = &question.plain.file;
     let linking = elf::linking(file).unwrap_or_default();
     let libraries = elf::libraries(file, &linking, &question.with.library_path());
     let libraries: BTreeSet<PathBuf> = libraries.iter().map(|path| real(path)).collect();
     let is_program = |name: &&String| is(name, file, &question.with.teller);
     let Some(program) = bindings.files.iter().find(is_program) else {
-        return Ok(None);
+        return Ok(false);
     };
     let unused = |why| PreloadError::Unused {
         library: library.to_owned(),
@@ -290,15 +290,15 @@ fn used(question: &Question<'_>, bindings: &Bindings, library: &str) -> Result<O
     // Rust's library calls `malloc` here and there, but `calloc` only where it is the allocator.
     let rust = |path: &Path| scan::file(path).is_ok_and(|scan| scan.marks.contains(&scan::Mark::Rust));
     match rust(file) {
-        true if own.contains("calloc") => Ok(Some(true)),
+        true if own.contains("calloc") => Ok(true),
         true => {
             let calls = |(name, calls): (&String, BTreeSet<&str>)| calls.contains("calloc") && rust(Path::new(name));
             match others().any(calls) {
-                true => Ok(Some(true)),
+                true => Ok(true),
                 false => Err(unused("Rust's code in it never calls `calloc`")),
             }
         }
-        false if own.contains("malloc") || others().any(|(_, calls)| calls.contains("malloc")) => Ok(Some(true)),
+        false if own.contains("malloc") || others().any(|(_, calls)| calls.contains("malloc")) => Ok(true),
         false => Err(unused("neither it nor what it is linked with calls `malloc`")),
     }
 }

@@ -8,6 +8,9 @@ use super::super::member::News;
 use super::super::source::{Effort, Source};
 use super::{Now, Watch};
 
+/// Readings of a process until it has loaded what it loads: those of one checkpoint.
+const ENOUGH: u64 = 5;
+
 impl<S: Source> Watch<S> {
     /// Reads the high-water marks, writes them and sets them back, one process after the other.
     pub fn peak(&mut self, phase: PhaseRef, now: Now) {
@@ -50,7 +53,7 @@ impl<S: Source> Watch<S> {
     fn search(&mut self, now: Now) {
         for member in self.members.iter_mut().filter(|_| !self.libraries.is_empty()) {
             let program = member.reading.kin.map(|kin| kin.program);
-            if program.is_none() || program == member.searched {
+            if program.is_none() || program == member.searched || member.readings < ENOUGH {
                 continue;
             }
             let Some(mapped) = self.source.mapped(&member.process) else {
