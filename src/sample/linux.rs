@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 
-use crate::record::{Counters, Nanos, Rollup, Used, nanos};
+use crate::record::{Nanos, Rollup, Used, nanos};
 
-use super::procfs::{self, Stat, Status};
-use super::source::{Effort, Failure, Found, Kin, Opened, Program, Reading, Source};
+use super::procfs::{self, Stat};
+use super::source::{Effort, Failure, Found, Opened, Program, Reading, Source};
 use super::tree::Own;
 use super::{Duty, mapped};
 

@@ -20,7 +20,7 @@ use crate::report::json::decay::WindowKind;
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
-pub const FORMAT: Version = Version { major: 1, minor: 2 };
+pub const FORMAT: Version = Version { major: 1, minor: 3 };
 
 /// Servers compared, and every run that they are compared by. Sizes are bytes, times nanoseconds. What is not known is
 /// `null`.
