@@ -31,18 +31,31 @@ pub fn file_sha256(path: &Path) -> io::Result<String> {
     Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Whether a program runs with rights of its own, so that its loader takes nothing from the environment.
+/// Whether a program runs with rights of its own, so that its loader takes nothing from the
+/// environment (ld.so(8), secure-execution mode).
+#[cfg(unix)]
 pub fn is_privileged(path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        std::fs::metadata(path).is_ok_and(|data| data.permissions().mode() & 0o6000 != 0)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = path;
-        false
-    }
+    use std::os::unix::fs::PermissionsExt;
+    let is_set = std::fs::metadata(path).is_ok_and(|data| data.permissions().mode() & 0o6000 != 0);
+    is_set || has_capabilities(path)
+}
+
+/// Elsewhere there is no such loader.
+#[cfg(not(unix))]
+pub fn is_privileged(_: &Path) -> bool {
+    false
+}
+
+/// Whether rights are attached to a file. Whoever has all of them gains none.
+#[cfg(target_os = "linux")]
+fn has_capabilities(path: &Path) -> bool {
+    let attached = rustix::fs::getxattr(path, "security.capability", &mut [0_u8; 64][..]);
+    attached.is_ok() && !rustix::process::geteuid().is_root()
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn has_capabilities(_: &Path) -> bool {
+    false
 }
 
 /// The first line that a program prints for its version arguments; `None` if it fails, prints nothing or takes too

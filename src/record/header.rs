@@ -7,9 +7,7 @@ use serde::{Deserialize, Serialize, Serializer, ser};
 
 use crate::lens::Lens;
 
-use super::{
-    AllocatorFacts, CellFacts, FORMAT, KnobFacts, Nanos, PreloadFacts, ShimFacts, TracerFacts,
-};
+use super::{AllocatorFacts, CellFacts, FORMAT, KnobFacts, Nanos, PreloadFacts, ShimFacts, TracerFacts};
 
 /// The record format's version: a reader reads every minor version of its own major one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

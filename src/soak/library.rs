@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::allocator;
 use crate::drive::{Given, Library};
 use crate::lsp;
 use crate::record::{Listening, ReleasedBy, Releaser};
+use crate::sample;
 
 /// How often to look for an answer.
 const LOOK: Duration = Duration::from_millis(5);

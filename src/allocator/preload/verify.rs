@@ -9,6 +9,7 @@ use super::super::detect::Detection;
 use super::super::probe::{self, Subject};
 use super::super::{elf, scan};
 use super::bindings::{self, Bindings};
+use crate::host;
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence};
 
 /// Why what is preloaded into a server would not serve it.
@@ -185,16 +186,14 @@ fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
         }
         _ => {}
     }
-    let Some(loader) = loader else {
-        // What is no ELF file has no loader that could be read here.
-        return match elf::machine(file) {
-            Some(_) => Err(PreloadError::Static(program)),
-            None => Ok(()),
-        };
-    };
-    if has_other_rights(file) {
+    if elf::is_static(file) {
+        return Err(PreloadError::Static(program));
+    }
+    if host::is_privileged(file) {
         return Err(PreloadError::Privileged(program));
     }
+    // What is no ELF file has no loader that could be read here.
+    let Some(loader) = loader else { return Ok(()) };
     let own = libc_of(&loader.display().to_string());
     let needed = elf::linking(question.library).unwrap_or_default().needed;
     let theirs = needed
@@ -224,36 +223,6 @@ fn libc_of(name: &str) -> AllocatorFamily {
         true => AllocatorFamily::Musl,
         false => AllocatorFamily::Glibc,
     }
-}
-
-/// Whether the kernel tells the loader not to listen to its environment (ld.so(8), secure-execution mode).
-#[cfg(unix)]
-fn has_other_rights(file: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let Ok(meta) = fs::metadata(file) else {
-        return false;
-    };
-    let (mode, user, group) = (meta.mode(), rustix::process::geteuid(), rustix::process::getegid());
-    let other_user = mode & 0o4000 != 0 && meta.uid() != user.as_raw();
-    let other_group = mode & 0o2010 == 0o2010 && meta.gid() != group.as_raw();
-    other_user || other_group || has_capabilities(file)
-}
-
-#[cfg(not(unix))]
-fn has_other_rights(_: &Path) -> bool {
-    false
-}
-
-/// Rights that are attached to the file. Whoever has all of them gains none.
-#[cfg(target_os = "linux")]
-fn has_capabilities(file: &Path) -> bool {
-    let attached = rustix::fs::getxattr(file, "security.capability", &mut [0_u8; 64][..]);
-    attached.is_ok() && !rustix::process::geteuid().is_root()
-}
-
-#[cfg(all(unix, not(target_os = "linux")))]
-fn has_capabilities(_: &Path) -> bool {
-    false
 }
 
 /// What the bindings say of the server's own code. The C library and others call `malloc` in every process, so that alone
