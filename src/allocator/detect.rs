@@ -36,7 +36,7 @@ pub fn detect(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &
         ..Look::default()
     };
     look.say(subject, stop);
-    let file = look.files(subject, &followed, stop);
+    let file = look.files(subject, &followed, find, stop);
     look.detection(file)
 }
 
@@ -45,7 +45,7 @@ pub fn of_file(path: &Path, stop: &dyn Fn() -> bool) -> Detection {
     let mut look = Look::default();
     let saw = format!("`{}` is no program, so it was not asked", path.display());
     look.saw("probe", saw);
-    let file = look.files(&Subject::default(), &follow(path, &|_| None, stop), stop);
+    let file = look.files(&Subject::default(), &follow(path, &|_| None, stop), &|_| None, stop);
     look.detection(file)
 }
 
@@ -110,16 +110,27 @@ impl Look {
     }
 
     /// Looks at the program that was found in the end and at all that it brings. Returns the program.
-    fn files(&mut self, subject: &Subject, followed: &Followed, stop: &dyn Fn() -> bool) -> PathBuf {
+    fn files(
+        &mut self,
+        subject: &Subject,
+        followed: &Followed,
+        find: &dyn Fn(&str) -> Option<PathBuf>,
+        stop: &dyn Fn() -> bool,
+    ) -> PathBuf {
         let mut file = followed.file.clone();
         if let Some((script, interpreter)) = &followed.script {
-            let brought = modules::brought(script, interpreter);
+            let brought = modules::brought(script, interpreter, find);
             for module in &brought.modules {
                 self.library(module, Place::Library, "wrapper");
             }
             if let Some(node) = brought.node {
                 self.saw("wrapper", format!("its package starts `{}`", node.display()));
                 file = node;
+            }
+            if let Some(name) = brought.started {
+                let saw = format!("`{}` starts a `{name}` that is not known before", script.display());
+                self.saw("wrapper", saw);
+                self.signs.elsewhere = true;
             }
         }
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();

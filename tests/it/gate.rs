@@ -194,3 +194,41 @@ fn a_method_that_no_run_has_is_a_mistake() {
         "{errors}"
     );
 }
+
+#[test]
+fn a_live_gate_refuses_a_method_that_no_step_asks_for_and_names_the_nearest() {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).expect("the directory is ours");
+    write(
+        "scenario.toml",
+        "format = 1\nname = \"live\"\n[workspace]\npath = \".\"\nlanguage = \"python\"\n[[phase]]\nname = \"start\"\nsteps = [{ \
+         start = {} }]\n[[phase]]\nname = \"ask\"\nsteps = [{ open = { files = 1 } }, { completion = { per-file = 2 } }]\n",
+    );
+    write("a.py", "a = 1\n");
+    write(
+        "gate.toml",
+        "format = 1\n[[endpoint]]\nmetric = \"p50\"\nmethod = \"textDocument/complet\"\n",
+    );
+    let server = std::env::current_exe()
+        .expect("this is a program")
+        .display()
+        .to_string();
+    let output = Command::new(env!("CARGO_BIN_EXE_lsp-soak"))
+        .current_dir(directory.path())
+        .args(["gate", "scenario.toml", "--gate", "gate.toml", "--out", "out"])
+        .args(["--baseline", &server, "--candidate", &server])
+        .env("TMPDIR", directory.path())
+        .stdin(Stdio::null())
+        .output()
+        .expect("lsp-soak runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    for part in [
+        "the scenario asks for no `textDocument/complet`",
+        "did you mean `textDocument/completion`?",
+        "gate.toml:4:10",
+    ] {
+        assert!(errors.contains(part), "`{part}` is not told:\n{errors}");
+    }
+    assert!(!directory.path().join("out").exists(), "nothing was started");
+}
