@@ -1,7 +1,6 @@
 //! Integration tests that need no server but small scripts.
 
 mod compare;
-mod docs;
 mod drive;
 mod gate;
 mod init;

@@ -9,6 +9,8 @@ mod campaign;
 #[cfg(target_os = "linux")]
 mod decay;
 #[cfg(target_os = "linux")]
+mod documents;
+#[cfg(target_os = "linux")]
 mod edits;
 #[cfg(target_os = "linux")]
 mod faults;

@@ -1,0 +1,292 @@
+//! Every command that the documents tell people to type, typed: in a place where all that they name is there, on servers
+//! that are the fixture, through scenarios whose waits are short.
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use tempfile::TempDir;
+use toml::{Table, Value};
+
+/// Where the documents are.
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// How many phases of a scenario are played: all but those of the longest.
+const MOST_PHASES: usize = 5;
+
+/// How many commands run at once: most of the time they wait.
+const AT_ONCE: usize = 6;
+
+/// The programs that the documents name, and the fixture that stands for each.
+const PROGRAMS: [(&str, &str); 12] = [
+    ("bin/ty", env!("CARGO_BIN_EXE_fixture-jemalloc")),
+    ("bin/ty-system", env!("CARGO_BIN_EXE_fixture-system")),
+    ("bin/ty-jemalloc", env!("CARGO_BIN_EXE_fixture-jemalloc")),
+    ("bin/ty-mimalloc", env!("CARGO_BIN_EXE_fixture-mimalloc")),
+    ("bin/rust-analyzer", env!("CARGO_BIN_EXE_fixture-system")),
+    ("bin/clangd", env!("CARGO_BIN_EXE_fixture-system")),
+    ("old/ty", env!("CARGO_BIN_EXE_fixture-jemalloc")),
+    ("new/ty", env!("CARGO_BIN_EXE_fixture-jemalloc")),
+    ("target/release/my-server", env!("CARGO_BIN_EXE_fixture-system")),
+    ("old/target/release/my-server", env!("CARGO_BIN_EXE_fixture-system")),
+    ("new/target/release/my-server", env!("CARGO_BIN_EXE_fixture-system")),
+    ("bin/lsp-soak", env!("CARGO_BIN_EXE_lsp-soak")),
+];
+
+/// What stands in blocks of a document and calls lsp-soak, without what a comment adds to it.
+fn commands(document: &str) -> Vec<String> {
+    let text = fs::read_to_string(Path::new(ROOT).join(document)).expect("the document is there");
+    let mut fenced = false;
+    let mut commands = Vec::new();
+    for line in text.lines() {
+        if line.starts_with("```") {
+            fenced = !fenced;
+        }
+        let command = line.trim_start();
+        if (fenced || line.starts_with("    ")) && command.starts_with("lsp-soak ") {
+            let command = command.split("  #").next().expect("a split has a first part");
+            commands.push(command.trim_end().replace("${{ matrix.part }}", "1"));
+        }
+    }
+    commands
+}
+
+/// A scenario with every wait short and every count small.
+fn shortened(text: &str) -> String {
+    let mut scenario: Table = text.parse().expect("the scenarios are valid");
+    scenario.insert("settle".to_owned(), inline("quiet = '100ms'\nat-most = '2s'"));
+    scenario.insert("readiness".to_owned(), inline("start-grace = '200ms'\nquiet = '100ms'"));
+    let phases = scenario["phase"].as_array_mut().expect("phases are a list");
+    phases.truncate(MOST_PHASES);
+    for phase in phases {
+        let phase = phase.as_table_mut().expect("a phase is a table");
+        phase.remove("settle");
+        let steps = phase["steps"].as_array_mut().expect("steps are a list");
+        for (step, options) in steps.iter_mut().filter_map(Value::as_table_mut).flatten() {
+            shorten(step, options.as_table_mut().expect("a step is a table"));
+        }
+        if let Some(repeat) = phase.get_mut("repeat").and_then(Value::as_table_mut) {
+            *repeat = [("times".to_owned(), Value::Integer(8))].into_iter().collect();
+        }
+    }
+    scenario.to_string()
+}
+
+fn shorten(step: &str, options: &mut Table) {
+    if step == "idle" {
+        options.retain(|name, _| name == "mode");
+        options.insert("for".to_owned(), Value::String("50ms".to_owned()));
+    }
+    for name in ["per-file", "files", "times"] {
+        if let Some(Value::Integer(count)) = options.get_mut(name) {
+            *count = (*count).min(3);
+        }
+    }
+    if options.contains_key("cadence") {
+        options.insert("cadence".to_owned(), Value::String("1ms".to_owned()));
+    }
+}
+
+fn inline(text: &str) -> Value {
+    Value::Table(text.parse().expect("it is written above"))
+}
+
+/// Where commands are typed: programs, projects, scenarios and records under the names that the documents give them.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Place {
+        let place = Place(tempfile::tempdir().expect("there is a place for temporary files"));
+        for (name, program) in PROGRAMS {
+            place.link(name, Path::new(program));
+        }
+        let root = Path::new(ROOT);
+        for below in ["", "new/"] {
+            place.link(&format!("{below}fixtures"), &root.join("fixtures"));
+            place.write(
+                &format!("{below}gate.toml"),
+                "format = 1\nbudgets = ['peak <= 600 MiB']\n",
+            );
+            for scenario in fs::read_dir(root.join("scenarios")).expect("the scenarios are there") {
+                let path = scenario.expect("it can be listed").path();
+                let name = path.file_name().expect("it is a file").to_string_lossy();
+                let text = fs::read_to_string(&path).expect("it is text");
+                place.write(&format!("{below}scenarios/{name}"), &shortened(&text));
+            }
+        }
+        place.write("servers.toml", &profiles());
+        place.link("src/myproject", &root.join("fixtures/workspaces/shop"));
+        place.link("src/mycrate", &root.join("fixtures/workspaces/crate"));
+        place
+    }
+
+    /// Makes records: runs of servers with these labels.
+    fn record(&self, out: &str, labels: &[&str]) {
+        let mut words = vec!["run", "scenarios/completions.toml", "--runs", "3", "--out", out];
+        let servers: Vec<String> = labels.iter().map(|label| format!("{label}: ty")).collect();
+        words.extend(servers.iter().flat_map(|server| ["--server", server]));
+        self.succeeds(&words);
+    }
+
+    fn succeeds(&self, words: &[&str]) {
+        let output = self.command("lsp-soak").args(words).output().expect("lsp-soak starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{words:?}\n{said}");
+    }
+
+    /// Makes records of a sweep.
+    fn sweep(&self, out: &str) {
+        self.write(
+            "grid.toml",
+            "format = 1\n[[axis]]\nname = 'arenas'\nvalues = [{ label = 'narenas-2', env = { _RJEM_MALLOC_CONF = 'narenas:2' } }]\n",
+        );
+        let words = [
+            "tune",
+            "scenarios/completions.toml",
+            "--server",
+            "ty",
+            "--grid",
+            "grid.toml",
+        ];
+        self.succeeds(&[&words[..], &["--rungs", "3", "--out", out]].concat());
+    }
+
+    /// Makes one record, as a file of its own.
+    fn record_one(&self, name: &str) {
+        self.record("records-of-one", &["ty"]);
+        let record = self.at("records-of-one/run-002-ty.jsonl");
+        fs::rename(record, self.at(name)).expect("the second run is the first that counts");
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.at(name), text).expect("the directory is ours");
+    }
+
+    fn link(&self, name: &str, to: &Path) {
+        symlink(to, self.at(name)).expect("the directory is ours");
+    }
+
+    /// Where something in it is, in directories that are there.
+    fn at(&self, name: &str) -> PathBuf {
+        let path = self.0.path().join(name);
+        fs::create_dir_all(path.parent().expect("it is in the directory")).expect("the directory is ours");
+        path
+    }
+
+    /// A program, to be called in it as a person calls it there.
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        let inherited = env::var("PATH").expect("there are programs");
+        let path = format!("{}:{inherited}", self.0.path().join("bin").display());
+        command
+            .current_dir(self.0.path())
+            .env("PATH", path)
+            .env("HOME", self.0.path());
+        // A workflow's summary and annotations are not ours to fill.
+        command.env_remove("GITHUB_ACTIONS").stdin(Stdio::null());
+        command
+    }
+}
+
+/// Profiles under the names of real servers, for what stands in their place here.
+fn profiles() -> String {
+    let servers = PROGRAMS
+        .iter()
+        .filter_map(|(name, program)| Some((name.strip_prefix("bin/")?, program)))
+        .filter(|(name, _)| *name != "lsp-soak");
+    let profile = |(name, program): (&str, &&str)| {
+        let fixture = program.rsplit('/').next().expect("a path has a last part");
+        format!("[server.{name}]\ninherits = '{fixture}'\nbuild = []\nprograms = ['{program}']\n")
+    };
+    servers.map(profile).collect()
+}
+
+/// Types the commands of a document, each in a place of its own with these records, and says which did not do what
+/// the document promises.
+#[track_caller]
+fn type_all(document: &str, records: &[(&str, &[&str])], expected: usize) {
+    let commands = commands(document);
+    assert_eq!(commands.len(), expected, "{commands:#?}");
+    let next = AtomicUsize::new(0);
+    let wrong = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(command) = commands.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(said) = typed(command, records) {
+                        wrong
+                            .lock()
+                            .expect("nobody panics with it")
+                            .push(format!("{command}\n{said}"));
+                    }
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().expect("nobody panics with it");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+/// Types a command. A gate may answer as it likes; bad input, a failing server and a failure of ours are wrong.
+fn typed(command: &str, records: &[(&str, &[&str])]) -> Result<(), String> {
+    let place = Place::new();
+    // What makes records finds none.
+    let read = records
+        .iter()
+        .filter(|(out, _)| !command.contains("--out") && command.contains(out));
+    for (out, labels) in read {
+        match labels {
+            _ if command.starts_with("lsp-soak tune") => place.sweep(out),
+            [] => place.record_one(out),
+            labels => place.record(out, labels),
+        }
+    }
+    let sweep = command.starts_with("lsp-soak tune") && !command.contains("--list") && !command.contains("--from");
+    // Every setting once is enough to see that a sweep does what it says.
+    let command = if sweep {
+        format!("{command} --rungs 1")
+    } else {
+        command.to_owned()
+    };
+    let shell = ["-e", "-o", "pipefail", "-c", &command];
+    let output = place.command("bash").args(shell).output().expect("there is a shell");
+    let gate = command.starts_with("lsp-soak gate");
+    match output.status.code() {
+        Some(0) => Ok(()),
+        Some(1 | 3) if gate => Ok(()),
+        code => Err(format!(
+            "exit code {code:?}\n{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        )),
+    }
+}
+
+#[test]
+fn every_command_of_the_readme_does_what_it_promises() {
+    let records: [(&str, &[&str]); 7] = [
+        ("run.jsonl", &[]),
+        ("reports/20261121-120000-completions", &["baseline", "candidate"]),
+        ("records/v1", &["mine"]),
+        ("records/v2", &["mine"]),
+        ("part-1", &["old", "new"]),
+        ("part-2", &["old", "new"]),
+        ("part-3", &["old", "new"]),
+    ];
+    type_all("README.md", &records, 20);
+}
+
+#[test]
+fn every_command_of_the_workflows_does_what_it_promises() {
+    type_all("docs/ci.md", &[("records", &["shipped", "one-arena", "old", "new"])], 8);
+}
+
+#[test]
+fn every_command_about_sweeps_does_what_it_promises() {
+    type_all("docs/tune.md", &[("reports/20261121-120000-completions", &[])], 5);
+}
