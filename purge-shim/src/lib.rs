@@ -5,8 +5,9 @@
 //! - `LSP_SOAK_PURGE_SIGNAL`: the number of the signal;
 //! - `LSP_SOAK_PURGE_DIR`: a directory, in which each process writes a file named by its process id.
 //!
-//! Without both the library does nothing at all. With them the file says `ready` once the process will listen, and gains one
-//! line for each signal when the memory is given back:
+//! Without both the library does nothing at all. With them the file says `ready` before the program begins, and gains one
+//! line for each signal when the memory is given back. A program that becomes another one (`execve(2)`) says `ready` again,
+//! and the last one holds:
 //!
 //! ```text
 //! ready thread=4711 malloc=/lib/x86_64-linux-gnu/libc.so.6
@@ -14,24 +15,33 @@
 //! ```
 //!
 //! None of the allocators may be called in a signal handler, so that only wakes a thread. The thread is the library's
-//! own, has a small stack, blocks all other signals and allocates nothing. A signal to that thread (`tgkill(2)`) disturbs
+//! own, has a small stack and descriptors of its own, blocks all other signals and allocates nothing. A signal to that thread (`tgkill(2)`) disturbs
 //! nobody; one to the process works too, but may interrupt a system call of another thread. A process that was forked
 //! without exec has no such thread, and writes no file of its own.
+//!
+//! A program that goes into a user namespace must have a single thread (unshare(2), setns(2)): the library's thread ends
+//! before, and that process does not listen any more.
+//!
+//! A third variable, `LSP_SOAK_PURGE_PIDS`, names the namespace of process ids that the files are named in, as the link
+//! `/proc/self/ns/pid` does: in another one a number is another process, so that the library does nothing there. Without
+//! it all are taken to be in one.
 #![no_std]
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("memory is given back on a signal on Linux only");
 
 mod allocator;
+mod file;
+mod leave;
 mod line;
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr;
-use core::sync::atomic::{AtomicI32, Ordering};
 
 use allocator::Allocators;
+use file::File;
 use line::Line;
 
 /// Stack of the thread: allocators need little of it, glibc's smallest is 16 KiB.
@@ -47,32 +57,50 @@ static WAKE: Shared<libc::sem_t> = Shared(UnsafeCell::new(MaybeUninit::uninit())
 /// What the thread calls. Looked for before it starts: the loader allocates what it has to say about names that it does
 /// not find, and in a new thread that would make glibc begin an arena.
 static ALLOCATORS: Shared<Allocators> = Shared(UnsafeCell::new(MaybeUninit::uninit()));
+/// What tells the program that the thread is ready.
+static READY: Shared<libc::sem_t> = Shared(UnsafeCell::new(MaybeUninit::uninit()));
 /// The file that is written to.
-static FILE: AtomicI32 = AtomicI32::new(-1);
+static FILE: Shared<File> = Shared(UnsafeCell::new(MaybeUninit::uninit()));
 
 /// What is written once, before the handler and the thread exist, which are all that use it.
 struct Shared<T>(UnsafeCell<MaybeUninit<T>>);
 
-// SAFETY: nothing is written once there is a second thread, but for the semaphore, which is made for that.
+// SAFETY: nothing is written once there is a second thread, but for the semaphores, which are made for that.
 unsafe impl<T> Sync for Shared<T> {}
 
 extern "C" fn start() {
     let (Some(directory), Some(signal)) = (variable(c"LSP_SOAK_PURGE_DIR"), signal()) else {
         return;
     };
-    let file = open(directory);
-    if file < 0 {
+    if !is_named_here() {
         return;
     }
-    FILE.store(file, Ordering::Release);
+    // SAFETY: nothing else knows of it yet.
+    unsafe { FILE.0.get().write(MaybeUninit::new(File::of_process(directory))) };
     // SAFETY: nothing else knows of it yet.
     unsafe { ALLOCATORS.0.get().write(MaybeUninit::new(Allocators::find())) };
-    // SAFETY: nothing else knows of the semaphore yet.
-    let made = unsafe { libc::sem_init(WAKE.0.get().cast(), 0, 0) };
     // The thread says `ready`; without that, nobody sends the signal.
-    if made == 0 && listen(signal) {
-        spawn(signal);
+    if made(&WAKE) && made(&READY) && listen(signal) && spawn(signal) {
+        // The program finds all as it will stay: the thread has left the program's descriptors by then.
+        wait(&READY);
     }
+}
+
+/// Whether numbers of processes mean here what they mean to who reads the files.
+fn is_named_here() -> bool {
+    variable(c"LSP_SOAK_PURGE_PIDS").is_none_or(file::is_in_namespace)
+}
+
+/// Makes a semaphore that counts nothing yet; false if that cannot be.
+fn made(semaphore: &Shared<libc::sem_t>) -> bool {
+    // SAFETY: nothing else knows of the semaphore yet.
+    unsafe { libc::sem_init(semaphore.0.get().cast(), 0, 0) == 0 }
+}
+
+/// Waits until a semaphore counts something, over signals that interrupt it.
+fn wait(semaphore: &Shared<libc::sem_t>) {
+    // SAFETY: the semaphore was initialized before the thread was started, and stays.
+    while unsafe { libc::sem_wait(semaphore.0.get().cast()) } != 0 {}
 }
 
 /// The value of an environment variable.
@@ -89,21 +117,6 @@ fn signal() -> Option<c_int> {
     (libc::SIGRTMIN()..=libc::SIGRTMAX())
         .contains(&signal)
         .then_some(signal)
-}
-
-/// Opens the file of this process; below 0 if that fails.
-fn open(directory: &CStr) -> c_int {
-    let mut path = Line::new();
-    path.bytes(directory.to_bytes());
-    // SAFETY: takes nothing and cannot fail.
-    let process = unsafe { libc::getpid() };
-    path.text("/").number(process.unsigned_abs().into()).bytes(b"\0");
-    let Ok(path) = CStr::from_bytes_with_nul(path.written()) else {
-        return -1;
-    };
-    let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | libc::O_APPEND | libc::O_CLOEXEC;
-    // SAFETY: the path ends in a zero byte.
-    unsafe { libc::open(path.as_ptr(), flags, 0o600) }
 }
 
 /// Has the signal wake the thread; false if that cannot be.
@@ -123,8 +136,8 @@ extern "C" fn wake(_signal: c_int) {
     unsafe { libc::sem_post(WAKE.0.get().cast()) };
 }
 
-/// Starts the thread, which sees this signal only. If that cannot be, the file stays empty.
-fn spawn(signal: c_int) {
+/// Starts the thread, which sees this signal only; false if that cannot be, and then there is no file.
+fn spawn(signal: c_int) -> bool {
     let mut others = MaybeUninit::<libc::sigset_t>::uninit();
     let mut before = MaybeUninit::<libc::sigset_t>::uninit();
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
@@ -135,7 +148,7 @@ fn spawn(signal: c_int) {
     unsafe { libc::sigdelset(others.as_mut_ptr(), signal) };
     // SAFETY: initializes the attributes.
     if unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) } != 0 {
-        return;
+        return false;
     }
     // SAFETY: the attributes are initialized; a size that is refused leaves the default, which is as good.
     unsafe { libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), STACK) };
@@ -143,38 +156,38 @@ fn spawn(signal: c_int) {
     unsafe { libc::pthread_attr_setdetachstate(attributes.as_mut_ptr(), libc::PTHREAD_CREATE_DETACHED) };
     // SAFETY: both sets are valid, the second as a place to write to.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, others.as_ptr(), before.as_mut_ptr()) };
-    // SAFETY: all pointers are to places of the right types, and the function never returns.
-    unsafe { libc::pthread_create(thread.as_mut_ptr(), attributes.as_ptr(), serve, ptr::null_mut()) };
+    // SAFETY: all pointers are to places of the right types, and what the function uses stays for ever.
+    let started = unsafe { libc::pthread_create(thread.as_mut_ptr(), attributes.as_ptr(), serve, ptr::null_mut()) };
     // SAFETY: the set was written above.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut()) };
     // SAFETY: they are initialized and not used any more.
     unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
+    started == 0
 }
 
 /// The thread: gives memory back, once for each signal.
 extern "C" fn serve(_nothing: *mut c_void) -> *mut c_void {
     // SAFETY: it was written before the thread was started, and is not written again.
     let allocators = unsafe { &*ALLOCATORS.0.get().cast::<Allocators>() };
+    // SAFETY: as before.
+    let file = unsafe { &*FILE.0.get().cast::<File>() };
+    file::own_descriptors();
     // SAFETY: takes nothing and cannot fail.
     let thread = unsafe { libc::gettid() };
     let mut line = Line::new();
     line.text("ready thread=").number(thread.unsigned_abs().into());
     line.text(" malloc=").bytes(allocators.owner().to_bytes()).text("\n");
-    write(&line);
+    file.add(&line);
+    leave::runs(thread);
+    // SAFETY: the semaphore was initialized before the thread was started.
+    unsafe { libc::sem_post(READY.0.get().cast()) };
     loop {
-        // SAFETY: the semaphore was initialized before the thread was started.
-        let woken = unsafe { libc::sem_wait(WAKE.0.get().cast()) };
-        if woken == 0 {
-            write(&allocators.release());
+        wait(&WAKE);
+        if leave::is_over() {
+            return ptr::null_mut();
         }
+        file.add(&allocators.release());
     }
-}
-
-/// Writes one line to the file. A disk that is full has no line, which is read as not released.
-fn write(line: &Line) {
-    let bytes = line.written();
-    // SAFETY: the pointer and the length are of the same bytes.
-    unsafe { libc::write(FILE.load(Ordering::Acquire), bytes.as_ptr().cast(), bytes.len()) };
 }
 
 #[panic_handler]

@@ -158,7 +158,10 @@ pub fn preload(launch: &mut Launch, library: &Library) -> Result<(), Unlistable>
         None => env::var_os(VARIABLE),
     };
     let all = compose(std::slice::from_ref(&library.path), before.as_deref())?;
-    let more: [(&str, Option<OsString>); 3] = [
+    // A sandbox numbers its processes from 1 again: those are not the ones that could be signalled.
+    let pids = fs::read_link("/proc/self/ns/pid").ok();
+    let more: [(&str, Option<OsString>); 4] = [
+        ("LSP_SOAK_PURGE_PIDS", pids.map(PathBuf::into_os_string)),
         (VARIABLE, all),
         ("LSP_SOAK_PURGE_DIR", Some(library.directory.clone().into())),
         ("LSP_SOAK_PURGE_SIGNAL", Some(library.signal.to_string().into())),

@@ -120,9 +120,12 @@ fn is_mapped(library: &Library, pid: u32) -> bool {
     sample::mapped(&maps).contains(&library.path)
 }
 
-/// `ready thread=4711 malloc=/lib/x86_64-linux-gnu/libc.so.6`, then a line for each release.
+/// `ready thread=4711 malloc=/lib/x86_64-linux-gnu/libc.so.6`, then a line for each release. A process that has become
+/// another program says it again: the last one holds.
 fn listener(pid: u32, text: &str) -> Option<Listener> {
-    let rest = whole(text).next()?.strip_prefix("ready thread=")?;
+    let rest = whole(text)
+        .filter_map(|line| line.strip_prefix("ready thread="))
+        .last()?;
     let (thread, malloc) = rest.split_once(" malloc=")?;
     Some(Listener {
         pid,
@@ -174,6 +177,13 @@ mod tests {
             "what is half written is not there yet"
         );
         assert_eq!(one.malloc.as_deref(), Some("/lib/libc.so.6"));
+        let again = format!("{text}loc_trim=1 nanos=5\nready thread=13 malloc=/lib/libmimalloc.so.2\n");
+        let again = listener(7, &again).expect("it is ready");
+        assert_eq!(
+            (again.thread, again.released),
+            (13, 2),
+            "the program that it became counts on"
+        );
         assert!(listener(7, "").is_none() && listener(7, "ready thread=1").is_none());
         assert_eq!(
             listener(7, "ready thread=1 malloc=?\n").expect("it is ready").malloc,

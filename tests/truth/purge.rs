@@ -89,6 +89,90 @@ fn what_glibc_keeps_of_four_threads_comes_back_on_a_signal() {
     assert!(before > 200 * MIB && after < before / 2, "{before} {after}");
 }
 
+/// What a shell says that runs with the library.
+#[track_caller]
+fn shell(place: &Path, script: &str, pids: Option<&str>) -> String {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", script])
+        .current_dir(place)
+        .env("LD_PRELOAD", library(place))
+        .env("LSP_SOAK_PURGE_DIR", place)
+        .env("LSP_SOAK_PURGE_SIGNAL", SIGNAL);
+    command.envs(pids.map(|pids| ("LSP_SOAK_PURGE_PIDS", pids)));
+    let output = command.output().expect("there is a shell");
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    String::from_utf8(output.stdout).expect("it says plain text")
+}
+
+/// Has the shell itself give back, and waits for that to be said.
+const GIVE_BACK: &str = r#"
+kill -s 50 $$
+left=500
+until grep -q released $$; do
+    left=$((left - 1)); [ $left -gt 0 ] || { echo "nothing was given back" >&2; exit 1; }
+    sleep 0.02
+done
+"#;
+
+#[test]
+fn a_program_that_uses_any_descriptor_again_finds_only_its_own_lines_there() {
+    let place = TempDir::new().expect("there is a place for temporary files");
+    let reuse = "for number in 3 4 5 6 7 8 9; do eval \"exec $number>own$number\"; done\n";
+    let close = "for number in 3 4 5 6 7 8 9; do eval \"exec $number>&-\"; done\n";
+    let script = format!(
+        "ls -l /proc/$$/fd | grep -c \"$PWD/$$\"\n{reuse}{GIVE_BACK}echo own >&3\n{close}kill -s 50 $$; cat own*; tail -n 1 $$"
+    );
+    let said = shell(place.path(), &script, None);
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines[..2], ["0", "own"], "{said}");
+    assert!(lines.len() == 3 && lines[2].starts_with("released "), "{said}");
+}
+
+#[test]
+fn what_a_link_points_to_is_left_alone() {
+    let place = TempDir::new().expect("there is a place for temporary files");
+    let script = "echo precious >soft; cp soft hard; rm $$; ln -s soft $$; exec sh -c \
+                  'cat soft; rm $$; ln hard $$; exec sh -c \"cat hard\"'";
+    assert_eq!(shell(place.path(), script, None), "precious\nprecious\n");
+}
+
+#[test]
+fn a_program_that_becomes_another_keeps_its_file_and_says_ready_again() {
+    let place = TempDir::new().expect("there is a place for temporary files");
+    let said = shell(place.path(), "exec sh -c 'cut -d \" \" -f 1 $$'", None);
+    assert_eq!(said, "ready\nready\n");
+}
+
+#[test]
+fn in_another_namespace_of_process_ids_the_library_does_nothing() {
+    let place = TempDir::new().expect("there is a place for temporary files");
+    let script = "ls /proc/$$/task | wc -l; ls | grep -c '^[0-9]*$' || true";
+    assert_eq!(shell(place.path(), script, Some("pid:[1]")), "1\n0\n");
+    let own = fs::read_link("/proc/self/ns/pid").expect("there is such a link");
+    let said = shell(place.path(), script, own.to_str());
+    assert!(said.starts_with("2\n") && !said.ends_with("\n0\n"), "{said}");
+}
+
+/// Makes a namespace of users, and goes into that of another process.
+const ENTER: &str = r#"
+rm -f within
+unshare -U echo made 2>/dev/null || echo refused
+unshare -U sh -c 'touch within; exec sleep 60' 2>/dev/null &
+until [ -e within ] || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
+nsenter -U --preserve-credentials -t $! echo entered 2>/dev/null || echo refused
+{ kill $!; wait; } 2>/dev/null
+"#;
+
+#[test]
+fn a_program_goes_into_a_namespace_of_users_as_it_does_without_the_library() {
+    let place = TempDir::new().expect("there is a place for temporary files");
+    let plain = Command::new("sh").args(["-c", ENTER]).current_dir(&place).output();
+    let plain = String::from_utf8(plain.expect("there is a shell").stdout).expect("it says plain text");
+    assert_eq!(plain.lines().count(), 2, "{plain}");
+    assert_eq!(shell(place.path(), ENTER, None), plain);
+}
+
 #[test]
 fn without_its_variables_the_library_does_nothing() {
     let place = TempDir::new().expect("there is a place for temporary files");
