@@ -334,6 +334,27 @@ mod tests {
     }
 
     #[test]
+    fn what_a_server_says_of_its_preload_goes_before_its_profile() {
+        let root = tempfile::tempdir().unwrap();
+        programs(root.path(), &["mine"]);
+        let profile = "[server.mine]\nallocator = { preload = \"mimalloc\" }\n";
+        let (catalogue, report) = Catalogue::built_in().over("servers.toml", profile);
+        assert!(report.is_empty());
+        let specs = ["mine", "preload=jemalloc mine", "plain: preload=system mine"].map(spec);
+        let which = Which::new(root.path().as_os_str(), None);
+        let choices = choose(&specs, &Common::default(), &catalogue, &which).unwrap();
+        let seen = choices
+            .iter()
+            .map(|choice| (choice.label.as_str(), choice.preload.to_string()));
+        let seen: Vec<(&str, String)> = seen.collect();
+        let expected = [("mine", "mimalloc"), ("mine-jemalloc", "jemalloc"), ("plain", "system")];
+        assert_eq!(seen, expected.map(|(label, preload)| (label, preload.to_owned())));
+        let wrong = "[server.mine]\nallocator = { preload = \"jemaloc\" }\n";
+        let (_, report) = Catalogue::built_in().over("servers.toml", wrong);
+        assert!(report.styled().contains("did you mean `jemalloc`?"));
+    }
+
+    #[test]
     fn every_server_that_cannot_be_found_says_why() {
         let root = tempfile::tempdir().unwrap();
         let errors = choose_from(
