@@ -3,12 +3,13 @@
 //! Times are of allocators, not of machines: they are held against the decay time that the allocator was told, and the
 //! least and the most of a band may not be exceeded by a machine that is busy with everything else.
 
+use std::time::Duration;
+
 use lsp_soak::analyse::Summary;
 use lsp_soak::analyse::decay::{Course, Window, WindowKind};
 use lsp_soak::record::{Delay, WindowEnd};
 
 use crate::outcome::{MIB, changed, increment, private};
-#[cfg(feature = "fixture-jemalloc")]
 use crate::peer::Peer;
 use crate::soak::{START, Soak};
 
@@ -119,6 +120,95 @@ steps = [{ close = {} }]
         "of what had been taken) and closing all documents 16.0 MiB",
         "silence gave back nothing, as its allocator cannot then",
     ]);
+}
+
+/// Every fixture that is built.
+fn fixtures() -> Vec<&'static str> {
+    vec![
+        env!("CARGO_BIN_EXE_fixture-system"),
+        #[cfg(feature = "fixture-jemalloc")]
+        env!("CARGO_BIN_EXE_fixture-jemalloc"),
+        #[cfg(feature = "fixture-mimalloc")]
+        env!("CARGO_BIN_EXE_fixture-mimalloc"),
+        #[cfg(feature = "fixture-snmalloc")]
+        env!("CARGO_BIN_EXE_fixture-snmalloc"),
+    ]
+}
+
+/// What the fixture says that it holds after a document was opened, and after nothing for as long as `silence`, and one more
+/// message.
+fn held(program: &str, options: &[&str], key: &str, silence: Duration) -> [u64; 2] {
+    let mut peer = Peer::start_on(program, options);
+    peer.open("file:///a.py", "x = 1\n");
+    let before = peer.truth()[key].as_u64().expect("it is a number");
+    std::thread::sleep(silence);
+    peer.close("file:///b.py");
+    [before, peer.truth()[key].as_u64().expect("it is a number")]
+}
+
+/// On each allocator what is held is mapped directly, so that the windows are those of the fixture, and the allocator
+/// moves nothing in them. What first answers cost is paid before.
+#[test]
+fn each_window_gives_back_what_the_fixture_says_on_every_allocator() {
+    let phases = r#"
+[[phase]]
+name = "open"
+steps = [
+    { open = { files = 1 } },
+    { hover = { files = 1, per-file = 10 } },
+    { document-highlight = { files = 1, per-file = 10 } },
+]
+[[phase]]
+name = "decay"
+steps = [{ idle = { mode = "silent", for = "8s" } }, { idle = { mode = "simmer", for = "2s" } }]
+"#;
+    let table = [
+        (["--decay", "32MiB-after=4s"], "decay", WindowKind::Silent),
+        (["--decay-on-traffic", "32MiB"], "decayOnTraffic", WindowKind::Simmer),
+    ];
+    let runs = fixtures().into_iter().flat_map(|program| {
+        table.map(|(options, key, kind)| {
+            std::thread::spawn(move || {
+                let told = held(program, &options, key, Duration::from_secs(5));
+                let outcome = Soak::new(&format!("{START}{phases}"))
+                    .other(program)
+                    .server(&options)
+                    .run();
+                (program, kind, told, outcome.passed())
+            })
+        })
+    });
+    for run in runs.collect::<Vec<_>>() {
+        let (program, kind, [before, after], summary) = run.join().expect("it passes");
+        assert_eq!((before, after), (32 * MIB, 0), "{program}");
+        for window in [WindowKind::Silent, WindowKind::Simmer] {
+            let gave = course(one(&summary, window)).gave();
+            let truth = if window == kind { before - after } else { 0 };
+            // An allocator may move a little by itself.
+            let wrong = gave.abs_diff(truth.cast_signed());
+            assert!(
+                wrong <= MIB,
+                "{program}: {gave} in {window:?}, {truth} by its own count"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_was_lazily_freed_is_told_of_a_silent_window() {
+    let phases = CLOSED.replace("until = \"settled\"", "for = \"3s\"");
+    let outcome = Soak::new(&format!("{START}{phases}"))
+        .server(&["--lazily-free", "24MiB"])
+        .run();
+    let summary = outcome.passed();
+    let window = one(&summary, WindowKind::Silent);
+    let lazily = window.lazily_freed.expect("exact counters are read in silence");
+    changed(lazily.cast_signed(), (24 * MIB).cast_signed());
+    changed(course(window).gave(), 0);
+    outcome.says(&["of which 24.0 MiB lazily freed"]);
+    // The exact counters of the checkpoint leave it out.
+    let end = private(&summary, "decay");
+    assert!(course(window).after.abs_diff(end + lazily) < MIB, "{window:?}, {end}");
 }
 
 /// The fixture on jemalloc under these options: 48 MiB are taken from the allocator, freed, and the server is left alone.
