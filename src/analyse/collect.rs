@@ -259,6 +259,7 @@ impl Pass {
         }
         let curves = &mut self.summary.curves;
         checkpoint.rollups.iter().for_each(|rollup| curves.rollup(at, rollup));
+        checkpoint.rollups.iter().for_each(|rollup| self.watch.exact(rollup));
         let together = checkpoint.rollups.iter().fold(Exact::default(), Exact::with);
         self.epoch.exact(together);
         self.by_program.clear();
@@ -298,6 +299,7 @@ impl Pass {
 
     fn rollup(&mut self, at: Nanos, rollup: &Rollup) {
         self.summary.curves.rollup(at, rollup);
+        self.watch.exact(rollup);
         self.summary.sampling.rollups += 1;
         let before = self
             .together

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::analyse::decay::{Gave, Window, WindowKind};
+use crate::analyse::decay::{Gave, Traffic, Window, WindowKind};
 use crate::record::{Delay, Nanos, WindowEnd};
 use crate::units;
 
@@ -137,6 +137,31 @@ fn list(parts: &[String]) -> String {
         [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
+}
+
+/// What was lazily freed at the end of a window, where it is much of what is there.
+pub(super) fn lazily(window: &Window) -> Option<String> {
+    let lazily = window.much_lazily_freed()?;
+    let after = window.private.as_ref()?.after;
+    Some(format!(
+        "{}: {} MiB private at its end, of which {} MiB lazily freed, which the kernel takes when it needs them",
+        name(window),
+        units::mib(after),
+        units::mib(lazily)
+    ))
+}
+
+/// What light traffic cost by itself, beside what came back with it.
+pub(super) fn cost(traffic: &Traffic) -> String {
+    let more = |bytes: f64| units::signed_mib(bytes.round() as i64);
+    let windows = traffic
+        .in_windows
+        .map(|bytes| format!("{} MiB of what changed with it is its own, ", more(bytes)));
+    format!(
+        "light traffic: {}by the control's {} MiB a minute; it is taken off no figure",
+        windows.unwrap_or_default(),
+        more(traffic.per_minute())
+    )
 }
 
 /// What to know of a window beyond its figures: that it ran out of time, why it was not waited for, what its traffic costs.

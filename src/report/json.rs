@@ -66,6 +66,8 @@ pub struct Report {
     pub idles: Vec<decay::Idle>,
     /// What came back while the server was left alone, window by window.
     pub decay: Vec<decay::Window>,
+    /// What light traffic cost by itself, by the control window; `null` where none was played.
+    pub traffic_cost: Option<decay::Traffic>,
     /// Memory given back by force, in steps and before checkpoints.
     pub released: Vec<release::Released>,
     /// What the server said of its own memory.

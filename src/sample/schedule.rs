@@ -150,6 +150,12 @@ impl Schedule {
             Command::Follow(root) => watch.follow(root, &now),
             // Whoever waits for an answer may have gone away: then nobody needs it.
             Command::Quiet(on, done) => {
+                let at = now();
+                // How a quiet window ended, also where no cheap counter shows it: what was lazily freed moves none of them.
+                if self.quiet.on && !on && self.checkpoints.is_empty() && self.quiet.duty.ready(at) {
+                    let changed = watch.write_rollups(&now);
+                    self.quiet.read(at, now() - at, changed);
+                }
                 self.quiet.on = on;
                 let _ = done.send(());
             }

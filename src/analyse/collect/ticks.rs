@@ -51,6 +51,7 @@ impl Pass {
             self.draw(at);
         }
         self.summary.curves.ended(at, process);
+        self.watch.gone(process);
         self.phases.process_ended(at, process);
     }
 

@@ -2,7 +2,7 @@
 
 use crate::analyse::Summary;
 use crate::analyse::decay::{self, Course, Gave, Window, WindowKind};
-use crate::analyse::stats::{NoiseFloor, median_interval};
+use crate::analyse::stats::{MedianInterval, NoiseFloor, median_interval};
 use crate::record::WindowEnd;
 
 use super::cell::{Values, cell};
@@ -132,6 +132,12 @@ fn middle(windows: &[Found], median: Option<f64>) -> Option<Window> {
     };
     let known = windows.iter().filter_map(|(_, window)| window.as_ref());
     known.min_by(|a, b| far(a).total_cmp(&far(b))).cloned()
+}
+
+/// What light traffic costs by itself, in bytes a minute over the runs with a control window; `None` without any.
+pub(super) fn traffic(runs: &[&Summary]) -> Option<MedianInterval> {
+    let costs = runs.iter().filter_map(|run| decay::traffic(&run.windows));
+    median_interval(&costs.map(|cost| cost.per_minute()).collect::<Vec<f64>>(), CONFIDENCE)
 }
 
 /// What came back by kind of window: of each the medians of the runs, and what half of them or more say.

@@ -8,7 +8,7 @@ use crate::record::{Header, KnobFacts, PreloadFacts};
 use crate::units;
 
 use super::cell::{Values, cell};
-use super::decay::{decays, gave};
+use super::decay::{decays, gave, traffic};
 use super::growth::grown;
 use super::hosts::{differences, differences_of};
 use super::huge_pages::huge_pages;
@@ -167,6 +167,7 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
         unseen: unseen(arm),
         growth: grown(&summaries(arm)),
         gave: gave(&summaries(arm)),
+        traffic: traffic(&summaries(arm)),
         traced: of(runs, label).find_map(|run| Traced::of(&run.summary)),
     }
 }

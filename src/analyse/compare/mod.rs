@@ -78,6 +78,8 @@ pub struct Side {
     pub growth: Vec<Grown>,
     /// In which windows it gave memory back.
     pub gave: Vec<Gave>,
+    /// What light traffic by itself adds to its private memory, in bytes a minute; `None` without a control window.
+    pub traffic: Option<MedianInterval>,
     /// Its memory calls, where a run of it was traced; of several the first.
     pub traced: Option<Traced>,
 }

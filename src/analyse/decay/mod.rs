@@ -3,6 +3,7 @@
 mod course;
 mod curve;
 mod gave;
+mod traffic;
 mod windows;
 
 #[cfg(test)]
@@ -12,6 +13,7 @@ use crate::record::{AllocatorDecay, Nanos, PhaseRef, WindowEnd};
 
 pub use course::{AFTER, Course};
 pub use gave::{Gave, counts, gave};
+pub use traffic::{Traffic, traffic};
 pub(super) use windows::{Known, Watch};
 
 /// Points of the curve that a report draws of a window.
@@ -38,6 +40,9 @@ pub struct Window {
     pub sent: u64,
     /// What was known of the allocator.
     pub decay: Option<AllocatorDecay>,
+    /// Of the private memory at its end, in bytes, what was freed with `MADV_FREE` and the kernel has not taken yet. `None`
+    /// where exact counters are not read: with traffic, and on systems that have none.
+    pub lazily_freed: Option<u64>,
     /// When it began.
     pub started: Nanos,
     /// How long it lasted.
@@ -51,6 +56,12 @@ pub struct Window {
 }
 
 impl Window {
+    /// What was lazily freed at its end, if that is more than 1 % of its private memory then.
+    pub fn much_lazily_freed(&self) -> Option<u64> {
+        let after = self.private.as_ref()?.after;
+        self.lazily_freed.filter(|lazily| *lazily > after / 100)
+    }
+
     /// Why it ended, also in a record that only says whether memory had become steady. `None` of a window that lasted until
     /// the next step or checkpoint.
     pub fn why(&self) -> Option<WindowEnd> {

@@ -153,3 +153,45 @@ fn light_traffic_is_no_work_that_servers_are_compared_by() {
     let counts: Vec<u64> = of(&session).methods.iter().map(|method| method.count).collect();
     assert_eq!(counts, [3]);
 }
+
+#[test]
+fn the_control_says_what_light_traffic_costs_by_itself() {
+    let window = |control, sent, took, before: u64, after: u64| Window {
+        phase: PhaseRef {
+            phase: 0,
+            cycle: 0,
+            name: "idle".to_owned(),
+        },
+        step: 0,
+        kind: WindowKind::Simmer,
+        control,
+        end: None,
+        settled: None,
+        moving: String::new(),
+        sent,
+        decay: None,
+        lazily_freed: None,
+        started: 0,
+        took,
+        private: {
+            let mut curve = Curve::default();
+            curve.add(0, Some(before));
+            curve.add(took, Some(after));
+            Course::of(&curve, took, None, None)
+        },
+        resident: None,
+        curve: Vec::new(),
+    };
+    let control = window(true, 40, 10_000_000_000, 8 << 20, 9 << 20);
+    let cost = traffic(std::slice::from_ref(&control)).expect("there is a control");
+    assert_eq!((cost.bytes, cost.in_windows), (f64::from(1 << 20), None));
+    assert_eq!(cost.per_minute(), f64::from(6 << 20));
+    let other = window(false, 120, 30_000_000_000, 20 << 20, 10 << 20);
+    assert_eq!(
+        traffic(std::slice::from_ref(&other)),
+        None,
+        "nothing is known without a control"
+    );
+    let both = traffic(&[control, other]).expect("there is a control");
+    assert_eq!(both.in_windows, Some(f64::from(3 << 20)));
+}

@@ -1,6 +1,8 @@
 //! Finds the windows of a run while its entries pass by.
 
-use crate::record::{IdleKind, Nanos, PhaseRef, StepEnd, StepStart};
+use std::collections::BTreeMap;
+
+use crate::record::{IdleKind, Nanos, PhaseRef, Rollup, StepEnd, StepStart};
 
 use super::course::Course;
 use super::curve::{Curve, at};
@@ -38,6 +40,8 @@ struct Open {
 pub(in crate::analyse) struct Watch {
     open: Option<Open>,
     done: Vec<Window>,
+    /// What each process had lazily freed when its exact counters were last read.
+    lazy: BTreeMap<u32, u64>,
 }
 
 impl Watch {
@@ -48,6 +52,23 @@ impl Watch {
             open.private.add(since, private);
             open.resident.add(since, resident);
         }
+    }
+
+    /// Exact counters of a process were read.
+    pub fn exact(&mut self, rollup: &Rollup) {
+        self.lazy.insert(rollup.process, rollup.lazy_free);
+    }
+
+    /// A process is gone.
+    pub fn gone(&mut self, process: u32) {
+        self.lazy.remove(&process);
+    }
+
+    /// What the tree has lazily freed; `None` where no exact counters are read. They are in silence, and written where they
+    /// changed, so that it is as it was at the end of a silent window.
+    fn lazily_freed(&self, kind: IdleKind) -> Option<u64> {
+        let known = kind == IdleKind::Silent && !self.lazy.is_empty();
+        known.then(|| self.lazy.values().copied().fold(0, u64::saturating_add))
     }
 
     /// A step begins: what an earlier one left open is over.
@@ -68,9 +89,11 @@ impl Watch {
     /// A step ends. An idle window ends with it; that of closed documents or of a release goes on, for a server takes its
     /// time.
     pub fn step_ended(&mut self, at: Nanos, end: &StepEnd, known: Known) {
+        let lazily_freed = end.idle.as_ref().and_then(|idle| self.lazily_freed(idle.kind));
         let Some(open) = &mut self.open else { return };
         if let Some(idle) = &end.idle {
             let window = Window {
+                lazily_freed,
                 control: idle.control,
                 end: idle.end,
                 settled: idle.settled,
@@ -130,6 +153,7 @@ impl Open {
             moving: String::new(),
             sent: 0,
             decay: None,
+            lazily_freed: None,
             started: self.started,
             took,
             private: Course::of(&self.private, took, known.private_peak, known.private_start),

@@ -2,6 +2,7 @@
 
 use crate::analyse::compare::{Cell, Comparison, Decay, Decayed, Ratio, Unit};
 use crate::analyse::decay::Window;
+use crate::analyse::stats::MedianInterval;
 use crate::record::WindowEnd;
 use crate::report::decay::{self, Scale};
 use crate::units;
@@ -107,6 +108,28 @@ fn ends(ends: &[(WindowEnd, u64)]) -> String {
 /// In which windows each server gave memory back, in a sentence each.
 pub fn verdict(comparison: &Comparison) -> Vec<String> {
     let sides = comparison.sides.iter();
-    let said = sides.filter_map(|side| Some(format!("{}: {}", side.label, decay::sentence(&side.gave)?)));
+    let said = sides.filter_map(|side| {
+        let sentence = decay::sentence(&side.gave)?;
+        let cost = side.traffic.map(|cost| format!("; {}", traffic(&cost)));
+        Some(format!("{}: {sentence}{}", side.label, cost.unwrap_or_default()))
+    });
     said.collect()
+}
+
+/// What light traffic cost by itself, with its interval over the runs.
+fn traffic(cost: &MedianInterval) -> String {
+    let size = |bytes: f64| units::signed_mib(bytes.round() as i64);
+    let mark = if cost.reached {
+        String::new()
+    } else {
+        format!(" {MARK}")
+    };
+    let span = match cost.n {
+        1 => String::new(),
+        _ => format!(" ({}{mark})", figures::span(&size(cost.low), &size(cost.high))),
+    };
+    format!(
+        "light traffic by itself, as the control has it, {} MiB a minute{span}, taken off no figure",
+        size(cost.median)
+    )
 }

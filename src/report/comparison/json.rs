@@ -118,8 +118,23 @@ pub struct Server {
     pub unseen_settings: Vec<KnobFacts>,
     /// How it grows with what the scenario repeats.
     pub growth: Vec<Growth>,
+    /// What light traffic by itself adds to its private memory in a minute, by control windows; `null` without any.
+    pub traffic_cost: Option<TrafficCost>,
     /// Its memory calls, where a run of it was traced; of several the first.
     pub system_calls: Option<json::calls::Traced>,
+}
+
+/// The cost of light traffic over the runs, in bytes a minute.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TrafficCost {
+    /// The median.
+    pub per_minute: f64,
+    /// The lower end of its interval; of few runs the lowest.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// Runs with a control window.
+    pub runs: u64,
 }
 
 /// How a server grows with one thing that the scenario repeats.

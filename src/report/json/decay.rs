@@ -27,6 +27,9 @@ pub struct Window {
     pub sent: u64,
     /// What was known of how the allocator gives memory back.
     pub allocator: Option<AllocatorDecay>,
+    /// Of the private memory at its end what was freed with `MADV_FREE` and not taken yet; `null` with traffic, and where
+    /// exact counters cannot be read.
+    pub lazily_freed: Option<u64>,
     /// When it began.
     pub started: Nanos,
     /// How long it was.
@@ -84,6 +87,31 @@ pub struct Course {
     pub settle_time: Option<Nanos>,
     /// Half-life, where the curve has one with R² over 0.98.
     pub half_life: Option<Nanos>,
+}
+
+/// What light traffic cost by itself, by the control window. It is taken off no figure.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Traffic {
+    /// Change of private memory over the control, in bytes.
+    pub bytes: f64,
+    /// Messages in it.
+    pub sent: u64,
+    /// How long it was.
+    pub took: Nanos,
+    /// In bytes a minute.
+    pub per_minute: f64,
+    /// The same for as many messages as the other windows of light traffic had; `null` if there are none.
+    pub in_windows: Option<f64>,
+}
+
+pub(super) fn traffic(windows: &[decay::Window]) -> Option<Traffic> {
+    decay::traffic(windows).map(|traffic| Traffic {
+        bytes: traffic.bytes,
+        sent: traffic.sent,
+        took: traffic.took,
+        per_minute: traffic.per_minute(),
+        in_windows: traffic.in_windows,
+    })
 }
 
 /// What one idle window gave back, by the sampled curve.
@@ -146,6 +174,7 @@ pub(super) fn window(window: &decay::Window) -> Window {
         moving: window.moving.clone(),
         sent: window.sent,
         allocator: window.decay,
+        lazily_freed: window.lazily_freed,
         started: window.started,
         took: window.took,
         private: window.private.as_ref().map(course),

@@ -46,6 +46,7 @@ pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
         growth: repeated(summary).iter().map(growth).collect(),
         idles: summary.windows.iter().filter_map(decay::idle).collect(),
         decay: summary.windows.iter().map(decay::window).collect(),
+        traffic_cost: decay::traffic(&summary.windows),
         released: summary.released.iter().map(release::released).collect(),
         self_reports: summary.reported.iter().map(release::reported).collect(),
         listening: summary.listening.clone(),

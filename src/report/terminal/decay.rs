@@ -51,7 +51,10 @@ pub(in crate::report) fn columns_of_windows(summary: &Summary) -> Option<Vec<Col
 pub(in crate::report) fn sentences(summary: &Summary) -> Vec<String> {
     let gave = words::sentence(&decay::gave(&summary.windows));
     let forced = release::sentences(summary);
-    gave.into_iter().chain(forced).chain(at_the_end(summary)).collect()
+    let lazily = told(&summary.windows).into_iter().filter_map(words::lazily);
+    let cost = decay::traffic(&summary.windows).as_ref().map(words::cost);
+    let after = cost.into_iter().chain(lazily).chain(forced);
+    gave.into_iter().chain(after).chain(at_the_end(summary)).collect()
 }
 
 /// The windows that are worth a row.

@@ -90,6 +90,12 @@ fn server(side: &compare::Side) -> Server {
         work: side.work.iter().map(inequality).collect(),
         unseen_settings: side.unseen.clone(),
         growth: side.growth.iter().map(growth).collect(),
+        traffic_cost: side.traffic.map(|cost| super::TrafficCost {
+            per_minute: cost.median,
+            low: cost.low,
+            high: cost.high,
+            runs: cost.n as u64,
+        }),
         system_calls: side.traced.as_ref().map(json::calls::traced),
     }
 }
