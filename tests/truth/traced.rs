@@ -67,6 +67,8 @@ steps = [{ idle = { mode = "silent", for = "500ms" } }]
 "#;
     let outcome = Soak::new(&format!("{START}{phases}"))
         .server(&["--advise", "8MiB-in=textDocument/hover"])
+        // Now and then another thread writes an answer: its stack and its arena of 64 MiB are no memory of the hovers.
+        .options(&["--env", "MALLOC_ARENA_MAX=1", "--env", "RUST_MIN_STACK=262144"])
         .options(&["--trace-syscalls"])
         .run();
     let untraced = outcome.passed();
