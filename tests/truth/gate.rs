@@ -30,7 +30,10 @@ fn three_per_cent_more_fail_in_three_runs_through_the_purged_lens() {
     ];
     let (said, _) = ends(1, &ground, &words);
     assert!(said.contains("pair: FAIL"), "{said}");
-    assert!(said.contains("approximate, verified"), "{said}");
+    assert!(
+        said.contains("purged lens: system made to give back before each checkpoint"),
+        "{said}"
+    );
     assert!(said.contains("purged private at the end: at least +"), "{said}");
     // Three runs of each after a warm-up, and the records give the same verdict.
     let (again, _) = ends(1, &ground, &["--from", "out", "--runs", "3"]);
