@@ -41,8 +41,8 @@ pub(super) fn mark(cells: &mut [Swept]) {
     let weights: Vec<Weights> = cells.iter().map(weights).collect();
     let running: Vec<usize> = (0..cells.len())
         .filter(|place| cells[*place].stopped.is_none() && !weights[*place][0].is_empty())
-        // Who did less needs less: that beats nobody, and is no choice.
-        .filter(|place| !cells[*place].did_less())
+        // Who did less needs less, and what is not in force is the default's: that beats nobody, and is no choice.
+        .filter(|place| cells[*place].is_honest())
         .collect();
     let better = |place: usize| {
         let others = running.iter().copied().filter(|other| *other != place);

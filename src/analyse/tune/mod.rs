@@ -127,10 +127,31 @@ impl Swept {
         self.work.iter().any(Inequality::is_less)
     }
 
-    /// Whether it may be recommended at all: it was run to the end, did the work, and was seen to have its settings.
-    pub fn is_usable(&self) -> bool {
-        self.stopped.is_none() && !self.runs.is_empty() && !self.did_less() && self.unseen.is_empty()
+    /// The settings that were seen not to be in force.
+    pub fn refused(&self) -> impl Iterator<Item = &KnobFacts> {
+        self.unseen.iter().filter(|knob| is_refused(knob))
     }
+
+    /// The settings of which nothing shows whether they are in force: their allocator tells nobody.
+    pub fn untold(&self) -> impl Iterator<Item = &KnobFacts> {
+        self.unseen.iter().filter(|knob| !is_refused(knob))
+    }
+
+    /// Whether it is what it says: it did the work of the default, and none of its settings was seen not to be in force.
+    /// Only such a cell is on the front, and only by such a one another is stopped.
+    pub fn is_honest(&self) -> bool {
+        !self.did_less() && self.refused().next().is_none()
+    }
+
+    /// Whether it may be recommended at all: it is what it says, and was run to the end.
+    pub fn is_usable(&self) -> bool {
+        self.stopped.is_none() && !self.runs.is_empty() && self.is_honest()
+    }
+}
+
+/// Whether a setting was seen not to be in force. Where nothing was seen, nothing is known.
+fn is_refused(knob: &KnobFacts) -> bool {
+    knob.taken == Some(false)
 }
 
 /// Why records are no sweep.

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analyse::compare::{Played, counts};
-use crate::analyse::{Exit, exit};
+use crate::analyse::compare::{Inequality, Played, WorkLimits, counts, inequalities, unseen};
+use crate::analyse::{Exit, Summary, exit};
 
-use super::Rules;
 use super::figure::{Places, Tuned, places};
 use super::front::{Doubt, Weights, beats, mean};
+use super::{Rules, is_refused};
 
 /// Why a cell was not run any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,9 +78,10 @@ pub fn stopped(runs: &[Played], rules: &Rules) -> Halving {
         if rules.rungs.last() == Some(rung) {
             break;
         }
-        let weighed: Vec<(&str, Weights)> = left
+        let base = cells[default].until(*rung);
+        let weighed: Vec<Weighed<'_>> = left
             .into_iter()
-            .map(|label| (label, cells[label].weights(*rung, &places)))
+            .map(|label| cells[label].weighed(label, *rung, &base, &places))
             .collect();
         for (label, why) in judged(&weighed, default) {
             halving.stopped.insert(label, Stopped { after: *rung, why });
@@ -89,34 +90,39 @@ pub fn stopped(runs: &[Played], rules: &Rules) -> Halving {
     halving
 }
 
+/// A cell at a rung.
+struct Weighed<'r> {
+    label: &'r str,
+    weights: Weights,
+    /// Whether it did the work of the default under what it sets: by one that did not, no other stops.
+    honest: bool,
+}
+
 /// The cells that stop here. All are judged before any stops, so that their order does not matter.
-fn judged(cells: &[(&str, Weights)], default: &str) -> Vec<(String, Why)> {
-    let mut by_memory: Vec<f64> = cells.iter().map(|(_, weights)| mean(&weights[0])).collect();
-    by_memory.retain(|mean| mean.is_finite());
-    by_memory.sort_by(f64::total_cmp);
-    let middle = by_memory.get(by_memory.len().saturating_sub(1) / 2).copied();
-    let mut others: Vec<&(&str, Weights)> = cells.iter().collect();
+fn judged(cells: &[Weighed<'_>], default: &str) -> Vec<(String, Why)> {
     // The best is looked at first, and told.
-    others.sort_by(|(_, a), (_, b)| mean(&a[0]).total_cmp(&mean(&b[0])));
-    let judge = |label: &str, own: &Weights| {
-        let better = |doubt: Doubt| {
-            let beats = |(other, weights): &&&(&str, Weights)| *other != label && beats(weights, own, doubt);
-            others.iter().find(beats).map(|(other, _)| (*other).to_owned())
-        };
-        if let Some(other) = better(Doubt::Strict) {
-            return Some(Why::Beaten(other));
+    let mut others: Vec<&Weighed<'_>> = cells.iter().filter(|cell| cell.honest).collect();
+    others.sort_by(|a, b| mean(&a.weights[0]).total_cmp(&mean(&b.weights[0])));
+    let by_memory = others.iter().map(|other| mean(&other.weights[0]));
+    let by_memory: Vec<f64> = by_memory.filter(|mean| mean.is_finite()).collect();
+    let middle = by_memory.get(by_memory.len().saturating_sub(1) / 2).copied();
+    let judge = |own: &Weighed<'_>| {
+        let beaten =
+            |other: &&&Weighed<'_>| other.label != own.label && beats(&other.weights, &own.weights, Doubt::Strict);
+        if let Some(other) = others.iter().find(beaten) {
+            return Some(Why::Beaten(other.label.to_owned()));
         }
-        let worse = middle.is_some_and(|middle| mean(&own[0]) > middle);
-        let needs_more = |(_, weights): &&(&str, Weights)| {
-            let versus = super::figure::Versus::new(&weights[0], &own[0], Tuned::Private);
+        let worse = middle.is_some_and(|middle| mean(&own.weights[0]) > middle);
+        let needs_more = |least: &&&Weighed<'_>| {
+            let versus = super::figure::Versus::new(&least.weights[0], &own.weights[0], Tuned::Private);
             versus.is_some_and(|versus| versus.is_more(Tuned::Private))
         };
         let least = others.first().filter(|least| worse && needs_more(least))?;
-        beats(&least.1, own, Doubt::Lenient).then(|| Why::WorseHalf(least.0.to_owned()))
+        beats(&least.weights, &own.weights, Doubt::Lenient).then(|| Why::WorseHalf(least.label.to_owned()))
     };
-    let tried = cells.iter().filter(|(label, _)| *label != default);
+    let tried = cells.iter().filter(|cell| cell.label != default);
     tried
-        .filter_map(|(label, weights)| Some(((*label).to_owned(), judge(label, weights)?)))
+        .filter_map(|cell| Some((cell.label.to_owned(), judge(cell)?)))
         .collect()
 }
 
@@ -158,11 +164,27 @@ impl Cell<'_> {
         self.counting().any(|run| run.summary.header.plan.block >= rung)
     }
 
-    /// What it is weighed by, of the runs up to a rung.
-    fn weights(&self, rung: u32, places: &Places) -> Weights {
-        Tuned::WEIGHED.map(|figure| {
-            let until = self.counting().filter(|run| run.summary.header.plan.block <= rung);
-            until.filter_map(|run| figure.of(&run.summary, places)).collect()
-        })
+    /// The runs that count up to a rung.
+    fn until(&self, rung: u32) -> Vec<&Played> {
+        let until = self.counting().filter(|run| run.summary.header.plan.block <= rung);
+        until.collect()
     }
+
+    /// What it is weighed by, of the runs up to a rung; `base` are those of the default.
+    fn weighed<'l>(&self, label: &'l str, rung: u32, base: &[&Played], places: &Places) -> Weighed<'l> {
+        let runs = self.until(rung);
+        let work = inequalities(&summaries(base), &summaries(&runs), WorkLimits::default());
+        Weighed {
+            label,
+            weights: Tuned::WEIGHED.map(|figure| {
+                let values = runs.iter().filter_map(|run| figure.of(&run.summary, places));
+                values.collect()
+            }),
+            honest: !work.iter().any(Inequality::is_less) && !unseen(&runs).iter().any(is_refused),
+        }
+    }
+}
+
+fn summaries<'r>(runs: &[&'r Played]) -> Vec<&'r Summary> {
+    runs.iter().map(|run| &run.summary).collect()
 }

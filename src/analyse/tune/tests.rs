@@ -2,7 +2,7 @@
 
 use crate::analyse;
 use crate::analyse::compare::Played;
-use crate::record::{AllocatorFacts, AllocatorFamily, CellFacts, Ending, golden};
+use crate::record::{AllocatorFacts, AllocatorFamily, CellFacts, Ending, KnobFacts, golden};
 
 use super::*;
 
@@ -267,22 +267,79 @@ fn under_a_limit_the_fastest_is_shipped() {
     ));
 }
 
-#[test]
-fn who_does_less_work_is_not_recommended_and_beats_nobody() {
+/// A sweep in which one cell needs far less than any other; `fault` is what is wrong with its runs.
+fn with_impostor(fault: impl Fn(&mut Played)) -> Vec<Played> {
     let rules = Rules::default();
-    let mut runs = played(&cells(), 8, &rules);
-    for run in runs
-        .iter_mut()
-        .filter(|run| run.summary.header.server.label == "dirty-1000")
-    {
-        for step in run.summary.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
-            step.hits = step.hits.map(|hits| hits / 2);
+    let mut cells = cells();
+    cells.push(("dirty-impostor", (20, 60, 60)));
+    let of = cells.len() as u32;
+    let mut runs = vec![run("default", of, 0, cells[0].1)];
+    for block in 1..=8 {
+        let halving = stopped(&runs, &rules);
+        for (label, percents) in cells.iter().filter(|(label, _)| !halving.stopped.contains_key(*label)) {
+            let mut one = run(label, of, block, *percents);
+            if *label == "dirty-impostor" {
+                fault(&mut one);
+            }
+            runs.push(one);
         }
     }
-    let sweep = sweep(&runs, &rules).unwrap();
-    let lazy = sweep.cells.iter().find(|cell| cell.label == "dirty-1000").unwrap();
-    assert!(lazy.did_less() && !lazy.front);
-    assert_ne!(shipped(&sweep), "dirty-1000");
+    runs
+}
+
+/// Says of every setting whether it was seen in force.
+fn seen(run: &mut Played, taken: Option<bool>) {
+    run.summary.header.server.knobs = vec![KnobFacts {
+        variable: "GOGC".to_owned(),
+        requested: "50".to_owned(),
+        taken,
+        ..KnobFacts::default()
+    }];
+}
+
+fn does_half(run: &mut Played) {
+    for step in run.summary.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
+        step.hits = step.hits.map(|hits| hits / 2);
+    }
+}
+
+#[test]
+fn who_does_less_or_was_not_set_stops_nobody_and_is_on_no_front() {
+    let rules = Rules::default();
+    let honest = swept(&cells(), &rules);
+    for runs in [with_impostor(does_half), with_impostor(|run| seen(run, Some(false)))] {
+        let sweep = sweep(&runs, &rules).unwrap();
+        let impostor = sweep.cells.iter().find(|cell| cell.label == "dirty-impostor").unwrap();
+        assert!(!impostor.is_honest() && !impostor.front && impostor.beaten_by.is_none());
+        assert!(impostor.median(Tuned::Private).is_some(), "it stays in the table");
+        assert_eq!(shipped(&sweep), shipped(&honest));
+        for cell in &honest.cells {
+            let beside = sweep.cells.iter().find(|other| other.label == cell.label).unwrap();
+            assert_eq!(
+                (beside.front, &beside.stopped, &beside.beaten_by),
+                (cell.front, &cell.stopped, &cell.beaten_by),
+                "{}",
+                cell.label
+            );
+        }
+    }
+    let taken = with_impostor(|run| seen(run, Some(true)));
+    assert_eq!(
+        shipped(&sweep(&taken, &rules).unwrap()),
+        "dirty-impostor",
+        "nothing is wrong with it"
+    );
+}
+
+#[test]
+fn what_no_allocator_confirms_is_recommended_all_the_same() {
+    let runs = with_impostor(|run| seen(run, None));
+    let sweep = sweep(&runs, &Rules::default()).unwrap();
+    assert_eq!(shipped(&sweep), "dirty-impostor");
+    let Choice::Ship(place) = sweep.choice else {
+        panic!("{:?}", sweep.choice)
+    };
+    assert!(sweep.cells[place].front && sweep.cells[place].untold().count() == 1);
 }
 
 #[test]

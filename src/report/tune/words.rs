@@ -1,7 +1,9 @@
 //! A sweep in sentences: what to ship and why, what it costs, and what must be known to believe it.
 
 use crate::analyse::decay::WindowKind;
+use crate::analyse::setting;
 use crate::analyse::tune::{Choice, Keep, Stopped, Sweep, Swept, Tuned, Why};
+use crate::record::KnobFacts;
 use crate::report::comparison::{figures, notes};
 use crate::report::text::Tone;
 use crate::units;
@@ -127,26 +129,38 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
             let tone = if cell.did_less() { Tone::Bad } else { Tone::Warning };
             add(tone, text);
         }
-        for knob in &cell.unseen {
-            let option = knob
-                .option
-                .as_ref()
-                .map_or_else(String::new, |option| format!("{option}:"));
-            let asked = format!("`{}={option}{}`", knob.variable, knob.requested);
-            add(
-                Tone::Warning,
-                format!(
-                    "{}: {asked} was asked for and not seen, so it is not recommended",
-                    cell.label
-                ),
-            );
+        for knob in cell.refused() {
+            let text = format!("{}: {}, so it is not recommended", cell.label, setting(knob));
+            add(Tone::Warning, text);
         }
+    }
+    if let Some(text) = untold(sweep) {
+        add(Tone::Warning, text);
     }
     if sweep.missing > 0 {
         let missing = units::counted(u64::from(sweep.missing), "setting");
         add(Tone::Warning, format!("{missing} of the sweep have no run yet"));
     }
     said
+}
+
+/// The cells with settings that no allocator confirms, in one sentence.
+fn untold(sweep: &Sweep) -> Option<String> {
+    let of = |cell: &&Swept| cell.untold().next().is_some();
+    if let Some(cell) = chosen(sweep).filter(of) {
+        let settings: Vec<String> = cell.untold().map(KnobFacts::written).collect();
+        return Some(format!(
+            "nothing shows whether {} was taken, except that the figures differ from the default's",
+            settings.join(" and ")
+        ));
+    }
+    let labels: Vec<&str> = sweep.cells.iter().filter(of).map(|cell| cell.label.as_str()).collect();
+    (!labels.is_empty()).then(|| {
+        format!(
+            "nothing shows whether these were taken, except where their figures differ from the default's: {}",
+            labels.join(", ")
+        )
+    })
 }
 
 fn after(sweep: &Sweep) -> String {
