@@ -225,6 +225,8 @@ pub enum Format {
     /// Tables and a timeline for people
     #[default]
     Terminal,
+    /// Tables for a pull request, of several records side by side
+    Markdown,
     /// The summary for programs: a list unless one record is named by itself, and the comparison of several runs
     Json,
     /// Every sample

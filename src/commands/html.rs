@@ -8,7 +8,7 @@ use anyhow::Context;
 
 use crate::analyse::compare::{Played, by_target};
 use crate::cli::Format;
-use crate::report::{html, svg};
+use crate::report::{comparison, html, markdown, svg};
 
 /// The file beside the records.
 const FILE: &str = "report.html";
@@ -35,12 +35,31 @@ pub fn picture(runs: &[Played], baseline: Option<&str>) -> String {
     }
 }
 
+/// The tables of these runs for a pull request, in the same way.
+fn pasted(runs: &[Played], baseline: Option<&str>) -> String {
+    match runs {
+        [only] => markdown::run(&only.summary, &file_name(&only.record)),
+        several => {
+            let scenarios = by_target(without_directories(several), baseline);
+            let each = scenarios.values().map(|targets| comparison::markdown(targets));
+            each.collect::<Vec<String>>().join("\n")
+        }
+    }
+}
+
 /// What shows all runs at once, where the format is of that kind and there are any.
 pub fn of(format: Format, runs: &[Played], baseline: Option<&str>) -> Option<String> {
     match format {
         Format::Html if !runs.is_empty() => Some(page(runs, baseline)),
         Format::Svg if !runs.is_empty() => Some(picture(runs, baseline)),
-        Format::Html | Format::Svg | Format::Terminal | Format::Json | Format::Csv | Format::Perfetto => None,
+        Format::Markdown if !runs.is_empty() => Some(pasted(runs, baseline)),
+        Format::Html
+        | Format::Svg
+        | Format::Markdown
+        | Format::Terminal
+        | Format::Json
+        | Format::Csv
+        | Format::Perfetto => None,
     }
 }
 

@@ -189,7 +189,10 @@ impl Report<'_> {
     fn add(&mut self, runs: &[Played]) -> anyhow::Result<()> {
         match self.format {
             Format::Json if self.compared => self.runs.extend_from_slice(runs),
-            Format::Html | Format::Svg => self.runs.extend_from_slice(runs),
+            Format::Html | Format::Svg | Format::Markdown => {
+                self.runs.extend_from_slice(runs);
+                github::tell(&by_target(runs.to_vec(), self.baseline));
+            }
             Format::Terminal if (self.several || self.compared) && !runs.is_empty() => {
                 // Where none counts, how a server failed is all there is to know.
                 let none = !runs.iter().any(|run| counts(&run.summary));

@@ -127,10 +127,10 @@ impl Printer {
         match self.format {
             Format::Csv => return self.samples(path),
             Format::Perfetto => return self.events(path),
-            Format::Terminal | Format::Json | Format::Html | Format::Svg => {}
+            Format::Terminal | Format::Json | Format::Html | Format::Svg | Format::Markdown => {}
         }
         let summary = summary(path)?;
-        if matches!(self.format, Format::Html | Format::Svg) {
+        if matches!(self.format, Format::Html | Format::Svg | Format::Markdown) {
             let record = path.display().to_string();
             self.kept.push(Played {
                 record,
@@ -144,7 +144,7 @@ impl Printer {
                 format!("{}{}", self.between("[\n", ",\n"), text.trim_end())
             }
             Format::Json => report::json::render(&summary)?,
-            Format::Terminal | Format::Csv | Format::Html | Format::Svg | Format::Perfetto => {
+            Format::Terminal | Format::Csv | Format::Html | Format::Svg | Format::Markdown | Format::Perfetto => {
                 format!(
                     "{}{}",
                     self.between("", "\n"),

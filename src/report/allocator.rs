@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::analyse::setting;
-use crate::record::{AllocatorFacts, AllocatorFamily, KnobFacts};
+use crate::record::{AllocatorFacts, AllocatorFamily, KnobFacts, ServerFacts};
 
 use super::terminal::Look;
 use super::text::{Paint, Tone, line_of, paragraph};
@@ -40,7 +40,7 @@ pub fn terminal(shown: &str, facts: &AllocatorFacts, knobs: &[KnobFacts], look: 
     }
     if !facts.options.is_empty() {
         line_of(&mut out, String::new());
-        for (name, value) in facts.options.iter().filter(|(name, _)| worth(name)) {
+        for (name, value) in options(facts) {
             line_of(&mut out, format!("  {name:<32} {value}"));
         }
     }
@@ -54,8 +54,21 @@ pub(super) fn headline(facts: &AllocatorFacts) -> String {
     }
 }
 
+/// How it is known, for a report: settings and what was seen, each with its source.
+pub(super) fn evidence<'f>(server: &'f ServerFacts, facts: &'f AllocatorFacts) -> Vec<(&'f str, String)> {
+    let knobs = server.knobs.iter().map(|knob| ("setting", setting(knob)));
+    let seen = facts.evidence.iter().map(|one| (one.source.as_str(), one.saw.clone()));
+    knobs.chain(seen).collect()
+}
+
+/// The options in force that say something of memory.
+pub(super) fn options(facts: &AllocatorFacts) -> Vec<(&str, String)> {
+    let options = facts.options.iter().filter(|(name, _)| worth(name));
+    options.map(|(name, value)| (name.as_str(), value.clone())).collect()
+}
+
 /// Options that say nothing of memory: what the question itself set.
-pub(super) fn worth(name: &str) -> bool {
+fn worth(name: &str) -> bool {
     ![
         "stats_print", "stats_print_opts", "confirm_conf", "verbose", "show_stats", "show_errors",
     ]
@@ -81,11 +94,11 @@ struct Found<'f> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::record::{Confidence, Evidence};
 
-    fn found() -> (AllocatorFacts, Vec<KnobFacts>) {
+    pub fn found() -> (AllocatorFacts, Vec<KnobFacts>) {
         let evidence = |source: &str, saw: &str| Evidence {
             source: source.to_owned(),
             saw: saw.to_owned(),

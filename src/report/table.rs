@@ -43,6 +43,11 @@ impl Cell {
         }
     }
 
+    /// All of its text.
+    pub fn whole(&self) -> String {
+        format!("{}{}", self.text, self.tail)
+    }
+
     fn width(&self) -> usize {
         width(&self.text) + width(&self.tail)
     }

@@ -74,7 +74,7 @@ fn a_record_that_lies_compressed_gives_the_same_report() {
 }
 
 #[test]
-fn records_are_one_page_or_one_picture_and_the_exit_code_is_theirs() {
+fn records_are_one_page_or_picture_or_table_and_the_exit_code_is_theirs() {
     let said = |names: &[&str], format: &str, code| {
         let paths = names.iter().map(|name| golden(name));
         let output = report().args(paths).args(["--format", format]).output();
@@ -89,6 +89,14 @@ fn records_are_one_page_or_one_picture_and_the_exit_code_is_theirs() {
     assert!(
         !one.contains(env!("CARGO_MANIFEST_DIR")),
         "directories tell nothing to others"
+    );
+    let table = said(&["completed"], "markdown", 0);
+    assert!(table.starts_with("### completions on ty: ") && table.contains("<sub>completed.jsonl, "));
+    assert!(!table.contains(env!("CARGO_MANIFEST_DIR")));
+    let tables = said(&["completed", "crashed"], "markdown", 4);
+    assert!(
+        tables.starts_with("### completions: private memory, MiB\n\n| after | ty | clangd |"),
+        "{tables}"
     );
     let both = page(&["completed", "crashed"], 4);
     assert_eq!(both.matches("<!DOCTYPE html>").count(), 1);
@@ -115,14 +123,17 @@ fn samples_of_several_records_have_one_head_and_say_which_record_they_are_of() {
 
 #[test]
 fn a_record_comes_through_a_pipe_in_every_format() {
-    for format in ["terminal", "json", "csv"] {
+    for format in ["terminal", "json", "csv", "markdown"] {
         let input = || Stdio::from(File::open(golden("completed")).expect("it is checked in"));
         let by_path = report().arg(golden("completed")).args(["--format", format]).output();
         let by_path = text(&by_path.expect("lsp-soak runs"), 0);
         let piped = report().arg("-").args(["--format", format]).stdin(input()).output();
         let piped = text(&piped.expect("lsp-soak runs"), 0);
         let named = format!("{},", golden("completed").display());
-        assert!(piped == by_path.replace(&named, "-,"), "{format}");
+        let by_path = by_path
+            .replace(&named, "-,")
+            .replace("<sub>completed.jsonl,", "<sub>-,");
+        assert!(piped == by_path, "{format}");
     }
 }
 
@@ -173,7 +184,7 @@ fn a_damaged_record_is_reported_without_its_damage() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_under_stdout_is_an_error_and_a_reader_that_left_is_none() {
-    for format in ["terminal", "json", "csv"] {
+    for format in ["terminal", "json", "csv", "markdown"] {
         let full = File::options().write(true).open("/dev/full").expect("Linux has it");
         let output = report()
             .arg(golden("completed"))

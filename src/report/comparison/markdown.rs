@@ -1,9 +1,7 @@
 //! A comparison to be pasted into a pull request: the short table first, everything else folded.
 
-use std::fmt::Write;
-
 use crate::analyse::compare::{Cell, Comparison, Figure, Row, Target, Unit};
-use crate::report::markdown::{columns_of, escape, heads_of, line};
+use crate::report::markdown::{columns_of, escape, folded, heads_of, line, prose};
 use crate::report::text::line_of;
 use crate::units;
 
@@ -41,8 +39,9 @@ fn overview(out: &mut String, targets: &[Target]) {
     let scenario = &targets[0].comparison.scenario;
     line_of(
         out,
-        format!("### {}: private memory after each step, MiB\n", escape(scenario)),
+        format!("### {}: private memory after each step, MiB", escape(scenario)),
     );
+    out.push('\n');
     let steps = across::steps(targets);
     let heads = steps.heads.iter().map(|(system, server)| format!("{system} {server}"));
     heads_of(out, "step", heads.map(|head| escape(&head)));
@@ -56,8 +55,9 @@ fn overview(out: &mut String, targets: &[Target]) {
     };
     line_of(
         out,
-        format!("\n### Average resident peak, MiB, vs {}\n", escape(baseline)),
+        format!("\n### Average resident peak, MiB, vs {}", escape(baseline)),
     );
+    out.push('\n');
     let peaks = across::peaks(targets);
     heads_of(out, "target", peaks.heads.iter().map(|head| escape(head)));
     for (system, cells) in &peaks.rows {
@@ -86,23 +86,20 @@ fn one(out: &mut String, target: &Target, several: bool) {
         String::new()
     };
     let title = format!("{}: private memory{place}, MiB", comparison.scenario);
-    line_of(out, format!("### {}\n", escape(&title)));
+    line_of(out, format!("### {}", escape(&title)));
+    out.push('\n');
     table(out, comparison, "after", &rows(comparison, Figure::Private));
     remarks(out, comparison);
     for (figure, first, title) in FOLDED {
         let rows = rows(comparison, figure);
         if !rows.is_empty() {
-            let _ = write!(out, "\n<details><summary>{title}</summary>\n\n");
-            table(out, comparison, first, &rows);
-            out.push_str("\n</details>\n");
+            folded(out, title, |out| table(out, comparison, first, &rows));
         }
     }
     decay_table(out, comparison);
     growth_table(out, comparison);
     calls_table(out, comparison);
-    let _ = write!(out, "\n<details><summary>Every run</summary>\n\n");
-    every_run(out, comparison);
-    out.push_str("\n</details>\n");
+    folded(out, "Every run", |out| every_run(out, comparison));
     line_of(out, format!("\n<sub>{}</sub>", footnote(target)));
 }
 
@@ -113,18 +110,14 @@ fn remarks(out: &mut String, comparison: &Comparison) {
     let mut remarks: Vec<String> = Vec::new();
     let none = words::no_run_counts(comparison);
     let compared = if none.is_some() { 0 } else { comparison.sides.len() };
-    remarks.extend(none.as_deref().map(escape));
+    remarks.extend(none.as_deref().map(prose));
     for (place, side) in comparison.sides.iter().enumerate().take(compared).skip(1) {
         remarks.extend(notes::work(side, baseline).into_iter().map(weighed));
-        remarks.extend(
-            words::verdict(comparison, place)
-                .iter()
-                .map(|sentence| escape(sentence)),
-        );
+        remarks.extend(words::verdict(comparison, place).iter().map(|sentence| prose(sentence)));
     }
-    remarks.extend(decay::verdict(comparison).iter().map(|sentence| escape(sentence)));
-    remarks.extend(growth::verdict(comparison).iter().map(|sentence| escape(sentence)));
-    remarks.extend(calls::verdict(comparison).iter().map(|sentence| escape(sentence)));
+    remarks.extend(decay::verdict(comparison).iter().map(|sentence| prose(sentence)));
+    remarks.extend(growth::verdict(comparison).iter().map(|sentence| prose(sentence)));
+    remarks.extend(calls::verdict(comparison).iter().map(|sentence| prose(sentence)));
     remarks.extend(notes::notes(comparison).into_iter().map(weighed));
     if !remarks.is_empty() {
         out.push('\n');
@@ -136,8 +129,8 @@ fn remarks(out: &mut String, comparison: &Comparison) {
 
 fn weighed((weight, text): notes::Note) -> String {
     match weight {
-        Weight::Bad => format!("**{}**", escape(&text)),
-        Weight::Warning => escape(&text),
+        Weight::Bad => format!("**{}**", prose(&text)),
+        Weight::Warning => prose(&text),
     }
 }
 
@@ -178,18 +171,18 @@ fn decay_table(out: &mut String, comparison: &Comparison) {
     if lines.is_empty() {
         return;
     }
-    let _ = write!(out, "\n<details><summary>What came back, floors in MiB</summary>\n\n");
-    let names = ["server", "curve", "floor", "t90", "settle time", "returned", "ended"];
-    heads_of(out, "window", names.iter().map(|name| (*name).to_owned()));
-    for one in &lines {
-        let against = one.ratio.as_ref().filter(|_| !one.first).and_then(figures::difference);
-        let floor = against.map_or_else(|| one.floor.clone(), |against| format!("{}, {against}", one.floor));
-        let texts = [
-            &one.server, &one.curve, &floor, &one.t90, &one.settle_time, &one.returned, &one.ends,
-        ];
-        line(out, &escape(&one.window), texts.iter().map(|text| escape(text)));
-    }
-    out.push_str("\n</details>\n");
+    folded(out, "What came back, floors in MiB", |out| {
+        let names = ["server", "curve", "floor", "t90", "settle time", "returned", "ended"];
+        heads_of(out, "window", names.iter().map(|name| (*name).to_owned()));
+        for one in &lines {
+            let against = one.ratio.as_ref().filter(|_| !one.first).and_then(figures::difference);
+            let floor = against.map_or_else(|| one.floor.clone(), |against| format!("{}, {against}", one.floor));
+            let texts = [
+                &one.server, &one.curve, &floor, &one.t90, &one.settle_time, &one.returned, &one.ends,
+            ];
+            line(out, &escape(&one.window), texts.iter().map(|text| escape(text)));
+        }
+    });
 }
 
 /// What grows from round to round, if anything was repeated.
@@ -198,22 +191,22 @@ fn growth_table(out: &mut String, comparison: &Comparison) {
     if lines.is_empty() {
         return;
     }
-    let _ = write!(out, "\n<details><summary>Growth per round, KiB</summary>\n\n");
-    let names = ["server", "per round", "interval", "per message", "shape", ""];
-    heads_of(out, "repeated", names.iter().map(|name| (*name).to_owned()));
-    for one in &lines {
-        let (slope, interval) = one.per_round();
-        let cells = [
-            escape(&one.server),
-            slope,
-            interval,
-            one.per_message(),
-            one.shapes(),
-            one.answer().to_owned(),
-        ];
-        line(out, &escape(&one.name), cells.into_iter());
-    }
-    out.push_str("\n</details>\n");
+    folded(out, "Growth per round, KiB", |out| {
+        let names = ["server", "per round", "interval", "per message", "shape", ""];
+        heads_of(out, "repeated", names.iter().map(|name| (*name).to_owned()));
+        for one in &lines {
+            let (slope, interval) = one.per_round();
+            let cells = [
+                escape(&one.server),
+                slope,
+                interval,
+                one.per_message(),
+                one.shapes(),
+                one.answer().to_owned(),
+            ];
+            line(out, &escape(&one.name), cells.into_iter());
+        }
+    });
 }
 
 /// Which memory calls the servers made, if that was traced.
@@ -221,10 +214,10 @@ fn calls_table(out: &mut String, comparison: &Comparison) {
     let Some((table, note)) = calls::table(comparison) else {
         return;
     };
-    let _ = write!(out, "\n<details><summary>System calls</summary>\n\n");
-    columns_of(out, &table);
-    line_of(out, format!("\n<sub>{}</sub>", escape(&note)));
-    out.push_str("\n</details>\n");
+    folded(out, "System calls", |out| {
+        columns_of(out, &table);
+        line_of(out, format!("\n<sub>{}</sub>", escape(&note)));
+    });
 }
 
 fn every_run(out: &mut String, comparison: &Comparison) {

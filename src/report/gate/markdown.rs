@@ -1,11 +1,9 @@
 //! A gate to be pasted into a pull request: the verdict in a sentence, what decided, everything else folded.
 
-use std::fmt::Write;
-
 use crate::analyse::gate::{Against, Judged, Judgement, Role};
 use crate::analyse::stats::{Answer, Evidence, Seen};
 use crate::report::lens;
-use crate::report::markdown::{escape, heads_of, line};
+use crate::report::markdown::{escape, folded, heads_of, line, prose};
 use crate::report::text::line_of;
 use crate::units;
 
@@ -165,12 +163,6 @@ fn remarks(out: &mut String, judgement: &Judgement, found: &[Finding], notes: &[
     }
 }
 
-fn folded(out: &mut String, title: &str, inside: impl FnOnce(&mut String)) {
-    let _ = write!(out, "\n<details><summary>{title}</summary>\n\n");
-    inside(out);
-    out.push_str("\n</details>\n");
-}
-
 /// The figure in each run, machines apart.
 fn every_run(out: &mut String, rows: &[Row<'_>]) {
     heads_of(out, "", ["against", "candidate"].into_iter().map(str::to_owned));
@@ -230,5 +222,5 @@ fn footnote(judgement: &Judgement) -> String {
 
 /// The text as Markdown, with the sign that needs no escape.
 fn shown(text: &str) -> String {
-    escape(&text.replace("<=", "≤"))
+    prose(&text.replace("<=", "≤"))
 }

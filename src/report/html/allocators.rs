@@ -2,9 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::analyse::setting;
 use crate::record::{AllocatorFacts, ServerFacts};
-use crate::report::allocator::{headline, worth};
+use crate::report::allocator::{self, headline};
 use crate::units;
 
 use super::{parts, tables};
@@ -39,11 +38,7 @@ pub fn draw(id: &str, servers: &[&ServerFacts]) -> Markup {
 }
 
 fn evidence(server: &ServerFacts, facts: &AllocatorFacts) -> Markup {
-    let knobs = server.knobs.iter().map(|knob| ("setting", setting(knob)));
-    let seen = facts.evidence.iter().map(|one| (one.source.as_str(), one.saw.clone()));
-    let told: Vec<(&str, String)> = knobs.chain(seen).collect();
-    let options = facts.options.iter().filter(|(name, _)| worth(name));
-    let options: Vec<(&str, String)> = options.map(|(name, value)| (name.as_str(), value.clone())).collect();
+    let (told, options) = (allocator::evidence(server, facts), allocator::options(facts));
     if told.is_empty() && options.is_empty() {
         return html! {};
     }

@@ -6,7 +6,6 @@
 mod allocators;
 mod data;
 mod decays;
-mod fingerprint;
 mod gate;
 mod one;
 mod page;

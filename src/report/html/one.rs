@@ -7,10 +7,9 @@ use crate::analyse::{self, Severity, Summary};
 use crate::report::calls;
 use crate::report::terminal::{blocks, decay, head, phases};
 use crate::report::text::clean;
-use crate::units;
 
 use super::spread::{self, Latencies};
-use super::{allocators, data, decays, fingerprint, page, parts, tables};
+use super::{allocators, data, decays, page, parts, tables};
 
 /// The whole page of one run. `record` is the name of its record.
 pub fn render(summary: &Summary, record: &str) -> String {
@@ -70,21 +69,10 @@ fn called(summary: &Summary) -> Markup {
 /// What the run came to.
 fn verdict(summary: &Summary) -> Markup {
     let (tone, ending) = head::ending(summary);
-    let label = &summary.header.server.label;
-    let last = summary
-        .phases
-        .iter()
-        .rev()
-        .find_map(|phase| Some((phase.private?, &phase.phase.name)));
-    let peak = summary
-        .peak
-        .map(|peak| format!("{} MiB resident at its peak", head::peak(peak)));
-    let kept = last.map(|(private, name)| format!("{label} keeps {} MiB private after {name}", units::mib(private)));
-    let said: Vec<String> = kept.into_iter().chain(peak).collect();
     html! {
         div.verdict {
             p class={ "ending " (tables::tone(tone)) } { (clean(&ending)) }
-            @if !said.is_empty() { p.say { (clean(&said.join(", "))) "." } }
+            @if let Some(said) = head::conclusion(summary) { p.say { (clean(&said)) "." } }
             (parts::sentences(decay::sentences(summary).into_iter().map(|text| ("plain", text))))
         }
     }
@@ -180,7 +168,7 @@ fn warnings(summary: &Summary) -> Markup {
 fn facts(summary: &Summary) -> Markup {
     let body = html! {
         (tables::of_facts("The run", head::facts(summary).into_iter()))
-        (parts::folded("Fingerprint", &fingerprint::draw(&summary.header)))
+        (parts::folded("Fingerprint", &tables::fingerprint(&summary.header)))
     };
     parts::section("facts", "Server and machine", &body)
 }

@@ -1,11 +1,10 @@
 //! What reports of one run and of several have in common.
 
-use std::collections::HashSet;
-
 use maud::{Markup, html};
 
 use crate::record::Header;
-use crate::report::text::{clean, quoted};
+use crate::report::reproduce;
+use crate::report::text::clean;
 
 use super::data::{self, Timeline};
 
@@ -93,13 +92,7 @@ fn mark(tone: &str) -> &'static str {
 
 /// The command that makes such a report again.
 pub fn reproduce(headers: &[&Header]) -> Markup {
-    let mut commands: Vec<String> = headers
-        .iter()
-        .map(|header| command(&header.settings.command_line))
-        .collect();
-    commands.retain(|command| !command.is_empty());
-    let mut seen = HashSet::new();
-    commands.retain(|command| seen.insert(command.clone()));
+    let commands = reproduce::commands(headers);
     let body = html! {
         @if commands.is_empty() { p { "The records do not say by which command they were made." } }
         @for command in &commands {
@@ -107,29 +100,4 @@ pub fn reproduce(headers: &[&Header]) -> Markup {
         }
     };
     body
-}
-
-/// A command line as a shell reads it.
-fn command(words: &[String]) -> String {
-    let words = words.iter().enumerate().map(|(place, word)| {
-        let word = match place {
-            // Where the program lies on the machine that made the records says nothing.
-            0 => word.rsplit(['/', '\\']).next().unwrap_or(word),
-            _ => word,
-        };
-        quoted(word)
-    });
-    words.collect::<Vec<String>>().join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_is_one_that_a_shell_takes() {
-        let words = ["/usr/bin/lsp-soak", "run", "a b.toml", "--server", "it's: X=1 ty"];
-        let words: Vec<String> = words.map(str::to_owned).to_vec();
-        assert_eq!(command(&words), r"lsp-soak run 'a b.toml' --server 'it'\''s: X=1 ty'");
-    }
 }

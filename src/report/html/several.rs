@@ -13,7 +13,7 @@ use crate::report::lens;
 use crate::report::text::clean;
 
 use super::spread::{self, Latencies};
-use super::{allocators, data, decays, fingerprint, parts, strips, tables};
+use super::{allocators, data, decays, parts, strips, tables};
 
 /// The whole page: every scenario on every target, the servers of each against the first.
 pub fn render(scenarios: &Scenarios, runs: &[Played]) -> String {
@@ -305,7 +305,7 @@ fn fingerprints(targets: &[&Target], by_record: &BTreeMap<&str, &Summary>) -> Ma
                 1 => side.label.clone(),
                 _ => format!("{} on {}", side.label, target.name()),
             };
-            (parts::folded(&title, &fingerprint::draw(&first.header)))
+            (parts::folded(&title, &tables::fingerprint(&first.header)))
         }
     }
 }

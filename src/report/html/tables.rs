@@ -3,7 +3,9 @@
 use maud::{Markup, html};
 
 use crate::analyse::compare::{Cell as Figures, Comparison, Ratio, Row};
+use crate::record::Header;
 use crate::report::comparison::figures::{self, HOLE};
+use crate::report::fingerprint;
 use crate::report::table::Column;
 use crate::report::text::{Tone, clean};
 
@@ -37,8 +39,8 @@ pub fn of_columns(caption: &str, columns: &[Column]) -> Markup {
                         @for (place, column) in columns.iter().enumerate() {
                             @let cell = &column.cells()[row];
                             @let class = format!("{} {}", side(column.head().2), tone(cell.tone));
-                            @if place == 0 { th scope="row" class=(class) { (cell.text) } }
-                            @else { td class=(class) { (cell.text) } }
+                            @if place == 0 { th scope="row" class=(class) { (cell.whole()) } }
+                            @else { td class=(class) { (cell.whole()) } }
                         }
                     } }
                 }
@@ -147,6 +149,12 @@ pub fn of_facts<'f>(caption: &str, facts: impl Iterator<Item = (&'f str, String)
             }
         },
     )
+}
+
+/// Everything by which a run can be told from another.
+pub fn fingerprint(header: &Header) -> Markup {
+    let caption = format!("Fingerprint of {}", header.server.label);
+    of_facts(&caption, fingerprint::facts(header).into_iter())
 }
 
 /// Texts under heads.

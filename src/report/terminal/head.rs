@@ -115,6 +115,19 @@ pub(in crate::report) fn ending(summary: &Summary) -> (Tone, String) {
     (tone, format!("{mark} {word} after {}", time(summary.duration)))
 }
 
+/// What the run came to, in one sentence without its point; `None` where nothing is known of its memory.
+pub(in crate::report) fn conclusion(summary: &Summary) -> Option<String> {
+    let label = &summary.header.server.label;
+    let mut phases = summary.phases.iter().rev();
+    let last = phases.find_map(|phase| Some((phase.private?, &phase.phase.name)));
+    let kept = last.map(|(private, name)| format!("{label} keeps {} MiB private after {name}", units::mib(private)));
+    let at_most = summary
+        .peak
+        .map(|most| format!("{} MiB resident at its peak", peak(most)));
+    let said: Vec<String> = kept.into_iter().chain(at_most).collect();
+    (!said.is_empty()).then(|| said.join(", "))
+}
+
 fn left_behind(summary: &Summary) -> bool {
     let earlier = summary.earlier.iter().map(|departure| &departure.shutdown);
     earlier

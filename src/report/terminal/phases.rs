@@ -12,7 +12,7 @@ use super::head::{peak, time};
 const MOST: usize = 48;
 
 /// Rows that are kept of its beginning and of its end.
-const KEPT: usize = 16;
+pub(in crate::report) const KEPT: usize = 16;
 
 /// Draws the table.
 pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
@@ -33,11 +33,7 @@ pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: u
         );
         paragraph(out, paint, Tone::Quiet, "  ", &text, columns);
     }
-    if left_out > 0 {
-        let text = format!(
-            "{} between the first and the last {KEPT} are left out; `--format json` has them all",
-            units::counted(left_out as u64, "row")
-        );
+    if let Some(text) = self::left_out(left_out) {
         paragraph(out, paint, Tone::Quiet, "  ", &text, columns);
     }
     out.push('\n');
@@ -53,6 +49,14 @@ pub(in crate::report) fn shown(phases: &[PhaseSummary]) -> (Vec<&PhaseSummary>, 
     }
     let end = phases.len() - KEPT;
     (phases[..KEPT].iter().chain(&phases[end..]).collect(), end - KEPT)
+}
+
+/// That so many rows are not shown, if there are any.
+pub(in crate::report) fn left_out(rows: usize) -> Option<String> {
+    let rows = (rows > 0).then(|| units::counted(rows as u64, "row"))?;
+    Some(format!(
+        "{rows} between the first and the last {KEPT} are left out; `--format json` has them all"
+    ))
 }
 
 /// What each of these phases cost.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::analyse::tune::{Sweep, Swept};
 use crate::record::CellFacts;
-use crate::report::markdown::{escape, heads_of, line};
+use crate::report::markdown::{escape, folded, heads_of, line};
 use crate::report::text::{line_of, quoted};
 
 use super::columns::columns;
@@ -106,10 +106,4 @@ fn what_is_set(out: &mut String, sweep: &Sweep) {
     for cell in &sweep.cells {
         line_of(out, format!("- {}: {}", escape(&cell.label), escape(&set(&cell.sets))));
     }
-}
-
-fn folded(out: &mut String, title: &str, inside: impl FnOnce(&mut String)) {
-    let _ = write!(out, "\n<details><summary>{title}</summary>\n\n");
-    inside(out);
-    out.push_str("\n</details>\n");
 }

@@ -1,24 +1,20 @@
 //! The machine, the program and the project, by which two records can be told to be of the same thing.
 
-use maud::Markup;
-
 use crate::record::{Header, Host, ScenarioFacts, ServerFacts, WorkspaceFacts};
-use crate::report::allocator;
 use crate::units;
 
-use super::tables;
+use super::allocator;
 
 type Fact = (&'static str, String);
 
-/// Everything by which a run can be told from another, as a table.
-pub fn draw(header: &Header) -> Markup {
+/// Everything by which a run can be told from another; what is not there is left out.
+pub(super) fn facts(header: &Header) -> Vec<Fact> {
     let facts = of_server(&header.server)
         .into_iter()
         .chain(of_work(&header.scenario, &header.workspace))
         .chain(of_host(&header.host))
         .chain([("began", header.started.clone()), ("lsp-soak", header.tool.clone())]);
-    let known = facts.filter(|(_, text)| !text.is_empty());
-    tables::of_facts(&format!("Fingerprint of {}", header.server.label), known)
+    facts.filter(|(_, text)| !text.is_empty()).collect()
 }
 
 fn text(value: &Option<String>) -> String {
