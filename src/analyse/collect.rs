@@ -1,21 +1,22 @@
 //! The one pass: every entry goes to the part that knows what to do with it.
 
 mod ticks;
+mod windows;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 
 use crate::record::{
     Checkpoint, Entry, Event, Header, LeftOut, Libraries, Nanos, PeakMark, PhaseRef, Pressure, ReadError, ReadFailure,
-    Reader, Request, Rollup, Shutdown, StepEnd, StepStart, Unseen,
+    Reader, Request, Rollup, Shutdown, Unseen,
 };
 
 use super::curves::Curves;
-use super::decay::{Known, Watch};
+use super::decay::Watch;
 use super::departure::Departure;
 use super::epoch::{Epoch, Exact};
 use super::phases::Phases;
-use super::release::{Released, Reported};
+use super::release::Released;
 use super::said::Said;
 use super::summary::{Peak, PrivateMetric, ProgramSummary, SamplingSummary, Summary, Unloaded};
 use super::timeline::Timeline;
@@ -166,6 +167,8 @@ impl Pass {
             Event::Checkpoint(checkpoint) => self.checkpoint(at, &checkpoint),
             Event::Peak(mark) => self.peak(at, &mark),
             Event::StepStarted(start) => self.step_started(at, &start),
+            Event::WindowBegan(start) => self.window_began(at, &start),
+            Event::ReleaseBegan(_) => {}
             Event::StepEnded(end) => self.step_ended(at, &end),
             Event::Request(request) => self.request(at, &request),
             Event::ServerRequest { method, refused } => {
@@ -308,47 +311,6 @@ impl Pass {
         let sum = before.with(rollup);
         self.together = Some((rollup.process, sum));
         self.epoch.exact(sum);
-    }
-
-    fn step_started(&mut self, at: Nanos, start: &StepStart) {
-        self.phases.step_started(at, start);
-        self.idles = start.name == "idle";
-        self.watch.step_started(at, start, self.known());
-        self.watch(at);
-    }
-
-    fn step_ended(&mut self, at: Nanos, end: &StepEnd) {
-        self.phases.step_ended(at, end);
-        self.idles = false;
-        if let Some(window) = &end.idle {
-            self.summary.curves.window(at, window.kind, window.took);
-        }
-        self.summary.released.extend(Released::of_step(end));
-        self.summary
-            .reported
-            .extend(end.self_report.clone().map(|report| Reported {
-                phase: end.phase.clone(),
-                report,
-            }));
-        self.watch.step_ended(at, end, self.known());
-    }
-
-    /// What was taken so far, in phases that have ended and in the one under way.
-    fn known(&self) -> Known {
-        let taken = self.phases.taken();
-        let epoch = self.epoch.peaks(&self.tree, None);
-        Known {
-            private_peak: taken.private_peak.max(epoch.private),
-            resident_peak: taken.resident_peak.max(epoch.resident.map(|peak| peak.lower)),
-            single: self.tree.most() <= 1,
-            ..taken
-        }
-    }
-
-    /// Shows the window that is open what the tree has now.
-    fn watch(&mut self, at: Nanos) {
-        let sums = self.tree.sums();
-        self.watch.see(at, sums.private_once, sums.resident);
     }
 
     fn finish(mut self) -> Summary {

@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use crate::config::step::Expect;
 use crate::config::{Phase, Repeat, Scenario, Step};
-use crate::record::{BARRIER, EmptyStep, Ending, Event, PhaseRef, StepEnd, StepStart, Warning, WarningKind};
+use crate::record::{
+    BARRIER, EmptyStep, Ending, Event, PhaseRef, StepEnd, StepStart, Warning, WarningKind, WindowStart,
+};
 
 use super::ask::{Asker, Errors};
 use super::desk::Desk;
@@ -194,6 +196,10 @@ impl<'a, S: Stage> Player<'a, S> {
             stage: self.stage,
             asker: &asker,
             job: self.job,
+            place: WindowStart {
+                phase: end.phase.clone(),
+                step: end.step,
+            },
             last: self.is_last(end),
         };
         let desk = &mut self.desk;

@@ -84,11 +84,11 @@ pub struct Settling {
 }
 
 impl Settling {
-    /// Nothing was seen yet.
-    pub fn new(rule: Rule) -> Settling {
+    /// Of a window that begins with so much private memory; `None` if it is not known.
+    pub fn new(rule: Rule, first: Option<u64>) -> Settling {
         Settling {
             rule,
-            first: None,
+            first,
             values: VecDeque::new(),
         }
     }
@@ -166,7 +166,7 @@ mod tests {
 
     /// When and why a window over this curve ends; the server rests.
     fn ends(rule: Rule, curve: impl Fn(f64) -> u64) -> (f64, WindowEnd) {
-        let mut settling = Settling::new(rule);
+        let mut settling = Settling::new(rule, None);
         for tenth in 0.. {
             let at = f64::from(tenth) / 10.0;
             if let Some(end) = settling.look(Duration::from_secs_f64(at), Some(curve(at) * MIB), true) {
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_busy_server_has_not_settled_though_its_memory_keeps_still() {
-        let mut settling = Settling::new(silent(None));
+        let mut settling = Settling::new(silent(None), None);
         for second in 0..60 {
             assert_eq!(settling.look(Duration::from_secs(second), Some(MIB), false), None);
         }
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn memory_that_nobody_saw_has_not_settled() {
-        let mut settling = Settling::new(silent(None));
+        let mut settling = Settling::new(silent(None), None);
         let mut look = |second| settling.look(Duration::from_secs(second), None, true);
         assert_eq!((look(10), look(60)), (None, Some(WindowEnd::TimedOut)));
         assert!(!settling.is_whole(Duration::from_secs(60)));

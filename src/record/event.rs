@@ -52,6 +52,11 @@ pub enum Event {
     Peak(PeakMark),
     /// A step began.
     StepStarted(StepStart),
+    /// An idle window or a forced release begins within its step: the server has read what was sent before, and what the
+    /// tree has was read just now.
+    WindowBegan(WindowStart),
+    /// Memory is about to be given back by force, before the phase's checkpoint.
+    ReleaseBegan(PhaseRef),
     /// A step ended.
     StepEnded(StepEnd),
     /// A request ended, whatever its end.
@@ -227,6 +232,15 @@ pub struct StepStart {
     /// The method that a `request` or `notification` step sends; the other steps' names say what they send.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
+}
+
+/// A window begins within its step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WindowStart {
+    /// Which phase.
+    pub phase: PhaseRef,
+    /// Place of its step in the phase, from 0.
+    pub step: u32,
 }
 
 /// A step ended.

@@ -38,7 +38,7 @@ pub use compressed::{is_record, plain};
 pub use ending::{Close, EmptyStep, Ending, Shutdown, ShutdownReply, ShutdownStage, Survivor};
 pub use event::{
     Checkpoint, Entry, Event, Initialized, Outcome, PeakMark, PhaseRef, Readiness, ReadyOutcome, ReadyRule, Request,
-    StepEnd, StepStart, Warning, WarningKind,
+    StepEnd, StepStart, Warning, WarningKind, WindowStart,
 };
 pub use header::{
     Header, Host, HugePages, Interpreter, LensFacts, Memory, PlanFacts, Revision, ScenarioFacts, ServerFacts, Settings,

@@ -8,7 +8,7 @@ use super::read::Reader;
 use super::tests::{Disk, header, warning};
 use super::{
     Checkpoint, Clock, Counters, Ending, Event, Journal, Outcome, PhaseRef, Release, ReleasedBy, Releaser, Request,
-    Rollup, Sample, SelfReport, StepEnd,
+    Rollup, Sample, SelfReport, StepEnd, WindowStart,
 };
 
 fn counters() -> impl Strategy<Value = Counters> {
@@ -108,6 +108,8 @@ fn event() -> impl Strategy<Value = Event> {
         rollup().prop_map(Event::Rollup),
         phase().prop_map(Event::PhaseStarted),
         step_end().prop_map(Event::StepEnded),
+        (phase(), any::<u32>()).prop_map(|(phase, step)| Event::WindowBegan(WindowStart { phase, step })),
+        phase().prop_map(Event::ReleaseBegan),
         (
             any::<String>(),
             proptest::option::of(any::<u64>()),

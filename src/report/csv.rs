@@ -86,6 +86,8 @@ impl Samples {
             | Event::Registered { .. }
             | Event::PhaseDriven(_)
             | Event::StepStarted(_)
+            | Event::WindowBegan(_)
+            | Event::ReleaseBegan(_)
             | Event::StepEnded(_)
             | Event::Request(_)
             | Event::ServerRequest { .. }

@@ -192,10 +192,15 @@ pub(super) fn remark(window: &Window) -> Option<String> {
                     "the allocator gives back only while the server does something"
                 }
             };
-            Some(format!(
-                "{name}: held, since {why}, and nothing came back by itself in {}",
-                time(window.took)
-            ))
+            let took = time(window.took);
+            // Why it ended was judged by what the driver saw at its looks, from which the curve may differ.
+            Some(match course.gave_much() {
+                false => format!("{name}: held, since {why}, and nothing came back by itself in {took}"),
+                true => {
+                    let gave = units::mib(course.gave().unsigned_abs());
+                    format!("{name}: ended as held, since {why}, but by its curve {gave} MiB came back in {took}")
+                }
+            })
         }
         WindowEnd::Settled | WindowEnd::Ended => None,
     }
@@ -204,6 +209,9 @@ pub(super) fn remark(window: &Window) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyse;
+    use crate::record::golden::Session;
+    use crate::record::{Event, IdleKind, Reader};
 
     fn gave(kind: WindowKind, mib: f64, held: bool) -> Gave {
         Gave {
@@ -243,5 +251,35 @@ mod tests {
             "during light traffic 3.0 MiB more were taken"
         );
         assert_eq!(sentence(&[]), None);
+    }
+
+    /// What is said of a silence that ended as held while memory went from 140 MiB to so many.
+    fn held(to: u64) -> String {
+        let mut session = Session::new("server");
+        session.spawn(0, "server", None, 140, 20);
+        session.phase("decay");
+        session.idle(IdleKind::Silent, 0, to, 10);
+        if let Some(Event::StepEnded(end)) = session.entries.last_mut().map(|entry| &mut entry.event)
+            && let Some(idle) = &mut end.idle
+        {
+            idle.end = Some(WindowEnd::Held);
+        }
+        let bytes = session.bytes();
+        let summary = analyse::read(Reader::new(bytes.as_slice()).unwrap()).unwrap();
+        remark(&summary.windows[0]).expect("there is a word on it")
+    }
+
+    #[test]
+    fn what_is_said_of_a_held_window_follows_its_curve() {
+        assert!(
+            held(140).ends_with("and nothing came back by itself in 10.0 s"),
+            "{}",
+            held(140)
+        );
+        let fell = held(60);
+        assert!(
+            fell.contains("by its curve 80.0 MiB came back") && !fell.contains("nothing"),
+            "{fell}"
+        );
     }
 }

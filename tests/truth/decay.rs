@@ -82,6 +82,29 @@ steps = [{ idle = { mode = "silent", for = "9s" } }]
     outcome.says(&["silence gave back 32.0 MiB (100 % of what had been taken)"]);
 }
 
+/// The request that asks whether all was read is answered after three seconds, and half a second after the last message
+/// the memory is given back: before the window, though within its step.
+#[test]
+fn what_came_back_before_everything_was_read_is_none_of_the_window() {
+    let phases = r#"
+[[phase]]
+name = "work"
+steps = [{ open = { files = 1 } }, { idle = { mode = "silent", for = "2s" } }]
+"#;
+    let outcome = Soak::new(&format!("{START}{phases}"))
+        .server(&["--decay", "32MiB-after=500ms", "--slow", "3s"])
+        .run();
+    let summary = outcome.passed();
+    let window = one(&summary, WindowKind::Silent);
+    let step = summary.phases.last().and_then(|phase| phase.steps.last());
+    let step = step.and_then(|step| step.took).expect("it was played");
+    assert!(step > window.took + 2_500_000_000, "{step} {window:?}");
+    changed(course(window).gave(), 0);
+    let [first, rest @ ..] = course(window).at;
+    assert_eq!((first, rest), (Some(course(window).before), [None; 3]));
+    outcome.says(&["silence gave back nothing"]);
+}
+
 #[test]
 fn what_waits_for_traffic_is_held_in_silence_and_comes_back_with_it() {
     let phases = r#"

@@ -122,6 +122,46 @@ fn silence_traffic_and_closed_documents_are_told_apart() {
     );
 }
 
+/// A silent step of twelve seconds: for the first two the server is still at work on what was sent before, and frees
+/// 80 MiB of 220; in the window it frees 20 more.
+fn after_work() -> Session {
+    let mut session = taken();
+    session.step("idle");
+    session.go(0, 140, 2, 90);
+    session.window();
+    session.go(0, 120, 10, 0);
+    session.idle_end(IdleKind::Silent, 10);
+    session.settle(true);
+    session
+}
+
+#[test]
+fn a_window_begins_when_the_work_before_it_is_done() {
+    let session = after_work();
+    let windows = of(&session).windows;
+    let [window] = windows.as_slice() else {
+        panic!("{windows:?}")
+    };
+    let course = window.private.as_ref().unwrap();
+    assert_eq!((course.before, course.after), (140 * MIB, 120 * MIB));
+    assert_eq!(course.at[1], Some(130 * MIB), "five of its ten seconds");
+    assert_eq!(course.t50, Some(5 * SECOND));
+    assert_eq!(window.took, 10 * SECOND);
+    let place = |wanted: fn(&Event) -> bool| session.entries.iter().position(|entry| wanted(&entry.event)).unwrap();
+    let began = session.entries[place(|event| matches!(event, Event::WindowBegan(_)))].at;
+    assert_eq!(window.started, began);
+    assert_eq!(window.resident.as_ref().unwrap().before, 160 * MIB);
+}
+
+#[test]
+fn of_a_record_that_does_not_say_when_a_window_began_it_begins_with_its_step() {
+    let mut session = after_work();
+    let begins = |event: &Event| matches!(event, Event::WindowBegan(_));
+    session.entries.retain(|entry| !begins(&entry.event));
+    let windows = of(&session).windows;
+    assert_eq!(windows[0].private.as_ref().unwrap().before, 220 * MIB);
+}
+
 #[test]
 fn documents_of_which_some_stay_open_are_no_window_and_controls_do_not_count() {
     let mut session = taken();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{IdleKind, Nanos, PhaseRef, Rollup, StepEnd, StepStart};
+use crate::record::{IdleKind, Nanos, PhaseRef, Rollup, StepEnd, StepStart, WindowStart};
 
 use super::course::Course;
 use super::curve::{Curve, at};
@@ -83,6 +83,16 @@ impl Watch {
                 resident: Curve::default(),
                 kind: None,
             });
+        }
+    }
+
+    /// The window of the step under way begins only here. Records before 1.4 do not say when that was; theirs begin with the
+    /// step.
+    pub fn began(&mut self, at: Nanos, start: &WindowStart) {
+        let of = |open: &&mut Open| open.kind.is_none() && open.phase == start.phase && open.step == start.step;
+        if let Some(open) = self.open.as_mut().filter(of) {
+            open.started = at;
+            (open.private, open.resident) = (Curve::default(), Curve::default());
         }
     }
 

@@ -28,7 +28,7 @@ pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -
     // What came before is not part of the window: a server that has not read it is not at rest, and asking whether it has
     // would end the silence. One that does not answer for long is busy; it is asked again when the phase ends.
     barrier::pass(&scene.session.client, scene.job.scenario.deadline().0).await;
-    let begun = Instant::now();
+    let begun = scene.window().await;
     let mut simmer = Simmer::new(scene, desk, options);
     scene.stage.quiet(options.mode == IdleMode::Silent).await;
     let over = match options.end() {
@@ -85,7 +85,8 @@ async fn settle<S: Stage>(
 ) -> Result<Over, Stop> {
     let silent = options.mode == IdleMode::Silent;
     let rule = Rule::of(scene.job.decay, silent, options);
-    let mut settling = Settling::new(rule);
+    // The first value is that of the beginning: what came back before the first look came back in the window.
+    let mut settling = Settling::new(rule, scene.stage.private().await);
     let rules = Rules {
         period: rule.steady,
         cpu: RESTING,

@@ -7,11 +7,11 @@ mod queries;
 mod release;
 mod typing;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::config::Step;
 use crate::config::step::{Ask, Count};
-use crate::record::StepEnd;
+use crate::record::{Event, StepEnd, WindowStart};
 use crate::units::Span;
 
 pub use release::at_checkpoint;
@@ -31,6 +31,8 @@ pub struct Scene<'a, S: Stage> {
     pub asker: &'a Asker<'a, S>,
     /// The run.
     pub job: &'a Job,
+    /// Where the step is.
+    pub place: WindowStart,
     /// Whether nothing is played after this step.
     pub last: bool,
 }
@@ -39,6 +41,15 @@ impl<S: Stage> Scene<'_, S> {
     /// How long something may take for which a step gives so long, or the scenario.
     fn deadline(&self, given: Option<Span>) -> Duration {
         given.unwrap_or_else(|| self.job.scenario.deadline()).0
+    }
+
+    /// Begins a window: what the tree has now is its first value. A server that has not read what was sent before still
+    /// works on that, and what it then takes or frees is none of the window's.
+    async fn window(&self) -> Instant {
+        self.stage.sample().await;
+        let begun = Instant::now();
+        self.stage.tell(Event::WindowBegan(self.place.clone()));
+        begun
     }
 }
 

@@ -23,8 +23,7 @@ pub async fn release<S: Stage>(scene: &Scene<'_, S>, options: &Options) -> Resul
     // What was sent before is not part of what is given back. Who does not answer for long is busy, and goes on.
     barrier::pass(&scene.session.client, deadline).await;
     // It may be over within one interval, and what it gave back is to be in the curve.
-    scene.stage.sample().await;
-    let begun = Instant::now();
+    let begun = scene.window().await;
     let mut release = Release {
         before: scene.stage.private().await,
         ..Release::default()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::record::{
     Checkpoint, Close, Counters, Ending, Entry, Event, Header, IdleKind, IdleWindow, Initialized, Nanos, Outcome,
     PeakMark, PhaseRef, Process, ProcessEnd, Readiness, ReadyOutcome, ReadyRule, Request, Rollup, Sample, Shutdown,
-    ShutdownReply, ShutdownStage, StepEnd, StepStart, Survivor, Used, Warning, WarningKind, WindowEnd,
+    ShutdownReply, ShutdownStage, StepEnd, StepStart, Survivor, Used, Warning, WarningKind, WindowEnd, WindowStart,
 };
 
 use super::header::header;
@@ -234,6 +234,12 @@ impl Session {
         }));
     }
 
+    /// The window of the step begins here.
+    pub fn window(&mut self) {
+        let (phase, step) = (self.phase.clone(), self.steps);
+        self.put(Event::WindowBegan(WindowStart { phase, step }));
+    }
+
     pub fn step_end(&mut self, name: &str, requests: u64, hits: u64) {
         self.end(name, requests, hits, None);
     }
@@ -260,7 +266,13 @@ impl Session {
     /// An idle window in which a process goes to `private` MiB.
     pub fn idle(&mut self, kind: IdleKind, process: u32, private: u64, seconds: u64) {
         self.step("idle");
+        self.window();
         self.go(process, private, seconds, u64::from(kind == IdleKind::Simmer));
+        self.idle_end(kind, seconds);
+    }
+
+    /// The window of an idle step is over, so long after it began.
+    pub fn idle_end(&mut self, kind: IdleKind, seconds: u64) {
         self.end(
             "idle",
             0,

@@ -1,0 +1,55 @@
+//! Steps, and the windows in which the server is left alone.
+
+use crate::analyse::decay::Known;
+use crate::analyse::release::{Released, Reported};
+use crate::record::{Nanos, StepEnd, StepStart, WindowStart};
+
+use super::Pass;
+
+impl Pass {
+    pub(super) fn step_started(&mut self, at: Nanos, start: &StepStart) {
+        self.phases.step_started(at, start);
+        self.idles = start.name == "idle";
+        self.watch.step_started(at, start, self.known());
+        self.watch(at);
+    }
+
+    pub(super) fn window_began(&mut self, at: Nanos, start: &WindowStart) {
+        self.watch.began(at, start);
+        self.watch(at);
+    }
+
+    pub(super) fn step_ended(&mut self, at: Nanos, end: &StepEnd) {
+        self.phases.step_ended(at, end);
+        self.idles = false;
+        if let Some(window) = &end.idle {
+            self.summary.curves.window(at, window.kind, window.took);
+        }
+        self.summary.released.extend(Released::of_step(end));
+        self.summary
+            .reported
+            .extend(end.self_report.clone().map(|report| Reported {
+                phase: end.phase.clone(),
+                report,
+            }));
+        self.watch.step_ended(at, end, self.known());
+    }
+
+    /// What was taken so far, in phases that have ended and in the one under way.
+    pub(super) fn known(&self) -> Known {
+        let taken = self.phases.taken();
+        let epoch = self.epoch.peaks(&self.tree, None);
+        Known {
+            private_peak: taken.private_peak.max(epoch.private),
+            resident_peak: taken.resident_peak.max(epoch.resident.map(|peak| peak.lower)),
+            single: self.tree.most() <= 1,
+            ..taken
+        }
+    }
+
+    /// Shows the window that is open what the tree has now.
+    pub(super) fn watch(&mut self, at: Nanos) {
+        let sums = self.tree.sums();
+        self.watch.see(at, sums.private_once, sums.resident);
+    }
+}
