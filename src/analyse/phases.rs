@@ -1,6 +1,6 @@
 //! Phases as they are played, and what follows from all of them together.
 
-use crate::record::{Checkpoint, Nanos, PhaseRef, StepEnd, StepStart};
+use crate::record::{Checkpoint, Nanos, PhaseRef, StepEnd, StepStart, WindowStart};
 
 use super::checkpoint;
 use super::decay::Known;
@@ -16,6 +16,10 @@ pub(super) const LEAST_TAKEN: u64 = 1 << 20;
 struct Open {
     summary: PhaseSummary,
     before: Totals,
+    /// What had been used when the release began that is under way.
+    release: Option<Totals>,
+    /// What all releases so far have used.
+    released: Totals,
     step_started: Nanos,
     /// Processes whose exact counters are missing at the checkpoint, though they did not end just then.
     missing: Vec<u32>,
@@ -53,6 +57,8 @@ impl Phases {
         self.open.push(Open {
             summary,
             before,
+            release: None,
+            released: Totals::ZERO,
             step_started: at,
             missing,
             has_peak: false,
@@ -90,9 +96,26 @@ impl Phases {
         }
     }
 
+    /// The window of a step begins.
+    pub fn window_began(&mut self, start: &WindowStart, totals: Totals) {
+        if let Some(open) = self.find(&start.phase) {
+            let step = open.summary.steps.last();
+            let forced = step.is_some_and(|step| step.step == start.step && step.name == "release");
+            open.release = forced.then_some(totals);
+        }
+    }
+
+    /// Memory is about to be given back by force.
+    pub fn release_began(&mut self, phase: &PhaseRef, totals: Totals) {
+        if let Some(open) = self.find(phase) {
+            open.release = Some(totals);
+        }
+    }
+
     /// A step ends.
-    pub fn step_ended(&mut self, at: Nanos, end: &StepEnd) {
+    pub fn step_ended(&mut self, at: Nanos, end: &StepEnd, totals: Totals) {
         let Some(open) = self.find(&end.phase) else { return };
+        open.release_ended(totals);
         let started = open.step_started;
         if let Some(step) = open.summary.steps.iter_mut().rev().find(|step| step.step == end.step) {
             step.took = Some(at.saturating_sub(started));
@@ -108,6 +131,7 @@ impl Phases {
         let Some(open) = self.find(&taken.phase) else { return };
         open.missing = checkpoint::without_rollup(taken).collect();
         open.summary.checkpoint = Some(checkpoint::summarise(at, taken));
+        open.release_ended(totals);
         open.end(at, totals);
         open.has_ended = true;
     }
@@ -188,8 +212,15 @@ impl Open {
         taken?.private_exact.filter(|_| self.missing.is_empty())
     }
 
+    /// What a forced release costs is the measurement's and not the scenario's.
+    fn release_ended(&mut self, totals: Totals) {
+        if let Some(before) = self.release.take() {
+            self.released = totals.since(before).after(Some(self.released));
+        }
+    }
+
     fn end(&mut self, at: Nanos, totals: Totals) {
-        let used = totals.since(self.before);
+        let used = totals.since(self.before).since(self.released);
         self.summary.ended = at;
         self.summary.cpu = used.cpu;
         self.summary.minor_faults = used.minor;

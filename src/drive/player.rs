@@ -103,6 +103,11 @@ impl<'a, S: Stage> Player<'a, S> {
         self.during = format!("phase `{}`, settling", phase.name);
         let mut frame = self.settle(phase, place.clone()).await?;
         let patience = self.job.scenario.deadline().0;
+        if self.job.choice.lens.forced {
+            // What came back until now came back without force.
+            self.stage.sample().await;
+            self.stage.tell(Event::ReleaseBegan(place.clone()));
+        }
         frame.released = steps::at_checkpoint(self.stage, self.job, patience).await;
         if !frame.settled {
             let text = format!("`{}` did not settle: {}", phase.name, frame.unsettled);

@@ -20,6 +20,9 @@ name = "close"
 steps = [{ close = { files = 2 } }]
 "#;
 
+/// Three documents are opened.
+const OPENED: &str = "[[phase]]\nname = \"open\"\nsteps = [{ open = { files = 3 } }]\n";
+
 /// Memory from the C library, 16 MiB for each open document.
 const HOLDS: [&str; 4] = ["--via", "allocator", "--retain-open", "16MiB"];
 
@@ -186,6 +189,30 @@ fn the_purged_lens_of_the_c_library_shows_what_is_live() {
     assert!(
         first.abs_diff(second) < first / 100 + 256 * 1024,
         "{first} and {second}"
+    );
+}
+
+/// By itself the C library gives nothing back here when all documents are closed; the release before the checkpoint does.
+#[test]
+fn what_the_lens_gives_back_is_not_credited_to_closing_documents() {
+    let phases = "[[phase]]\nname = \"closed\"\nsteps = [{ close = {} }]\n";
+    let shim = shim();
+    let options = [&["--lens", "purged", shim.as_str()], KEEPS.as_slice()].concat();
+    let outcome = Soak::new(&format!("{START}{OPENED}{phases}"))
+        .server(&HOLDS)
+        .options(&options)
+        .run();
+    let summary = outcome.passed();
+    let [window] = summary.windows.as_slice() else {
+        panic!("{:?}", summary.windows)
+    };
+    assert_eq!(window.kind, WindowKind::Closed);
+    let gave = window.private.as_ref().expect("one process").gave();
+    assert!(gave.unsigned_abs() < MIB, "{window:?}");
+    let last = summary.released.last().expect("one before each checkpoint");
+    assert!(
+        last.gave().is_some_and(|gave| gave > 40 * MIB.cast_signed()),
+        "{last:?}"
     );
 }
 

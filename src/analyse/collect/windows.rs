@@ -2,7 +2,7 @@
 
 use crate::analyse::decay::Known;
 use crate::analyse::release::{Released, Reported};
-use crate::record::{Nanos, StepEnd, StepStart, WindowStart};
+use crate::record::{Nanos, PhaseRef, StepEnd, StepStart, WindowStart};
 
 use super::Pass;
 
@@ -15,12 +15,19 @@ impl Pass {
     }
 
     pub(super) fn window_began(&mut self, at: Nanos, start: &WindowStart) {
+        self.phases.window_began(start, self.tree.totals());
         self.watch.began(at, start);
         self.watch(at);
     }
 
+    /// Whatever window is open ends here: what comes back from now on comes back by force.
+    pub(super) fn release_began(&mut self, at: Nanos, phase: &PhaseRef) {
+        self.phases.release_began(phase, self.tree.totals());
+        self.watch.over(at, self.known());
+    }
+
     pub(super) fn step_ended(&mut self, at: Nanos, end: &StepEnd) {
-        self.phases.step_ended(at, end);
+        self.phases.step_ended(at, end, self.tree.totals());
         self.idles = false;
         if let Some(window) = &end.idle {
             self.summary.curves.window(at, window.kind, window.took);

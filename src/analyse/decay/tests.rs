@@ -163,6 +163,34 @@ fn of_a_record_that_does_not_say_when_a_window_began_it_begins_with_its_step() {
 }
 
 #[test]
+fn what_comes_back_by_force_before_a_checkpoint_is_none_of_the_open_window() {
+    for (step, kind) in [("close", WindowKind::Closed), ("release", WindowKind::Released)] {
+        let mut session = taken();
+        session.step(step);
+        session.step_end(step, 0, 0);
+        if let Some(Event::StepEnded(end)) = session.entries.last_mut().map(|entry| &mut entry.event) {
+            end.left_open = Some(0);
+        }
+        session.go(0, 200, 3, 0);
+        session.release_began();
+        session.go(0, 90, 1, 100);
+        session.settle(true);
+        let summary = of(&session);
+        let [window] = summary.windows.as_slice() else {
+            panic!("{:?}", summary.windows)
+        };
+        assert_eq!((window.kind, window.took), (kind, 3 * SECOND));
+        assert_eq!(window.private.as_ref().unwrap().after, 200 * MIB);
+        let phase = &summary.phases[2];
+        assert_eq!(
+            (phase.cpu, phase.minor_faults),
+            (Some(0), Some(20 * 256)),
+            "without the release's"
+        );
+    }
+}
+
+#[test]
 fn documents_of_which_some_stay_open_are_no_window_and_controls_do_not_count() {
     let mut session = taken();
     session.step("close");

@@ -240,6 +240,11 @@ impl Session {
         self.put(Event::WindowBegan(WindowStart { phase, step }));
     }
 
+    /// Memory is given back by force from here on.
+    pub fn release_began(&mut self) {
+        self.put(Event::ReleaseBegan(self.phase.clone()));
+    }
+
     pub fn step_end(&mut self, name: &str, requests: u64, hits: u64) {
         self.end(name, requests, hits, None);
     }
