@@ -1,9 +1,9 @@
 //! What came back while servers were left alone, over all runs of each.
 
 use crate::analyse::Summary;
-use crate::analyse::decay::{self, Course, Gave, Window, WindowKind};
+use crate::analyse::decay::{self, AFTER, Course, Gave, Window, WindowKind};
 use crate::analyse::stats::{MedianInterval, NoiseFloor, median_interval};
-use crate::record::WindowEnd;
+use crate::record::{Nanos, WindowEnd};
 
 use super::cell::{Values, cell};
 use super::gather::Played;
@@ -27,12 +27,22 @@ pub struct Decay {
 pub struct Decayed {
     /// How many runs ended how.
     pub ends: Vec<(WindowEnd, u64)>,
+    /// When it began, in bytes.
+    pub before: Cell,
     /// The lowest, in bytes.
     pub floor: Cell,
+    /// So many seconds after its beginning, in bytes: at each of [`AFTER`], of the runs in which it was not over by then.
+    pub at: [Cell; AFTER.len()],
+    /// Until half of what fell to the floor had come back, in nanoseconds.
+    pub t50: Cell,
     /// Until nine tenths of what fell had come back, in nanoseconds.
     pub t90: Cell,
     /// Until it had settled, in nanoseconds.
     pub settle_time: Cell,
+    /// What was above the floor, times how long, in byte seconds.
+    pub held: Cell,
+    /// The half-life, of the runs whose curve has one, in nanoseconds.
+    pub half_life: Cell,
     /// Returned by then of all that the run had taken: a part of one.
     pub returned: Cell,
     /// The window of the run whose floor is the middle one.
@@ -100,6 +110,11 @@ fn side(windows: &[Vec<Found>], place: usize, compared: bool) -> Decayed {
         let baseline = compared.then(|| values(0, value));
         cell(&values(place, value), baseline.as_ref(), floor)
     };
+    let time = |value: fn(&Course) -> Option<Nanos>| {
+        figure(NoiseFloor::RELATIVE, &move |course| {
+            value(course).map(|time| time as f64)
+        })
+    };
     let floor = figure(NoiseFloor::MEMORY, &|course| Some(course.floor as f64));
     let mut ends: Vec<(WindowEnd, u64)> = Vec::new();
     for end in windows[place].iter().filter_map(|(_, window)| window.as_ref()?.why()) {
@@ -113,10 +128,15 @@ fn side(windows: &[Vec<Found>], place: usize, compared: bool) -> Decayed {
         ends,
         shown: middle(&windows[place], floor.median.map(|median| median.median)),
         floor,
-        t90: figure(NoiseFloor::RELATIVE, &|course| course.t90.map(|time| time as f64)),
-        settle_time: figure(NoiseFloor::RELATIVE, &|course| {
-            course.settle_time.map(|time| time as f64)
+        before: figure(NoiseFloor::MEMORY, &|course| Some(course.before as f64)),
+        at: std::array::from_fn(|place| {
+            figure(NoiseFloor::MEMORY, &move |course| course.at[place].map(|at| at as f64))
         }),
+        t50: time(|course| course.t50),
+        t90: time(|course| course.t90),
+        settle_time: time(|course| course.settle_time),
+        held: figure(NoiseFloor::RELATIVE, &|course| Some(course.held)),
+        half_life: time(|course| course.half_life),
         returned: figure(NoiseFloor::RELATIVE, &|course| course.returned),
     }
 }

@@ -14,6 +14,7 @@ use super::hosts::{differences, differences_of};
 use super::huge_pages::huge_pages;
 use super::measure::Measure;
 use super::metric::one_metric;
+use super::release::{accounted, forced};
 use super::work::{WorkLimits, inequalities};
 use super::{Comparison, Row, Side, alike};
 use crate::lens::Lens;
@@ -167,6 +168,8 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
         unseen: unseen(arm),
         growth: grown(&summaries(arm)),
         gave: gave(&summaries(arm)),
+        forced: forced(&summaries(arm)),
+        accounted: accounted(&summaries(arm)),
         traffic: traffic(&summaries(arm)),
         traced: of(runs, label).find_map(|run| Traced::of(&run.summary)),
     }

@@ -11,6 +11,7 @@ mod measure;
 mod metric;
 mod once;
 mod primary;
+pub(crate) mod release;
 mod targets;
 mod work;
 
@@ -26,6 +27,7 @@ pub use measure::{Figure, Measure, Place, Unit};
 pub use metric::one_metric;
 pub use once::{Copied, once};
 pub use primary::{primary, tolerance};
+pub use release::{Accounted, Forced};
 pub use targets::{Scenarios, Target, by_target};
 pub use work::{Count, Inequality, Task, WorkLimits, inequalities};
 
@@ -78,6 +80,10 @@ pub struct Side {
     pub growth: Vec<Grown>,
     /// In which windows it gave memory back.
     pub gave: Vec<Gave>,
+    /// What it gave back by force, in steps.
+    pub forced: Vec<Forced>,
+    /// What it accounts for by its own words.
+    pub accounted: Vec<Accounted>,
     /// What light traffic by itself adds to its private memory, in bytes a minute; `None` without a control window.
     pub traffic: Option<MedianInterval>,
     /// Its memory calls, where a run of it was traced; of several the first.

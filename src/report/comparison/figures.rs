@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use crate::analyse::compare::{Cell, Figure, Place, Ratio, Row, Unit};
+use crate::analyse::stats::MedianInterval;
+use crate::report::text::Tone;
 use crate::units;
 
 /// What stands where nothing is known.
@@ -75,6 +77,29 @@ pub fn interval(cell: &Cell, unit: Unit) -> String {
             }
         }
         Some(_) | None => String::new(),
+    }
+}
+
+/// `2.3 s (2.1–2.6 s)`, marked where the interval is the range of too few runs; of one run only the value.
+pub fn around(median: &MedianInterval, text: impl Fn(f64) -> String) -> String {
+    let middle = text(median.median);
+    if median.n < 2 {
+        return middle;
+    }
+    let mark = if median.reached {
+        String::new()
+    } else {
+        format!(" {MARK}")
+    };
+    format!("{middle} ({}{mark})", span(&text(median.low), &text(median.high)))
+}
+
+/// How a ratio looks: more is told apart from less, and both from what is not known.
+pub fn tone(ratio: &Ratio) -> Tone {
+    match ratio {
+        ratio if ratio.low > 1.0 => Tone::Warning,
+        ratio if ratio.high < 1.0 => Tone::Good,
+        _ => Tone::Quiet,
     }
 }
 

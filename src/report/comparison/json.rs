@@ -3,6 +3,7 @@
 //! Sizes are bytes and times nanoseconds, as in the summary of one run. What is not known is `null`, never 0.
 
 pub(in crate::report) mod from;
+mod gave;
 
 #[cfg(test)]
 mod tests;
@@ -16,11 +17,12 @@ use crate::analyse::compare::{self, Played};
 use crate::lens::Lens;
 use crate::record::{KnobFacts, PreloadFacts, Version};
 use crate::report::json;
-use crate::report::json::decay::WindowKind;
+
+pub use gave::{Accounted, Decay, Decayed, Forced, Middle, TrafficCost};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
-pub const FORMAT: Version = Version { major: 1, minor: 3 };
+pub const FORMAT: Version = Version { major: 1, minor: 4 };
 
 /// Servers compared, and every run that they are compared by. Sizes are bytes, times nanoseconds. What is not known is
 /// `null`.
@@ -71,34 +73,6 @@ pub struct Target {
     pub differences: Vec<Difference>,
 }
 
-/// One window of the scenario.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Decay {
-    /// Its phase.
-    pub phase: String,
-    /// What gave the servers the occasion.
-    pub kind: WindowKind,
-    /// Whether it is the control of light traffic.
-    pub control: bool,
-    /// One for each server, in their order.
-    pub servers: Vec<Decayed>,
-}
-
-/// One window of one server, over its runs; all of private memory.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Decayed {
-    /// How many runs ended how.
-    pub ends: BTreeMap<String, u64>,
-    /// The lowest, in bytes.
-    pub floor: Cell,
-    /// Until nine tenths of what fell had come back, in nanoseconds.
-    pub t90: Cell,
-    /// Until it had settled, in nanoseconds.
-    pub settle_time: Cell,
-    /// Returned of all that the run had taken: a part of one.
-    pub returned: Cell,
-}
-
 /// One server.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Server {
@@ -118,23 +92,14 @@ pub struct Server {
     pub unseen_settings: Vec<KnobFacts>,
     /// How it grows with what the scenario repeats.
     pub growth: Vec<Growth>,
+    /// What it gave back by force in steps, phase by phase.
+    pub forced: Vec<Forced>,
+    /// What it accounts for by its own words, phase by phase.
+    pub self_reports: Vec<Accounted>,
     /// What light traffic by itself adds to its private memory in a minute, by control windows; `null` without any.
     pub traffic_cost: Option<TrafficCost>,
     /// Its memory calls, where a run of it was traced; of several the first.
     pub system_calls: Option<json::calls::Traced>,
-}
-
-/// The cost of light traffic over the runs, in bytes a minute.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct TrafficCost {
-    /// The median.
-    pub per_minute: f64,
-    /// The lower end of its interval; of few runs the lowest.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
-    /// Runs with a control window.
-    pub runs: u64,
 }
 
 /// How a server grows with one thing that the scenario repeats.

@@ -5,9 +5,10 @@ use crate::report::markdown::{columns_of, escape, folded, heads_of, line, prose}
 use crate::report::text::line_of;
 use crate::units;
 
+use super::decay::Named;
 use super::figures::{self, HOLE};
 use super::notes::{self, Weight};
-use super::{across, calls, decay, growth, words};
+use super::{across, calls, decay, growth, release, words};
 
 /// Tables that are folded: of what, what their rows are, their heading.
 pub(in crate::report) const FOLDED: [(Figure, &str, &str); 6] = [
@@ -116,6 +117,7 @@ fn remarks(out: &mut String, comparison: &Comparison) {
         remarks.extend(words::verdict(comparison, place).iter().map(|sentence| prose(sentence)));
     }
     remarks.extend(decay::verdict(comparison).iter().map(|sentence| prose(sentence)));
+    remarks.extend(release::verdict(comparison).iter().map(|sentence| prose(sentence)));
     remarks.extend(growth::verdict(comparison).iter().map(|sentence| prose(sentence)));
     remarks.extend(calls::verdict(comparison).iter().map(|sentence| prose(sentence)));
     remarks.extend(notes::notes(comparison).into_iter().map(weighed));
@@ -167,22 +169,11 @@ fn text(cell: &Cell, unit: Unit) -> String {
 
 /// What came back while the servers were left alone, if they were.
 fn decay_table(out: &mut String, comparison: &Comparison) {
-    let lines = decay::lines(comparison);
-    if lines.is_empty() {
-        return;
+    if let Some(table) = decay::columns(comparison, Named::Always) {
+        folded(out, &format!("What came back, {}", decay::SUBJECT), |out| {
+            columns_of(out, &table)
+        });
     }
-    folded(out, "What came back, floors in MiB", |out| {
-        let names = ["server", "curve", "floor", "t90", "settle time", "returned", "ended"];
-        heads_of(out, "window", names.iter().map(|name| (*name).to_owned()));
-        for one in &lines {
-            let against = one.ratio.as_ref().filter(|_| !one.first).and_then(figures::difference);
-            let floor = against.map_or_else(|| one.floor.clone(), |against| format!("{}, {against}", one.floor));
-            let texts = [
-                &one.server, &one.curve, &floor, &one.t90, &one.settle_time, &one.returned, &one.ends,
-            ];
-            line(out, &escape(&one.window), texts.iter().map(|text| escape(text)));
-        }
-    });
 }
 
 /// What grows from round to round, if anything was repeated.

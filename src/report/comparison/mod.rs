@@ -11,6 +11,7 @@ pub mod json;
 mod junit;
 pub(super) mod markdown;
 pub(super) mod notes;
+pub(super) mod release;
 mod strip;
 mod terminal;
 mod trackers;

@@ -10,9 +10,10 @@ use crate::report::table::{self, Cell, Column};
 use crate::report::terminal::Look;
 use crate::report::text::{Paint, Tone, cut, line_of, paragraph, width};
 
+use super::decay::Named;
 use super::figures::{self, HOLE, MARK};
 use super::notes::{self, Weight};
-use super::{across, calls, decay, growth, strip, words};
+use super::{across, calls, decay, growth, release, strip, words};
 
 /// Most and fewest columns of a strip of runs.
 const STRIP: (usize, usize) = (24, 8);
@@ -137,49 +138,11 @@ fn draw(out: &mut String, comparison: &Comparison, target: Option<&Target>, pain
 
 /// What came back while the servers were left alone, if they were.
 fn decay_table(out: &mut String, comparison: &Comparison, paint: Paint, columns: usize) {
-    let lines = decay::lines(comparison);
-    if lines.is_empty() {
+    let Some(table) = decay::columns(comparison, Named::Once) else {
         return;
-    }
+    };
     out.push('\n');
-    title(
-        out,
-        paint,
-        "what came back",
-        "floors in MiB, private, of each window",
-        columns,
-    );
-    let cells = |cell: &dyn Fn(&decay::Line) -> Cell| lines.iter().map(cell).collect::<Vec<Cell>>();
-    let plain = |text: fn(&decay::Line) -> &String| cells(&|line| Cell::plain(text(line)));
-    let mut table = vec![
-        Column::text(
-            "",
-            0,
-            cells(&|line| match line.first {
-                true => Cell::toned(Tone::Strong, &line.window),
-                false => Cell::plain(""),
-            }),
-        ),
-        Column::text("server", 0, plain(|line| &line.server)),
-        Column::text("", 3, plain(|line| &line.curve)),
-        Column::text("floor", 0, plain(|line| &line.floor)),
-        Column::text(
-            "vs baseline",
-            4,
-            cells(&|line| match line.ratio.as_ref().filter(|_| !line.first) {
-                Some(ratio) => Cell::toned(
-                    tone_of(ratio),
-                    figures::difference(ratio).unwrap_or_else(|| HOLE.to_owned()),
-                ),
-                None => Cell::plain(""),
-            }),
-        ),
-        Column::text("t90", 5, plain(|line| &line.t90)),
-        Column::text("settle time", 2, plain(|line| &line.settle_time)),
-        Column::text("returned", 2, plain(|line| &line.returned)),
-        Column::text("", 1, plain(|line| &line.ends)),
-    ];
-    table.retain(|column| column.is_filled(HOLE));
+    title(out, paint, "what came back", decay::SUBJECT, columns);
     table::draw(out, paint, table, columns);
 }
 
@@ -335,15 +298,7 @@ fn against(cell: &Figures, side: usize, text: fn(&crate::analyse::compare::Ratio
     let Some(ratio) = cell.ratio.as_ref().filter(|_| side > 0) else {
         return Cell::toned(Tone::Quiet, if side > 0 { HOLE } else { "" });
     };
-    Cell::toned(tone_of(ratio), text(ratio).unwrap_or_else(|| HOLE.to_owned()))
-}
-
-fn tone_of(ratio: &crate::analyse::compare::Ratio) -> Tone {
-    match ratio {
-        ratio if ratio.low > 1.0 => Tone::Warning,
-        ratio if ratio.high < 1.0 => Tone::Good,
-        _ => Tone::Quiet,
-    }
+    Cell::toned(figures::tone(ratio), text(ratio).unwrap_or_else(|| HOLE.to_owned()))
 }
 
 fn strip_of(row: &Row, side: usize, columns: usize) -> String {
@@ -395,6 +350,7 @@ fn conclusion(out: &mut String, comparison: &Comparison, paint: Paint, columns: 
     }
     for sentences in [
         decay::verdict(comparison),
+        release::verdict(comparison),
         growth::verdict(comparison),
         calls::verdict(comparison),
     ] {

@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 use super::{Case, Outcome, Suite, annotations, bencher, benchmark_action, junit, markdown, suites, terminal};
 use crate::analyse;
 use crate::analyse::compare::{Played, Scenarios, by_target};
-use crate::record::{AllocatorFamily, Ending, KnobFacts, PreloadFacts, golden};
+use crate::record::{Ending, KnobFacts, golden};
 use crate::report::terminal::Look;
 
 mod counting;
+mod given;
 
 /// A run of the usual path: private memory, peaks and latencies are `percent` of the golden record's.
 fn run(label: &str, number: u32, percent: u64) -> Played {
@@ -73,29 +74,6 @@ pub(super) fn three() -> Vec<Played> {
         during: String::new(),
     });
     all
-}
-
-#[test]
-fn a_server_is_shown_with_what_was_preloaded_into_it() {
-    let mut all = two();
-    for run in all.iter_mut().filter(|run| run.record.ends_with("ty-mimalloc.jsonl")) {
-        run.summary.header.server.preload = Some(PreloadFacts {
-            name: "mimalloc".to_owned(),
-            family: AllocatorFamily::Mimalloc,
-            package: Some("libmimalloc2.0 2.0.9+ds-2".to_owned()),
-            ..PreloadFacts::default()
-        });
-    }
-    let terminal = drawn(all.clone(), 100);
-    assert!(
-        terminal.contains("ty-mimalloc 0.4.2, mimalloc 2.0.9+ds-2 preloaded\n"),
-        "{terminal}"
-    );
-    let markdown = pasted(all);
-    assert!(
-        markdown.contains("ty-mimalloc 6 runs, mimalloc 2.0.9+ds-2 preloaded"),
-        "{markdown}"
-    );
 }
 
 /// A server that never reaches the last checkpoint, with one run that has no latency, and one of a single run.

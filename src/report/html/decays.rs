@@ -8,7 +8,8 @@ use crate::analyse::compare::{Comparison, Decay};
 use crate::analyse::decay::{self, Course, Window};
 use crate::analyse::together::middle;
 use crate::record::Nanos;
-use crate::report::comparison::decay as compared;
+use crate::report::comparison::decay::{self as compared, Named::Always};
+use crate::report::comparison::release;
 use crate::report::decay as words;
 use crate::report::terminal::decay::{SUBJECT, columns_of_windows, told};
 use crate::report::text::{clean, cut};
@@ -64,7 +65,12 @@ pub fn of_run(summary: &Summary) -> Markup {
 
 /// The section of several servers: a plot for each window, and a row for each server in it.
 pub fn of_comparison(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)]) -> Markup {
-    if comparison.decays.is_empty() {
+    let said: Vec<String> = compared::verdict(comparison)
+        .into_iter()
+        .chain(release::verdict(comparison))
+        .collect();
+    let table = compared::columns(comparison, Always);
+    if said.is_empty() && table.is_none() {
         return html! {};
     }
     let plots = comparison.decays.iter().enumerate().map(|(place, window)| {
@@ -84,10 +90,12 @@ pub fn of_comparison(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Na
         plot(&title, &of.collect::<Vec<Decaying>>())
     });
     let body = html! {
-        (parts::sentences(compared::verdict(comparison).into_iter().map(|text| ("plain", text))))
-        p.quiet { (LEGEND) }
-        div.plots.wide { @for plot in plots { (plot) } }
-        (table(comparison))
+        (parts::sentences(said.into_iter().map(|text| ("plain", text))))
+        @if let Some(table) = table {
+            p.quiet { (LEGEND) }
+            div.plots.wide { @for plot in plots { (plot) } }
+            (tables::of_columns(&format!("What came back, {}", compared::SUBJECT), &table))
+        }
     };
     parts::section(&format!("{id}decay"), "What came back", &body)
 }
@@ -101,21 +109,6 @@ fn found<'w>(windows: &'w [Window], of: &Decay, number: usize) -> Option<&'w Win
     let is_it = |one: &&Window| (&one.phase.name, one.kind, one.control) == (&of.phase, of.kind, of.control);
     let told = windows.iter().filter(|one| one.control || decay::counts(one, windows));
     told.filter(is_it).nth(number)
-}
-
-fn table(comparison: &Comparison) -> Markup {
-    let heads = [
-        "window", "server", "floor, MiB", "t90", "settled after", "returned", "ended",
-    ]
-    .map(str::to_owned);
-    let rows = compared::lines(comparison).into_iter().map(|line| {
-        let cells = vec![
-            line.server, line.floor, line.t90, line.settle_time, line.returned, line.ends,
-        ];
-        (line.window, cells)
-    });
-    let rows: Vec<(String, Vec<String>)> = rows.collect();
-    tables::of_texts("What came back, private memory", &heads, &rows)
 }
 
 /// From time and size to places of the drawing.

@@ -2,14 +2,12 @@
 
 use crate::analyse::compare::{self, Task};
 use crate::analyse::stats;
-use crate::record::WindowEnd;
 use crate::report::json;
-use crate::report::json::decay::kind;
 
 use super::super::notes::record;
 use super::{
-    Answer, Cell, Count, Decay, Decayed, Difference, Figure, Group, Growth, Inequality, LeftOut, Median, Outlier,
-    Place, Ratio, Row, Server, Target, Unit, Why,
+    Answer, Cell, Count, Difference, Figure, Group, Growth, Inequality, LeftOut, Median, Outlier, Place, Ratio, Row,
+    Server, Target, Unit, Why, gave,
 };
 
 pub(super) fn target(target: &compare::Target) -> Target {
@@ -27,7 +25,7 @@ pub(super) fn target(target: &compare::Target) -> Target {
         decay: comparison
             .decays
             .iter()
-            .map(|one| decay(one, &comparison.sides))
+            .map(|one| gave::decay(one, &comparison.sides))
             .collect(),
         differences: comparison.differences.iter().map(difference).collect(),
     }
@@ -38,36 +36,6 @@ pub(in crate::report) fn difference(difference: &compare::Difference) -> Differe
         what: difference.what.to_string(),
         values: difference.values.clone(),
         decisive: difference.decisive,
-    }
-}
-
-fn decay(decay: &compare::Decay, sides: &[compare::Side]) -> Decay {
-    let servers = sides.iter().zip(&decay.sides).map(|(side, one)| Decayed {
-        ends: one
-            .ends
-            .iter()
-            .map(|(end, count)| (word(*end).to_owned(), *count))
-            .collect(),
-        floor: cell(side, &one.floor),
-        t90: cell(side, &one.t90),
-        settle_time: cell(side, &one.settle_time),
-        returned: cell(side, &one.returned),
-    });
-    Decay {
-        phase: decay.phase.clone(),
-        kind: kind(decay.kind),
-        control: decay.control,
-        servers: servers.collect(),
-    }
-}
-
-/// As in the summary of a run.
-fn word(end: WindowEnd) -> &'static str {
-    match end {
-        WindowEnd::Settled => "settled",
-        WindowEnd::Held => "held",
-        WindowEnd::TimedOut => "timed-out",
-        WindowEnd::Ended => "ended",
     }
 }
 
@@ -90,12 +58,9 @@ fn server(side: &compare::Side) -> Server {
         work: side.work.iter().map(inequality).collect(),
         unseen_settings: side.unseen.clone(),
         growth: side.growth.iter().map(growth).collect(),
-        traffic_cost: side.traffic.map(|cost| super::TrafficCost {
-            per_minute: cost.median,
-            low: cost.low,
-            high: cost.high,
-            runs: cost.n as u64,
-        }),
+        forced: side.forced.iter().map(gave::forced).collect(),
+        self_reports: side.accounted.iter().map(gave::accounted).collect(),
+        traffic_cost: side.traffic.map(gave::cost),
         system_calls: side.traced.as_ref().map(json::calls::traced),
     }
 }
@@ -181,7 +146,7 @@ pub(in crate::report) fn unit(unit: compare::Unit) -> Unit {
     }
 }
 
-fn cell(side: &compare::Side, cell: &compare::Cell) -> Cell {
+pub(super) fn cell(side: &compare::Side, cell: &compare::Cell) -> Cell {
     let name = |run: usize| record(side, cell, run).to_owned();
     let groups = cell.clusters.iter().map(|group| Group {
         low: group.low,

@@ -1,0 +1,206 @@
+//! Memory given back by force, and what servers said of their own memory, over all runs of each.
+
+use std::collections::BTreeMap;
+
+use crate::analyse::Summary;
+use crate::analyse::release::{Released, Reported, Share};
+use crate::analyse::stats::{MedianInterval, median_interval};
+
+use super::CONFIDENCE;
+
+/// The forced release of one phase, over the runs of a server. Sizes are bytes of private memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Forced {
+    /// The phase.
+    pub phase: String,
+    /// What was used, each once.
+    pub by: Vec<String>,
+    /// Why something was not, each once.
+    pub missing: Vec<String>,
+    /// Before it; `None` where nothing was done or it is not known.
+    pub before: Option<MedianInterval>,
+    /// After it.
+    pub after: Option<MedianInterval>,
+    /// What came back; less than nothing where more was taken.
+    pub gave: Option<MedianInterval>,
+}
+
+/// What a server accounts for in one phase, over its runs. Sizes are bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Accounted {
+    /// The phase.
+    pub phase: String,
+    /// What it was asked; `None` where nothing is known to ask.
+    pub asked: Option<String>,
+    /// Why there is no answer, each once.
+    pub missing: Vec<String>,
+    /// By its own words; `None` where no answer has a total.
+    pub accounted: Option<MedianInterval>,
+    /// What it had.
+    pub of: Option<MedianInterval>,
+    /// Whether that is resident memory, and not private.
+    pub resident: bool,
+    /// The share, a part of one.
+    pub ratio: Option<MedianInterval>,
+}
+
+/// The steps that gave memory back, phase by phase; of a phase that repeats the last round.
+pub(super) fn forced(runs: &[&Summary]) -> Vec<Forced> {
+    let steps = |run: &Summary| -> Vec<(u32, Released)> {
+        let steps = run.released.iter().filter(|released| !released.checkpoint);
+        steps.map(|released| (released.phase.phase, released.clone())).collect()
+    };
+    by_phase(runs, steps)
+        .into_iter()
+        .map(|ones| one_forced(&ones))
+        .collect()
+}
+
+fn one_forced(ones: &[Released]) -> Forced {
+    let done = || ones.iter().filter(|one| one.is_done());
+    let middle = |value: fn(&Released) -> Option<f64>| middle(done().filter_map(value));
+    Forced {
+        phase: ones.first().map_or_else(String::new, |one| one.phase.name.clone()),
+        by: each_once(ones.iter().flat_map(|one| &one.release.used).map(|used| &used.what)),
+        missing: each_once(ones.iter().flat_map(|one| &one.release.missing)),
+        before: middle(|one| one.release.before.map(|bytes| bytes as f64)),
+        after: middle(|one| one.release.after.map(|bytes| bytes as f64)),
+        gave: middle(|one| one.gave().map(|bytes| bytes as f64)),
+    }
+}
+
+/// What the server said, phase by phase; of several answers in a phase the last.
+pub(super) fn accounted(runs: &[&Summary]) -> Vec<Accounted> {
+    let said = |run: &Summary| -> Vec<(u32, Reported)> {
+        let said = run.reported.iter();
+        said.map(|reported| (reported.phase.phase, reported.clone())).collect()
+    };
+    by_phase(runs, said)
+        .into_iter()
+        .map(|ones| one_accounted(&ones))
+        .collect()
+}
+
+fn one_accounted(ones: &[Reported]) -> Accounted {
+    let answered = || ones.iter().filter(|one| one.report.missing.is_empty());
+    let shares: Vec<Share> = answered().filter_map(Reported::share).collect();
+    let resident = shares.iter().all(|share| share.resident);
+    // Resident and private memory have no middle together.
+    let alike = || shares.iter().filter(|share| share.resident == resident);
+    let missing = ones.iter().map(|one| &one.report.missing);
+    Accounted {
+        phase: ones.first().map_or_else(String::new, |one| one.phase.name.clone()),
+        asked: ones.iter().find_map(|one| one.report.asked.clone()),
+        missing: each_once(missing.filter(|why| !why.is_empty())),
+        accounted: middle(answered().filter_map(|one| one.report.accounted.map(|bytes| bytes as f64))),
+        of: middle(alike().map(|share| share.of as f64)),
+        resident,
+        ratio: middle(alike().map(|share| share.ratio())),
+    }
+}
+
+/// What the runs have of each phase, at most one of each run: its last.
+fn by_phase<T>(runs: &[&Summary], of: impl Fn(&Summary) -> Vec<(u32, T)>) -> Vec<Vec<T>> {
+    let mut phases: BTreeMap<u32, Vec<T>> = BTreeMap::new();
+    for run in runs {
+        let last: BTreeMap<u32, T> = of(run).into_iter().collect();
+        for (phase, one) in last {
+            phases.entry(phase).or_default().push(one);
+        }
+    }
+    phases.into_values().collect()
+}
+
+fn middle(values: impl Iterator<Item = f64>) -> Option<MedianInterval> {
+    median_interval(&values.collect::<Vec<f64>>(), CONFIDENCE)
+}
+
+fn each_once<'t>(texts: impl Iterator<Item = &'t String>) -> Vec<String> {
+    let mut once: Vec<String> = Vec::new();
+    for text in texts {
+        if !once.contains(text) {
+            once.push(text.clone());
+        }
+    }
+    once
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::record::{PhaseRef, Release, ReleasedBy, Releaser, SelfReport, golden};
+
+    const MIB: u64 = 1 << 20;
+
+    /// A run in which the server gave `gave` MiB back by force and accounted for `accounted` of 400 MiB.
+    pub(crate) fn run(gave: u64, accounted: Option<u64>) -> Summary {
+        with(
+            crate::analyse::read(golden::open("completed")).unwrap(),
+            gave,
+            accounted,
+        )
+    }
+
+    /// The same put into a run.
+    pub(crate) fn with(mut summary: Summary, gave: u64, accounted: Option<u64>) -> Summary {
+        let phase = PhaseRef {
+            phase: 4,
+            cycle: 0,
+            name: "decay".to_owned(),
+        };
+        let release = Release {
+            used: vec![Releaser {
+                by: ReleasedBy::Allocator,
+                what: "malloc_trim".to_owned(),
+                pid: Some(7),
+                answer: String::new(),
+                took: 12_000_000,
+            }],
+            missing: Vec::new(),
+            before: Some(200 * MIB),
+            after: Some((200 - gave) * MIB),
+            took: 0,
+        };
+        summary.released.push(Released {
+            phase: phase.clone(),
+            checkpoint: false,
+            release,
+        });
+        let report = SelfReport {
+            asked: Some("$/memoryUsage".to_owned()),
+            missing: accounted.map_or_else(|| "it was not answered".to_owned(), |_| String::new()),
+            accounted: accounted.map(|mib| mib * MIB),
+            resident: Some(400 * MIB),
+            ..SelfReport::default()
+        };
+        summary.reported.push(Reported { phase, report });
+        summary
+    }
+
+    #[test]
+    fn of_several_runs_it_is_the_middle_and_what_is_not_known_is_no_zero() {
+        let runs = [run(50, Some(100)), run(40, Some(120)), run(60, None)];
+        let runs: Vec<&Summary> = runs.iter().collect();
+        let [one] = &forced(&runs)[..] else { panic!("one phase") };
+        assert_eq!(one.by, ["malloc_trim"]);
+        assert_eq!(one.gave.unwrap().median, (50 * MIB) as f64);
+        let [one] = &accounted(&runs)[..] else {
+            panic!("one phase")
+        };
+        assert_eq!(one.accounted.unwrap().n, 2);
+        assert_eq!(one.ratio.unwrap().high, 0.3);
+        assert_eq!(one.missing, ["it was not answered"]);
+        assert!(one.resident);
+        let none = [run(50, None)];
+        let none: Vec<&Summary> = none.iter().collect();
+        assert_eq!(accounted(&none)[0].accounted, None);
+    }
+
+    #[test]
+    fn of_a_phase_that_repeats_the_last_round_counts() {
+        let mut twice = run(10, Some(10));
+        twice = with(twice, 50, Some(100));
+        assert_eq!(forced(&[&twice])[0].gave.unwrap().median, (50 * MIB) as f64);
+        assert_eq!(accounted(&[&twice])[0].ratio.unwrap().median, 0.25);
+    }
+}
