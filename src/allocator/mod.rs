@@ -18,12 +18,14 @@ pub mod preload;
 mod probe;
 mod scan;
 mod verdict;
+mod within;
 
 pub use decay::decay;
 pub use detect::{Detection, detect, of_file, of_process};
 pub use elf::{Machine, is_static, machine};
 pub use jemalloc::{Said as JemallocSaid, read as read_jemalloc};
 pub use probe::Subject;
+pub use within::within;
 
 use crate::record::Evidence;
 

@@ -1,5 +1,6 @@
 //! The one pass: every entry goes to the part that knows what to do with it.
 
+mod programs;
 mod ticks;
 mod windows;
 
@@ -18,10 +19,12 @@ use super::epoch::{Epoch, Exact};
 use super::phases::Phases;
 use super::release::Released;
 use super::said::Said;
-use super::summary::{Peak, PrivateMetric, ProgramSummary, SamplingSummary, Summary, Unloaded};
+use super::summary::{Peak, PrivateMetric, SamplingSummary, Summary, Unloaded};
 use super::timeline::Timeline;
 use super::traffic::Method;
 use super::tree::Tree;
+use super::untrimmed::{Untrimmed, untrimmed};
+use programs::ByProgram;
 
 /// Reads a whole record.
 pub fn read<R: BufRead>(reader: Reader<R>) -> Result<Summary, ReadError> {
@@ -87,8 +90,8 @@ struct Pass {
     idles: bool,
     /// Pressure when the run began.
     pressure: Option<Pressure>,
-    /// Private memory by program at the last checkpoint, exact and sampled.
-    by_program: BTreeMap<String, (Option<u64>, Option<u64>)>,
+    /// Private memory at the last checkpoint.
+    by_program: ByProgram,
 }
 
 impl Pass {
@@ -116,6 +119,7 @@ impl Pass {
             windows: Vec::new(),
             listening: Vec::new(),
             released: Vec::new(),
+            untrimmed: Vec::new(),
             reported: Vec::new(),
             system_calls: Vec::new(),
             warnings: Vec::new(),
@@ -142,7 +146,7 @@ impl Pass {
             watch: Watch::default(),
             idles: false,
             pressure: None,
-            by_program: BTreeMap::new(),
+            by_program: ByProgram::default(),
         }
     }
 
@@ -265,18 +269,22 @@ impl Pass {
         checkpoint.rollups.iter().for_each(|rollup| self.watch.exact(rollup));
         let together = checkpoint.rollups.iter().fold(Exact::default(), Exact::with);
         self.epoch.exact(together);
-        self.by_program.clear();
-        for (process, live) in self.tree.live() {
-            let rollup = checkpoint.rollups.iter().find(|rollup| rollup.process == process);
-            let exact = rollup.and_then(Rollup::private);
-            let (exact_sum, sampled_sum) = self.by_program.entry(live.name.clone()).or_insert((Some(0), Some(0)));
-            let add = |(a, b): (u64, u64)| a.saturating_add(b);
-            *exact_sum = exact_sum.zip(exact).map(add);
-            *sampled_sum = sampled_sum.zip(live.counters.private).map(add);
-        }
         self.summary.released.extend(Released::of_checkpoint(checkpoint));
-        self.phases.checkpoint(at, checkpoint, self.tree.totals());
+        let untrimmed = self.untrimmed(checkpoint);
+        self.by_program = match untrimmed {
+            None => ByProgram::of(checkpoint, &self.tree),
+            Some(_) => ByProgram::default(),
+        };
+        self.phases
+            .checkpoint(at, checkpoint, self.tree.totals(), untrimmed.is_none());
+        self.summary.untrimmed.extend(untrimmed);
         self.watch.over(at, self.known());
+    }
+
+    /// Whether freed memory is in a checkpoint from which it was to be gone.
+    fn untrimmed(&self, checkpoint: &Checkpoint) -> Option<Untrimmed> {
+        let forced = self.summary.header.server.lens.forced;
+        forced.then(|| untrimmed(checkpoint, &self.tree, &self.summary.listening))?
     }
 
     fn peak(&mut self, at: Nanos, mark: &PeakMark) {
@@ -332,7 +340,7 @@ impl Pass {
         summary.peak = summary.phases.iter().filter_map(|phase| phase.peak).reduce(Peak::or);
         summary.private_peak = summary.phases.iter().filter_map(|phase| phase.private_peak).max();
         summary.programs = self.tree.into_programs(cut);
-        fill_private(&mut summary.programs, &self.by_program, summary.private_metric);
+        self.by_program.fill(&mut summary.programs, summary.private_metric);
         let mut methods: Vec<_> = self
             .methods
             .into_iter()
@@ -343,19 +351,5 @@ impl Pass {
         summary.warnings = self.said.warnings;
         summary.messages = self.said.messages;
         summary
-    }
-}
-
-fn fill_private(
-    programs: &mut [ProgramSummary],
-    by_program: &BTreeMap<String, (Option<u64>, Option<u64>)>,
-    metric: PrivateMetric,
-) {
-    for program in programs {
-        let known = by_program.get(&program.name).copied();
-        program.private = known.and_then(|(exact, sampled)| match metric {
-            PrivateMetric::Exact => exact,
-            PrivateMetric::Sampled => sampled,
-        });
     }
 }

@@ -1,5 +1,6 @@
 //! What a person should know about a run, each as a sentence that says what to do next.
 
+mod doubt;
 mod ending;
 mod release;
 mod sampling;
@@ -15,6 +16,7 @@ use super::departure::last_words;
 use super::left_out;
 use super::summary::Summary;
 
+pub use doubt::{Doubt, doubts};
 pub use settings::{setting, settings};
 
 /// How much a finding matters.
@@ -47,8 +49,12 @@ pub fn findings(summary: &Summary) -> Vec<Finding> {
     let mut found = Vec::new();
     recorded(summary, &mut found);
     sampling::doubts(summary, &mut found);
-    settings::doubts(summary, &mut found);
-    release::doubts(summary, &mut found);
+    settings::unseen(summary, &mut found);
+    found.extend(
+        doubts(summary)
+            .into_iter()
+            .map(|doubt| finding(Severity::Warning, doubt.text)),
+    );
     readiness(summary, &mut found);
     ending::shutdown(summary, &mut found);
     found.extend(ending::ending(summary));

@@ -33,6 +33,7 @@ mod totals;
 mod traffic;
 mod tree;
 pub mod tune;
+mod untrimmed;
 
 #[cfg(test)]
 mod tests;
@@ -41,7 +42,7 @@ pub use collect::{read, read_with, summarise};
 pub use curves::{Curves, Slot, Span, Window};
 pub use departure::Departure;
 pub use exit::{Exit, exit};
-pub use findings::{Finding, Severity, findings, ready_rule, setting, settings};
+pub use findings::{Doubt, Finding, Severity, doubts, findings, ready_rule, setting, settings};
 pub use histogram::Histogram;
 pub use latency::quantile;
 pub use summary::{
@@ -49,3 +50,4 @@ pub use summary::{
     ServerMessage, StepSummary, Summary, WarningSummary,
 };
 pub use timeline::{Bucket, Timeline};
+pub use untrimmed::{Deaf, Unreached, Untrimmed};

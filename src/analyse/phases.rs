@@ -23,6 +23,8 @@ struct Open {
     step_started: Nanos,
     /// Processes whose exact counters are missing at the checkpoint, though they did not end just then.
     missing: Vec<u32>,
+    /// Whether freed memory is in the checkpoint from which it was to be gone: none of it counts.
+    untrimmed: bool,
     has_peak: bool,
     has_ended: bool,
 }
@@ -61,6 +63,7 @@ impl Phases {
             released: Totals::ZERO,
             step_started: at,
             missing,
+            untrimmed: false,
             has_peak: false,
             has_ended: false,
         });
@@ -126,11 +129,16 @@ impl Phases {
         }
     }
 
-    /// The checkpoint of a phase is there.
-    pub fn checkpoint(&mut self, at: Nanos, taken: &Checkpoint, totals: Totals) {
+    /// The checkpoint of a phase is there, and whether its memory `counts`.
+    pub fn checkpoint(&mut self, at: Nanos, taken: &Checkpoint, totals: Totals, counts: bool) {
         let Some(open) = self.find(&taken.phase) else { return };
         open.missing = checkpoint::without_rollup(taken).collect();
-        open.summary.checkpoint = Some(checkpoint::summarise(at, taken));
+        let summary = checkpoint::summarise(at, taken);
+        open.untrimmed = !counts;
+        open.summary.checkpoint = Some(match counts {
+            true => summary,
+            false => summary.without_memory(),
+        });
         open.release_ended(totals);
         open.end(at, totals);
         open.has_ended = true;
@@ -188,7 +196,7 @@ impl Phases {
 
     /// The phases with everything that follows from all of them, and the metric that they share.
     pub fn finish(self, single: bool) -> (Vec<PhaseSummary>, PrivateMetric) {
-        let exact = |open: &Open| open.summary.checkpoint.is_none() || open.exact().is_some();
+        let exact = |open: &Open| open.summary.checkpoint.is_none() || open.untrimmed || open.exact().is_some();
         let any = self.open.iter().any(|open| open.summary.checkpoint.is_some());
         let metric = match any && self.open.iter().all(exact) {
             true => PrivateMetric::Exact,

@@ -13,6 +13,7 @@ use super::departure::Departure;
 use super::histogram::Histogram;
 use super::release::{Released, Reported};
 use super::timeline::Timeline;
+use super::untrimmed::Untrimmed;
 
 /// Everything that a record says about its run.
 #[derive(Clone, Debug)]
@@ -61,6 +62,8 @@ pub struct Summary {
     pub listening: Vec<Listening>,
     /// Memory given back by force.
     pub released: Vec<Released>,
+    /// Checkpoints of a lens that gives memory back by force whose memory does not count: freed memory is in it.
+    pub untrimmed: Vec<Untrimmed>,
     /// What the server said of its own memory.
     pub reported: Vec<Reported>,
     /// Memory calls by phase, if the run was traced.
@@ -177,6 +180,20 @@ pub struct CheckpointSummary {
 }
 
 impl CheckpointSummary {
+    /// The same of which no memory counts.
+    pub(super) fn without_memory(self) -> CheckpointSummary {
+        CheckpointSummary {
+            private_exact: None,
+            private_sampled: None,
+            resident: None,
+            proportional: None,
+            huge_pages: None,
+            lazy_free: None,
+            swap: None,
+            ..self
+        }
+    }
+
     /// Private memory from cheap counters, where no page can be in it twice.
     pub fn private_once(&self) -> Option<u64> {
         self.private_sampled.filter(|_| self.forked == 0)

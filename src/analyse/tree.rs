@@ -10,6 +10,8 @@ use super::totals::Totals;
 /// A process in view, by the last that was read of it.
 #[derive(Clone, Debug)]
 pub(super) struct Live {
+    /// Its process id.
+    pub pid: u32,
     /// Its program's short name.
     pub name: String,
     /// Whether it is the server's own process.
@@ -101,6 +103,7 @@ impl Tree {
             self.live.insert(
                 process.process,
                 Live {
+                    pid: process.pid,
                     name,
                     server: server == Some(process.pid),
                     counters,

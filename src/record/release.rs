@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Nanos;
+use super::{AllocatorFamily, Nanos};
 
 /// A forced release: what was used for it, and what came of it. Sizes are bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -86,4 +86,8 @@ pub struct Listening {
     pub pid: u32,
     /// The file whose `malloc` it calls, as its loader says.
     pub malloc: Option<String>,
+    /// What manages memory inside its program, by the marks in its file, where neither the loader nor the C library reaches
+    /// it; `None` where there is no such mark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<AllocatorFamily>,
 }

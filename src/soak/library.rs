@@ -1,14 +1,15 @@
 //! The preloaded library in the processes of the tree: who listens, and telling them to give memory back.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::allocator;
 use crate::drive::{Given, Library};
 use crate::lsp;
-use crate::record::{Listening, ReleasedBy, Releaser};
+use crate::record::{AllocatorFamily, Listening, ReleasedBy, Releaser};
 use crate::sample;
 
 /// How often to look for an answer.
@@ -21,10 +22,12 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// What was heard from processes so far.
 #[derive(Debug, Default)]
 pub struct Heard {
-    /// Those that were told of.
-    told: Mutex<BTreeSet<u32>>,
+    /// Those that were told of, each with the library's thread: a process that becomes another program has a new one.
+    told: Mutex<BTreeSet<(u32, u32)>>,
     /// Those that did not answer once, and are not asked again.
-    mute: Mutex<BTreeSet<u32>>,
+    mute: Mutex<BTreeSet<(u32, u32)>>,
+    /// What was found within each program that was looked at.
+    within: Mutex<BTreeMap<PathBuf, Option<AllocatorFamily>>>,
 }
 
 /// A process in which the library listens.
@@ -36,16 +39,33 @@ struct Listener {
     released: usize,
 }
 
+impl Listener {
+    /// What tells it from the program that the same process was before.
+    fn key(&self) -> (u32, u32) {
+        (self.pid, self.thread)
+    }
+}
+
 impl Heard {
     /// Those that listen and were not told of yet.
     pub fn news(&self, library: &Library) -> Vec<Listening> {
         let mut told = lock(&self.told);
-        let new = listeners(library).into_iter().filter(|one| told.insert(one.pid));
+        let new = listeners(library).into_iter().filter(|one| told.insert(one.key()));
         new.map(|one| Listening {
             pid: one.pid,
+            within: self.within(one.pid),
             malloc: one.malloc,
         })
         .collect()
+    }
+
+    /// What manages memory within the program of a process. Each program is read once: a second for each GB.
+    fn within(&self, pid: u32) -> Option<AllocatorFamily> {
+        let program = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+        let mut known = lock(&self.within);
+        *known
+            .entry(program)
+            .or_insert_with_key(|program| allocator::within(program))
     }
 
     /// Tells those of `alive` that listen, all at once, and waits for their answers.
@@ -60,7 +80,7 @@ impl Heard {
         }
         let mut waiting = Vec::new();
         for one in listening {
-            if lock(&self.mute).contains(&one.pid) {
+            if lock(&self.mute).contains(&one.key()) {
                 given.missing.push(format!("process {} did not answer before", one.pid));
             } else if let Err(why) = lsp::process::signal_thread(one.pid, one.thread, library.signal) {
                 given.missing.push(format!("process {} cannot be told: {why}", one.pid));
@@ -74,7 +94,7 @@ impl Heard {
             match answer(&library.directory, &one, begun, patience).await {
                 Some(released) => given.used.push(released),
                 None => {
-                    lock(&self.mute).insert(one.pid);
+                    lock(&self.mute).insert(one.key());
                     given.missing.push(format!(
                         "process {} did not answer the signal: its runtime may keep signals for itself",
                         one.pid
@@ -159,8 +179,8 @@ fn whole(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'))
 }
 
-fn lock(set: &Mutex<BTreeSet<u32>>) -> MutexGuard<'_, BTreeSet<u32>> {
-    set.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -63,6 +63,7 @@ mod tree;
 #[cfg(all(target_os = "linux", feature = "fixture-jemalloc"))]
 mod tune;
 #[cfg(target_os = "linux")]
+mod untrimmed;
 mod verdicts;
 #[cfg(target_os = "linux")]
 mod wedges;

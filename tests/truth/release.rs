@@ -35,7 +35,7 @@ const KEEPS: [&str; 4] = [
 ];
 
 /// The library, built once for all tests.
-fn library() -> PathBuf {
+pub fn library() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("purge-shim");
     let built = Command::new(env!("CARGO"))

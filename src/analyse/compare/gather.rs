@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use crate::analyse::calls::Traced;
-use crate::analyse::{Exit, Summary, exit, settings};
+use crate::analyse::{self, Doubt, Exit, Summary, exit, settings};
 use crate::record::{Header, KnobFacts, PreloadFacts};
 use crate::units;
 
@@ -166,6 +166,7 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
         huge_pages: huge_pages(&summaries(baseline), &summaries(arm))
             .filter(|_| alike(&purged(arm), &purged(baseline))),
         unseen: unseen(arm),
+        doubts: doubts(arm),
         growth: grown(&summaries(arm)),
         gave: gave(&summaries(arm)),
         forced: forced(&summaries(arm)),
@@ -184,6 +185,27 @@ pub fn unseen(arm: &[&Played]) -> Vec<KnobFacts> {
         }
     }
     unseen
+}
+
+/// What some runs were to have and was not seen in them, each kind once: the first sentence, and of how many runs.
+pub fn doubts(arm: &[&Played]) -> Vec<String> {
+    let mut kinds: Vec<(Doubt, &str, usize)> = Vec::new();
+    for run in arm {
+        for doubt in analyse::doubts(&run.summary) {
+            match kinds.iter_mut().find(|(seen, ..)| seen.kind == doubt.kind) {
+                Some((.., runs)) => *runs += 1,
+                None => kinds.push((doubt, &run.record, 1)),
+            }
+        }
+    }
+    let sentence = |(doubt, record, runs): (Doubt, &str, usize)| {
+        let all = units::counted(arm.len() as u64, "run");
+        match arm.len() {
+            1 => doubt.text,
+            _ => format!("in {runs} of {all}, first in `{record}`: {}", doubt.text),
+        }
+    };
+    kinds.into_iter().map(sentence).collect()
 }
 
 fn summaries<'r>(arm: &[&'r Played]) -> Vec<&'r Summary> {

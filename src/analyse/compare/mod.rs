@@ -19,7 +19,7 @@ mod work;
 pub(super) mod tests;
 
 pub use decay::{Decay, Decayed};
-pub use gather::{Left, Played, Why, compare, counts, unseen};
+pub use gather::{Left, Played, Why, compare, counts, doubts, unseen};
 pub use growth::Grown;
 pub use hosts::{Difference, differences, differences_of};
 pub use huge_pages::HugePages;
@@ -76,6 +76,8 @@ pub struct Side {
     pub huge_pages: Option<HugePages>,
     /// Settings of its allocator that were asked for and not seen in force, each once.
     pub unseen: Vec<KnobFacts>,
+    /// What its runs were to have and was not seen in them, in sentences.
+    pub doubts: Vec<String>,
     /// Whether it grows with what the scenario repeats.
     pub growth: Vec<Grown>,
     /// In which windows it gave memory back.

@@ -5,29 +5,36 @@ use crate::analyse::summary::Summary;
 use crate::record::KnobFacts;
 use crate::units;
 
-use super::{Finding, Severity, finding};
+use super::{Doubt, Finding, Severity, finding};
 
-/// What of the settings is doubtful.
-pub(super) fn doubts(summary: &Summary, found: &mut Vec<Finding>) {
-    for knob in settings(summary) {
-        if knob.taken != Some(true) {
-            found.push(finding(Severity::Warning, setting(&knob)));
-        } else if let Some(doubt) = unconfirmed(&knob, summary) {
-            found.push(finding(Severity::Warning, doubt));
-        }
-    }
-    let mut told: Vec<String> = Vec::new();
+/// Settings that were not seen in force before the run, or in what was loaded in it.
+pub(super) fn unseen(summary: &Summary, found: &mut Vec<Finding>) {
+    let unseen = settings(summary).into_iter().filter(|knob| knob.taken != Some(true));
+    found.extend(unseen.map(|knob| finding(Severity::Warning, setting(&knob))));
+}
+
+/// Settings that were seen in force before the run and not in it.
+pub(super) fn unconfirmed(summary: &Summary) -> Vec<Doubt> {
+    let seen = settings(summary).into_iter().filter(|knob| knob.taken == Some(true));
+    seen.filter_map(|knob| Some(Doubt::new(knob.written(), not_confirmed(&knob, summary)?)))
+        .collect()
+}
+
+/// Helpers that were started without what was preloaded.
+pub(super) fn helpers(summary: &Summary) -> Vec<Doubt> {
+    let mut told: Vec<Doubt> = Vec::new();
     for unloaded in summary.unloaded.iter().filter(|unloaded| !unloaded.server) {
         let text = format!(
             "`{}` was started without {}: its memory is that of its own allocator",
             unloaded.program,
             unloaded.libraries.join(" and ")
         );
-        if !told.contains(&text) {
-            told.push(text);
+        let doubt = Doubt::new(text.clone(), text);
+        if !told.contains(&doubt) {
+            told.push(doubt);
         }
     }
-    found.extend(told.into_iter().map(|text| finding(Severity::Warning, text)));
+    told
 }
 
 /// The settings that were asked for, each as it was seen; what was preloaded and then was not there in the run was not.
@@ -65,7 +72,7 @@ pub fn setting(knob: &KnobFacts) -> String {
 }
 
 /// What jemalloc, which confirms its settings when it starts, did not say in the run itself.
-fn unconfirmed(knob: &KnobFacts, summary: &Summary) -> Option<String> {
+fn not_confirmed(knob: &KnobFacts, summary: &Summary) -> Option<String> {
     let option = knob
         .option
         .as_ref()
@@ -96,14 +103,19 @@ mod tests {
     use crate::record::golden::Session;
     use crate::record::{Ending, ShutdownStage};
 
+    fn all(summary: &Summary) -> Vec<String> {
+        let mut found = Vec::new();
+        unseen(summary, &mut found);
+        let doubts = super::super::doubts(summary).into_iter().map(|doubt| doubt.text);
+        found.into_iter().map(|finding| finding.text).chain(doubts).collect()
+    }
+
     fn told(knob: KnobFacts, stderr: &str) -> Vec<String> {
         let mut session = Session::new("server");
         session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, stderr);
         let mut summary = of(&session);
         summary.header.server.knobs = vec![knob];
-        let mut found = Vec::new();
-        doubts(&summary, &mut found);
-        found.into_iter().map(|finding| finding.text).collect()
+        all(&summary)
     }
 
     fn knob(taken: Option<bool>) -> KnobFacts {
@@ -137,11 +149,7 @@ mod tests {
             taken: Some(true),
             ..KnobFacts::default()
         }];
-        let told = |summary: &Summary| {
-            let mut found = Vec::new();
-            doubts(summary, &mut found);
-            found.into_iter().map(|finding| finding.text).collect::<Vec<String>>()
-        };
+        let told = all;
         assert_eq!(told(&summary), Vec::<String>::new());
         let missing = |program: &str, server| Unloaded {
             program: program.to_owned(),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::bail;
 
-use crate::analyse::compare::{Played, unseen};
+use crate::analyse::compare::{Played, counts, doubts, unseen};
 use crate::analyse::gate::{Role, Sides};
 use crate::cli;
 use crate::config::{self, Preload};
@@ -94,20 +94,25 @@ pub fn common(sides: &Sides) -> anyhow::Result<Vec<Lens>> {
     )
 }
 
-/// The settings that some run did not see in force, so that nobody takes the verdict for one on them.
+/// What some run was to have and did not: settings, libraries, memory given back. So nobody takes the verdict for one on
+/// them.
 pub fn unseen_settings(sides: &Sides) -> Vec<String> {
     let all = [&sides.baseline, &sides.candidate]
         .into_iter()
         .chain(sides.anchor.as_ref());
-    let mut notes = Vec::new();
-    for run in all.flatten() {
-        let label = &run.summary.header.server.label;
-        for knob in unseen(&[run]) {
-            let note = report::comparison::unseen(label, &knob);
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
+    let mut notes: Vec<String> = Vec::new();
+    for side in all {
+        let runs: Vec<&Played> = side.iter().collect();
+        let Some(first) = runs.first() else { continue };
+        let label = &first.summary.header.server.label;
+        let settings = unseen(&runs).into_iter();
+        let counting = runs.iter().copied().filter(|run| counts(&run.summary));
+        let doubts = doubts(&counting.collect::<Vec<&Played>>()).into_iter();
+        let told = settings
+            .map(|knob| report::comparison::unseen(label, &knob))
+            .chain(doubts.map(|text| report::comparison::doubt(label, &text)));
+        let new: Vec<String> = told.filter(|note| !notes.contains(note)).collect();
+        notes.extend(new);
     }
     notes
 }

@@ -342,6 +342,12 @@ impl Session {
             .for_each(|held| held.mark = held.private + held.file);
     }
 
+    /// The last checkpoint, to be changed.
+    pub fn last_checkpoint(&mut self) -> &mut Event {
+        let mut events = self.entries.iter_mut().rev().map(|entry| &mut entry.event);
+        events.find(|event| matches!(event, Event::Checkpoint(_))).unwrap()
+    }
+
     pub fn warn(&mut self, kind: WarningKind, text: &str) {
         self.put(Event::Warning(Warning {
             kind,

@@ -129,13 +129,12 @@ fn work(side: &Side, baseline: &Side) -> Case {
     }
 }
 
-/// That settings which a server is compared with were not seen in force; nothing where none were asked for in vain.
+/// That settings and libraries which a server is compared with were not seen in force; nothing where none were asked for
+/// in vain.
 fn settings(side: &Side) -> Option<Case> {
-    let lines: Vec<String> = side
-        .unseen
-        .iter()
-        .map(|knob| notes::unseen(&side.label, knob))
-        .collect();
+    let unseen = side.unseen.iter().map(|knob| notes::unseen(&side.label, knob));
+    let doubts = side.doubts.iter().map(|text| notes::doubt(&side.label, text));
+    let lines: Vec<String> = unseen.chain(doubts).collect();
     (!lines.is_empty()).then(|| Case {
         server: side.label.clone(),
         name: "settings".to_owned(),

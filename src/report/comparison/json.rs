@@ -90,6 +90,8 @@ pub struct Server {
     pub work: Vec<Inequality>,
     /// Settings of its allocator that were asked for and not seen in force.
     pub unseen_settings: Vec<KnobFacts>,
+    /// What its runs were to have and was not seen in them, a sentence each: libraries, settings, memory given back.
+    pub doubts: Vec<String>,
     /// How it grows with what the scenario repeats.
     pub growth: Vec<Growth>,
     /// What it gave back by force in steps, phase by phase.

@@ -21,8 +21,8 @@ pub(super) mod words;
 mod tests;
 
 pub(super) use figures::signed;
-pub use notes::unseen;
 pub(super) use notes::{difference, unequal};
+pub use notes::{doubt, unseen};
 
 pub use cases::{Case, Outcome, Suite, suites};
 pub use github::annotations;

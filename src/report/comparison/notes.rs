@@ -31,6 +31,7 @@ pub fn notes(comparison: &Comparison) -> Vec<Note> {
     for side in &comparison.sides {
         let settings = side.unseen.iter().map(|knob| (Weight::Bad, unseen(&side.label, knob)));
         notes.extend(settings);
+        notes.extend(side.doubts.iter().map(|text| (Weight::Bad, doubt(&side.label, text))));
     }
     for (place, side) in comparison.sides.iter().enumerate() {
         notes.extend(groups(comparison, place, side).map(|text| (Weight::Warning, text)));
@@ -59,6 +60,11 @@ pub fn notes(comparison: &Comparison) -> Vec<Note> {
 /// That a server may not have had a setting which it was to be compared with.
 pub fn unseen(label: &str, knob: &KnobFacts) -> String {
     format!("{label}: {}", setting(knob))
+}
+
+/// That runs of a server may not be what they were to be.
+pub fn doubt(label: &str, text: &str) -> String {
+    format!("{label}: {text}")
 }
 
 /// What a side did less of than the baseline, and what it did otherwise: a sentence each.

@@ -57,6 +57,7 @@ fn server(side: &compare::Side) -> Server {
         left_out: left_out.collect(),
         work: side.work.iter().map(inequality).collect(),
         unseen_settings: side.unseen.clone(),
+        doubts: side.doubts.clone(),
         growth: side.growth.iter().map(growth).collect(),
         forced: side.forced.iter().map(gave::forced).collect(),
         self_reports: side.accounted.iter().map(gave::accounted).collect(),

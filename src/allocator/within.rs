@@ -1,0 +1,59 @@
+//! What manages memory inside a program, told from its file alone: nothing is run, and no library is looked at.
+
+use std::path::Path;
+
+use super::scan::{self, Mark, Scan};
+use super::verdict::{Signs, families};
+use crate::record::AllocatorFamily;
+
+/// An allocator or a runtime within a program, whose memory the C library's allocator does not hold. `None` where its
+/// file has no mark of one, or of several, as a program has that only knows of allocators.
+pub fn within(program: &Path) -> Option<AllocatorFamily> {
+    told(scan::file(program).ok()?)
+}
+
+fn told(scan: Scan) -> Option<AllocatorFamily> {
+    let node = scan.marks.contains(&Mark::Node);
+    let is_go = scan.go.is_some();
+    let signs = Signs {
+        marks: scan.marks,
+        ..Signs::default()
+    };
+    let families = families(&signs);
+    match families.first() {
+        Some(family) if families.len() == 1 => Some(*family),
+        Some(_) => None,
+        None if is_go => Some(AllocatorFamily::Go),
+        None => node.then_some(AllocatorFamily::V8),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_program_keeps_within_is_told_from_its_marks() {
+        let jemalloc = Mark::Family(AllocatorFamily::Jemalloc);
+        let mimalloc = Mark::Family(AllocatorFamily::Mimalloc);
+        for (marks, go, family) in [
+            (vec![Mark::Rust], None, None),
+            (
+                vec![Mark::Rust, Mark::RustJemalloc, jemalloc],
+                None,
+                Some(AllocatorFamily::Jemalloc),
+            ),
+            (vec![jemalloc, mimalloc], None, None),
+            (vec![Mark::Go], Some("go1.26.0"), Some(AllocatorFamily::Go)),
+            (vec![Mark::Go], None, None),
+            (vec![Mark::Node], None, Some(AllocatorFamily::V8)),
+        ] {
+            let scan = Scan {
+                marks: marks.into_iter().collect(),
+                go: go.map(str::to_owned),
+            };
+            assert_eq!(told(scan.clone()), family, "{scan:?}");
+        }
+        assert_eq!(within(Path::new("/nowhere")), None);
+    }
+}
