@@ -15,6 +15,7 @@ pub fn decay(family: AllocatorFamily, options: &BTreeMap<String, String>) -> Opt
     let untimed = AllocatorDecay {
         idle: false,
         delay: Delay::Untimed,
+        lazy: false,
     };
     match family {
         AllocatorFamily::Jemalloc => jemalloc(&option),
@@ -38,17 +39,16 @@ pub fn decay(family: AllocatorFamily, options: &BTreeMap<String, String>) -> Opt
     }
 }
 
+/// What is dirty becomes muzzy (`MADV_FREE`) and then clean. A muzzy time of nothing leaves the second stage out; one below
+/// nothing leaves all to the kernel, which takes it when it is short: that is given back, though resident until then.
 fn jemalloc<'o>(option: &dyn Fn(&str) -> Option<&'o str>) -> Option<AllocatorDecay> {
     let time = |name, otherwise: f64| option(name).map_or(Some(otherwise), |value| value.parse::<f64>().ok());
     let (dirty, muzzy) = (time("dirty_decay_ms", JEMALLOC_DIRTY)?, time("muzzy_decay_ms", 0.0)?);
-    let delay = if dirty < 0.0 || muzzy < 0.0 {
-        -1.0
-    } else {
-        dirty + muzzy
-    };
+    let delay = if dirty < 0.0 { dirty } else { dirty + muzzy.max(0.0) };
     Some(AllocatorDecay {
         idle: option("background_thread") == Some("true") || delay == 0.0,
         delay: after(delay),
+        lazy: dirty >= 0.0 && muzzy < 0.0,
     })
 }
 
@@ -85,6 +85,7 @@ mod tests {
         Some(AllocatorDecay {
             idle,
             delay: Delay::After(millis * 1_000_000),
+            lazy: false,
         })
     }
 
@@ -99,6 +100,22 @@ mod tests {
         assert_eq!(told(&[("dirty_decay_ms", "soon")]), None);
         let never = told(&[thread, ("dirty_decay_ms", "-1")]);
         assert_eq!(never.map(|decay| decay.delay), Some(Delay::Never));
+    }
+
+    #[test]
+    fn jemalloc_that_leaves_muzzy_pages_to_the_kernel_gives_back_lazily() {
+        let told = |options: &[(&str, &str)]| of(AllocatorFamily::Jemalloc, options).expect("it is known");
+        let (thread, muzzy) = (("background_thread", "true"), ("muzzy_decay_ms", "-1"));
+        let second = told(&[thread, muzzy, ("dirty_decay_ms", "1000")]);
+        assert_eq!((second.idle, second.lazy), (true, true));
+        assert_eq!(second.delay, Delay::After(1_000_000_000));
+        let without = told(&[muzzy]);
+        assert_eq!((without.idle, without.lazy), (false, true));
+        let at_once = told(&[muzzy, ("dirty_decay_ms", "0")]);
+        assert_eq!((at_once.idle, at_once.delay), (true, Delay::After(0)));
+        let never = told(&[muzzy, ("dirty_decay_ms", "-1")]);
+        assert_eq!((never.delay, never.lazy), (Delay::Never, false));
+        assert!(!told(&[("muzzy_decay_ms", "5000")]).lazy);
     }
 
     #[test]

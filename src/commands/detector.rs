@@ -12,8 +12,9 @@ use crate::allocator::knobs::{self, Checked, KnobError};
 use crate::allocator::preload::VARIABLE;
 use crate::allocator::{self, Detection, Subject};
 use crate::config::{Allocator, Program, ServerChoice, asks_for};
+use crate::drive::KnownDecay;
 use crate::lsp::process::Launch;
-use crate::record::{AllocatorDecay, AllocatorFacts, AllocatorFamily, Confidence, Evidence, LensFacts};
+use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, LensFacts};
 
 use super::{preload, prepare};
 
@@ -149,10 +150,16 @@ fn preloaded(choice: &ServerChoice, facts: &mut AllocatorFacts) {
     }
 }
 
-/// When the server's allocator gives memory back, under the settings that it is given.
-pub fn decay(choice: &ServerChoice, facts: &AllocatorFacts, checked: &Checked) -> Option<AllocatorDecay> {
-    let family = declared(choice).unwrap_or(facts.family);
-    allocator::decay(family, checked.options.as_ref().unwrap_or(&facts.options))
+/// When the server's allocator gives memory back, under the settings that it is given. A guess says nothing of that: a
+/// window would not be waited for, and its allocator be blamed.
+pub fn decay(choice: &ServerChoice, facts: &AllocatorFacts, checked: &Checked) -> Option<KnownDecay> {
+    let found = Some(facts.family).filter(|_| facts.confidence > Some(Confidence::Guess));
+    let declared = declared(choice);
+    let decay = allocator::decay(declared.or(found)?, checked.options.as_ref().unwrap_or(&facts.options))?;
+    Some(KnownDecay {
+        decay,
+        found: declared.is_none(),
+    })
 }
 
 /// The allocator that is preloaded, or that the profile names.

@@ -41,7 +41,7 @@ pub struct Job {
     /// The server as chosen.
     pub choice: ServerChoice,
     /// How its allocator gives memory back; `None` where that is not known.
-    pub decay: Option<AllocatorDecay>,
+    pub decay: Option<KnownDecay>,
     /// How it is started.
     pub launch: Launch,
     /// What is preloaded into it to give memory back; `None` for nothing.
@@ -60,6 +60,15 @@ pub struct Job {
     pub probe: bool,
     /// Where the pipe is to be made to which the tracer of a traced run writes.
     pub trace: Option<PathBuf>,
+}
+
+/// How a server's allocator gives memory back, and how that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownDecay {
+    /// How it does.
+    pub decay: AllocatorDecay,
+    /// Whether the allocator was found in the program that is started, and is nobody's word for all that this starts.
+    pub found: bool,
 }
 
 /// The library that is preloaded into the server to give memory back on a signal.

@@ -157,6 +157,7 @@ mod tests {
         Some(AllocatorDecay {
             idle,
             delay: Delay::After(seconds * 1_000_000_000),
+            lazy: false,
         })
     }
 
@@ -196,6 +197,7 @@ mod tests {
         let never = Some(AllocatorDecay {
             idle: true,
             delay: Delay::Never,
+            lazy: false,
         });
         assert_eq!(ends(silent(never), |_| 205), (10.0, WindowEnd::Held));
         let short = Idle {

@@ -19,6 +19,9 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn private(&self) -> impl Future<Output = Option<u64>> + Send;
     /// Resident memory of the server's process, read now likewise; `None` where there are several.
     fn resident(&self) -> impl Future<Output = Option<u64>> + Send;
+    /// Whether the process that was started has at least half of the tree's private memory, read now likewise; `None` where
+    /// that is not known.
+    fn leads(&self) -> impl Future<Output = Option<bool>> + Send;
     /// Tells the allocators of all processes in which the preloaded library listens to give memory back, and waits for
     /// each at most so long.
     fn give_back(&self, patience: Duration) -> impl Future<Output = Given>;

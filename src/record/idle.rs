@@ -67,6 +67,9 @@ pub struct AllocatorDecay {
     pub idle: bool,
     /// When it does.
     pub delay: Delay,
+    /// Whether what it gives back is left to the kernel (`MADV_FREE`), and resident until that needs it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lazy: bool,
 }
 
 /// How long an allocator keeps what was freed.

@@ -202,7 +202,12 @@ pub(super) fn remark(window: &Window) -> Option<String> {
                 }
             })
         }
-        WindowEnd::Settled | WindowEnd::Ended => None,
+        WindowEnd::Settled | WindowEnd::Ended => window.decay.filter(|decay| decay.lazy).map(|_| {
+            format!(
+                "{name}: the allocator leaves what it gives back to the kernel (MADV_FREE), which takes it when it needs it: \
+                 until then it stands in the curve, and in no checkpoint"
+            )
+        }),
     }
 }
 

@@ -20,6 +20,8 @@ pub struct Glance {
     pub private: Option<u64>,
     /// Resident memory of a single process; `None` of several, whose sum counts shared pages in each.
     pub resident: Option<u64>,
+    /// Private memory of the server's own process, without what it started.
+    pub own: Option<u64>,
 }
 
 #[derive(Debug)]

@@ -27,6 +27,8 @@ const COMMAND_TRIES: u8 = 4;
 pub struct Watch<S: Source> {
     source: S,
     tree: Tree,
+    /// The process that was started as the server.
+    root: Option<u32>,
     members: Vec<Member<S::Process>>,
     next_number: u32,
     peak_reset: bool,
@@ -48,6 +50,7 @@ impl<S: Source> Watch<S> {
         Watch {
             source,
             tree: Tree::new(own, options.orphans_since).without(options.apart.clone()),
+            root: None,
             members: Vec::new(),
             next_number: 0,
             peak_reset: options.peak_reset,
@@ -65,6 +68,7 @@ impl<S: Source> Watch<S> {
 
     /// Watches a server; what is watched already stays so until it is gone.
     pub fn follow(&mut self, root: u32, now: Now) {
+        self.root = Some(root);
         if self.members.iter().all(|member| member.found.pid != root) {
             match self.source.open(root) {
                 Ok((process, opened)) => {
@@ -124,7 +128,9 @@ impl<S: Source> Watch<S> {
         self.bury(now);
         let sums = self.sums();
         self.pulse.show(sums);
+        let own = self.members.iter().find(|member| Some(member.found.pid) == self.root);
         Glance {
+            own: own.and_then(|member| member.sample().counters.private),
             at,
             cpu: sums.cpu,
             private: sums.private,

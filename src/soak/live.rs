@@ -176,6 +176,11 @@ impl Stage for Live {
         self.glance().await?.resident
     }
 
+    async fn leads(&self) -> Option<bool> {
+        let Glance { own, private, .. } = self.glance().await?;
+        Some(own? >= private? / 2)
+    }
+
     async fn give_back(&self, patience: Duration) -> Given {
         self.hear();
         let Some((library, heard)) = &self.0.library else {

@@ -145,6 +145,33 @@ steps = [{ close = {} }]
     ]);
 }
 
+/// The C library is what is found: of a shell that starts the server, which is a guess, and of a server whose child has nearly
+/// all memory, of which it says nothing. Without a child it is the server's.
+#[test]
+fn a_guessed_allocator_or_that_of_a_wrapper_is_not_blamed() {
+    let phases = "[[phase]]\nname = \"decay\"\nsteps = [{ idle = { mode = \"silent\", until = \"settled\" } }]\n";
+    let soak = || Soak::new(&format!("{START}{phases}"));
+    let execs = format!("exec '{}' \"$@\"", env!("CARGO_BIN_EXE_fixture-system"));
+    let runs = [
+        (soak().script("\"$FIXTURE\" \"$@\"\nexit $?"), WindowEnd::Settled),
+        (
+            soak().script(&execs).server(&["--children", "1,64MiB"]),
+            WindowEnd::Settled,
+        ),
+        (soak().script(&execs), WindowEnd::Held),
+    ];
+    let runs = runs.map(|(soak, end)| std::thread::spawn(move || (soak.run(), end)));
+    for run in runs {
+        let (outcome, end) = run.join().expect("it ends");
+        let summary = outcome.passed();
+        let window = one(&summary, WindowKind::Silent);
+        assert_eq!(window.why(), Some(end), "{window:?}");
+        let is_held = end == WindowEnd::Held;
+        assert_eq!(window.decay.is_some(), is_held, "{window:?}");
+        assert_eq!(outcome.output().contains("its allocator cannot"), is_held);
+    }
+}
+
 /// Every fixture that is built.
 fn fixtures() -> Vec<&'static str> {
     vec![
@@ -322,6 +349,20 @@ fn what_sleeping_threads_freed_is_held_without_jemallocs_thread_and_for_ever_if_
         let kept = private(&summary, "decay") - private(&summary, "start");
         assert!(kept > 240 * MIB && live < 14 * MIB, "{kept} for {live}");
     }
+}
+
+/// What jemalloc leaves to the kernel is given back, though resident: neither held nor never.
+#[cfg(feature = "fixture-jemalloc")]
+#[test]
+fn muzzy_pages_that_are_kept_for_ever_are_given_back_lazily() {
+    let (summary, live) = churned("background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:-1");
+    let window = one(&summary, WindowKind::Silent);
+    assert_eq!(window.why(), Some(WindowEnd::Settled), "{window:?}");
+    assert!(window.decay.is_some_and(|decay| decay.lazy), "{window:?}");
+    let lazily = window.lazily_freed.expect("exact counters are read in silence");
+    assert!(lazily > 180 * MIB, "{lazily}: {window:?}");
+    let kept = private(&summary, "decay") - private(&summary, "start");
+    assert!(kept < 4 * live, "{kept} for {live}");
 }
 
 #[cfg(feature = "fixture-jemalloc")]

@@ -10,7 +10,7 @@ use crate::drive::quiet::{Rules, Watch};
 use crate::drive::settling::{Rule, Settling};
 use crate::drive::target::{Place, Target};
 use crate::drive::{Stage, Stop, barrier};
-use crate::record::{IdleKind, IdleWindow, WindowEnd};
+use crate::record::{AllocatorDecay, IdleKind, IdleWindow, WindowEnd};
 
 use super::Scene;
 
@@ -29,6 +29,7 @@ pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -
     // would end the silence. One that does not answer for long is busy; it is asked again when the phase ends.
     barrier::pass(&scene.session.client, scene.job.scenario.deadline().0).await;
     let begun = scene.window().await;
+    let decay = known(scene).await;
     let mut simmer = Simmer::new(scene, desk, options);
     scene.stage.quiet(options.mode == IdleMode::Silent).await;
     let over = match options.end() {
@@ -38,7 +39,7 @@ pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -
             }
             Over::new(WindowEnd::Ended, None)
         }
-        IdleEnd::Settled { .. } => settle(scene, &mut simmer, begun, options).await?,
+        IdleEnd::Settled { .. } => settle(scene, &mut simmer, begun, options, decay).await?,
     };
     scene.stage.quiet(false).await;
     let kind = match options.mode {
@@ -53,8 +54,16 @@ pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -
         moving: over.moving,
         sent: simmer.sent as u64,
         control: options.control,
-        decay: scene.job.decay,
+        decay,
     })
+}
+
+/// How the memory that is there is given back. What was found in a program that only starts another one, or whose children
+/// hold more than it, is not about that.
+async fn known<S: Stage>(scene: &Scene<'_, S>) -> Option<AllocatorDecay> {
+    let known = scene.job.decay?;
+    let leads = !known.found || scene.stage.leads().await != Some(false);
+    leads.then_some(known.decay)
 }
 
 /// How a window was over.
@@ -82,9 +91,10 @@ async fn settle<S: Stage>(
     simmer: &mut Simmer<'_, S>,
     begun: Instant,
     options: &Idle,
+    decay: Option<AllocatorDecay>,
 ) -> Result<Over, Stop> {
     let silent = options.mode == IdleMode::Silent;
-    let rule = Rule::of(scene.job.decay, silent, options);
+    let rule = Rule::of(decay, silent, options);
     // The first value is that of the beginning: what came back before the first look came back in the window.
     let mut settling = Settling::new(rule, scene.stage.private().await);
     let rules = Rules {

@@ -86,6 +86,10 @@ impl Stage for Fake {
         None
     }
 
+    async fn leads(&self) -> Option<bool> {
+        None
+    }
+
     async fn give_back(&self, _patience: Duration) -> Given {
         Given::default()
     }
