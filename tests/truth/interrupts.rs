@@ -166,7 +166,9 @@ const SLOW_VERSION: &str = r#"if [ "$1" = --version ]; then touch "$TMPDIR/asked
 #[test]
 fn ctrl_c_while_a_run_is_prepared_starts_nothing() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
-        let mut run = Soak::new(START).script(SLOW_VERSION).start();
+        // Tests that were started under `nohup` would pass on that SIGHUP is ignored, which lsp-soak keeps to.
+        let listening = ["env", "--default-signal=HUP"];
+        let mut run = Soak::new(START).script(SLOW_VERSION).wrap(&listening).start();
         run.wait_for_file("asked");
         let pressed = Instant::now();
         run.signal(signal);
