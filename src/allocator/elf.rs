@@ -16,6 +16,8 @@ pub struct Linking {
     pub loader: Option<PathBuf>,
     /// The libraries that it names.
     pub needed: Vec<String>,
+    /// What it is called by those that name it.
+    pub own_name: Option<String>,
     /// Where it looks for them first.
     pub run_path: Vec<String>,
     /// Functions of the C library's allocator that it calls.
@@ -89,6 +91,7 @@ fn of<'data, Elf: FileHeader, R: ReadRef<'data>>(data: R) -> Option<Linking> {
         let text = || text(table.string(entry).ok()?);
         match entry.tag {
             elf::DT_NEEDED => linking.needed.extend(text()),
+            elf::DT_SONAME => linking.own_name = text(),
             elf::DT_RUNPATH | elf::DT_RPATH => {
                 let paths = text().unwrap_or_default();
                 linking.run_path.extend(paths.split(':').map(str::to_owned));

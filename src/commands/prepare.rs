@@ -91,7 +91,8 @@ pub fn also<T>(understood: anyhow::Result<T>, title: &str, cure: &str) -> anyhow
     })
 }
 
-fn told(mistakes: Report) -> anyhow::Result<()> {
+/// Ends with the mistakes, if there are any.
+pub fn told(mistakes: Report) -> anyhow::Result<()> {
     match mistakes.is_empty() {
         true => Ok(()),
         false => Err(Mistakes(mistakes.styled()).into()),

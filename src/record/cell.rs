@@ -15,6 +15,9 @@ pub struct CellFacts {
     pub default: bool,
     /// Environment variables that it sets, each with its whole value.
     pub env: BTreeMap<String, String>,
+    /// Environment variables that the server is given whatever the cell sets, what is preloaded into it among them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub given: BTreeMap<String, String>,
     /// Arguments that it adds.
     pub args: Vec<String>,
     /// Settings that it puts over the server's, as JSON text.

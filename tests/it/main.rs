@@ -10,3 +10,5 @@ mod report;
 #[cfg(target_os = "linux")]
 mod sample;
 mod shell;
+#[cfg(unix)]
+mod ship;

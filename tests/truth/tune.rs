@@ -84,7 +84,11 @@ fn what_gives_back_is_found_and_shipped_and_keeps_its_promise() {
     let from = [&["tune", "--from", "out", "--rungs", "1,3"], &LAX[..]].concat();
     assert_eq!(ground.said(&from), said);
     let line = ground.said(&[&from[..], &["--print", "env"]].concat());
-    let (name, value) = line.trim_end().split_once('=').expect("it sets a variable");
+    let (name, value) = line
+        .trim_end()
+        .strip_prefix("export ")
+        .and_then(|line| line.split_once('='))
+        .expect("it sets a variable");
     let server = format!("again: {name}={value} je");
     let run = [
         "run", "scenario.toml", "--server", &server, "--out", "again", "-q", "--format", "json",
@@ -105,18 +109,22 @@ fn what_gives_back_is_found_and_shipped_and_keeps_its_promise() {
     );
 }
 
+/// That a sweep is refused before anything is started, with these words.
+#[track_caller]
+fn refused(ground: &Ground, more: &[&str], told: &[&str]) {
+    let tune = ["tune", "scenario.toml", "--server", "je", "--out", "out"];
+    let (said, errors) = ground.ends(2, &[&tune[..], more].concat());
+    assert_eq!(said, "");
+    for told in told {
+        assert!(errors.contains(told), "{told} is not in\n{errors}");
+    }
+    assert!(!ground.join("out").exists());
+}
+
 #[test]
 fn nothing_is_started_where_a_cell_is_wrong_or_the_time_too_short() {
     let ground = ground();
-    let tune = ["tune", "scenario.toml", "--server", "je", "--out", "out"];
-    let refused = |more: &[&str], told: &[&str]| {
-        let (said, errors) = ground.ends(2, &[&tune[..], more].concat());
-        assert_eq!(said, "");
-        for told in told {
-            assert!(errors.contains(told), "{told} is not in\n{errors}");
-        }
-        assert!(!ground.join("out").exists());
-    };
+    let refused = |more: &[&str], told: &[&str]| refused(&ground, more, told);
     refused(
         &["--grid", "grid.toml", "--time-budget", "5s"],
         &["is too little for one run of each"],
@@ -152,6 +160,53 @@ fn nothing_is_started_where_a_cell_is_wrong_or_the_time_too_short() {
         "{listed}"
     );
     assert!(!ground.join("out").exists() && !ground.join("reports").exists());
+}
+
+#[test]
+fn what_cannot_be_printed_and_what_is_set_already_are_told_before_the_start() {
+    let ground = ground();
+    let refused = |more: &[&str], told: &[&str]| refused(&ground, more, told);
+    refused(
+        &["--grid", "grid.toml", "--print", "rust,env", "--cell", "at-onse"],
+        &["no setting is called `at-onse`", "did you mean `at-once`?"],
+    );
+    refused(
+        &["--grid", "grid.toml", "--print", "env,rust", "--cell", "default"],
+        &[
+            "`--print env` of `default`: there is nothing to set",
+            "`--print rust` of `default`",
+        ],
+    );
+    refused(
+        &[
+            "--grid", "grid.toml", "--preload", "jemalloc,mimalloc", "--isolation", "cpy",
+        ],
+        &[
+            "`--preload jemalloc,mimalloc` names several",
+            "--preset preloads",
+            "`--isolation cpy` is unknown",
+        ],
+    );
+    ground.write(
+        "args.toml",
+        "format = 1\n[[cell]]\nlabel = \"args\"\nargs = [\"--ballast\", \"1MiB\"]\n",
+    );
+    refused(
+        &["--grid", "args.toml", "--print", "cargo"],
+        &["`--print cargo` is possible for no setting of this sweep: the build cannot have it, for it sets none"],
+    );
+    let given = "--env=_RJEM_MALLOC_CONF=narenas:2,dirty_decay_ms:0";
+    let listed = ground.said(&[
+        "tune", "scenario.toml", "--server", "je", "--preset", "jemalloc", "--list", given,
+    ]);
+    for told in [
+        "narenas-2, which it is given anyway",
+        "dirty-0, which it is given anyway",
+        " _RJEM_MALLOC_CONF=narenas:2,dirty_decay_ms:1000\n",
+        "is there anyway and stays: ",
+    ] {
+        assert!(listed.contains(told), "{told} is not in\n{listed}");
+    }
 }
 
 #[test]

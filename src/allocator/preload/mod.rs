@@ -4,10 +4,12 @@ mod bindings;
 mod compose;
 mod distribution;
 mod find;
+mod own_name;
 mod package;
 mod verify;
 
 pub use compose::{Unlistable, VARIABLE, compose};
 pub use find::{FindError, Places, find};
+pub use own_name::by_own_name;
 pub use package::package;
 pub use verify::{PreloadError, Question, verify};

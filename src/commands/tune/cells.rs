@@ -1,13 +1,14 @@
 //! From grid files and presets to servers: each cell the same program with something changed, and verified.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use crate::allocator::preload::VARIABLE;
-use crate::config::tune::{Cell, Preset, applied, joined, preset_cells, read_grid};
+use crate::allocator::preload::{VARIABLE, by_own_name, compose};
+use crate::config::tune::{Cell, Preset, applied, joined, preset_cells, read_grid, shared};
 use crate::config::{Program, Report, ServerChoice, read_text};
 use crate::host;
 
-use super::super::{Mistakes, build, detector, preload, prepare};
+use super::super::{Mistakes, build, detector, preload};
 
 /// The cells of grid files, and every mistake in them.
 pub fn grids(paths: &[PathBuf]) -> (Vec<Cell>, Report) {
@@ -60,6 +61,7 @@ pub fn choices(
         }
     }
     let cells = joined(cells);
+    notes.extend(shared(server, &cells));
     let (choices, missing) = found(applied(server, &cells));
     for mistake in missing.into_iter().chain(detector::mistakes(&choices)) {
         mistakes.add_loose(mistake, "");
@@ -84,20 +86,24 @@ fn found(mut choices: Vec<ServerChoice>) -> (Vec<ServerChoice>, Vec<String>) {
     let mut missing = Vec::new();
     for choice in &mut choices {
         let preloads = choice.cell.as_ref().is_some_and(|cell| cell.preload.is_some());
-        if !preloads {
-            continue;
-        }
-        if let Err(mistake) = preload::find(choice) {
+        if preloads && let Err(mistake) = preload::find(choice) {
             missing.push(mistake);
         }
-        // It is shipped as the variable that it is.
-        let listed = prepare::preloaded(choice).ok().flatten();
-        if let Some((cell, value)) = choice.cell.as_mut().zip(listed) {
-            cell.env
-                .insert(VARIABLE.to_owned(), value.to_string_lossy().into_owned());
-        }
+        shipped(choice);
     }
     (choices, missing)
+}
+
+/// Notes what is preloaded as the variable that it is shipped as, by the names that stay when libraries are updated.
+fn shipped(choice: &mut ServerChoice) {
+    let libraries: Vec<PathBuf> = choice.libraries.iter().map(|path| by_own_name(path)).collect();
+    let typed = choice.env.get(VARIABLE).map(OsStr::new);
+    let listed = compose(&libraries, typed).ok().flatten();
+    if let Some((cell, value)) = choice.cell.as_mut().zip(listed) {
+        let is_own = cell.preload.is_some() || cell.env.contains_key(VARIABLE);
+        let env = if is_own { &mut cell.env } else { &mut cell.given };
+        env.insert(VARIABLE.to_owned(), value.to_string_lossy().into_owned());
+    }
 }
 
 /// Those cells of a preset that the server takes: builds lack features, and nobody chose these one by one.

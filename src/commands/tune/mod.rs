@@ -11,7 +11,7 @@ use crate::analyse::compare::Played;
 use crate::analyse::stats::Looks;
 use crate::analyse::tune::{Rules, stopped, sweep};
 use crate::cli::{self, Command, Lenses, LookPlan, Repeating, Runs};
-use crate::config::ServerChoice;
+use crate::config::{Loaded, ServerChoice};
 use crate::progress::Talk;
 use crate::report::tune::{set, stop};
 use crate::soak::Interrupt;
@@ -22,6 +22,7 @@ use super::{output, prepare, show};
 use price::Price;
 use tell::tell;
 
+mod asked;
 mod cells;
 mod price;
 mod tell;
@@ -49,23 +50,14 @@ pub fn run(options: &cli::Tune) -> anyhow::Result<u8> {
 fn live(options: &cli::Tune, resumed: Option<&Path>) -> anyhow::Result<u8> {
     prepare::confine(options.cpus.as_ref(), options.measuring.thp)?;
     let talk = options.voice.talk();
-    let (grids, mistakes) = cells::grids(&options.grid);
-    let typed = prepare::Typed {
-        scenarios: options.scenario.as_slice(),
-        options: &options.scenario_options,
-        servers: options.server.as_slice(),
-        extras: &options.extra,
-        lenses: Lenses::AsShipped,
-        // A directory that is gone on with is not empty.
-        out: options.out.as_deref().filter(|_| resumed.is_none()),
-    };
-    let (scenarios, servers) = prepare::understood_with(&typed, mistakes)?;
+    // A directory that is gone on with is not empty.
+    let out = options.out.as_deref().filter(|_| resumed.is_none());
+    let Understood {
+        scenarios,
+        choices,
+        notes,
+    } = understood(options, out)?;
     let scenario = scenarios.first().context("a sweep has one scenario; name it")?;
-    let server = servers
-        .first()
-        .context("a sweep has one server; name it with --server")?;
-    let server = cells::looked_at(server.clone(), talk == Talk::Quiet)?;
-    let (choices, notes) = cells::choices(&server, &options.preset, grids)?;
     let price = Price::new(scenario, choices.len(), &options.rungs.0, options.time_budget);
     if options.list {
         return list(&choices, &price, &notes);
@@ -107,6 +99,43 @@ fn live(options: &cli::Tune, resumed: Option<&Path>) -> anyhow::Result<u8> {
         return Ok(exit.code());
     }
     tell(options, &sweep(&runs, &rules)?, &runs, &notes, Some(&out))
+}
+
+/// What a sweep tries.
+struct Understood {
+    scenarios: Vec<Loaded>,
+    /// The server with nothing changed, then every setting of it.
+    choices: Vec<ServerChoice>,
+    /// What is to be said of them.
+    notes: Vec<String>,
+}
+
+/// What was typed, or every mistake in it. Nothing was started by then.
+fn understood(options: &cli::Tune, out: Option<&Path>) -> anyhow::Result<Understood> {
+    let (grids, mut mistakes) = cells::grids(&options.grid);
+    asked::of_one_server(&options.extra, &mut mistakes);
+    let typed = prepare::Typed {
+        scenarios: options.scenario.as_slice(),
+        options: &options.scenario_options,
+        servers: options.server.as_slice(),
+        extras: &options.extra,
+        lenses: Lenses::AsShipped,
+        out,
+    };
+    let (scenarios, servers) = prepare::understood_with(&typed, mistakes)?;
+    let server = servers
+        .first()
+        .context("a sweep has one server; name it with --server")?;
+    let server = cells::looked_at(server.clone(), options.voice.talk() == Talk::Quiet)?;
+    let (choices, mut notes) = cells::choices(&server, &options.preset, grids)?;
+    let (mistakes, more) = asked::printable(&options.telling, &server, &choices);
+    prepare::told(mistakes)?;
+    notes.extend(more);
+    Ok(Understood {
+        scenarios,
+        choices,
+        notes,
+    })
 }
 
 /// Why cells are not run any more, each as a sentence.

@@ -9,8 +9,10 @@ use crate::analyse::Exit;
 use crate::analyse::compare::Played;
 use crate::analyse::tune::{Choice, Sweep, Swept};
 use crate::cli::{self, TuneFormat};
-use crate::commands::{github, show};
+use crate::commands::{github, say, show};
 use crate::report::{self, tune};
+
+use super::asked::unknown;
 
 /// Prints the sweep, keeps it `beside` the records that were made for it, and says what it comes to.
 pub fn tell(
@@ -53,21 +55,29 @@ fn exit(sweep: &Sweep) -> Exit {
     }
 }
 
-/// Prints the forms that were asked for, and nothing else: what is printed can be pasted.
+/// Prints the forms that were asked for, and nothing else: what is printed can be pasted. What must be known of them is
+/// said beside.
 fn shipped(options: &cli::Tune, sweep: &Sweep) -> anyhow::Result<()> {
     let Some(cell) = named(options, sweep)? else {
-        crate::commands::say(&tune::headline(sweep));
+        say(&tune::headline(sweep));
         return Ok(());
     };
-    let mut text = String::new();
+    if options.telling.cell.is_some() {
+        tune::reservations(sweep, cell).iter().for_each(|text| say(text));
+    }
+    let (mut text, mut refused) = (String::new(), Vec::new());
     for form in &options.telling.print {
-        match tune::ship::text(*form, &sweep.server, cell) {
+        match tune::ship::text(*form, &sweep.server, &cell.sets) {
             Ok(one) if text.is_empty() => text = one,
             Ok(one) => text.push_str(&format!("\n{one}")),
-            Err(why) => bail!("`--print {}`: {why}", form.name()),
+            Err(why) => refused.push(format!("`--print {}` of `{}`: {why}", form.name(), cell.label)),
         }
     }
-    crate::commands::print(&text)
+    crate::commands::print(&text)?;
+    match refused.is_empty() {
+        true => Ok(()),
+        false => bail!("{}", refused.join("\n")),
+    }
 }
 
 /// The cell that was asked for, or the one that is recommended; `None` where nothing is.
@@ -77,11 +87,8 @@ fn named<'s>(options: &cli::Tune, sweep: &'s Sweep) -> anyhow::Result<Option<&'s
     };
     let found = sweep.cells.iter().find(|cell| cell.label == *label);
     let Some(found) = found else {
-        let labels: Vec<&str> = sweep.cells.iter().map(|cell| cell.label.as_str()).collect();
-        bail!(
-            "no setting is called `{label}`: give --cell one of {}",
-            labels.join(", ")
-        );
+        let (title, cure) = unknown(label, sweep.cells.iter().map(|cell| cell.label.as_str()));
+        bail!("{title}: {cure}");
     };
     Ok(Some(found))
 }

@@ -1,7 +1,8 @@
 //! A cell put onto a server: the same program, with what the cell changes.
 
 use super::super::choice::ServerChoice;
-use super::cell::{Cell, DEFAULT, added, overlay};
+use super::cell::{Cell, DEFAULT, overlay};
+use super::lists::added;
 use crate::record::CellFacts;
 
 /// The server as it is, which comes first, and once for each cell.
@@ -48,6 +49,7 @@ fn apply(server: &ServerChoice, cell: &Cell, of: u32) -> ServerChoice {
         of,
         default: cell.is_default(),
         env,
+        given: server.env.clone(),
         args: cell.args.clone(),
         settings: text(&cell.settings),
         init_options: text(&cell.init_options),

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::super::preload::Preload;
 use super::super::spec::names_files;
 use super::file::ValueEntry;
+use super::lists::{added, separator};
 
 /// The label of the server with nothing changed.
 pub const DEFAULT: &str = "default";
@@ -90,23 +91,6 @@ impl Cell {
         both.label = labels.join(".");
         Ok(both)
     }
-}
-
-/// What separates the entries of a variable that holds a list, so that two of them can be set by different axes.
-pub fn separator(variable: &str) -> Option<&'static str> {
-    match variable {
-        "_RJEM_MALLOC_CONF" | "MALLOC_CONF" | "JE_MALLOC_CONF" | "GODEBUG" => Some(","),
-        "GLIBC_TUNABLES" => Some(":"),
-        "NODE_OPTIONS" => Some(" "),
-        _ => None,
-    }
-}
-
-/// A list with more on its end, where it wins; `None` of a variable that holds no list.
-pub fn added(variable: &str, own: &str, more: &str) -> Option<String> {
-    let separator = separator(variable)?;
-    let parts = [own, more].into_iter().filter(|part| !part.is_empty());
-    Some(parts.collect::<Vec<&str>>().join(separator))
 }
 
 /// One object over another, member by member; the name of a member that both set to different values.

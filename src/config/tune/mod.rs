@@ -3,6 +3,8 @@
 mod apply;
 mod cell;
 mod file;
+mod given;
+mod lists;
 mod preset;
 mod read;
 
@@ -12,6 +14,8 @@ mod tests;
 pub use apply::applied;
 pub use cell::{Cell, DEFAULT, leaves};
 pub use file::GridFile;
+pub use given::shared;
+pub use lists::added;
 pub use preset::{Preset, PresetError, cells as preset_cells};
 pub use read::read_grid;
 

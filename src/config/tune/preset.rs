@@ -7,7 +7,9 @@ use super::super::choice::ServerChoice;
 use super::super::preload::{Known, Preload};
 use super::super::server::Allocator;
 use super::cell::Cell;
+use super::given::is_given;
 use super::joined;
+use super::lists::pairs;
 use crate::allocator::knobs::purge_delay;
 use crate::record::{AllocatorFacts, AllocatorFamily};
 
@@ -125,6 +127,7 @@ pub fn cells(preset: Preset, server: &ServerChoice) -> Result<(Vec<Cell>, Vec<St
     if preset.family().is_some_and(|own| !fits(own)) {
         return Err(misfit(preset, family, &found, &server.label));
     }
+    let variable = found.variable.as_deref().unwrap_or("_RJEM_MALLOC_CONF");
     let own = Own {
         // Of what the profile names otherwise nothing was found.
         options: if found.family == family {
@@ -132,16 +135,19 @@ pub fn cells(preset: Preset, server: &ServerChoice) -> Result<(Vec<Cell>, Vec<St
         } else {
             BTreeMap::new()
         },
+        given: given(preset, variable, &server.env),
         skipped: Vec::new(),
     };
-    let (cells, skipped) = match preset {
-        Preset::Jemalloc => own.jemalloc(found.variable.as_deref().unwrap_or("_RJEM_MALLOC_CONF")),
+    let (cells, mut skipped) = match preset {
+        Preset::Jemalloc => own.jemalloc(variable),
         Preset::Mimalloc => own.mimalloc(),
         Preset::Glibc => own.glibc(),
         Preset::Go => own.go(found.version.as_deref()),
         Preset::Node => own.node(),
         Preset::Preloads => own.preloads(&server.preload),
     };
+    let (known, cells): (Vec<Cell>, Vec<Cell>) = cells.into_iter().partition(|cell| is_given(server, cell));
+    skipped.extend(known.iter().map(|cell| format!("{}, {GIVEN}", cell.label)));
     let notes = match skipped.is_empty() {
         true => Vec::new(),
         false => vec![format!("not tried of the preset {preset}: {}", skipped.join(", "))],
@@ -177,9 +183,33 @@ fn misfit(preset: Preset, family: AllocatorFamily, found: &AllocatorFacts, label
     }
 }
 
+/// Why what the user sets is not tried again.
+const GIVEN: &str = "which it is given anyway";
+
+/// The options of an allocator that the user sets: whoever looked at the server looked without them.
+fn given(preset: Preset, variable: &str, env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    match preset {
+        Preset::Jemalloc => env
+            .get(variable)
+            .into_iter()
+            .flat_map(|list| pairs(list))
+            .map(owned)
+            .collect(),
+        Preset::Mimalloc => env
+            .iter()
+            .filter_map(|(name, value)| Some((name.strip_prefix("MIMALLOC_")?.to_ascii_lowercase(), value.clone())))
+            .collect(),
+        Preset::Glibc | Preset::Go | Preset::Node | Preset::Preloads => BTreeMap::new(),
+    }
+}
+
 /// What a server has already, so that it is not tried again.
 struct Own {
+    /// What its allocator does by itself.
     options: BTreeMap<String, String>,
+    /// What the user tells it.
+    given: BTreeMap<String, String>,
     skipped: Vec<String>,
 }
 
@@ -194,10 +224,13 @@ impl Own {
             self.skipped.push(format!("{label}, for it has no option `{missing}`"));
             return None;
         }
-        let differs = |(name, value): &&(&str, String)| self.options.get(*name) != Some(value);
+        let has = |name: &str| self.given.get(name).or(self.options.get(name));
+        let differs = |(name, value): &&(&str, String)| has(name) != Some(value);
         let changed: Vec<_> = pairs.iter().filter(differs).cloned().collect();
         if changed.is_empty() {
-            self.skipped.push(format!("{label}, which is its default"));
+            let is_given = pairs.iter().any(|(name, _)| self.given.contains_key(*name));
+            let why = if is_given { GIVEN } else { "which is its default" };
+            self.skipped.push(format!("{label}, {why}"));
             return None;
         }
         Some(changed)

@@ -81,7 +81,7 @@ fn shipped(sweep: &Sweep) -> Markup {
         return html! {};
     };
     let forms = ship::ALL.into_iter();
-    let texts = forms.filter_map(|form| Some((form.title(), ship::text(form, &sweep.server, cell).ok()?)));
+    let texts = forms.filter_map(|form| Some((form.title(), ship::text(form, &sweep.server, &cell.sets).ok()?)));
     let body = html! {
         @for (title, text) in texts {
             p { (title) }

@@ -16,7 +16,7 @@ use super::ship;
 use super::words::{headline, sentences, stop};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
-pub const FORMAT: Version = Version { major: 1, minor: 0 };
+pub const FORMAT: Version = Version { major: 1, minor: 1 };
 
 /// A sweep and what it comes to. Sizes are bytes, times nanoseconds. What is not known is `null`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -155,7 +155,7 @@ pub fn report(sweep: &Sweep, notes: &[String], exit_code: u8) -> Report {
     let chosen = super::chosen(sweep);
     let said = sentences(sweep).into_iter().map(|sentence| sentence.text);
     let forms = ship::ALL.into_iter().filter_map(|form| {
-        let text = ship::text(form, &sweep.server, chosen?).ok()?;
+        let text = ship::text(form, &sweep.server, &chosen?.sets).ok()?;
         Some((form.name().to_owned(), text))
     });
     Report {

@@ -64,10 +64,16 @@ fn table(out: &mut String, sweep: &Sweep) {
 
 /// Everything that the chosen setting can be written as.
 fn shipped(out: &mut String, sweep: &Sweep, cell: &Swept) {
-    let usual = ship::usual(&sweep.server, cell);
+    let usual = ship::usual(&sweep.server, &cell.sets);
     let block = |out: &mut String, form: ship::Form| {
-        if let Ok(text) = ship::text(form, &sweep.server, cell) {
-            let _ = write!(out, "\n{}:\n\n```{}\n{text}```\n", form.title(), form.language());
+        if let Ok(text) = ship::text(form, &sweep.server, &cell.sets) {
+            let fence = fence(&text);
+            let _ = write!(
+                out,
+                "\n{}:\n\n{fence}{}\n{text}{fence}\n",
+                form.title(),
+                form.language()
+            );
         }
     };
     for form in &usual {
@@ -79,6 +85,12 @@ fn shipped(out: &mut String, sweep: &Sweep, cell: &Swept) {
         block(out, form);
     }
     out.push_str("\n</details>\n");
+}
+
+/// What a block of code begins and ends with: longer than whatever is in it.
+fn fence(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(3.max(longest + 1))
 }
 
 /// What a cell sets, in a line.

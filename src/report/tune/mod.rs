@@ -14,4 +14,4 @@ pub(super) use columns::{amount, columns};
 pub use markdown::{render as markdown, set};
 pub use terminal::render as terminal;
 pub(super) use words::sentences;
-pub use words::{Sentence, chosen, headline, stop};
+pub use words::{Sentence, chosen, headline, reservations, stop};

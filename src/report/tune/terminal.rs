@@ -73,8 +73,8 @@ fn tone(sweep: &Sweep) -> Tone {
 /// What to paste, without anything before it that would have to be taken away.
 fn shipped(out: &mut String, sweep: &Sweep, paint: Paint) {
     let Some(cell) = chosen(sweep) else { return };
-    for form in ship::usual(&sweep.server, cell) {
-        if let Ok(text) = ship::text(form, &sweep.server, cell) {
+    for form in ship::usual(&sweep.server, &cell.sets) {
+        if let Ok(text) = ship::text(form, &sweep.server, &cell.sets) {
             let title = format!("{} (--print {})", form.title(), form.name());
             line_of(out, format!("\n{}\n", paint.paint(Tone::Quiet, &title)));
             out.push_str(&text);

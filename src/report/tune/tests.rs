@@ -162,7 +162,10 @@ fn every_sweep_keeps_to_the_schema_and_a_program_finds_the_line_to_ship() {
         (&report["outcome"], &report["chosen"]),
         (&json!("ship"), &json!("dirty-1000"))
     );
-    assert_eq!(report["ship"]["env"], json!("_RJEM_MALLOC_CONF=dirty_decay_ms:1000\n"));
+    assert_eq!(
+        report["ship"]["env"],
+        json!("export _RJEM_MALLOC_CONF=dirty_decay_ms:1000\n")
+    );
     assert_eq!(report["cells"][0]["sets"]["default"], json!(true));
     assert!(report["cells"][0]["figures"]["private"]["ratio"].is_null());
     let mut wrong = report.clone();

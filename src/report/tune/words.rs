@@ -1,5 +1,6 @@
 //! A sweep in sentences: what to ship and why, what it costs, and what must be known to believe it.
 
+use crate::analyse::compare::Why as Left;
 use crate::analyse::decay::WindowKind;
 use crate::analyse::setting;
 use crate::analyse::tune::{Choice, Keep, Stopped, Sweep, Swept, Tuned, Why};
@@ -76,6 +77,40 @@ pub fn headline(sweep: &Sweep) -> String {
     }
 }
 
+/// What must be known of a cell that somebody wants to ship though it is not recommended.
+pub fn reservations(sweep: &Sweep, cell: &Swept) -> Vec<String> {
+    let label = &cell.label;
+    if chosen(sweep).is_some_and(|chosen| chosen.label == *label) {
+        return Vec::new();
+    }
+    let mut said = Vec::new();
+    let stopped = cell
+        .stopped
+        .as_ref()
+        .map(|stopped| format!("{label} stopped {}", stop(stopped)));
+    said.extend(stopped);
+    if cell.runs.is_empty() {
+        let failed = cell.left.iter().filter(|left| left.why == Left::Failed).count() as u64;
+        said.push(match failed {
+            0 => format!("no run of {label} counts, so nothing is known of it"),
+            failed => format!(
+                "no run of {label} counts: the server failed the scenario in {}",
+                units::counted(failed, "run")
+            ),
+        });
+    }
+    said.extend(unequal(cell));
+    said.extend(cell.refused().map(|knob| not_taken(label, knob)));
+    if said.is_empty() {
+        said.push(format!("{label} is not what is recommended: {}", headline(sweep)));
+    }
+    said
+}
+
+fn not_taken(label: &str, knob: &KnobFacts) -> String {
+    format!("{label}: {}, so it is not recommended", setting(knob))
+}
+
 fn costs(sweep: &Sweep, place: usize) -> String {
     let cell = &sweep.cells[place];
     let dear = [(Tuned::P95, sweep.rules.latency), (Tuned::Cpu, sweep.rules.cpu)]
@@ -130,8 +165,7 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
             add(tone, text);
         }
         for knob in cell.refused() {
-            let text = format!("{}: {}, so it is not recommended", cell.label, setting(knob));
-            add(Tone::Warning, text);
+            add(Tone::Warning, not_taken(&cell.label, knob));
         }
     }
     if let Some(text) = untold(sweep) {

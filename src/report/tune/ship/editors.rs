@@ -1,94 +1,38 @@
-//! Settings of editors: where they pass an environment on, and honest words where they do not.
+//! Settings of editors: where they pass an environment on, and what to do where they do not.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use crate::config::tune::leaves;
-use crate::report::text::quoted;
 
-use super::Setting;
-use super::shell::joined;
-
-/// What an extension of Visual Studio Code calls things: its server, where the environment goes, where arguments go, and
-/// what begins the names of its settings.
-struct Extension {
-    server: &'static str,
-    env: Option<&'static str>,
-    args: Option<&'static str>,
-    /// What initialization options are of, where the extension makes them of its settings.
-    section: Option<&'static str>,
-}
-
-const EXTENSIONS: [Extension; 6] = [
-    Extension {
-        server: "rust-analyzer",
-        env: Some("rust-analyzer.server.extraEnv"),
-        args: None,
-        section: Some("rust-analyzer"),
-    },
-    Extension {
-        server: "gopls",
-        env: Some("go.toolsEnvVars"),
-        args: Some("go.languageServerFlags"),
-        section: Some("gopls"),
-    },
-    Extension {
-        server: "clangd",
-        env: None,
-        args: Some("clangd.arguments"),
-        section: None,
-    },
-    Extension {
-        server: "haskell-language-server",
-        env: Some("haskell.serverEnvironment"),
-        args: None,
-        section: None,
-    },
-    Extension {
-        server: "ty",
-        env: None,
-        args: None,
-        section: Some("ty"),
-    },
-    Extension {
-        server: "ruff",
-        env: None,
-        args: None,
-        section: Some("ruff"),
-    },
-];
+use super::escape::{comment, is_name, joined, json as in_json, lua as text, shell};
+use super::extension::Extension;
+use super::{Pair, Setting};
 
 /// Members for `settings.json`. What the extension has no setting for is told in comments.
-pub(super) fn vscode(setting: &Setting<'_>) -> Result<String, String> {
-    let name = setting.server.name.as_str();
-    let extension = EXTENSIONS.iter().find(|one| one.server == name);
+pub(super) fn vscode(setting: &Setting<'_>) -> String {
+    let extension = Extension::of(&setting.server.name);
     let mut members: BTreeMap<String, Value> = BTreeMap::new();
     let mut comments: Vec<String> = Vec::new();
-    if !setting.env.is_empty() {
-        match extension.and_then(|extension| extension.env) {
-            Some(key) => {
-                members.insert(key.to_owned(), json!(setting.env));
-            }
-            None => {
-                let env: Vec<String> = setting
-                    .env
-                    .iter()
-                    .map(|(name, value)| format!("{name}={}", quoted(value)))
-                    .collect();
-                comments.push(format!(
-                    "the extension of {name} passes no environment on that is known here;"
-                ));
-                comments.push(format!("start the editor with it: {} code", env.join(" ")));
-            }
-        }
+    // What no setting takes goes into a script in the server's place.
+    let mut scripted = Setting {
+        settings: None,
+        init_options: None,
+        ..setting.clone()
+    };
+    if let Some(key) = extension.and_then(|extension| extension.env) {
+        let env = std::mem::take(&mut scripted.env);
+        members.extend((!env.is_empty()).then(|| (key.to_owned(), json!(env))));
     }
-    if !setting.args.is_empty() {
-        match extension.and_then(|extension| extension.args) {
-            Some(key) => {
-                members.insert(key.to_owned(), json!(setting.args));
-            }
-            None => comments.push(format!("start the server as: {}", setting.command())),
+    if let Some(key) = extension.and_then(|extension| extension.args) {
+        let args = std::mem::take(&mut scripted.args);
+        members.extend((!args.is_empty()).then(|| (key.to_owned(), json!(args))));
+    }
+    if !scripted.is_empty() {
+        match extension.and_then(|extension| extension.instead) {
+            Some(instead) => comments.push(instead.to_owned()),
+            None => members.extend(in_its_place(&scripted, extension, &mut comments)),
         }
     }
     if let Some(settings) = &setting.settings {
@@ -103,20 +47,51 @@ pub(super) fn vscode(setting: &Setting<'_>) -> Result<String, String> {
         (Some(options), None) => comments.push(format!("initialization options: {options}")),
         (None, _) => {}
     }
-    comments.extend(
-        setting
-            .cpus
-            .map(|cpus| format!("keep it to processors {cpus}: taskset -c {cpus} code")),
-    );
-    if members.is_empty() && comments.is_empty() {
-        return Err("there is nothing to set".to_owned());
-    }
-    let members = members.iter().map(|(key, value)| {
-        let text = serde_json::to_string_pretty(value).unwrap_or_default();
-        format!("{}: {},", json!(key), text)
+    let members = members
+        .iter()
+        .map(|(key, value)| format!("{}: {},", in_json(&json!(key)), in_json(value)));
+    let comments = comments.iter().map(|line| comment("//", line));
+    joined(comments.chain(members))
+}
+
+/// The setting that names a script, which `comments` then hold. To start the editor itself with what is meant for the
+/// server would set it for every program that it starts, and preload libraries into all of them.
+fn in_its_place(
+    setting: &Setting<'_>,
+    extension: Option<&Extension>,
+    comments: &mut Vec<String>,
+) -> Option<(String, Value)> {
+    let name = &setting.server.name;
+    let program = &setting.server.program;
+    let file = format!("/path/to/{program}-tuned");
+    let member = extension.and_then(|extension| extension.program(&file));
+    comments.push(match &member {
+        Some(_) => format!("the extension of {name} has no setting for this: make `{file}` an executable file of"),
+        None => format!(
+            "how the extension of {name} is told this is not known here: have it start an executable file of these lines \
+             in the server's place:"
+        ),
     });
-    let comments = comments.into_iter().map(|line| format!("// {line}"));
-    Ok(joined(comments.chain(members)))
+    let (named, odd) = setting.variables(is_name);
+    let named: Vec<Pair<'_>> = named.collect();
+    comments.push("  #!/bin/sh".to_owned());
+    // A comment is one line, and a value of several would not be the same on one.
+    if named.iter().any(|(_, value)| value.contains('\n')) {
+        comments.push("  … and here the lines of --print env".to_owned());
+    } else {
+        let line = |(name, value): &Pair<'_>| format!("  export {name}={}", shell(value));
+        comments.extend(named.iter().map(line));
+    }
+    let before: Vec<String> = odd.map(|(name, value)| shell(&format!("{name}={value}"))).collect();
+    let mut words = vec!["exec".to_owned()];
+    if !before.is_empty() {
+        words.push(format!("env {}", before.join(" ")));
+    }
+    words.extend(setting.cpus.map(|cpus| format!("taskset -c {cpus}")));
+    words.extend([shell(program), "\"$@\"".to_owned()]);
+    words.extend(setting.args.iter().map(|arg| shell(arg)));
+    comments.push(format!("  {}", words.join(" ")));
+    member.map(|(key, value)| (key.to_owned(), value))
 }
 
 /// Servers whose configuration in Neovim is called otherwise.
@@ -134,8 +109,9 @@ pub(super) fn neovim(setting: &Setting<'_>) -> String {
     let known = CONFIGURATIONS.iter().find(|(server, _)| *server == name);
     let name = known.map_or(name, |(_, name)| name);
     let mut lines = vec![format!("vim.lsp.config({}, {{", text(name))];
-    if !setting.args.is_empty() {
-        let words: Vec<String> = setting.words().iter().map(|word| text(word)).collect();
+    if !setting.args.is_empty() || setting.cpus.is_some() {
+        let kept = setting.cpus.into_iter().flat_map(|cpus| ["taskset", "-c", cpus]);
+        let words: Vec<String> = kept.chain(setting.words()).map(text).collect();
         lines.push(format!("  cmd = {{ {} }},", words.join(", ")));
     }
     if !setting.env.is_empty() {
@@ -145,11 +121,6 @@ pub(super) fn neovim(setting: &Setting<'_>) -> String {
         lines.extend(value.as_ref().map(|value| format!("  {key} = {},", lua(value))));
     }
     lines.push("})".to_owned());
-    lines.extend(
-        setting
-            .cpus
-            .map(|cpus| format!("-- and keep it to processors {cpus}: put 'taskset', '-c', '{cpus}' before its `cmd`")),
-    );
     joined(lines.into_iter())
 }
 
@@ -178,21 +149,9 @@ const RESERVED: [&str; 22] = [
 ];
 
 fn key(name: &str) -> String {
-    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    let is_name = begins && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !RESERVED.contains(&name);
-    if is_name {
+    if is_name(name) && !RESERVED.contains(&name) {
         name.to_owned()
     } else {
         format!("[{}]", text(name))
     }
-}
-
-/// A string of Lua.
-fn text(string: &str) -> String {
-    let string = string
-        .replace('\\', "\\\\")
-        .replace('\'', "\\'")
-        .replace('\n', "\\n")
-        .replace('\r', "\\r");
-    format!("'{string}'")
 }

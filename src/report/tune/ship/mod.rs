@@ -1,6 +1,8 @@
 //! A setting as it is written down where it is shipped: every text can be pasted as it is.
 
 mod editors;
+mod escape;
+mod extension;
 mod program;
 mod shell;
 
@@ -11,9 +13,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::analyse::tune::{Server, Swept};
-use crate::record::{AllocatorFacts, AllocatorFamily};
-use crate::report::text::quoted;
+use crate::analyse::tune::Server;
+use crate::record::CellFacts;
 
 /// Variables by which a loader is told to load a library first.
 const PRELOADS: [&str; 2] = ["LD_PRELOAD", "DYLD_INSERT_LIBRARIES"];
@@ -21,7 +22,7 @@ const PRELOADS: [&str; 2] = ["LD_PRELOAD", "DYLD_INSERT_LIBRARIES"];
 /// Where a setting is written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Form {
-    /// Lines for an environment file or a shell
+    /// `export` lines for a shell
     Env,
     /// A static of a Rust program that is built with jemalloc
     Rust,
@@ -39,7 +40,7 @@ impl Form {
     /// What it is, above its text.
     pub fn title(self) -> &'static str {
         match self {
-            Form::Env => "environment",
+            Form::Env => "in a shell",
             Form::Rust => "in a Rust program",
             Form::Cargo => "when it is built",
             Form::Vscode => "settings.json of VS Code",
@@ -83,65 +84,85 @@ pub const ALL: [Form; 6] = [
     Form::Systemd,
 ];
 
-/// The cell in this form; or why it cannot be written so, as a sentence.
-pub fn text(form: Form, server: &Server, cell: &Swept) -> Result<String, String> {
-    let setting = Setting::of(server, cell);
+/// What a cell sets in this form; or why it cannot be written so, as a sentence with what to do instead.
+pub fn text(form: Form, server: &Server, sets: &CellFacts) -> Result<String, String> {
+    let setting = Setting::of(server, sets);
+    if setting.is_empty() {
+        return Err("there is nothing to set: it is the server as it is".to_owned());
+    }
     match form {
         Form::Env => Ok(shell::env(&setting)),
         Form::Rust => program::rust(&setting),
         Form::Cargo => program::cargo(&setting),
-        Form::Vscode => editors::vscode(&setting),
+        Form::Vscode => Ok(editors::vscode(&setting)),
         Form::Neovim => Ok(editors::neovim(&setting)),
         Form::Systemd => Ok(shell::systemd(&setting)),
     }
 }
 
 /// The forms that say something of this cell, without being asked for: where it is set, and how a program is built with it.
-pub fn usual(server: &Server, cell: &Swept) -> Vec<Form> {
+pub fn usual(server: &Server, sets: &CellFacts) -> Vec<Form> {
     let forms = [Form::Env, Form::Rust, Form::Cargo];
     forms
         .into_iter()
-        .filter(|form| text(*form, server, cell).is_ok())
+        .filter(|form| text(*form, server, sets).is_ok())
         .collect()
 }
 
 /// What a cell sets, and on which server.
+#[derive(Clone)]
 struct Setting<'s> {
     server: &'s Server,
-    env: &'s BTreeMap<String, String>,
+    /// What the server is given anyway, and over that what the cell sets: what was measured.
+    env: BTreeMap<String, String>,
     args: &'s [String],
     cpus: Option<&'s str>,
     settings: Option<Value>,
     init_options: Option<Value>,
 }
 
+/// A variable and its value.
+type Pair<'s> = (&'s String, &'s String);
+
 impl<'s> Setting<'s> {
-    fn of(server: &'s Server, cell: &'s Swept) -> Setting<'s> {
+    fn of(server: &'s Server, sets: &'s CellFacts) -> Setting<'s> {
         let value = |text: &Option<String>| text.as_deref().and_then(|text| serde_json::from_str(text).ok());
+        let mut env = sets.given.clone();
+        env.extend(sets.env.clone());
         Setting {
             server,
-            env: &cell.sets.env,
-            args: &cell.sets.args,
-            cpus: cell.sets.cpus.as_deref(),
-            settings: value(&cell.sets.settings),
-            init_options: value(&cell.sets.init_options),
+            env,
+            args: &sets.args,
+            cpus: sets.cpus.as_deref(),
+            settings: value(&sets.settings),
+            init_options: value(&sets.init_options),
         }
     }
 
-    /// jemalloc's options and the facts of it, where they are all that the cell sets and the program has its own jemalloc.
-    fn jemalloc(&self) -> Option<(&'s str, &'s AllocatorFacts)> {
-        let facts = self.server.allocator.as_ref()?;
-        let variable = facts.variable.as_deref()?;
-        // What is preloaded reads nothing of the program.
-        let preloaded = self.env.keys().any(|name| PRELOADS.contains(&name.as_str()));
-        let own = facts.family == AllocatorFamily::Jemalloc && !preloaded;
-        Some((self.env.get(variable)?.as_str(), facts)).filter(|_| own)
+    fn is_empty(&self) -> bool {
+        let nothing = self.settings.is_none() && self.init_options.is_none() && self.cpus.is_none();
+        nothing && self.env.is_empty() && self.args.is_empty()
     }
 
-    /// What besides environment variables has to be set, each as a comment line without its sign.
-    fn rest(&self, environment: bool) -> Vec<String> {
+    /// The variable that preloads something.
+    fn preloading(&self) -> Option<&'static str> {
+        PRELOADS.into_iter().find(|name| self.env.contains_key(*name))
+    }
+
+    /// Those variables whose names a reader takes, and the others.
+    fn variables(
+        &self,
+        is_name: impl Fn(&str) -> bool + Copy,
+    ) -> (impl Iterator<Item = Pair<'_>>, impl Iterator<Item = Pair<'_>>) {
+        let named = self.env.iter().filter(move |(name, _)| is_name(name));
+        let odd = self.env.iter().filter(move |(name, _)| !is_name(name));
+        (named, odd)
+    }
+
+    /// What besides environment variables has to be set, each as a sentence.
+    fn rest(&self) -> Vec<String> {
         let mut rest = Vec::new();
-        if environment && !self.args.is_empty() {
+        if !self.args.is_empty() {
             rest.push(format!("and start it as: {}", self.command()));
         }
         if let Some(cpus) = self.cpus {
@@ -170,7 +191,7 @@ impl<'s> Setting<'s> {
 
     /// The same as a shell takes it.
     fn command(&self) -> String {
-        let words: Vec<String> = self.words().into_iter().map(quoted).collect();
+        let words: Vec<String> = self.words().into_iter().map(escape::shell).collect();
         words.join(" ")
     }
 }

@@ -1,41 +1,34 @@
-//! Environment lines for shells and for units of systemd.
-
-use crate::report::text::quoted;
+//! Lines for a shell, and units of systemd.
 
 use super::Setting;
+use super::escape::{comment, is_name, joined, shell, systemd as quoted};
 
-/// `NAME=value`, a line each.
+/// `export NAME=value`, a line each, that a POSIX shell reads.
 pub(super) fn env(setting: &Setting<'_>) -> String {
-    let lines = setting
-        .env
-        .iter()
-        .map(|(name, value)| format!("{name}={}", quoted(value)));
-    let rest = setting.rest(true).into_iter().map(|line| format!("# {line}"));
-    joined(lines.chain(rest))
+    let (named, odd) = setting.variables(is_name);
+    let lines = named.map(|(name, value)| format!("export {name}={}", shell(value)));
+    let odd = odd.map(|(name, value)| {
+        let pair = shell(&format!("{name}={value}"));
+        comment(
+            "#",
+            &format!("no shell has a variable of this name: start the server by `env {pair} …`"),
+        )
+    });
+    let rest = setting.rest().into_iter().map(|line| comment("#", &line));
+    joined(lines.chain(odd).chain(rest))
 }
 
 /// A drop-in of a unit.
 pub(super) fn systemd(setting: &Setting<'_>) -> String {
-    let assigned = |(name, value): (&String, &String)| {
-        let text = format!("{name}={value}");
-        let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
-        format!("Environment=\"{text}\"")
-    };
+    let (named, odd) = setting.variables(is_name);
     let mut lines = vec!["[Service]".to_owned()];
-    lines.extend(setting.env.iter().map(assigned));
+    lines.extend(named.map(|(name, value)| format!("Environment={}", quoted(&format!("{name}={value}")))));
     lines.extend(setting.cpus.map(|cpus| format!("CPUAffinity={cpus}")));
+    lines.extend(odd.map(|(name, _)| comment("#", &format!("systemd sets no variable of the name `{name}`"))));
     let without_cpus = Setting {
         cpus: None,
-        env: setting.env,
-        settings: setting.settings.clone(),
-        init_options: setting.init_options.clone(),
-        ..*setting
+        ..setting.clone()
     };
-    lines.extend(without_cpus.rest(true).into_iter().map(|line| format!("# {line}")));
+    lines.extend(without_cpus.rest().into_iter().map(|line| comment("#", &line)));
     joined(lines.into_iter())
-}
-
-/// Lines, each ended.
-pub(super) fn joined(lines: impl Iterator<Item = String>) -> String {
-    lines.map(|line| line + "\n").collect()
 }

@@ -1,9 +1,7 @@
 //! Every form of a setting, as it is pasted.
 
 use super::*;
-use crate::analyse::compare;
-use crate::analyse::tune::Tuned;
-use crate::record::CellFacts;
+use crate::record::{AllocatorFacts, AllocatorFamily};
 
 fn server(name: &str, family: AllocatorFamily, prefix: Option<&str>, variable: &str) -> Server {
     Server {
@@ -20,39 +18,36 @@ fn server(name: &str, family: AllocatorFamily, prefix: Option<&str>, variable: &
     }
 }
 
-fn cell(env: &[(&str, &str)]) -> Swept {
+fn cell(env: &[(&str, &str)]) -> CellFacts {
     let env = env
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    Swept {
-        label: "cell".to_owned(),
-        sets: CellFacts {
-            env: env.collect(),
-            ..CellFacts::default()
-        },
-        runs: Vec::new(),
-        left: Vec::new(),
-        figures: Tuned::ALL.map(|_| compare::Cell::default()).to_vec(),
-        stopped: None,
-        front: false,
-        beaten_by: None,
-        work: Vec::new(),
-        unseen: Vec::new(),
-        promise: None,
+    CellFacts {
+        env: env.collect(),
+        ..CellFacts::default()
     }
 }
 
 /// A setting of all kinds at once.
-fn everything() -> Swept {
+fn everything() -> CellFacts {
     let mut all = cell(&[("NODE_OPTIONS", "--max-semi-space-size=1 --x='50%'"), ("A", "b\\\"c")]);
-    all.sets.args = vec!["--log".to_owned(), "two words".to_owned()];
-    all.sets.settings = Some(r#"{"rust-analyzer":{"cachePriming":{"enable":false},"end":[1,null]}}"#.to_owned());
-    all.sets.init_options = Some(r#"{"lru":{"capacity":64}}"#.to_owned());
-    all.sets.cpus = Some("0-1".to_owned());
+    all.args = vec!["--log".to_owned(), "two words".to_owned()];
+    all.settings = Some(r#"{"rust-analyzer":{"cachePriming":{"enable":false},"end":[1,null]}}"#.to_owned());
+    all.init_options = Some(r#"{"lru":{"capacity":64}}"#.to_owned());
+    all.cpus = Some("0-1".to_owned());
     all
 }
 
-fn forms(server: &Server, cell: &Swept) -> String {
+/// The same on a server that is given something anyway.
+fn given(mut cell: CellFacts, given: &[(&str, &str)]) -> CellFacts {
+    let given = given
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    cell.given = given.collect();
+    cell
+}
+
+fn forms(server: &Server, cell: &CellFacts) -> String {
     let one = |form: Form| match text(form, server, cell) {
         Ok(text) => format!("--- {}\n{text}", form.name()),
         Err(why) => format!("--- {}: cannot, {why}\n", form.name()),
@@ -60,13 +55,13 @@ fn forms(server: &Server, cell: &Swept) -> String {
     ALL.into_iter().map(one).collect()
 }
 
-#[test]
-fn settings_are_printed_as_they_are_pasted() {
+/// Servers, each with a setting and what is odd about the two.
+fn cases() -> [(&'static str, Server, CellFacts); 10] {
     let je = AllocatorFamily::Jemalloc;
     let conf = "background_thread:true,dirty_decay_ms:1000";
     let mut baked = server("uv", je, Some("_rjem_"), "_RJEM_MALLOC_CONF");
     baked.allocator.as_mut().unwrap().baked = Some("narenas:2".to_owned());
-    let cases = [
+    [
         (
             "ty",
             server("ty", je, Some("_rjem_"), "_RJEM_MALLOC_CONF"),
@@ -88,6 +83,29 @@ fn settings_are_printed_as_they_are_pasted() {
             cell(&[("MALLOC_ARENA_MAX", "2"), ("MALLOC_TRIM_THRESHOLD_", "65536")]),
         ),
         (
+            "preloaded",
+            server("clangd", je, None, "MALLOC_CONF"),
+            given(
+                cell(&[("MALLOC_CONF", "narenas:1")]),
+                &[("LD_PRELOAD", "/usr/lib/libjemalloc.so.2"), ("CLANGD_FLAGS", "-j=2")],
+            ),
+        ),
+        (
+            "preloaded under a server that is not known",
+            server("mine", AllocatorFamily::Unknown, None, ""),
+            cell(&[("LD_PRELOAD", "/usr/lib/libmimalloc.so.2"), ("odd-name", "1")]),
+        ),
+        (
+            "of Node.js",
+            server("pyright", AllocatorFamily::V8, None, "NODE_OPTIONS"),
+            cell(&[("NODE_OPTIONS", "--max-old-space-size=512")]),
+        ),
+        (
+            "nothing",
+            server("ty", je, Some("_rjem_"), "_RJEM_MALLOC_CONF"),
+            CellFacts::default(),
+        ),
+        (
             "everything",
             server("rust-analyzer", AllocatorFamily::Glibc, None, ""),
             everything(),
@@ -97,7 +115,12 @@ fn settings_are_printed_as_they_are_pasted() {
             server("clangd", AllocatorFamily::Glibc, None, ""),
             everything(),
         ),
-    ];
+    ]
+}
+
+#[test]
+fn settings_are_printed_as_they_are_pasted() {
+    let cases = cases();
     let told = cases
         .iter()
         .map(|(name, server, cell)| format!("## {name}\n{}\n", forms(server, cell)));
@@ -106,32 +129,11 @@ fn settings_are_printed_as_they_are_pasted() {
 }
 
 #[test]
-fn members_of_vs_code_are_json() {
-    let text = text(
-        Form::Vscode,
-        &server("rust-analyzer", AllocatorFamily::Glibc, None, ""),
-        &everything(),
-    )
-    .unwrap();
+fn settings_become_members_of_vs_code_by_their_paths() {
+    let server = server("rust-analyzer", AllocatorFamily::Glibc, None, "");
+    let text = text(Form::Vscode, &server, &everything()).unwrap();
     let members: String = text.lines().filter(|line| !line.starts_with("//")).collect();
     let value: Value = serde_json::from_str(&format!("{{{}}}", members.trim_end_matches(','))).unwrap();
-    assert_eq!(value["rust-analyzer.server.extraEnv"]["A"], "b\\\"c");
     assert_eq!(value["rust-analyzer.cachePriming.enable"], false);
     assert_eq!(value["rust-analyzer.lru.capacity"], 64);
-}
-
-#[test]
-fn the_build_s_configuration_is_toml() {
-    let server = server("ty", AllocatorFamily::Jemalloc, Some("_rjem_"), "_RJEM_MALLOC_CONF");
-    let text = text(
-        Form::Cargo,
-        &server,
-        &cell(&[("_RJEM_MALLOC_CONF", "dirty_decay_ms:0")]),
-    )
-    .unwrap();
-    let value: toml::Table = toml::from_str(&text).unwrap();
-    assert_eq!(
-        value["env"]["JEMALLOC_SYS_WITH_MALLOC_CONF"].as_str(),
-        Some("dirty_decay_ms:0")
-    );
 }

@@ -1,0 +1,45 @@
+//! The name of a library that stays when it is updated: that by which programs name it, beside its file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::super::elf;
+
+/// The library by its own name (`libmimalloc.so.2` of `libmimalloc.so.2.0`), where that is beside it and the same file; or
+/// else as it is.
+pub fn by_own_name(library: &Path) -> PathBuf {
+    let name = elf::linking(library).and_then(|linking| linking.own_name);
+    let named = name.map(|name| library.with_file_name(name));
+    let is_it =
+        |path: &PathBuf| matches!((fs::canonicalize(path), fs::canonicalize(library)), (Ok(a), Ok(b)) if a == b);
+    named.filter(is_it).unwrap_or_else(|| library.to_owned())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_library_is_shipped_by_the_name_that_stays() {
+        let libc = elf::linking(&std::env::current_exe().unwrap()).unwrap();
+        let this = std::env::current_exe().unwrap();
+        let library = elf::libraries(&this, &libc, &[])
+            .into_iter()
+            .find(|path| elf::is_libc(path));
+        // A test program that no loader starts has none.
+        let Some(library) = library else { return };
+        let name = elf::linking(&library).unwrap().own_name.unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("libversioned.so.1.2.3");
+        fs::copy(&library, &file).unwrap();
+        assert_eq!(by_own_name(&file), file, "the name is not there");
+        fs::write(place.path().join(&name), "").unwrap();
+        assert_eq!(by_own_name(&file), file, "the name is another file");
+        fs::remove_file(place.path().join(&name)).unwrap();
+        symlink(&file, place.path().join(&name)).unwrap();
+        assert_eq!(by_own_name(&file), place.path().join(&name));
+        assert_eq!(by_own_name(Path::new("/nowhere.so")), Path::new("/nowhere.so"));
+    }
+}

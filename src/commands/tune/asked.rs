@@ -1,0 +1,96 @@
+//! What was asked to be printed, looked at before anything is started: a sweep of an hour should not end in a typo.
+
+use std::path::Path;
+
+use crate::analyse::tune::Server;
+use crate::cli::{ServerExtras, Telling};
+use crate::config::{Program, Report, ServerChoice, nearest};
+use crate::record::CellFacts;
+use crate::report::tune::ship::{Form, text};
+
+/// Mistakes in what every cell is told.
+pub fn of_one_server(extra: &ServerExtras, mistakes: &mut Report) {
+    if extra.preload.len() > 1 {
+        let all: Vec<String> = extra.preload.iter().map(ToString::to_string).collect();
+        let title = format!(
+            "`--preload {}` names several, and a sweep has one server",
+            all.join(",")
+        );
+        mistakes.add_loose(
+            title,
+            "try them as settings, with --preset preloads or an axis of `preload` in a grid; or name one, which all \
+             settings then have",
+        );
+    }
+}
+
+/// What cannot be printed whatever comes of the sweep, as mistakes; and what can of some settings only, as notes.
+pub fn printable(telling: &Telling, server: &ServerChoice, choices: &[ServerChoice]) -> (Report, Vec<String>) {
+    let (mut mistakes, mut notes) = (Report::default(), Vec::new());
+    let server = described(server);
+    let cells: Vec<(&str, &CellFacts)> = choices
+        .iter()
+        .filter_map(|choice| Some((choice.label.as_str(), choice.cell.as_ref()?)))
+        .collect();
+    let tried: Vec<(&str, &CellFacts)> = match &telling.cell {
+        Some(label) => cells.iter().filter(|(own, _)| own == label).copied().collect(),
+        None => cells.into_iter().filter(|(_, cell)| !cell.default).collect(),
+    };
+    if let (Some(label), []) = (&telling.cell, tried.as_slice()) {
+        let (title, cure) = unknown(label, choices.iter().map(|choice| choice.label.as_str()));
+        mistakes.add_loose(title, cure);
+        return (mistakes, notes);
+    }
+    for form in &telling.print {
+        let refused = tried
+            .iter()
+            .filter_map(|(label, cell)| Some((*label, text(*form, &server, cell).err()?)));
+        let refused: Vec<(&str, String)> = refused.collect();
+        let Some((label, why)) = refused.first() else { continue };
+        match (&telling.cell, refused.len() == tried.len()) {
+            (Some(_), _) => mistakes.add_loose(format!("`--print {}` of `{label}`: {why}", form.name()), ""),
+            (None, true) => mistakes.add_loose(none_at_all(*form, why), ""),
+            (None, false) => {
+                let labels: Vec<&str> = refused.iter().map(|(label, _)| *label).collect();
+                notes.push(format!(
+                    "`--print {}` can be had unless it is one of these that is recommended: {}",
+                    form.name(),
+                    labels.join(", ")
+                ));
+            }
+        }
+    }
+    (mistakes, notes)
+}
+
+fn none_at_all(form: Form, why: &str) -> String {
+    format!(
+        "`--print {}` is possible for no setting of this sweep: {why}",
+        form.name()
+    )
+}
+
+/// That no setting is called so, and what to write.
+pub fn unknown<'l>(label: &str, labels: impl Iterator<Item = &'l str> + Clone) -> (String, String) {
+    let cure = match nearest(label, labels.clone()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("give --cell one of {}", labels.collect::<Vec<&str>>().join(", ")),
+    };
+    (format!("no setting is called `{label}`"), cure)
+}
+
+/// The server as the records will tell of it, as far as forms need it.
+fn described(choice: &ServerChoice) -> Server {
+    let program = match &choice.program {
+        Program::File(path) => path.file_name().map(Path::new),
+        Program::Build(_) => None,
+    };
+    let program = program.map(|name| name.display().to_string()).unwrap_or_default();
+    Server {
+        name: choice.profile_name.clone().unwrap_or_else(|| program.clone()),
+        version: None,
+        program,
+        args: choice.args.clone(),
+        allocator: choice.found.clone(),
+    }
+}

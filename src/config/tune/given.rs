@@ -1,0 +1,53 @@
+//! What a server is given anyway beside what cells set: said before anything is started.
+
+use super::super::choice::ServerChoice;
+use super::cell::Cell;
+use super::lists::{added, separator};
+
+/// Cells that are named in a sentence, at most.
+const NAMED: usize = 4;
+
+/// Whether a cell sets nothing but variables that the server is given just so.
+pub fn is_given(server: &ServerChoice, cell: &Cell) -> bool {
+    let only_env = Cell {
+        label: cell.label.clone(),
+        env: cell.env.clone(),
+        ..Cell::default()
+    };
+    let is_same = |(name, value): (&String, &String)| {
+        let own = server.env.get(name)?;
+        Some(added(name, own, value).as_ref().unwrap_or(value) == own)
+    };
+    *cell == only_env && !cell.env.is_empty() && cell.env.iter().all(|pair| is_same(pair) == Some(true))
+}
+
+/// Of each variable that both the user and cells set, what becomes of it.
+pub fn shared(server: &ServerChoice, cells: &[Cell]) -> Vec<String> {
+    let mut said = Vec::new();
+    for (name, own) in &server.env {
+        let setting: Vec<&str> = cells
+            .iter()
+            .filter(|cell| cell.env.contains_key(name))
+            .map(|cell| cell.label.as_str())
+            .collect();
+        if setting.is_empty() {
+            continue;
+        }
+        let cells = named(&setting);
+        said.push(match separator(name) {
+            Some(_) => format!(
+                "`{name}={own}` is there anyway and stays: {cells} add to it, and take the place of the options that \
+                 they set themselves"
+            ),
+            None => format!("`{name}={own}` is there anyway: {cells} set another value in its place"),
+        });
+    }
+    said
+}
+
+fn named(labels: &[&str]) -> String {
+    match labels.len() {
+        0..=NAMED => labels.join(", "),
+        all => format!("{} and {} more", labels[..NAMED].join(", "), all - NAMED),
+    }
+}

@@ -1,0 +1,144 @@
+//! What extensions of Visual Studio Code call the settings of their servers.
+
+use serde_json::{Value, json};
+
+/// The settings of an extension; `None` for what it has no setting for.
+pub(super) struct Extension {
+    /// The profile of its server.
+    server: &'static str,
+    /// Where the environment goes.
+    pub env: Option<&'static str>,
+    /// Where arguments go.
+    pub args: Option<&'static str>,
+    /// Where another program in the server's place goes.
+    path: Option<Path>,
+    /// What begins the names of the settings that it makes initialization options of.
+    pub section: Option<&'static str>,
+    /// Why nothing of this can be set in it.
+    pub instead: Option<&'static str>,
+}
+
+/// How a program is named.
+enum Path {
+    /// As a text.
+    Text(&'static str),
+    /// As the first of several.
+    First(&'static str),
+    /// As a member of an object.
+    Member(&'static str, &'static str),
+}
+
+impl Extension {
+    /// That of a server, where it is known.
+    pub fn of(server: &str) -> Option<&'static Extension> {
+        EXTENSIONS.iter().find(|one| one.server == server)
+    }
+
+    /// The setting that puts `program` in the server's place.
+    pub fn program(&self, program: &str) -> Option<(&'static str, Value)> {
+        Some(match self.path.as_ref()? {
+            Path::Text(key) => (key, json!(program)),
+            Path::First(key) => (key, json!([program])),
+            Path::Member(key, name) => (key, json!({ *name: program })),
+        })
+    }
+}
+
+/// Extensions by their servers' profiles, as their manifests have it.
+static EXTENSIONS: [Extension; 11] = [
+    Extension {
+        server: "rust-analyzer",
+        env: Some("rust-analyzer.server.extraEnv"),
+        path: Some(Path::Text("rust-analyzer.server.path")),
+        section: Some("rust-analyzer"),
+        args: None,
+        instead: None,
+    },
+    Extension {
+        server: "gopls",
+        env: Some("go.toolsEnvVars"),
+        args: Some("go.languageServerFlags"),
+        path: Some(Path::Member("go.alternateTools", "gopls")),
+        section: Some("gopls"),
+        instead: None,
+    },
+    Extension {
+        server: "clangd",
+        args: Some("clangd.arguments"),
+        path: Some(Path::Text("clangd.path")),
+        env: None,
+        section: None,
+        instead: None,
+    },
+    Extension {
+        server: "haskell-language-server",
+        env: Some("haskell.serverEnvironment"),
+        path: Some(Path::Text("haskell.serverExecutablePath")),
+        args: None,
+        section: None,
+        instead: None,
+    },
+    Extension {
+        server: "ty",
+        path: Some(Path::First("ty.path")),
+        section: Some("ty"),
+        env: None,
+        args: None,
+        instead: None,
+    },
+    Extension {
+        server: "ruff",
+        path: Some(Path::First("ruff.path")),
+        section: Some("ruff"),
+        env: None,
+        args: None,
+        instead: None,
+    },
+    Extension {
+        server: "zls",
+        path: Some(Path::Text("zig.zls.path")),
+        env: None,
+        args: None,
+        section: None,
+        instead: None,
+    },
+    Extension {
+        server: "lua-language-server",
+        args: Some("Lua.misc.parameters"),
+        path: Some(Path::Text("Lua.misc.executablePath")),
+        env: None,
+        section: None,
+        instead: None,
+    },
+    Extension {
+        server: "pyright",
+        instead: Some(OWN_NODE),
+        env: None,
+        args: None,
+        path: None,
+        section: None,
+    },
+    Extension {
+        server: "basedpyright",
+        instead: Some(OWN_NODE),
+        env: None,
+        args: None,
+        path: None,
+        section: None,
+    },
+    Extension {
+        server: "typescript-language-server",
+        instead: Some(
+            "VS Code does not use typescript-language-server but starts tsserver itself: of such settings it has \
+             `typescript.tsserver.maxTsServerMemory`, in MB",
+        ),
+        env: None,
+        args: None,
+        path: None,
+        section: None,
+    },
+];
+
+/// Why nothing can be set for a server that is a script.
+const OWN_NODE: &str = "its extension runs the server that it brings along in VS Code's own Node.js, and passes neither \
+                        environment nor arguments on: use another editor, or start VS Code from a shell that has the variables";

@@ -1,0 +1,188 @@
+//! What `tune` prints to be pasted, read by those that it is pasted for: whatever a value holds, they take it back unchanged.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use lsp_soak::analyse::tune::Server;
+use lsp_soak::record::{AllocatorFacts, AllocatorFamily, CellFacts};
+use lsp_soak::report::tune::ship::{Form, text};
+use serde_json::Value;
+
+/// What quotes, escapes and comments break at.
+const ODD: [&str; 8] = [
+    "plain,value:1",
+    "it's \"50%\" of $HOME and `id` \\ $(id) %n ~",
+    "two\nlines\tand a tab",
+    "ends\n\n",
+    "\u{1b}[31mred\u{7f}\u{85}\\033\r",
+    "\u{202e}backwards\u{2028}é日本",
+    "```\n#! */ // -- ]]",
+    "",
+];
+
+fn server(family: AllocatorFamily, prefix: Option<&str>) -> Server {
+    Server {
+        name: "rust-analyzer".to_owned(),
+        program: "rust-analyzer".to_owned(),
+        allocator: Some(AllocatorFacts {
+            family,
+            prefix: prefix.map(str::to_owned),
+            variable: Some("_RJEM_MALLOC_CONF".to_owned()),
+            ..AllocatorFacts::default()
+        }),
+        ..Server::default()
+    }
+}
+
+fn glibc() -> Server {
+    server(AllocatorFamily::Glibc, None)
+}
+
+/// A cell that sets `A`, and has an argument and processors, which some forms can only tell of in comments.
+fn cell(value: &str) -> CellFacts {
+    CellFacts {
+        env: [("A".to_owned(), value.to_owned())].into(),
+        args: vec![value.to_owned()],
+        cpus: Some("0-1".to_owned()),
+        ..CellFacts::default()
+    }
+}
+
+#[track_caller]
+fn written(form: Form, server: &Server, cell: &CellFacts) -> String {
+    let text = text(form, server, cell).expect("it can be written so");
+    let steers = |c: &char| c.is_control() && *c != '\n' && *c != '\t';
+    assert_eq!(text.chars().find(steers), None, "{text:?}");
+    text
+}
+
+#[track_caller]
+fn heard(output: &Output) -> String {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    String::from_utf8(output.stdout.clone()).expect("it is UTF-8")
+}
+
+#[test]
+fn a_shell_takes_lines_of_the_environment_as_they_are_meant() {
+    for value in ODD {
+        let lines = written(Form::Env, &glibc(), &cell(value));
+        // In a program that it starts, for the lines export.
+        let script = format!("{lines}exec awk 'BEGIN {{ printf \"%s\", ENVIRON[\"A\"] }}'");
+        let output = Command::new("sh")
+            .args(["-c", &script])
+            .output()
+            .expect("there is a shell");
+        assert_eq!(heard(&output), value, "{lines}");
+    }
+}
+
+#[test]
+fn neovim_takes_its_table_as_it_is_meant() {
+    let names = ["lua5.1", "luajit", "lua"];
+    let lua = names
+        .into_iter()
+        .find(|name| Command::new(name).arg("-v").output().is_ok());
+    // The snapshots say what is written; here it is read.
+    let Some(lua) = lua else { return };
+    for value in ODD {
+        let text = written(Form::Neovim, &glibc(), &cell(value));
+        let script = format!(
+            "vim = {{ lsp = {{ config = function(_, own) table = own end }} }}\n{text}\nassert(table.cmd[1] == 'taskset')\n\
+             assert(table.cmd[5] == table.cmd_env.A)\nio.write(table.cmd_env.A)"
+        );
+        let output = Command::new(lua).args(["-e", &script]).output().expect("it was there");
+        assert_eq!(heard(&output), value, "{text}");
+    }
+}
+
+#[test]
+fn an_editor_takes_its_members_as_they_are_meant() {
+    for value in ODD {
+        let text = written(Form::Vscode, &glibc(), &cell(value));
+        // As a reader of JSON with comments does.
+        let members: String = text.lines().filter(|line| !line.starts_with("//")).collect();
+        let read: Value = serde_json::from_str(&format!("{{{}}}", members.trim_end_matches(','))).expect("it is JSON");
+        assert_eq!(read["rust-analyzer.server.extraEnv"]["A"], value);
+        assert_eq!(read["rust-analyzer.server.path"], "/path/to/rust-analyzer-tuned");
+    }
+}
+
+/// A value between double quotes as systemd.syntax(7) reads it: C's escapes, then specifiers.
+fn of_unit(text: &str) -> String {
+    let (mut read, mut rest) = (String::new(), text);
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        if c != '\\' {
+            read.push(c);
+            continue;
+        }
+        let digits = match &rest[..1] {
+            "x" => 2,
+            "u" => 4,
+            _ => 0,
+        };
+        let code = u32::from_str_radix(&rest[1..=digits], 16).ok().and_then(char::from_u32);
+        read.push(match &rest[..1] {
+            "n" => '\n',
+            "t" => '\t',
+            "x" | "u" => code.expect("it is a character"),
+            "\\" => '\\',
+            "\"" => '"',
+            other => panic!("systemd knows no \\{other}"),
+        });
+        rest = &rest[1 + digits..];
+    }
+    let specifiers = read.replace("%%", "");
+    assert!(!specifiers.contains('%'), "{text}");
+    read.replace("%%", "%")
+}
+
+#[test]
+fn a_unit_takes_its_lines_as_they_are_meant() {
+    for value in ODD {
+        let text = written(Form::Systemd, &glibc(), &cell(value));
+        let mut lines = text.lines();
+        assert_eq!(lines.next(), Some("[Service]"));
+        let line = lines.next().and_then(|line| line.strip_prefix("Environment=\"A="));
+        let line = line
+            .and_then(|line| line.strip_suffix('"'))
+            .expect("it is one assignment");
+        assert_eq!(of_unit(line), value);
+        assert_eq!(lines.next(), Some("CPUAffinity=0-1"));
+        assert!(lines.all(|line| line.starts_with('#')), "{text}");
+    }
+}
+
+#[test]
+fn a_build_and_a_program_take_the_options_as_they_are_meant() {
+    let server = server(AllocatorFamily::Jemalloc, Some("_rjem_"));
+    let place = tempfile::tempdir().expect("there is a place for temporary files");
+    let mut program = String::new();
+    let mut checks = String::new();
+    for (number, value) in ODD.into_iter().enumerate() {
+        let cell = CellFacts {
+            env: [("_RJEM_MALLOC_CONF".to_owned(), value.to_owned())].into(),
+            ..CellFacts::default()
+        };
+        let read: toml::Table = toml::from_str(&written(Form::Cargo, &server, &cell)).expect("it is TOML");
+        assert_eq!(read["env"]["JEMALLOC_SYS_WITH_MALLOC_CONF"].as_str(), Some(value));
+        let text = written(Form::Rust, &server, &cell).replace("_rjem_malloc_conf", &format!("conf_{number}"));
+        program.push_str(&format!("mod m{number} {{\n{text}}}\n"));
+        checks.push_str(&format!(
+            "assert_eq!(m{number}::MALLOC_CONF, &{:?});\n",
+            [value.as_bytes(), b"\0"].concat()
+        ));
+    }
+    let source = place.path().join("conf.rs");
+    fs::write(&source, format!("{program}fn main() {{\n{checks}}}\n")).expect("the place is ours");
+    let built = place.path().join("conf");
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc)
+        .args(["--edition", "2024", "-o"])
+        .args([&built, &source])
+        .output()
+        .expect("what built this test is there");
+    heard(&output);
+    heard(&Command::new(built).output().expect("it was built"));
+}
