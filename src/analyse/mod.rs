@@ -33,6 +33,7 @@ mod totals;
 mod traffic;
 mod tree;
 pub mod tune;
+mod unmeasured;
 mod untrimmed;
 
 #[cfg(test)]
@@ -50,4 +51,5 @@ pub use summary::{
     ServerMessage, StepSummary, Summary, WarningSummary,
 };
 pub use timeline::{Bucket, Timeline};
+pub use unmeasured::{counted, held_up, measured};
 pub use untrimmed::{Deaf, Unreached, Untrimmed};

@@ -180,7 +180,7 @@ impl Printer {
             report::csv::head(&mut out).context(UNPRINTED)?;
         }
         self.printed += 1;
-        let mut samples = report::csv::Samples::of(name.to_string());
+        let mut samples = report::csv::Samples::of(name.to_string(), reader.header());
         let summary = analyse::read_with(reader, |entry| samples.write(entry, &mut out).context(UNPRINTED))?;
         out.flush().context(UNPRINTED)?;
         Self::tell(path, &summary);
@@ -209,6 +209,9 @@ impl Printer {
     /// Says on stderr what a person should know of a record whose format has no place for it.
     fn tell(path: &Path, summary: &Summary) {
         let name = path.display();
+        if let Some(why) = analyse::held_up(&summary.header) {
+            super::say(&format!("note: `{name}`: {why}"));
+        }
         for finding in analyse::findings(summary) {
             match finding.severity {
                 Severity::Note => {}

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use crate::record::{Counters, Entry, Event, Nanos, PhaseRef, Process, Sample};
+use crate::analyse::{counted, held_up};
+use crate::record::{Counters, Entry, Event, Header, Nanos, PhaseRef, Process, Sample};
 
 /// The columns. An empty cell is a value that is not known.
 pub const COLUMNS: [&str; 22] = [
@@ -39,15 +40,18 @@ pub fn head(out: &mut impl Write) -> io::Result<()> {
 /// What must be remembered of a record to write its samples: no more with the length of the record.
 pub struct Samples {
     record: String,
+    /// Whether a tracer held the server up, so that its memory is none.
+    held_up: bool,
     processes: HashMap<u32, Process>,
     phase: Option<PhaseRef>,
 }
 
 impl Samples {
-    /// Nothing is known of the record but how it is called.
-    pub fn of(record: impl Into<String>) -> Samples {
+    /// Nothing is known of the record but how it is called and its header.
+    pub fn of(record: impl Into<String>, header: &Header) -> Samples {
         Samples {
             record: record.into(),
+            held_up: held_up(header).is_some(),
             processes: HashMap::new(),
             phase: None,
         }
@@ -56,13 +60,18 @@ impl Samples {
     /// Writes the samples of one entry.
     ///
     /// `kind` is `sample` for the curve, `checkpoint` for the rounds at the end of a phase, and `mark` for the reading
-    /// just before the high-water marks were reset. The curve holds only what changed, and a heartbeat.
+    /// just before the high-water marks were reset. The curve holds only what changed, and a heartbeat. Of a run that was
+    /// traced, sizes and times are empty.
     pub fn write(&mut self, entry: &Entry, out: &mut impl Write) -> io::Result<()> {
         let at = entry.at;
         let mut all = |kind, phase: Option<&PhaseRef>, samples: &[Sample]| -> io::Result<()> {
             samples.iter().try_for_each(|sample| {
                 let process = self.processes.get(&sample.process);
-                end_line(out, &cells(&self.record, at, kind, phase, sample, process))
+                let mut sample = *sample;
+                if self.held_up {
+                    sample.counters = counted(sample.counters);
+                }
+                end_line(out, &cells(&self.record, at, kind, phase, &sample, process))
             })
         };
         match &entry.event {
@@ -185,12 +194,12 @@ mod tests {
     use std::io::BufRead;
 
     use super::*;
-    use crate::record::Reader;
     use crate::record::golden::{self, Session};
+    use crate::record::{Reader, TracerFacts};
 
     fn of<R: BufRead>(reader: Reader<R>) -> String {
         let mut out = Vec::new();
-        let mut samples = Samples::of("a/b,c.jsonl");
+        let mut samples = Samples::of("a/b,c.jsonl", reader.header());
         head(&mut out).unwrap();
         reader.for_each(|entry| samples.write(&entry.unwrap(), &mut out).unwrap());
         String::from_utf8(out).unwrap().replace("\"a/b,c.jsonl\"", "REC")
@@ -229,6 +238,33 @@ mod tests {
         assert_eq!(
             line,
             "REC,0.000000000,sample,,,0,4000,\"the \"\"best\"\", server\",7,,,,,,,,,,,,,"
+        );
+    }
+
+    #[test]
+    fn a_traced_record_has_no_sizes_and_no_times() {
+        let mut session = golden::completed();
+        session.header.plan.traced = Some(TracerFacts::default());
+        let bytes = session.bytes();
+        let text = of(Reader::new(&bytes[..]).unwrap());
+        let sizes = 8..16;
+        let place = |name: &str| COLUMNS.iter().position(|column| *column == name).unwrap();
+        assert_eq!(
+            (COLUMNS[sizes.start], COLUMNS[sizes.end - 1]),
+            ("resident_bytes", "virtual_bytes")
+        );
+        for line in text.lines().skip(1) {
+            let cells: Vec<&str> = line.split(',').collect();
+            assert!(cells[sizes.clone()].iter().all(|cell| cell.is_empty()), "{line}");
+            assert!(
+                cells[place("user_ns")].is_empty() && cells[place("system_ns")].is_empty(),
+                "{line}"
+            );
+        }
+        assert!(
+            text.lines()
+                .skip(1)
+                .any(|line| !line.split(',').nth(place("minor_faults")).unwrap().is_empty())
         );
     }
 

@@ -20,7 +20,7 @@ use crate::record::{Ending, Header, Initialized, Listening, Nanos, Pressure, Rea
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
-pub const FORMAT: Version = Version { major: 1, minor: 4 };
+pub const FORMAT: Version = Version { major: 1, minor: 5 };
 
 /// One run. Sizes are bytes; times and durations are nanoseconds, times since the server was first spawned; shares are
 /// parts of one. What is not known is `null`.
@@ -74,7 +74,9 @@ pub struct Report {
     pub self_reports: Vec<release::Reported>,
     /// Processes in which the preloaded library listens.
     pub listening: Vec<Listening>,
-    /// Memory calls by phase, if the run was traced; everything else of it then describes a server that was held up.
+    /// Why memory, processor time and latencies are `null` and windows have no course: the run was traced.
+    pub unmeasured: Option<String>,
+    /// Memory calls by phase, if the run was traced.
     pub system_calls: Option<calls::Traced>,
     /// Programs of the tree.
     pub programs: Vec<Program>,

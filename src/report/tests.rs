@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::analyse;
+use crate::analyse::calls::tests::traced;
 use crate::record::golden::{self, Session};
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Entry, Event, Header, LateTicks, Reader};
 
 use super::terminal::Look;
-use super::{csv, json, terminal};
+use super::{csv, html, json, markdown, terminal};
 
 /// The largest numbers of every width that a field may have.
 const LARGEST: [u64; 5] = [
@@ -103,8 +104,9 @@ fn survives(lines: &[Value], mut which: impl FnMut(&str, u64) -> Option<u64>) {
     };
     assert!(!terminal::render(&summary, look).is_empty());
     assert!(!json::render(&summary).unwrap().is_empty());
+    assert!(!markdown::run(&summary, "record").is_empty());
     let mut out = Vec::new();
-    let mut samples = csv::Samples::of("record");
+    let mut samples = csv::Samples::of("record", &summary.header);
     for entry in Reader::new(&bytes[..]).unwrap() {
         samples.write(&entry.unwrap(), &mut out).unwrap();
     }
@@ -158,4 +160,48 @@ fn the_head_says_the_allocator_and_how_sure_that_is() {
     summary.header.server.allocator = Some(AllocatorFacts::default());
     let text = terminal::render(&summary, look);
     assert!(text.contains("allocator n/a"), "{text}");
+}
+
+/// Every number below a field whose name is one of these, however deep.
+fn numbers<'v>(value: &'v Value, named: &[&str], below: bool, found: &mut Vec<&'v Value>) {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .for_each(|(name, value)| numbers(value, named, below || named.contains(&name.as_str()), found)),
+        Value::Array(values) => values.iter().for_each(|value| numbers(value, named, below, found)),
+        Value::Number(_) if below => found.push(value),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn no_format_shows_memory_or_latency_of_a_traced_run() {
+    let summary = traced(analyse::read(golden::open("completed")).unwrap(), 7);
+    let report: Value = serde_json::from_str(&json::render(&summary).unwrap()).unwrap();
+    let named = [
+        "private", "private_exact", "private_sampled", "private_peak", "resident", "proportional", "virtual_size",
+        "huge_pages", "lazy_free", "swap", "peak", "shutdown_peak", "increment", "returned_private", "cpu", "p50",
+        "p95", "max", "before", "after", "curve", "readiness", "lazily_freed",
+    ];
+    let mut found = Vec::new();
+    for part in [
+        "phases", "programs", "methods", "idles", "decay", "growth", "readiness", "peak", "private_peak",
+    ] {
+        numbers(&report[part], &named, named.contains(&part), &mut found);
+    }
+    assert_eq!(found, Vec::<&Value>::new());
+    assert!(
+        report["unmeasured"]
+            .as_str()
+            .unwrap()
+            .starts_with("traced by strace 6.1")
+    );
+    assert!(report["phases"][1]["minor_faults"].is_u64());
+    let whole =
+        serde_json::from_str::<Value>(&json::render(&analyse::read(golden::open("completed")).unwrap()).unwrap());
+    assert_eq!(whole.unwrap()["unmeasured"], Value::Null);
+    let page = html::run(&summary, "traced-ty.jsonl");
+    let body = &page[page.find("<body>").unwrap()..page.find("<footer>").unwrap()];
+    assert!(!body.contains("private") && !body.contains("resident"), "{body}");
+    assert!(!body.contains("application/json") && body.contains("no memory and no latency is taken from it"));
 }

@@ -22,6 +22,8 @@ pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
             },
         )
     };
+    let findings = analyse::findings(summary).into_iter().map(finding).collect();
+    let summary = &*analyse::measured(summary);
     Report {
         format: FORMAT,
         run: summary.header.clone(),
@@ -50,6 +52,7 @@ pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
         released: summary.released.iter().map(release::released).collect(),
         self_reports: summary.reported.iter().map(release::reported).collect(),
         listening: summary.listening.clone(),
+        unmeasured: analyse::held_up(&summary.header),
         system_calls: analyse::calls::Traced::of(summary).as_ref().map(calls::traced),
         programs: summary.programs.iter().map(program).collect(),
         most_processes: summary.most_processes,
@@ -58,7 +61,7 @@ pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
         traffic: summary.close.as_ref().map(traffic),
         pressure: summary.pressure,
         sampling: sampling(&summary.sampling),
-        findings: analyse::findings(summary).into_iter().map(finding).collect(),
+        findings,
     }
 }
 

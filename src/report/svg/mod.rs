@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::analyse::Summary;
 use crate::analyse::compare::{Comparison, Played, Scenarios, Target, by_target};
 use crate::analyse::gate::{Judgement, Sides};
+use crate::analyse::{Summary, held_up, measured};
 use crate::report::gate::{findings, headline};
 use crate::report::terminal::decay;
 use crate::report::text::{clean, width, wrap};
@@ -39,9 +39,14 @@ const STYLE: &str = include_str!("timeline.css");
 /// The timeline of one run. `record` is the name of its record.
 pub fn run(summary: &Summary, record: &str) -> String {
     let header = &summary.header;
+    let said = match held_up(header) {
+        Some(why) => vec![why],
+        None => decay::sentences(summary),
+    };
+    let summary = &*measured(summary);
     let panel = Panel {
         heading: None,
-        said: decay::sentences(summary),
+        said,
         servers: vec![(&header.server.label, vec![(record, summary)])],
     };
     picture(

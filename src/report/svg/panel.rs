@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::analyse::lines::{self, Line, Quantity};
 use crate::analyse::together::{self, Together, median};
-use crate::analyse::{PhaseSummary, Summary};
+use crate::analyse::{PhaseSummary, Summary, held_up};
 use crate::record::{IdleKind, Nanos};
 use crate::report::chart::{mebibytes, scale};
 use crate::report::html::{COLORS, Named, tenth};
@@ -76,6 +76,13 @@ impl Panel<'_> {
             .map(|(row, line)| (top + 12.0 + 17.0 * row as f64, line))
             .collect();
         top += 17.0 * said.len() as f64 + 8.0;
+        if !runs.is_empty() && runs.iter().all(|run| held_up(&run.header).is_some()) {
+            let markup = html! {
+                @if let Some(heading) = heading { (heading) }
+                @for (down, line) in &said { text.note x="20" y=(down) { (line) } }
+            };
+            return (markup, top);
+        }
         let (legend, rows) = legend(&drawn, top);
         top += 20.0 * rows as f64 + 26.0;
         let chart = chart(&drawn, &together, number);

@@ -1,5 +1,6 @@
 use super::*;
 use crate::analyse;
+use crate::analyse::calls::tests::traced;
 use crate::record::golden;
 use crate::report::html::tests::{HOSTILE, hostile, played, session, twenty_four, two};
 
@@ -18,6 +19,20 @@ fn pictures_of_one_run_and_of_two_servers() {
     let completed = analyse::read(golden::open("completed")).unwrap();
     insta::assert_snapshot!("one", shown(&run(&completed, "completed.jsonl")));
     insta::assert_snapshot!("two", shown(&compared(&two())));
+}
+
+#[test]
+fn a_traced_run_has_no_line_and_says_why() {
+    let summary = traced(analyse::read(golden::open("completed")).unwrap(), 7);
+    let picture = run(&summary, "traced-ty.jsonl");
+    assert!(
+        picture.contains("no memory and no latency is taken from it"),
+        "{picture}"
+    );
+    assert!(
+        !picture.contains("class=\"line\"") && !picture.contains("MiB"),
+        "{picture}"
+    );
 }
 
 #[test]

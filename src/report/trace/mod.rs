@@ -13,7 +13,7 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use crate::analyse::{PhaseSummary, Summary};
+use crate::analyse::{PhaseSummary, Summary, counted, held_up, measured};
 use crate::record::{Entry, Event, Header, Nanos, PhaseRef, Process, Request, Rollup, Sample, StepEnd, StepStart};
 
 use line::{Held, Line, Track};
@@ -34,6 +34,8 @@ pub struct Run {
     session: u32,
     /// What the names of its processes begin with, where there may be other records beside it.
     label: String,
+    /// Whether a tracer held the server up, so that its memory and latencies are none.
+    held_up: bool,
     processes: HashMap<u32, Shown>,
     /// The step under way.
     step: Option<(Nanos, StepStart)>,
@@ -75,7 +77,8 @@ impl Trace {
             true => format!("{} ({record}): ", header.server.label),
             false => String::new(),
         };
-        let name = format!("{label}{} on {}", header.scenario.name, header.server.label);
+        let why = held_up(header).map(|why| format!(" ({why})")).unwrap_or_default();
+        let name = format!("{label}{} on {}{why}", header.scenario.name, header.server.label);
         self.put(out, &Line::name("process_name", session, None, &name))?;
         self.put(out, &Line::sort(session))?;
         for track in [Track::Phases, Track::Steps, Track::Windows] {
@@ -84,6 +87,7 @@ impl Trace {
         Ok(Run {
             session,
             label,
+            held_up: !why.is_empty(),
             processes: HashMap::new(),
             step: None,
             lanes: Vec::new(),
@@ -133,7 +137,7 @@ impl Run {
                 Ok(())
             }
             Event::StepEnded(end) => self.step_ended(trace, at, end, out),
-            Event::Request(request) => self.request(trace, at, request, out),
+            Event::Request(request) if !self.held_up => self.request(trace, at, request, out),
             Event::Warning(warning) => {
                 let text = json!({ "text": warning.text });
                 trace.put(
@@ -162,8 +166,15 @@ impl Run {
         let Some(shown) = self.processes.get_mut(&sample.process) else {
             return Ok(());
         };
-        if let Some(changed) = shown.held.sample(&sample.counters) {
+        let counters = match self.held_up {
+            true => counted(sample.counters),
+            false => sample.counters,
+        };
+        if let Some(changed) = shown.held.sample(&counters) {
             trace.put(out, &Line::counters(shown.pid, at, changed))?;
+        }
+        if self.held_up {
+            return Ok(());
         }
         let private = self.processes.values().filter_map(|shown| shown.held.private());
         let sum = private.fold(0, u64::saturating_add);
@@ -177,7 +188,7 @@ impl Run {
     }
 
     fn exact(&mut self, trace: &mut Trace, at: Nanos, rollup: &Rollup, out: &mut impl Write) -> io::Result<()> {
-        let Some(shown) = self.processes.get_mut(&rollup.process) else {
+        let Some(shown) = self.processes.get_mut(&rollup.process).filter(|_| !self.held_up) else {
             return Ok(());
         };
         match shown.held.rollup(rollup) {
@@ -236,6 +247,7 @@ impl Run {
                 &Line::slice(&step.name, "step", self.session, Track::Steps, span, object(facts)),
             )?;
         }
+        let summary = &*measured(summary);
         let phases = summary.phases.iter();
         phases.into_iter().try_for_each(|phase| self.phase(trace, phase, out))?;
         summary.windows.iter().try_for_each(|window| {

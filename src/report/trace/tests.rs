@@ -46,6 +46,29 @@ fn a_trace_has_everything_that_was_done_and_every_value_that_changed() {
 }
 
 #[test]
+fn a_traced_record_has_what_was_done_and_no_size_and_no_latency() {
+    let mut session = golden::completed();
+    session.header.plan.traced = Some(crate::record::TracerFacts::default());
+    let (events, summary) = of(&session);
+    assert_eq!(count(&events, "phase"), summary.phases.len());
+    assert_eq!(count(&events, "request") + count(&events, "peak"), 0);
+    let sized = |event: &&Value| {
+        event["args"]
+            .as_object()
+            .is_some_and(|args| args.keys().any(|key| key.ends_with("_bytes") || key.ends_with("_ns")))
+    };
+    assert_eq!(events.iter().find(sized), None);
+    assert!(
+        events[0]["args"]["name"]
+            .as_str()
+            .unwrap()
+            .contains("no memory and no latency"),
+        "{}",
+        events[0]
+    );
+}
+
+#[test]
 fn slices_of_one_row_never_cross() {
     for session in [golden::completed(), golden::tree()] {
         let (events, _) = of(&session);
