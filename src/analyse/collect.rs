@@ -23,7 +23,7 @@ use super::summary::{Peak, PrivateMetric, SamplingSummary, Summary, Unloaded};
 use super::timeline::Timeline;
 use super::traffic::Method;
 use super::tree::Tree;
-use super::untrimmed::{Untrimmed, untrimmed};
+use super::untrimmed::{Means, Untrimmed, untrimmed};
 use programs::ByProgram;
 
 /// Reads a whole record.
@@ -214,6 +214,7 @@ impl Pass {
 
     /// A process that had not mapped what was preloaded is remembered.
     fn libraries(&mut self, libraries: Libraries) {
+        self.tree.lacks(libraries.process, &libraries.missing);
         if libraries.missing.is_empty() {
             return;
         }
@@ -283,8 +284,8 @@ impl Pass {
 
     /// Whether freed memory is in a checkpoint from which it was to be gone.
     fn untrimmed(&self, checkpoint: &Checkpoint) -> Option<Untrimmed> {
-        let forced = self.summary.header.server.lens.forced;
-        forced.then(|| untrimmed(checkpoint, &self.tree, &self.summary.listening))?
+        let means = Means::of(&self.summary.header.server, &self.summary.listening)?;
+        untrimmed(checkpoint, &self.tree, &means)
     }
 
     fn peak(&mut self, at: Nanos, mark: &PeakMark) {

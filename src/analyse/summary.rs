@@ -62,7 +62,7 @@ pub struct Summary {
     pub listening: Vec<Listening>,
     /// Memory given back by force.
     pub released: Vec<Released>,
-    /// Checkpoints of a lens that gives memory back by force whose memory does not count: freed memory is in it.
+    /// Checkpoints of the purged lens whose memory does not count: freed memory is in it.
     pub untrimmed: Vec<Untrimmed>,
     /// What the server said of its own memory.
     pub reported: Vec<Reported>,

@@ -24,6 +24,8 @@ pub(super) struct Live {
     pub resident_max: u64,
     /// From when on it may have been there: the last look before it was seen.
     pub since: Nanos,
+    /// The libraries that were preloaded and that it does not have.
+    pub without: Vec<String>,
     /// Whether it runs in the memory of another process, as a child does from `vfork` to `exec`.
     pub borrows: bool,
     /// What its high-water mark must exceed to belong to this epoch; `None` after a reset and for a new process.
@@ -89,6 +91,13 @@ impl Tree {
         )
     }
 
+    /// A process, which may run another program by now, was looked at for what was preloaded.
+    pub fn lacks(&mut self, process: u32, without: &[String]) {
+        if let Some(live) = self.live.get_mut(&process) {
+            live.without = without.to_vec();
+        }
+    }
+
     /// A process comes into view, or one that is there runs another program now. `server` is the server's own process id.
     pub fn appear(&mut self, at: Nanos, process: &Process, server: Option<u32>) {
         let name = process.name.clone();
@@ -110,6 +119,7 @@ impl Tree {
                     read: false,
                     resident_max: 0,
                     since: self.looked,
+                    without: Vec::new(),
                     borrows: false,
                     mark_floor: None,
                 },

@@ -1,7 +1,8 @@
-//! Checkpoints of the lens that gives memory back by force whose memory does not count, because a process with more than a
-//! trifle of it did not give back: what it had freed is still in the figure.
+//! Checkpoints of the purged lens whose memory does not count, because a process with more than a trifle of it did not give
+//! back: what it had freed is still in the figure.
 
-use crate::record::{AllocatorFamily, Checkpoint, Listening, PhaseRef, Release, Releaser, Rollup};
+use crate::lens::Lens;
+use crate::record::{AllocatorFamily, Checkpoint, Listening, PhaseRef, Release, Releaser, Rollup, ServerFacts};
 
 use super::tree::Tree;
 
@@ -47,10 +48,31 @@ pub enum Deaf {
     Within(AllocatorFamily),
     /// It answered for the C library, and its `malloc` is that of this other library.
     Malloc(String),
+    /// It was started without this library, which was to be preloaded and is what was told to purge.
+    Without(String),
+}
+
+/// How processes are made to give back, as far as it is seen of each.
+pub(super) enum Means<'r> {
+    /// By force before each checkpoint: these listen.
+    Forced(&'r [Listening]),
+    /// By settings of the allocator in this library, which was preloaded.
+    Preloaded(&'r str),
+}
+
+impl Means<'_> {
+    /// Those of a run; `None` as shipped, and where the settings are of what is within the server.
+    pub fn of<'r>(server: &'r ServerFacts, listening: &'r [Listening]) -> Option<Means<'r>> {
+        match (&server.preload, server.lens.name) {
+            _ if server.lens.forced => Some(Means::Forced(listening)),
+            (Some(preload), Lens::Purged) => Some(Means::Preloaded(&preload.path)),
+            _ => None,
+        }
+    }
 }
 
 /// What keeps a checkpoint of this lens from counting; `None` if it counts.
-pub(super) fn untrimmed(checkpoint: &Checkpoint, tree: &Tree, listening: &[Listening]) -> Option<Untrimmed> {
+pub(super) fn untrimmed(checkpoint: &Checkpoint, tree: &Tree, means: &Means<'_>) -> Option<Untrimmed> {
     let nothing = Release::default();
     let release = checkpoint.released.as_ref().unwrap_or(&nothing);
     let last = checkpoint.rounds.last().map_or(&[][..], Vec::as_slice);
@@ -66,7 +88,14 @@ pub(super) fn untrimmed(checkpoint: &Checkpoint, tree: &Tree, listening: &[Liste
         let rollup = checkpoint.rollups.iter().find(|rollup| rollup.process == process);
         let private = rollup.and_then(Rollup::private).or(sample.counters.private);
         sum = sum.zip(private).map(|(sum, private)| sum.saturating_add(private));
-        processes.extend(deaf(live.pid, release, listening).map(|why| Unreached {
+        let why = match means {
+            Means::Forced(listening) => deaf(live.pid, release, listening),
+            Means::Preloaded(path) => {
+                let without = live.without.iter().any(|missing| missing == path);
+                without.then(|| Deaf::Without((*path).to_owned()))
+            }
+        };
+        processes.extend(why.map(|why| Unreached {
             pid: live.pid,
             program: live.name.clone(),
             private,
@@ -121,7 +150,7 @@ mod tests {
     use crate::analyse::tests::of;
     use crate::analyse::{PrivateMetric, Summary};
     use crate::record::golden::Session;
-    use crate::record::{Event, ReleasedBy};
+    use crate::record::{Entry, Event, LensFacts, Libraries, PreloadFacts, ReleasedBy};
 
     const MIB: u64 = 1 << 20;
     const LIBC: &str = "/lib/x86_64-linux-gnu/libc.so.6";
@@ -157,7 +186,7 @@ mod tests {
             malloc: Some(malloc.to_owned()),
             within,
         };
-        let entry = crate::record::Entry {
+        let entry = Entry {
             at: 0,
             event: Event::Listening(listening),
         };
@@ -233,6 +262,40 @@ mod tests {
         assert_eq!(whys(&with(LIBC, Some(AllocatorFamily::Jemalloc))), [("ty", &jemalloc)]);
         let other = "/usr/lib/libmimalloc.so.2";
         assert_eq!(whys(&with(other, None)), [("ty", &Deaf::Malloc(other.to_owned()))]);
+    }
+
+    #[test]
+    fn what_was_started_without_the_library_that_was_told_to_purge_does_not_count() {
+        let path = "/usr/lib/libjemalloc.so.2";
+        let with = |missing: &[&str], lens| {
+            let mut session = session(0, &[]);
+            session.header.server.lens = LensFacts {
+                name: lens,
+                ..LensFacts::default()
+            };
+            session.header.server.preload = Some(PreloadFacts {
+                path: path.to_owned(),
+                ..PreloadFacts::default()
+            });
+            let entry = Entry {
+                at: session.at,
+                event: Event::Libraries(Libraries {
+                    process: 1,
+                    mapped: Vec::new(),
+                    missing: missing.iter().map(|path| (*path).to_owned()).collect(),
+                }),
+            };
+            let place = session
+                .entries
+                .iter()
+                .position(|entry| matches!(entry.event, Event::Checkpoint(_)));
+            session.entries.insert(place.unwrap(), entry);
+            of(&session)
+        };
+        let without = Deaf::Without(path.to_owned());
+        assert_eq!(whys(&with(&[path], Lens::Purged)), [("ty", &without)]);
+        assert_eq!(whys(&with(&["/lib/other.so"], Lens::Purged)), []);
+        assert_eq!(whys(&with(&[path], Lens::AsShipped)), []);
     }
 
     #[test]

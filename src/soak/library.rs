@@ -11,6 +11,7 @@ use crate::drive::{Given, Library};
 use crate::lsp;
 use crate::record::{AllocatorFamily, Listening, ReleasedBy, Releaser};
 use crate::sample;
+use crate::units;
 
 /// How often to look for an answer.
 const LOOK: Duration = Duration::from_millis(5);
@@ -78,6 +79,7 @@ impl Heard {
             given.missing.push(why.to_owned());
             return given;
         }
+        given.missing.extend(absent(alive, &listening));
         let mut waiting = Vec::new();
         for one in listening {
             if lock(&self.mute).contains(&one.key()) {
@@ -104,6 +106,20 @@ impl Heard {
         }
         given
     }
+}
+
+/// That some processes do not listen, where others do.
+fn absent(alive: &[u32], listening: &[Listener]) -> Option<String> {
+    let listens = |pid: &&u32| listening.iter().any(|one| one.pid == **pid);
+    let mut absent = alive.iter().filter(|pid| !listens(pid));
+    let first = absent.next()?;
+    Some(match absent.count() {
+        0 => format!("process {first} does not listen"),
+        others => format!(
+            "process {first} and {} do not listen",
+            units::counted(others as u64, "other")
+        ),
+    })
 }
 
 /// Waits for one more answer than there was.
@@ -209,6 +225,19 @@ mod tests {
             listener(7, "ready thread=1 malloc=?\n").expect("it is ready").malloc,
             None
         );
+    }
+
+    #[test]
+    fn who_does_not_listen_beside_those_that_do_is_named() {
+        let one = listener(7, "ready thread=12 malloc=?\n").expect("it is ready");
+        let listening = [one];
+        assert_eq!(absent(&[7], &listening), None);
+        assert_eq!(
+            absent(&[7, 8], &listening).as_deref(),
+            Some("process 8 does not listen")
+        );
+        let several = absent(&[6, 7, 8, 9], &listening);
+        assert_eq!(several.as_deref(), Some("process 6 and 2 others do not listen"));
     }
 
     #[test]

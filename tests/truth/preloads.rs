@@ -2,11 +2,13 @@
 //! packages are libjemalloc2, libmimalloc2.0, libtcmalloc-minimal4 and libtbbmalloc2 on Debian; a test fails without them.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use lsp_soak::record::{AllocatorFamily, Event};
 
+use crate::ground::Ground;
 use crate::soak::{START, Soak};
 
 const SYSTEM: &str = env!("CARGO_BIN_EXE_fixture-system");
@@ -209,4 +211,40 @@ fn compiled(directory: &Path, text: &str, options: &[&str]) -> PathBuf {
         .status();
     assert!(built.expect("there is a C compiler").success());
     file
+}
+
+#[test]
+fn a_gate_under_a_preloaded_allocator_decides_only_on_what_was_served_by_it() {
+    let held = ["--via", "allocator", "--retain-open", "16MiB"];
+    let ground = Ground::pair().with("base", &held, "");
+    let launcher = format!("#!/bin/sh\nenv -u LD_PRELOAD {SYSTEM} \"$@\"\ntrue\n");
+    ground.write("launcher", &launcher);
+    let launcher = ground.join("launcher");
+    fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    let before = fs::read_to_string(ground.join("servers.toml")).expect("it is there");
+    let behind = format!("[server.behind]\nprograms = [{launcher:?}]\nargs = {held:?}\nlanguages = ['python']\n");
+    ground.write("servers.toml", &(before + &behind));
+    let gate = |candidate: &str, code: i32| {
+        let words = [
+            "gate", "scenario.toml", "--baseline", "base", "--candidate", candidate, "--preload", "jemalloc", "--lens",
+            "purged", "--runs", "2", "--out", candidate, "-q",
+        ];
+        let (said, _) = ground.ends(code, &words);
+        assert_eq!(ground.ends(code, &["gate", "--from", candidate, "--runs", "2"]).0, said);
+        said.split_whitespace().collect::<Vec<&str>>().join(" ")
+    };
+    let said = gate("base", 0);
+    assert!(
+        said.contains("pair: PASS") && said.contains("preloaded") && !said.contains("note"),
+        "{said}"
+    );
+    let said = gate("behind", 3);
+    for part in [
+        "no usable data of the candidate",
+        "candidate: in 2 of 2 runs",
+        "`fixture-system` was started without",
+        "which alone was told to purge",
+    ] {
+        assert!(said.contains(part), "`{part}` is not in\n{said}");
+    }
 }

@@ -1,11 +1,15 @@
 //! How much of a difference between two servers is in huge pages, which hold more than was ever touched.
 
-use crate::analyse::stats::middle;
+use crate::analyse::stats::{Tolerance, middle};
 use crate::analyse::{PhaseSummary, Summary};
 
 /// From which share of the difference on it is worth a word: with huge pages two servers of equal live memory differed
 /// by a quarter of what they hold.
 const SHARE: f64 = 0.2;
+
+/// Less of a difference in private memory is none that anything is concluded from: what never matters to a gate, and the
+/// size of a single huge page, by which equal runs differ.
+const LEAST: f64 = Tolerance::PURGED.floor();
 
 /// The difference of a side from the baseline at the end, in medians over the runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +27,7 @@ pub fn huge_pages(baseline: &[&Summary], side: &[&Summary]) -> Option<HugePages>
         huge: difference(|phase| phase.checkpoint.as_ref()?.huge_pages)?,
         private: difference(|phase| phase.private)?,
     };
-    (found.huge != 0.0 && found.huge.abs() > SHARE * found.private.abs()).then_some(found)
+    (found.private.abs() >= LEAST && found.huge.abs() > SHARE * found.private.abs()).then_some(found)
 }
 
 /// The median of a figure at the end of the last phase; `None` unless every run has it.

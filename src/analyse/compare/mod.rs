@@ -22,7 +22,7 @@ pub use decay::{Decay, Decayed};
 pub use gather::{Left, Played, Why, compare, counts, doubts, unseen};
 pub use growth::Grown;
 pub use hosts::{Difference, differences, differences_of};
-pub use huge_pages::HugePages;
+pub use huge_pages::{HugePages, huge_pages};
 pub use measure::{Figure, Measure, Place, Unit};
 pub use metric::one_metric;
 pub use once::{Copied, once};

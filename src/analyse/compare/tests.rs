@@ -221,8 +221,8 @@ fn no_runs_are_no_comparison() {
 
 #[test]
 fn what_is_in_huge_pages_is_told_where_it_is_much_of_the_difference() {
-    let with = |more: u64| {
-        let mut runs = runs(&[100, 100], &[130, 130]);
+    let of = |percent: u64, more: u64| {
+        let mut runs = runs(&[100, 100], &[percent; 2]);
         let last = runs[0].summary.phases.last().and_then(|phase| phase.private).unwrap();
         for run in runs.iter_mut().filter(|run| run.summary.header.server.label == "b") {
             let taken = run
@@ -235,10 +235,13 @@ fn what_is_in_huge_pages_is_told_where_it_is_much_of_the_difference() {
         }
         compare(&runs, None).sides.pop().unwrap().huge_pages
     };
+    let with = |more| of(130, more);
     // The difference is 30 % of the baseline: 6 % of it are a fifth.
     assert_eq!((with(0), with(59)), (None, None));
     let found = with(61).unwrap();
     assert!(found.huge > 0.2 * found.private && found.private > 0.0, "{found:?}");
+    // 1 % of 147 MiB is 1.5 MiB, from which nothing is concluded, and 2 % are enough.
+    assert_eq!((of(101, 500), of(102, 500).is_some()), (None, true));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! From runs to a verdict: equal work first, then every rule, each with the numbers that decided it.
 
 use crate::analyse::compare::{
-    Difference, Inequality, Played, counts, differences, differences_of, inequalities, one_metric,
+    Difference, HugePages, Inequality, Played, counts, differences, differences_of, huge_pages, inequalities,
+    one_metric,
 };
 use crate::analyse::stats::{
     Answer, Budget, BudgetVerdict, Endpoint, EndpointVerdict, Evidence, Looks, MOST_ENDPOINTS, Seen, Verdict,
@@ -9,7 +10,7 @@ use crate::analyse::stats::{
 };
 use crate::analyse::{Exit, Summary, exit};
 use crate::lens::Lens;
-use crate::record::{Header, LensFacts};
+use crate::record::{Header, LensFacts, PreloadFacts};
 
 use super::exact::{Exact, exact};
 use super::leaking::{Leaking, leaks};
@@ -64,6 +65,8 @@ pub struct Party {
     pub profile: Option<String>,
     /// Its version, as the first run says.
     pub version: Option<String>,
+    /// What was preloaded into it, as the first run says.
+    pub preload: Option<PreloadFacts>,
     /// Runs that count, over all lenses.
     pub runs: usize,
     /// Runs that do not: for warming up, or not played to an end.
@@ -112,6 +115,8 @@ pub struct Against {
     pub advisory: Vec<Judged>,
     /// Work that was not done alike.
     pub work: Vec<Inequality>,
+    /// What huge pages do to the difference through the lens that decides, where that is more than a little.
+    pub huge_pages: Option<HugePages>,
     /// Whether each side was run on one machine of its own, so that what differs may be the machine's.
     pub apart: bool,
 }
@@ -284,6 +289,7 @@ fn party(role: Role, runs: &[Played]) -> Party {
         label: server.map_or_else(|| role.name().to_owned(), |server| server.label.clone()),
         profile: server.and_then(|server| server.profile.clone()),
         version: server.and_then(|server| server.version.clone()),
+        preload: server.and_then(|server| server.preload.clone()),
         runs: counted,
         left: runs.len() - counted,
         lenses,
@@ -316,6 +322,10 @@ fn versus(role: Role, baseline: &[Played], candidate: &[Played], rules: &Rules, 
             &summaries(&counting(baseline)),
             &summaries(&counting(candidate)),
             rules.work,
+        ),
+        huge_pages: huge_pages(
+            &summaries(&through(baseline, Some(rules.lens))),
+            &summaries(&through(candidate, Some(rules.lens))),
         ),
         apart: machines.are_apart(),
     }

@@ -81,7 +81,7 @@ impl Tolerance {
     }
 
     /// What never matters, in the unit of the values.
-    pub fn floor(&self) -> f64 {
+    pub const fn floor(&self) -> f64 {
         self.floor
     }
 

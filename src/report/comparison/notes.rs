@@ -102,7 +102,7 @@ pub fn difference(difference: &Difference) -> String {
 }
 
 /// That the difference may be one of huge pages.
-fn huge_pages(label: &str, baseline: &str, found: &HugePages) -> String {
+pub fn huge_pages(label: &str, baseline: &str, found: &HugePages) -> String {
     let size = |bytes: f64| units::bytes(bytes.abs() as u64);
     let than = |bytes: f64| if bytes < 0.0 { "less" } else { "more" };
     format!(

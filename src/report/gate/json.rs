@@ -13,11 +13,11 @@ use serde::Serialize;
 
 use crate::analyse::gate::Judgement;
 use crate::lens::Lens;
-use crate::record::Version;
+use crate::record::{PreloadFacts, Version};
 use crate::report::comparison::json::{Answer, Difference, Figure, Inequality, Unit};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
-pub const FORMAT: Version = Version { major: 1, minor: 0 };
+pub const FORMAT: Version = Version { major: 1, minor: 1 };
 
 /// A gate's verdict and all that it rests on. Sizes are bytes, times nanoseconds. What is not known is `null`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -96,6 +96,8 @@ pub struct Server {
     pub profile: Option<String>,
     /// Its version.
     pub version: Option<String>,
+    /// What was preloaded into it.
+    pub preload: Option<PreloadFacts>,
     /// Runs that count, over all lenses.
     pub runs: u64,
     /// Runs that do not: for warming up, or not played to an end.

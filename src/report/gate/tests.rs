@@ -5,7 +5,7 @@ use crate::analyse::compare::{Figure, Played, WorkLimits};
 use crate::analyse::gate::{At, Judgement, Leak, Limit, Rule, Rules, Sides, What, judge};
 use crate::analyse::stats::{LeakLimit, Looks, Tolerance};
 use crate::lens::Lens;
-use crate::record::{Ending, golden};
+use crate::record::{Ending, PreloadFacts, golden};
 use crate::report::comparison::{annotations, junit};
 use crate::report::terminal::Look;
 
@@ -302,4 +302,37 @@ fn unequal_machines_neither_fail_a_gate_nor_widen_it() {
     let evidence = judgement.against[0].primaries[0].verdict.evidence.as_ref().unwrap();
     assert!(evidence.lower > 0.99 && evidence.upper < 1.01, "{evidence:?}");
     assert!(judgement.differences.iter().any(|difference| difference.decisive));
+}
+
+#[test]
+fn what_huge_pages_do_to_the_difference_and_what_was_preloaded_is_told() {
+    let mut sides = sides(&[1_000; 3], &[1_030; 3]);
+    for run in &mut sides.candidate {
+        run.summary.header.server.preload = Some(PreloadFacts {
+            name: "jemalloc".to_owned(),
+            version: Some("5.3.0".to_owned()),
+            ..PreloadFacts::default()
+        });
+        let last = run
+            .summary
+            .phases
+            .last_mut()
+            .and_then(|phase| phase.checkpoint.as_mut());
+        let taken = last.expect("it was taken");
+        taken.huge_pages = taken.huge_pages.map(|huge| huge + (8 << 20));
+    }
+    let judgement = judge(&sides, &rules(), &Looks::default());
+    let look = Look {
+        columns: 100,
+        color: false,
+        ascii: false,
+    };
+    let told = terminal::render(&judgement, &[], look);
+    let words = told.split_whitespace().collect::<Vec<&str>>().join(" ");
+    for part in [
+        "candidate has 8.0 MiB more in huge pages than baseline, and 4.4 MiB more private memory in all",
+        "jemalloc 5.3.0 preloaded",
+    ] {
+        assert!(words.contains(part), "{told}");
+    }
 }

@@ -64,7 +64,7 @@ pub fn name(judgement: &Judgement, role: Role) -> String {
     }
 }
 
-/// Label, runs and version of a server. One that nobody gave a label is known by its profile.
+/// Label, runs and version of a server, and what was preloaded into it. One that nobody gave a label is known by its profile.
 pub fn who(party: &Party) -> String {
     let profile = party.profile.as_ref().filter(|_| party.label == party.role.name());
     let runs = units::counted(party.runs as u64, "run");
@@ -74,6 +74,9 @@ pub fn who(party: &Party) -> String {
     }
     if let Some(version) = &party.version {
         text.push_str(&format!(", {version}"));
+    }
+    if let Some(preload) = &party.preload {
+        text.push_str(&format!(", {}", preload.words()));
     }
     text
 }

@@ -53,6 +53,7 @@ fn server(judgement: &gate::Judgement, party: &gate::Party) -> Server {
         label: party.label.clone(),
         profile: party.profile.clone(),
         version: party.version.clone(),
+        preload: party.preload.clone(),
         runs: party.runs as u64,
         not_counted: party.left as u64,
         failed: failed.map(|broken| broken.record.clone()).collect(),
