@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::analyse::setting;
 use crate::record::{AllocatorFacts, AllocatorFamily, KnobFacts, ServerFacts};
 
+use super::table::WIDEST;
 use super::terminal::Look;
 use super::text::{Paint, Tone, line_of, paragraph};
 
@@ -14,7 +15,7 @@ const NAMES: usize = 15;
 /// What was found, for a terminal.
 pub fn terminal(shown: &str, facts: &AllocatorFacts, knobs: &[KnobFacts], look: Look) -> String {
     let paint = Paint(look.color);
-    let columns = look.columns.clamp(40, 160);
+    let columns = look.columns.clamp(40, WIDEST);
     let mut out = String::new();
     let mut row = |name: &str, text: &str| {
         let first = format!("  {name:<width$}", width = NAMES - 2);

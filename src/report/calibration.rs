@@ -16,7 +16,7 @@ const RUNS: [(usize, &str); 4] = [(3, "3 runs"), (5, "5 runs"), (8, "8 runs"), (
 
 /// The table of a calibration, and what it recommends.
 pub fn render(calibration: &Calibration, looks: &Looks, look: Look) -> String {
-    let columns = look.columns.clamp(40, 160);
+    let columns = look.columns.clamp(40, table::WIDEST);
     let paint = Paint(look.color);
     let mut out = String::new();
     let title = format!(
@@ -28,7 +28,13 @@ pub fn render(calibration: &Calibration, looks: &Looks, look: Look) -> String {
     );
     line_of(&mut out, paint.paint(Tone::Strong, &title));
     out.push('\n');
-    table::draw(&mut out, paint, table(calibration, looks), columns);
+    table::draw(
+        &mut out,
+        paint,
+        table(calibration, looks),
+        columns,
+        "the calibration's own file",
+    );
     out.push('\n');
     let text = format!(
         "CV: the spread from run to run, as a share of the mean; so many runs of each side show a difference of at least \
@@ -55,7 +61,7 @@ fn table(calibration: &Calibration, looks: &Looks) -> Vec<Column> {
         Column::text(
             "",
             0,
-            cells(&|one| Cell::plain(format!("{}{}", what(one), if one.primary { " *" } else { "" }))),
+            cells(&|one| Cell::plain(what(one)).ending(if one.primary { " *" } else { "" })),
         ),
         Column::number("mean", 2, cells(&|one| Cell::plain(mean(one)))),
         Column::number("CV", 0, cells(&|one| Cell::plain(share(one.variation)))),
@@ -179,12 +185,15 @@ mod tests {
 
     #[test]
     fn a_calibration_says_how_much_varies_and_what_is_seen() {
-        let look = Look {
-            columns: 100,
-            color: false,
-            ascii: false,
-        };
-        insta::assert_snapshot!(render(&calibration(), &Looks::default(), look));
+        for columns in [60, 100, 200] {
+            let look = Look {
+                columns,
+                color: false,
+                ascii: false,
+            };
+            let text = render(&calibration(), &Looks::default(), look);
+            insta::assert_snapshot!(format!("calibration-{columns}"), text);
+        }
     }
 
     #[test]

@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::text::{Paint, Tone, clean, cut, line_of, width};
+use super::text::{Paint, Tone, clean, cut, line_of, paragraph, width};
+
+/// Widest a report gets: longer lines are hard to follow.
+pub(super) const WIDEST: usize = 160;
 
 /// Blanks between columns.
 const GAP: usize = 2;
@@ -105,6 +108,11 @@ impl Column {
         (&self.of, &self.head, self.left)
     }
 
+    /// Both lines of its head in one.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.of, self.head).trim().to_owned()
+    }
+
     /// Its cells.
     pub fn cells(&self) -> &[Cell] {
         &self.cells
@@ -125,16 +133,42 @@ impl Column {
     }
 }
 
-/// Appends a table in at most `columns`. Returns the heads of columns that matter and had no room.
-pub(super) fn draw(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -> Vec<Text> {
-    let spare = |table: &[Column]| table.first().map_or(0, |first| first.width().saturating_sub(LEAST));
-    while width_of(&table) > columns && drop_last(&mut table, SPARE).is_some() {}
-    let mut missed = Vec::new();
-    while width_of(&table) - spare(&table) > columns
-        && let Some(column) = drop_last(&mut table, 1)
-    {
-        missed.insert(0, column.head);
+/// Appends a table in at most `columns`, and below it which columns had no room and that they are `elsewhere`, if any.
+pub(super) fn draw(out: &mut String, paint: Paint, table: Vec<Column>, columns: usize, elsewhere: &str) {
+    let missed = fit(out, paint, table, columns);
+    tell(out, paint, &missed, columns, elsewhere);
+}
+
+/// Says which columns had no room, each once, if there are any.
+pub(super) fn tell(out: &mut String, paint: Paint, missed: &[String], columns: usize, elsewhere: &str) {
+    let mut once: Vec<&str> = Vec::new();
+    for name in missed {
+        if !once.contains(&name.as_str()) {
+            once.push(name);
+        }
     }
+    if once.is_empty() {
+        return;
+    }
+    // No report is wider, however wide the terminal.
+    let text = match columns >= WIDEST {
+        true => format!("no room for {}: see {elsewhere}", once.join(", ")),
+        false => format!("no room for {}: use a wider terminal or {elsewhere}", once.join(", ")),
+    };
+    paragraph(out, paint, Tone::Quiet, "  ", &text, columns);
+}
+
+/// Appends a table in at most `columns`. Returns the names of the columns that had no room, in their order.
+pub(super) fn fit(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -> Vec<String> {
+    let spare = |table: &[Column]| table.first().map_or(0, |first| first.width().saturating_sub(LEAST));
+    let all: Vec<String> = table.iter().map(Column::name).collect();
+    while width_of(&table) > columns && drop_last(&mut table, SPARE).is_some() {}
+    while width_of(&table) - spare(&table) > columns && drop_last(&mut table, 1).is_some() {}
+    let kept: Vec<String> = table.iter().map(Column::name).collect();
+    let missed = all
+        .into_iter()
+        .filter(|name| !name.is_empty() && !kept.contains(name))
+        .collect();
     let excess = width_of(&table).saturating_sub(columns);
     let widths: Vec<usize> = table
         .iter()
@@ -205,7 +239,7 @@ mod tests {
             Column::number("peak", 1, cells()).of("resident"),
         ];
         let mut out = String::new();
-        draw(&mut out, Paint(false), table, 80);
+        fit(&mut out, Paint(false), table, 80);
         assert_eq!(
             out,
             "        resident\n  name      peak\n  日本      日本\n  b            b\n"
@@ -215,13 +249,37 @@ mod tests {
     #[test]
     fn a_column_that_matters_does_not_leave_in_silence() {
         let mut out = String::new();
-        assert_eq!(draw(&mut out, Paint(false), table(), 20), ["second"]);
-        assert!(draw(&mut out, Paint(false), table(), 30).is_empty());
+        assert_eq!(fit(&mut out, Paint(false), table(), 20), ["second"]);
+        assert!(fit(&mut out, Paint(false), table(), 30).is_empty());
+        let said = |columns| {
+            let mut out = String::new();
+            tell(
+                &mut out,
+                Paint(false),
+                &["second".to_owned(), "second".to_owned()],
+                columns,
+                "`--format json`",
+            );
+            out
+        };
+        assert_eq!(
+            said(100),
+            "  no room for second: use a wider terminal or `--format json`\n"
+        );
+        assert_eq!(said(WIDEST), "  no room for second: see `--format json`\n");
+    }
+
+    #[test]
+    fn what_leaves_first_is_told_too() {
+        let mut table = table();
+        table.push(Column::number("rare", 9, vec![Cell::plain("1"), Cell::plain("2")]).of("very"));
+        let mut out = String::new();
+        assert_eq!(fit(&mut out, Paint(false), table, 30), ["very rare"]);
     }
 
     fn drawn(columns: usize) -> String {
         let mut out = String::new();
-        draw(&mut out, Paint(false), table(), columns);
+        fit(&mut out, Paint(false), table(), columns);
         out
     }
 
@@ -254,7 +312,7 @@ mod tests {
             Column::number("first", 1, numbers.to_vec()).gap(2),
         ];
         let mut out = String::new();
-        draw(&mut out, Paint(false), table, 22);
+        fit(&mut out, Paint(false), table, 22);
         assert_eq!(
             out,
             "  name           first\n  a-rather-… #1      1\n  a-rather-… #2     22\n  ⋮                  ⋮\n  a-rather… #90      3\n"
@@ -264,7 +322,7 @@ mod tests {
     #[test]
     fn a_table_of_no_rows_is_its_head() {
         let mut out = String::new();
-        draw(&mut out, Paint(false), vec![Column::text("name", 0, vec![])], 80);
+        fit(&mut out, Paint(false), vec![Column::text("name", 0, vec![])], 80);
         assert_eq!(out, "  name\n");
     }
 }

@@ -10,10 +10,8 @@ pub(super) mod phases;
 use crate::analyse::Summary;
 
 use super::ascii::ascii;
+use super::table::WIDEST;
 use super::text::Paint;
-
-/// Widest a report gets: longer lines are hard to follow.
-const WIDEST: usize = 160;
 
 /// Narrowest it is made for.
 const NARROWEST: usize = 40;
@@ -87,6 +85,8 @@ mod tests {
         for columns in [40, 60, 100, 160] {
             insta::assert_snapshot!(format!("completed-{columns}"), of("completed", columns));
         }
+        // Wider lines are hard to follow with the eye.
+        assert_eq!(of("completed", 200), of("completed", 160));
     }
 
     #[test]

@@ -18,6 +18,9 @@ use super::{across, calls, decay, growth, release, strip, words};
 /// Most and fewest columns of a strip of runs.
 const STRIP: (usize, usize) = (24, 8);
 
+/// Where everything is.
+const JSON: &str = "`--format json`";
+
 /// Tables in the order in which they are read, the verdict last, where a terminal leaves the eye.
 const TABLES: [(Figure, &str, &str); 6] = [
     (Figure::Private, "private memory", "MiB, at checkpoints"),
@@ -30,7 +33,7 @@ const TABLES: [(Figure, &str, &str); 6] = [
 
 /// The servers on each target: first the tables of step × system and server, then one target after the other.
 pub fn render(targets: &[Target], look: Look) -> String {
-    let columns = look.columns.clamp(40, 160);
+    let columns = look.columns.clamp(40, table::WIDEST);
     let paint = Paint(look.color);
     let mut out = String::new();
     if targets.len() > 1 {
@@ -64,12 +67,12 @@ fn overview(out: &mut String, targets: &[Target], paint: Paint, columns: usize) 
         let cells = steps.rows.iter().map(|(_, cells)| Cell::plain(&cells[place]));
         let column = Column::text(server.clone(), 0, cells.collect()).of(system.clone());
         if part.len() > 1 && table::width_of(&part) + table::width_of(std::slice::from_ref(&column)) > columns {
-            table::draw(out, paint, std::mem::replace(&mut part, vec![names()]), columns);
+            table::draw(out, paint, std::mem::replace(&mut part, vec![names()]), columns, JSON);
             out.push('\n');
         }
         part.push(column);
     }
-    table::draw(out, paint, part, columns);
+    table::draw(out, paint, part, columns, JSON);
     out.push('\n');
     title(
         out,
@@ -88,16 +91,10 @@ fn overview(out: &mut String, targets: &[Target], paint: Paint, columns: usize) 
         let cells = peaks.rows.iter().map(|(_, cells)| Cell::plain(&cells[place]));
         table.push(Column::text(server.clone(), 1, cells.collect()));
     }
-    let missed = table::draw(out, paint, table, columns);
+    table::draw(out, paint, table, columns, JSON);
     out.push('\n');
     let mut notes = vec!["sizes of different systems are different quantities: only ratios are compared".to_owned()];
     notes.extend(across::legend(targets));
-    if !missed.is_empty() {
-        notes.push(format!(
-            "no room for {}: use a wider terminal or `--format markdown`",
-            missed.join(", ")
-        ));
-    }
     for note in notes {
         paragraph(out, paint, Tone::Quiet, "  ", &note, columns);
     }
@@ -113,6 +110,7 @@ fn title(out: &mut String, paint: Paint, title: &str, note: &str, columns: usize
 /// One comparison; the target is named where there are several of them, or several machines of it.
 fn draw(out: &mut String, comparison: &Comparison, target: Option<&Target>, paint: Paint, columns: usize) {
     head(out, comparison, target, paint, columns);
+    let mut missed = Vec::new();
     for (figure, name, note) in TABLES {
         let rows: Vec<&Row> = comparison
             .rows
@@ -122,9 +120,11 @@ fn draw(out: &mut String, comparison: &Comparison, target: Option<&Target>, pain
         if !rows.is_empty() {
             out.push('\n');
             title(out, paint, name, note, columns);
-            table::draw(out, paint, columns_of(comparison, &rows, columns), columns);
+            missed.extend(table::fit(out, paint, columns_of(comparison, &rows, columns), columns));
         }
     }
+    // These tables have the same columns, so that it is said once of them all.
+    table::tell(out, paint, &missed, columns, JSON);
     decay_table(out, comparison, paint, columns);
     growth_table(out, comparison, paint, columns);
     calls_table(out, comparison, paint, columns);
@@ -143,7 +143,7 @@ fn decay_table(out: &mut String, comparison: &Comparison, paint: Paint, columns:
     };
     out.push('\n');
     title(out, paint, "what came back", decay::SUBJECT, columns);
-    table::draw(out, paint, table, columns);
+    table::draw(out, paint, table, columns, JSON);
 }
 
 /// What grows from round to round, if anything was repeated.
@@ -165,7 +165,7 @@ fn growth_table(out: &mut String, comparison: &Comparison, paint: Paint, columns
         1,
         cells(&|line| Cell::toned(line.tone(), line.answer())),
     ));
-    table::draw(out, paint, table, columns);
+    table::draw(out, paint, table, columns, JSON);
 }
 
 /// Which memory calls the servers made, if that was traced.
@@ -181,16 +181,9 @@ fn calls_table(out: &mut String, comparison: &Comparison, paint: Paint, columns:
         "calls and their bytes",
         columns,
     );
-    let missed = table::draw(out, paint, table, columns);
+    table::draw(out, paint, table, columns, JSON);
     out.push('\n');
     paragraph(out, paint, Tone::Quiet, "  ", &note, columns);
-    if !missed.is_empty() {
-        let text = format!(
-            "no room for {}: use a wider terminal or `--format json`",
-            missed.join(", ")
-        );
-        paragraph(out, paint, Tone::Quiet, "  ", &text, columns);
-    }
 }
 
 fn head(out: &mut String, comparison: &Comparison, target: Option<&Target>, paint: Paint, columns: usize) {
@@ -258,7 +251,7 @@ fn columns_of(comparison: &Comparison, rows: &[&Row], columns: usize) -> Vec<Col
         ),
         Column::text(
             "",
-            1,
+            0,
             cells(&|row, side| match figures::end_of(row, side) {
                 Some(figures::LEAST) => Cell::toned(Tone::Good, figures::LEAST),
                 Some(most) => Cell::toned(Tone::Warning, most),

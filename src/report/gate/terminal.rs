@@ -18,7 +18,7 @@ const ADVISES: &str = " *";
 
 /// The verdict, after what is known of the sides; `notes` are said first.
 pub fn render(judgement: &Judgement, notes: &[String], look: Look) -> String {
-    let columns = look.columns.clamp(40, 160);
+    let columns = look.columns.clamp(40, table::WIDEST);
     let paint = Paint(look.color);
     let mut out = String::new();
     head(&mut out, judgement, paint, columns);
@@ -84,7 +84,7 @@ fn rules(out: &mut String, against: &Against, paint: Paint, columns: usize) {
         ),
     );
     out.push('\n');
-    table::draw(out, paint, table_of(against), columns);
+    table::draw(out, paint, table_of(against), columns, "`--format json`");
     if !against.advisory.is_empty() {
         let legend = format!(" {ADVISES} advises, and decides nothing");
         line_of(out, paint.paint(Tone::Quiet, &legend));
@@ -117,7 +117,7 @@ fn table_of(against: &Against) -> Vec<Column> {
             0,
             cells(&|judged, decides| {
                 let aside = if decides { "" } else { ADVISES };
-                Cell::plain(format!("{}{aside}", judged.rule.what))
+                Cell::plain(judged.rule.what.to_string()).ending(aside)
             }),
         ),
         Column::text(

@@ -185,6 +185,21 @@ fn each_verdict_in_each_form() {
 }
 
 #[test]
+fn a_verdict_in_a_narrow_and_in_a_wide_terminal() {
+    for columns in [60, 100, 200] {
+        let look = Look {
+            columns,
+            color: false,
+            ascii: false,
+        };
+        let text = terminal(&inconclusive(), &[], look);
+        insta::with_settings!({ omit_expression => true }, {
+            insta::assert_snapshot!(format!("inconclusive-{columns}"), text);
+        });
+    }
+}
+
+#[test]
 fn sizes_of_both_sides_and_answers_are_whole_in_any_terminal() {
     for columns in [80, 100, 110, 160] {
         let look = Look {

@@ -9,6 +9,9 @@ use crate::units;
 
 use super::head::time;
 
+/// Where a report of one run has everything.
+pub(super) const JSON: &str = "`--format json`";
+
 /// Programs and methods that are listed.
 const LISTED: usize = 20;
 
@@ -66,7 +69,7 @@ pub(super) fn programs(out: &mut String, summary: &Summary, paint: Paint, column
         units::count(summary.most_processes)
     );
     heading(out, paint, "processes", &note, columns);
-    table::draw(out, paint, columns_of_programs(summary), columns);
+    table::draw(out, paint, columns_of_programs(summary), columns, JSON);
 }
 
 /// The programs that have most.
@@ -110,7 +113,7 @@ pub(super) fn methods(out: &mut String, summary: &Summary, paint: Paint, columns
     );
     let methods = most_sent(summary);
     let left_out = summary.methods.len() - methods.len();
-    table::draw(out, paint, columns_of_methods(&methods), columns);
+    table::draw(out, paint, columns_of_methods(&methods), columns, JSON);
     if methods.iter().any(|method| method.answered > 0 && method.p95.is_none()) {
         paragraph(out, paint, Tone::Quiet, "  ", "p95 n/a: fewer than 20 answers", columns);
     }
@@ -151,8 +154,8 @@ pub(in crate::report) fn columns_of_methods(methods: &[&MethodSummary]) -> Vec<C
         Column::number("parked", 9, count(|method| method.parked)),
         Column::number("retries", 8, count(|method| method.retries)),
         Column::number("p50", 2, latency(|method| method.p50)),
-        Column::number("p95", 3, latency(|method| method.p95)),
-        Column::number("max", 2, latency(|method| method.max)),
+        Column::number("p95", 2, latency(|method| method.p95)),
+        Column::number("max", 3, latency(|method| method.max)),
     ];
     table.into_iter().filter(|column| column.is_filled("0")).collect()
 }
@@ -219,7 +222,7 @@ pub(super) fn steps(out: &mut String, summary: &Summary, paint: Paint, columns: 
         "results with something in them, of all requested",
         columns,
     );
-    table::draw(out, paint, table, columns);
+    table::draw(out, paint, table, columns, JSON);
 }
 
 /// The steps that ask for something, if there are any.

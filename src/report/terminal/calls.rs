@@ -6,21 +6,14 @@ use crate::report::calls;
 use crate::report::table;
 use crate::report::text::{Paint, Tone, paragraph};
 
-use super::blocks::heading;
+use super::blocks::{JSON, heading};
 
 /// The table, if the run was traced.
 pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
     let Some(traced) = Traced::of(summary) else { return };
     let servers = [(summary.header.server.label.as_str(), &traced)];
     heading(out, paint, calls::TITLE, "calls and their bytes", columns);
-    let missed = table::draw(out, paint, calls::columns(&servers), columns);
-    if !missed.is_empty() {
-        let text = format!(
-            "no room for {}: use a wider terminal or `--format json`",
-            missed.join(", ")
-        );
-        paragraph(out, paint, Tone::Quiet, "  ", &text, columns);
-    }
+    table::draw(out, paint, calls::columns(&servers), columns, JSON);
     out.push('\n');
     paragraph(out, paint, Tone::Quiet, "  ", &calls::note(&servers), columns);
 }

@@ -9,7 +9,7 @@ use crate::report::table::{self, Cell, Column};
 use crate::report::text::{Paint, Tone, paragraph};
 use crate::units;
 
-use super::blocks::heading;
+use super::blocks::{JSON, heading};
 
 /// What the table of windows is of.
 pub(in crate::report) const SUBJECT: &str = "MiB, private, from the beginning of each window";
@@ -30,7 +30,7 @@ pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: u
     let note = table.as_ref().map_or("", |_| SUBJECT);
     heading(out, paint, "what came back", note, columns);
     if let Some(table) = table {
-        table::draw(out, paint, table, columns);
+        table::draw(out, paint, table, columns, JSON);
         out.push('\n');
     }
     for remark in told(&summary.windows).into_iter().filter_map(words::remark) {
@@ -88,7 +88,7 @@ fn rows(windows: &[&Window]) -> Vec<Column> {
         |value: fn(&Course) -> Option<Nanos>| plain(&move |window| known(window.private.as_ref(), value, words::time));
     let mut table = vec![
         Column::text("window", 0, plain(&words::name)),
-        Column::text("", 2, plain(&|window| scale.draw(window, CURVE))),
+        Column::text("curve", 2, plain(&|window| scale.draw(window, CURVE))),
         Column::number("from", 1, size(|course| Some(course.before))),
     ];
     let ats: [fn(&Course) -> Option<u64>; AFTER.len()] = [

@@ -7,7 +7,7 @@ use crate::report::growth::{Line, attribution, columns as of_lines, note};
 use crate::report::table::{self, Cell, Column};
 use crate::report::text::{Paint, Tone, paragraph};
 
-use super::blocks::heading;
+use super::blocks::{JSON, heading};
 
 /// The table, if anything was repeated often enough.
 pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
@@ -23,7 +23,7 @@ pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: u
         lines.iter().map(|line| Cell::plain(&line.name)).collect(),
     )];
     table.extend(of_lines(&lines));
-    table::draw(out, paint, table, columns);
+    table::draw(out, paint, table, columns, JSON);
     out.push('\n');
     for sentence in attribution(&lines, summary.header.server.lens.name, 1) {
         paragraph(out, paint, Tone::Plain, "  ", &sentence, columns);

@@ -5,7 +5,7 @@ use crate::report::table::{self, Cell, Column};
 use crate::report::text::{Paint, Tone, paragraph};
 use crate::units;
 
-use super::blocks::heading;
+use super::blocks::{JSON, heading};
 use super::head::{peak, time};
 
 /// Rows from which the middle of a long soak is left out.
@@ -25,14 +25,7 @@ pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: u
     if left_out > 0 {
         table = table.into_iter().map(|column| column.gap(KEPT)).collect();
     }
-    let missed = table::draw(out, paint, table, columns);
-    if !missed.is_empty() {
-        let text = format!(
-            "no room for {}: use a wider terminal or `--format json`",
-            missed.join(", ")
-        );
-        paragraph(out, paint, Tone::Quiet, "  ", &text, columns);
-    }
+    table::draw(out, paint, table, columns, JSON);
     if let Some(text) = self::left_out(left_out) {
         paragraph(out, paint, Tone::Quiet, "  ", &text, columns);
     }

@@ -64,7 +64,8 @@ pub fn order(sweep: &Sweep) -> Vec<usize> {
     order
 }
 
-/// The columns; `private` never leaves, and a label is cut only where little else is left.
+/// The columns; `private` never leaves, and a label is cut only where little else is left. What a setting is chosen by
+/// stays longest: settled memory, then latency, then the peak and processor time.
 pub fn columns(sweep: &Sweep) -> Vec<Column> {
     let order = order(sweep);
     let cells = |text: &dyn Fn(&Swept) -> String| -> Vec<Cell> {
@@ -85,17 +86,17 @@ pub fn columns(sweep: &Sweep) -> Vec<Column> {
     vec![
         Column::text("setting", 0, cells(&|cell| cell.label.clone())),
         Column::text("", 0, marks.collect()),
-        Column::number("runs", 5, cells(&|cell| cell.runs.len().to_string())),
+        Column::number("runs", 6, cells(&|cell| cell.runs.len().to_string())),
         figure("private", 0, Tuned::Private),
-        Column::number("interval", 8, cells(&|cell| interval(cell.figure(Tuned::Private)))),
+        Column::number("interval", 9, cells(&|cell| interval(cell.figure(Tuned::Private)))),
         Column::number("against default", 1, cells(&|cell| against(cell, Tuned::Private))),
         figure("peak", 3, Tuned::Peak),
-        figure("returned", 5, Tuned::Returned),
-        figure("t90", 4, Tuned::T90),
-        figure("p50", 6, Tuned::P50),
+        figure("returned", 6, Tuned::Returned),
+        figure("t90", 5, Tuned::T90),
+        figure("p50", 7, Tuned::P50),
         figure("p95", 2, Tuned::P95),
-        figure("CPU", 2, Tuned::Cpu),
-        figure("faults", 7, Tuned::Faults),
+        figure("CPU", 4, Tuned::Cpu),
+        figure("faults", 8, Tuned::Faults),
     ]
 }
 

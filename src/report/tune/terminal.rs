@@ -13,18 +13,14 @@ use super::words::{chosen, headline, legend, sentences, stop};
 
 /// The sweep; `notes` are said before what was found.
 pub fn render(sweep: &Sweep, notes: &[String], look: Look) -> String {
-    let wide = look.columns.clamp(40, 160);
+    let wide = look.columns.clamp(40, table::WIDEST);
     let paint = Paint(look.color);
     let mut out = String::new();
     line_of(&mut out, paint.paint(Tone::Strong, &title(sweep)));
     out.push('\n');
-    let missed = table::draw(&mut out, paint, columns(sweep), wide);
+    table::draw(&mut out, paint, columns(sweep), wide, "tune.md");
     out.push('\n');
     paragraph(&mut out, paint, Tone::Quiet, "  ", &legend(sweep), wide);
-    if !missed.is_empty() {
-        let text = format!("no room for {}: widen the terminal, or see tune.md", missed.join(", "));
-        paragraph(&mut out, paint, Tone::Warning, "  ", &text, wide);
-    }
     stopped(&mut out, sweep, paint, wide);
     for note in notes {
         paragraph(&mut out, paint, Tone::Warning, "  note  ", note, wide);

@@ -68,6 +68,16 @@ fn a_sweep_in_a_terminal() {
 }
 
 #[test]
+fn a_sweep_in_a_wide_terminal() {
+    shown!(terminal(&shipped(), &[], look(200)));
+}
+
+#[test]
+fn a_sweep_in_a_terminal_of_100_columns() {
+    shown!(terminal(&shipped(), &[], look(100)));
+}
+
+#[test]
 fn a_sweep_in_a_narrow_terminal() {
     let text = terminal(&shipped(), &[], look(60));
     assert!(
