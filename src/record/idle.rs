@@ -24,6 +24,9 @@ pub struct IdleWindow {
     /// Messages of the light traffic that were sent.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub sent: u64,
+    /// Messages of it that were due and were not sent, because the answer to one before was open, or lsp-soak late.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u64,
     /// Whether it is the control: light traffic on a server that has nothing to give back, for its own cost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,

@@ -67,7 +67,7 @@ pub(super) fn label(phase: &str, kind: WindowKind, control: bool) -> String {
 
 /// How a window ended, with the settle time where memory settled.
 pub(super) fn end(window: &Window) -> String {
-    let after = window.private.as_ref().and_then(|course| course.settle_time);
+    let after = window.settle_time();
     let after = after
         .filter(|after| *after > 0)
         .map(|after| format!(" in {}", time(after)));
@@ -96,7 +96,8 @@ pub(super) fn sentence(gave: &[Gave]) -> Option<String> {
     much.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
     let size = |bytes: f64| format!("{} MiB", units::mib(bytes.abs().round() as u64));
     let back = much.iter().enumerate().map(|(place, one)| {
-        let share = one.share.filter(|_| place == 0);
+        // The table says of a release what was returned by its end, which is another part of another whole.
+        let share = one.share.filter(|_| place == 0 && one.kind != WindowKind::Released);
         let share = share.map(|share| format!(" ({} of what had been taken)", units::percent(share)));
         let verb = if place == 0 { " gave back" } else { "" };
         format!(
@@ -149,6 +150,18 @@ pub(super) fn lazily(window: &Window) -> Option<String> {
         units::mib(after),
         units::mib(lazily)
     ))
+}
+
+/// Light traffic of a window that was due and not sent.
+pub(super) fn left_out(window: &Window) -> Option<String> {
+    (window.left_out > 0).then(|| {
+        format!(
+            "{}: {} of {} were left out, as an answer was still open or lsp-soak late when they were due",
+            name(window),
+            units::count(window.left_out),
+            units::counted(window.sent.saturating_add(window.left_out), "message")
+        )
+    })
 }
 
 /// What light traffic cost by itself, beside what came back with it.

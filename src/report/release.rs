@@ -65,19 +65,14 @@ fn unreached(released: &Released, family: Option<AllocatorFamily>) -> Option<Str
     })
 }
 
-/// Private memory before and after.
+/// Private memory before and after. What part of what was taken that is stands in the table of windows, as `returned`.
 fn came(released: &Released) -> String {
     let (Some(before), Some(after), Some(gave)) = (released.release.before, released.release.after, released.gave())
     else {
         return format!("private memory {}", units::UNKNOWN);
     };
-    let share = gave as f64 / before.max(1) as f64;
     let change = match gave {
-        0.. => format!(
-            "{} MiB ({}) given back",
-            units::mib(gave.unsigned_abs()),
-            units::percent(share)
-        ),
+        0.. => format!("{} MiB given back", units::mib(gave.unsigned_abs())),
         _ => format!("{} MiB more taken", units::mib(gave.unsigned_abs())),
     };
     format!("private {} → {} MiB, {change}", units::mib(before), units::mib(after))
@@ -194,7 +189,7 @@ mod tests {
         for (released, words) in [
             (
                 released(vec![trim()], &[], 150),
-                "a forced release in decay, by malloc_trim in 12.0 ms: private 200.0 → 150.0 MiB, 50.0 MiB (25 %) given back",
+                "a forced release in decay, by malloc_trim in 12.0 ms: private 200.0 → 150.0 MiB, 50.0 MiB given back",
             ),
             (
                 released(vec![server, trim(), trim()], &[], 201),
@@ -230,7 +225,7 @@ mod tests {
         assert_eq!(checkpoints(&[]), None);
         let said = checkpoints(&[at(190), at(120), at(199)]).expect("there were some");
         let words = "given back by force before each of 3 checkpoints, most in decay, by malloc_trim in 3.00 ms: private 200.0 → \
-                     120.0 MiB, 80.0 MiB (40 %) given back";
+                     120.0 MiB, 80.0 MiB given back";
         assert_eq!(said, words);
     }
 

@@ -67,3 +67,5 @@ mod untrimmed;
 mod verdicts;
 #[cfg(target_os = "linux")]
 mod wedges;
+#[cfg(target_os = "linux")]
+mod windows;

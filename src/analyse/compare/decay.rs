@@ -99,16 +99,16 @@ fn decay_of(of: Key, phase: String, arms: &[Vec<&Played>], compared: &[bool]) ->
 type Found = (String, Option<Window>);
 
 fn side(windows: &[Vec<Found>], place: usize, compared: bool) -> Decayed {
-    let values = |side: usize, value: &dyn Fn(&Course) -> Option<f64>| -> Values {
-        let of = |(machine, window): &Found| {
-            let course = window.as_ref().and_then(|window| window.private.as_ref());
-            (machine.clone(), course.and_then(value))
-        };
+    let values = |side: usize, value: &dyn Fn(&Window) -> Option<f64>| -> Values {
+        let of = |(machine, window): &Found| (machine.clone(), window.as_ref().and_then(value));
         windows[side].iter().map(of).collect()
     };
-    let figure = |floor: NoiseFloor, value: &dyn Fn(&Course) -> Option<f64>| {
+    let of_window = |floor: NoiseFloor, value: &dyn Fn(&Window) -> Option<f64>| {
         let baseline = compared.then(|| values(0, value));
         cell(&values(place, value), baseline.as_ref(), floor)
+    };
+    let figure = |floor: NoiseFloor, value: &dyn Fn(&Course) -> Option<f64>| {
+        of_window(floor, &|window| window.private.as_ref().and_then(value))
     };
     let time = |value: fn(&Course) -> Option<Nanos>| {
         figure(NoiseFloor::RELATIVE, &move |course| {
@@ -134,7 +134,9 @@ fn side(windows: &[Vec<Found>], place: usize, compared: bool) -> Decayed {
         }),
         t50: time(|course| course.t50),
         t90: time(|course| course.t90),
-        settle_time: time(|course| course.settle_time),
+        settle_time: of_window(NoiseFloor::RELATIVE, &|window| {
+            window.settle_time().map(|time| time as f64)
+        }),
         held: figure(NoiseFloor::RELATIVE, &|course| Some(course.held)),
         half_life: time(|course| course.half_life),
         returned: figure(NoiseFloor::RELATIVE, &|course| course.returned),

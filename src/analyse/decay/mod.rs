@@ -38,6 +38,8 @@ pub struct Window {
     pub moving: String,
     /// Messages of light traffic sent in it.
     pub sent: u64,
+    /// Messages of it that were due and not sent.
+    pub left_out: u64,
     /// What was known of the allocator.
     pub decay: Option<AllocatorDecay>,
     /// Of the private memory at its end, in bytes, what was freed with `MADV_FREE` and the kernel has not taken yet. `None`
@@ -60,6 +62,12 @@ impl Window {
     pub fn much_lazily_freed(&self) -> Option<u64> {
         let after = self.private.as_ref()?.after;
         self.lazily_freed.filter(|lazily| *lazily > after / 100)
+    }
+
+    /// Until its private memory had settled; `None` of a held one, in which nothing came to rest.
+    pub fn settle_time(&self) -> Option<Nanos> {
+        let is_held = self.end == Some(WindowEnd::Held);
+        self.private.as_ref()?.settle_time.filter(|_| !is_held)
     }
 
     /// Why it ended, also in a record that only says whether memory had become steady. `None` of a window that lasted until

@@ -191,6 +191,21 @@ fn what_comes_back_by_force_before_a_checkpoint_is_none_of_the_open_window() {
 }
 
 #[test]
+fn a_held_window_has_no_settle_time() {
+    let mut session = taken();
+    session.idle(IdleKind::Silent, 0, 220, 12);
+    session.idle(IdleKind::Silent, 0, 220, 12);
+    if let Some(Event::StepEnded(end)) = session.entries.last_mut().map(|entry| &mut entry.event)
+        && let Some(idle) = &mut end.idle
+    {
+        idle.end = Some(WindowEnd::Held);
+    }
+    session.settle(true);
+    let times: Vec<Option<Nanos>> = of(&session).windows.iter().map(Window::settle_time).collect();
+    assert_eq!(times, [Some(0), None]);
+}
+
+#[test]
 fn documents_of_which_some_stay_open_are_no_window_and_controls_do_not_count() {
     let mut session = taken();
     session.step("close");
@@ -237,6 +252,7 @@ fn the_control_says_what_light_traffic_costs_by_itself() {
         settled: None,
         moving: String::new(),
         sent,
+        left_out: 0,
         decay: None,
         lazily_freed: None,
         started: 0,

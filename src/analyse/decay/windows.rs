@@ -109,6 +109,7 @@ impl Watch {
                 settled: idle.settled,
                 moving: idle.moving.clone(),
                 sent: idle.sent,
+                left_out: idle.left_out,
                 decay: idle.decay,
                 took: idle.took,
                 ..open.window(
@@ -162,6 +163,7 @@ impl Open {
             settled: None,
             moving: String::new(),
             sent: 0,
+            left_out: 0,
             decay: None,
             lazily_freed: None,
             started: self.started,

@@ -1,5 +1,7 @@
 //! Windows in which nothing is asked of the server: silent, or with the light traffic of an editor whose user reads.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -41,6 +43,7 @@ pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -
         }
         IdleEnd::Settled { .. } => settle(scene, &mut simmer, begun, options, decay).await?,
     };
+    simmer.finish().await?;
     scene.stage.quiet(false).await;
     let kind = match options.mode {
         IdleMode::Silent => IdleKind::Silent,
@@ -52,7 +55,8 @@ pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -
         took: begun.elapsed().as_nanos() as u64,
         end: Some(over.end),
         moving: over.moving,
-        sent: simmer.sent as u64,
+        sent: simmer.sent,
+        left_out: simmer.left_out,
         control: options.control,
         decay,
     })
@@ -132,13 +136,22 @@ struct Simmer<'a, S: Stage> {
     scene: &'a Scene<'a, S>,
     desk: &'a Desk,
     every: Option<Duration>,
-    next: Instant,
+    /// When the next message is due; `None` when silent.
+    next: Option<Instant>,
     targets: Vec<Target>,
     methods: Vec<&'static str>,
     touches: bool,
+    /// Messages that were due, sent or not.
+    turns: usize,
     asked: usize,
-    sent: usize,
+    sent: u64,
+    left_out: u64,
+    /// The answer that is waited for.
+    open: Option<Answer<'a>>,
 }
+
+/// The end of a request.
+type Answer<'a> = Pin<Box<dyn Future<Output = Result<(), Stop>> + 'a>>;
 
 impl<'a, S: Stage> Simmer<'a, S> {
     fn new(scene: &'a Scene<'a, S>, desk: &'a Desk, options: &Idle) -> Simmer<'a, S> {
@@ -158,43 +171,81 @@ impl<'a, S: Stage> Simmer<'a, S> {
             scene,
             desk,
             every,
-            next: Instant::now(),
+            next: every.map(|_| Instant::now()),
             targets,
             methods: methods.filter(|method| scene.session.offers(method)).collect(),
             touches: wanted.contains(&Light::Touch),
+            turns: 0,
             asked: 0,
             sent: 0,
+            left_out: 0,
+            open: None,
         }
     }
 
-    /// Waits until `end`, sending what is due meanwhile.
+    /// Waits until `end`, sending what is due meanwhile. The clock goes on while an answer is open, so that how much is sent
+    /// does not follow from how quick the server is: what is due then is left out.
     async fn until(&mut self, end: Instant) -> Result<(), Stop> {
-        match self.every {
-            Some(every) if self.next <= end => {
-                tokio::time::sleep_until(self.next.into()).await;
-                self.next = Instant::now() + every;
-                self.send().await
+        loop {
+            let next = self.next.filter(|next| *next <= end);
+            let wake = tokio::time::sleep_until(next.unwrap_or(end).into());
+            match &mut self.open {
+                Some(open) => tokio::select! {
+                    biased;
+                    answered = open => {
+                        self.open = None;
+                        answered?;
+                        continue;
+                    }
+                    () = wake => {}
+                },
+                None => wake.await,
             }
-            Some(_) | None => {
-                tokio::time::sleep_until(end.into()).await;
-                Ok(())
+            if next.is_none() {
+                return Ok(());
             }
+            self.due();
         }
     }
 
-    async fn send(&mut self) -> Result<(), Stop> {
-        self.sent += 1;
-        let nothing = self.targets.is_empty() || self.methods.is_empty();
-        if nothing || (self.touches && self.sent.is_multiple_of(TOUCH_EVERY)) {
-            self.touch();
-            return Ok(());
+    /// Waits for the answer that is open.
+    async fn finish(&mut self) -> Result<(), Stop> {
+        match self.open.take() {
+            Some(open) => open.await,
+            None => Ok(()),
         }
+    }
+
+    /// A message is due. Those that were missed since the last, because lsp-soak itself was late, are not made up for.
+    fn due(&mut self) {
+        let (Some(every), Some(next)) = (self.every, self.next) else {
+            return;
+        };
+        let late = Instant::now().saturating_duration_since(next).as_nanos() / every.as_nanos().max(1);
+        let late = u32::try_from(late).unwrap_or(u32::MAX);
+        self.left_out += u64::from(late);
+        self.next = Some(next + every.saturating_mul(late.saturating_add(1)));
+        self.turns += 1;
+        let nothing = self.targets.is_empty() || self.methods.is_empty();
+        if nothing || (self.touches && self.turns.is_multiple_of(TOUCH_EVERY)) {
+            self.sent += 1;
+            self.touch();
+        } else if self.open.is_some() {
+            self.left_out += 1;
+        } else {
+            self.sent += 1;
+            self.ask();
+        }
+    }
+
+    fn ask(&mut self) {
         let turn = self.asked;
         self.asked += 1;
         let target = &self.targets[turn / self.methods.len() % self.targets.len()];
         let params = self.desk.document(target.file).at(target.offset);
         let method = self.methods[turn % self.methods.len()];
-        self.scene.asker.follow(method, &params).await.map(drop)
+        let asker = self.scene.asker;
+        self.open = Some(Box::pin(async move { asker.follow(method, &params).await.map(drop) }));
     }
 
     /// Tells of an open document whose file is as it was: a server looks and finds nothing new.

@@ -3,6 +3,7 @@
 //! After a change here, write the files anew with `UPDATE_RECORDS=1 cargo test golden`.
 
 mod header;
+mod held;
 mod session;
 
 use std::path::{Path, PathBuf};

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use crate::record::{
-    Checkpoint, Close, Counters, Ending, Entry, Event, Header, IdleKind, IdleWindow, Initialized, Nanos, Outcome,
-    PeakMark, PhaseRef, Process, ProcessEnd, Readiness, ReadyOutcome, ReadyRule, Request, Rollup, Sample, Shutdown,
-    ShutdownReply, ShutdownStage, StepEnd, StepStart, Survivor, Used, Warning, WarningKind, WindowEnd, WindowStart,
+    Checkpoint, Close, Ending, Entry, Event, Header, IdleKind, IdleWindow, Initialized, Nanos, Outcome, PeakMark,
+    PhaseRef, Process, ProcessEnd, Readiness, ReadyOutcome, ReadyRule, Request, Sample, Shutdown, ShutdownReply,
+    ShutdownStage, StepEnd, StepStart, Survivor, Used, Warning, WarningKind, WindowEnd, WindowStart,
 };
 
 use super::header::header;
+use super::held::Held;
 
-const MIB: u64 = 1 << 20;
+pub(super) const MIB: u64 = 1 << 20;
 const SECOND: Nanos = 1_000_000_000;
 pub(super) const TICK: Nanos = SECOND / 4;
 
@@ -26,54 +27,6 @@ pub(crate) struct Session {
     phases: u32,
     steps: u32,
     notes: u64,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Held {
-    private: u64,
-    file: u64,
-    mark: u64,
-    cpu: Nanos,
-    faults: u64,
-}
-
-impl Held {
-    fn counters(&self) -> Counters {
-        let resident = self.private + self.file;
-        Counters {
-            resident: Some(resident),
-            private: Some(self.private),
-            file: Some(self.file),
-            shared: Some(0),
-            swap: Some(0),
-            high_water: Some(self.mark.max(resident)),
-            private_high_water: None,
-            virtual_size: Some(resident * 4),
-            minor_faults: Some(self.faults),
-            major_faults: Some(3),
-            user: Some(self.cpu * 9 / 10),
-            system: Some(self.cpu / 10),
-            threads: Some(5),
-            forked: Some(false),
-        }
-    }
-
-    fn rollup(&self, process: u32) -> Rollup {
-        Rollup {
-            process,
-            resident: self.private + self.file,
-            proportional: self.private + self.file * 3 / 4,
-            proportional_anonymous: Some(self.private),
-            proportional_file: Some(self.file * 3 / 4),
-            proportional_shared: Some(0),
-            unique: self.private + self.file / 2,
-            anonymous: self.private,
-            lazy_free: self.private / 50,
-            huge_pages: self.private / 4 / (2 * MIB) * (2 * MIB),
-            cost: 900_000,
-            ..Rollup::default()
-        }
-    }
 }
 
 impl Session {
@@ -289,6 +242,7 @@ impl Session {
                 end: Some(WindowEnd::Settled),
                 moving: String::new(),
                 sent: if kind == IdleKind::Simmer { seconds * 4 } else { 0 },
+                left_out: 0,
                 control: false,
                 decay: None,
             }),

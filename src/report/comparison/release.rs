@@ -17,7 +17,7 @@ pub fn verdict(comparison: &Comparison) -> Vec<String> {
     said.collect()
 }
 
-/// `a forced release in decay, by malloc_trim: private 200.0 → 150.0 MiB, 50.0 (48.0–52.0 *) MiB given back (25 %)`.
+/// `a forced release in decay, by malloc_trim: private 200.0 → 150.0 MiB, 50.0 (48.0–52.0 *) MiB given back`.
 fn forced(forced: &Forced) -> String {
     let name = &forced.phase;
     let why = forced.missing.join("; ");
@@ -29,7 +29,7 @@ fn forced(forced: &Forced) -> String {
             "private {} → {} MiB, {}",
             units::mib(before.median.round() as u64),
             units::mib(after.median.round() as u64),
-            change(before.median, &gave)
+            change(&gave)
         ),
         _ => format!("private memory {}", units::UNKNOWN),
     };
@@ -40,7 +40,7 @@ fn forced(forced: &Forced) -> String {
     )
 }
 
-fn change(before: f64, gave: &MedianInterval) -> String {
+fn change(gave: &MedianInterval) -> String {
     let size = |bytes: f64| {
         let text = units::signed_mib(bytes.round() as i64);
         text.strip_prefix('+').map(str::to_owned).unwrap_or(text)
@@ -51,8 +51,7 @@ fn change(before: f64, gave: &MedianInterval) -> String {
     if size(gave.low.abs().max(gave.high.abs())) == "0.0" {
         return "nothing came back".to_owned();
     }
-    let share = gave.median / before.max(1.0);
-    format!("{} MiB given back ({})", around(gave, size), units::percent(share))
+    format!("{} MiB given back", around(gave, size))
 }
 
 /// `$/memoryUsage` accounts for 0.5 of 4.1 GiB resident in goto, with the share.

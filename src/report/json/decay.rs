@@ -25,6 +25,8 @@ pub struct Window {
     pub moving: String,
     /// Messages of light traffic sent in it.
     pub sent: u64,
+    /// Messages of it that were due and not sent, because the answer to one before was open, or lsp-soak late.
+    pub left_out: u64,
     /// What was known of how the allocator gives memory back.
     pub allocator: Option<AllocatorDecay>,
     /// Of the private memory at its end what was freed with `MADV_FREE` and not taken yet; `null` with traffic, and where
@@ -83,7 +85,7 @@ pub struct Course {
     pub share: Option<f64>,
     /// What was above the floor times how long, in byte seconds.
     pub held_above_floor: f64,
-    /// When it came to within 0.5 % or 512 KiB of the floor for the last time.
+    /// When it came to within 0.5 % or 512 KiB of the floor for the last time; `null` of private memory in a held window.
     pub settle_time: Option<Nanos>,
     /// Half-life, where the curve has one with R² over 0.98.
     pub half_life: Option<Nanos>,
@@ -173,11 +175,15 @@ pub(super) fn window(window: &decay::Window) -> Window {
         end: window.end,
         moving: window.moving.clone(),
         sent: window.sent,
+        left_out: window.left_out,
         allocator: window.decay,
         lazily_freed: window.lazily_freed,
         started: window.started,
         took: window.took,
-        private: window.private.as_ref().map(course),
+        private: window.private.as_ref().map(|private| Course {
+            settle_time: window.settle_time(),
+            ..course(private)
+        }),
         resident: window.resident.as_ref().map(course),
         curve: window.curve.clone(),
     }

@@ -52,8 +52,9 @@ pub(in crate::report) fn sentences(summary: &Summary) -> Vec<String> {
     let gave = words::sentence(&decay::gave(&summary.windows));
     let forced = release::sentences(summary);
     let lazily = told(&summary.windows).into_iter().filter_map(words::lazily);
+    let left_out = told(&summary.windows).into_iter().filter_map(words::left_out);
     let cost = decay::traffic(&summary.windows).as_ref().map(words::cost);
-    let after = cost.into_iter().chain(lazily).chain(forced);
+    let after = cost.into_iter().chain(left_out).chain(lazily).chain(forced);
     gave.into_iter().chain(after).chain(at_the_end(summary)).collect()
 }
 

@@ -1,0 +1,83 @@
+//! What a window is of: from when on, how much light traffic it has, and whose allocator its end is told by.
+
+use lsp_soak::analyse::decay::WindowKind;
+use lsp_soak::record::WindowEnd;
+
+use crate::decay::{course, one};
+use crate::outcome::changed;
+use crate::soak::{START, Soak};
+
+/// The request that asks whether all was read is answered after three seconds, and half a second after the last message
+/// the memory is given back: before the window, though within its step.
+#[test]
+fn what_came_back_before_everything_was_read_is_none_of_the_window() {
+    let phases = r#"
+[[phase]]
+name = "work"
+steps = [{ open = { files = 1 } }, { idle = { mode = "silent", for = "2s" } }]
+"#;
+    let outcome = Soak::new(&format!("{START}{phases}"))
+        .server(&["--decay", "32MiB-after=500ms", "--slow", "3s"])
+        .run();
+    let summary = outcome.passed();
+    let window = one(&summary, WindowKind::Silent);
+    let step = summary.phases.last().and_then(|phase| phase.steps.last());
+    let step = step.and_then(|step| step.took).expect("it was played");
+    assert!(step > window.took + 2_500_000_000, "{step} {window:?}");
+    changed(course(window).gave(), 0);
+    let [first, rest @ ..] = course(window).at;
+    assert_eq!((first, rest), (Some(course(window).before), [None; 3]));
+    outcome.says(&["silence gave back nothing"]);
+}
+
+/// A server that takes 600 ms for an answer is sent no more and at no other distances than its clock says.
+#[test]
+fn light_traffic_keeps_its_clock_while_an_answer_is_open() {
+    let phases = r#"
+[[phase]]
+name = "simmer"
+steps = [{ open = { files = 1 } }, { idle = { mode = "simmer", every = "100ms", for = "4s" } }]
+"#;
+    let runs = [["--slow", "600ms"].as_slice(), &[]].map(|options| {
+        let soak = Soak::new(&format!("{START}{phases}")).server(options);
+        std::thread::spawn(|| soak.run())
+    });
+    let [slow, quick] = runs.map(|run| {
+        let outcome = run.join().expect("it passes");
+        let summary = outcome.passed();
+        let window = one(&summary, WindowKind::Simmer).clone();
+        // The last answer may come after the time is up, when nothing is due any more.
+        let due = 4_000 / 100;
+        assert!((window.sent + window.left_out).abs_diff(due) <= 1, "{window:?}");
+        (window.sent, window.left_out, outcome)
+    });
+    assert!(slow.0 * 2 < quick.0 && slow.1 > 2 * quick.1, "{} {}", slow.0, quick.0);
+    slow.2.says(&["40 messages were left out, as an answer was still open"]);
+}
+
+/// The C library is what is found: of a shell that starts the server, which is a guess, and of a server whose child has nearly
+/// all memory, of which it says nothing. Without a child it is the server's.
+#[test]
+fn a_guessed_allocator_or_that_of_a_wrapper_is_not_blamed() {
+    let phases = "[[phase]]\nname = \"decay\"\nsteps = [{ idle = { mode = \"silent\", until = \"settled\" } }]\n";
+    let soak = || Soak::new(&format!("{START}{phases}"));
+    let execs = format!("exec '{}' \"$@\"", env!("CARGO_BIN_EXE_fixture-system"));
+    let runs = [
+        (soak().script("\"$FIXTURE\" \"$@\"\nexit $?"), WindowEnd::Settled),
+        (
+            soak().script(&execs).server(&["--children", "1,64MiB"]),
+            WindowEnd::Settled,
+        ),
+        (soak().script(&execs), WindowEnd::Held),
+    ];
+    let runs = runs.map(|(soak, end)| std::thread::spawn(move || (soak.run(), end)));
+    for run in runs {
+        let (outcome, end) = run.join().expect("it ends");
+        let summary = outcome.passed();
+        let window = one(&summary, WindowKind::Silent);
+        assert_eq!(window.why(), Some(end), "{window:?}");
+        let is_held = end == WindowEnd::Held;
+        assert_eq!(window.decay.is_some(), is_held, "{window:?}");
+        assert_eq!(outcome.output().contains("its allocator cannot"), is_held);
+    }
+}
