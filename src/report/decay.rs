@@ -6,6 +6,8 @@ use crate::analyse::decay::{Gave, Traffic, Window, WindowKind};
 use crate::record::{Delay, Nanos, WindowEnd};
 use crate::units;
 
+use super::table::Column;
+
 /// Eighths of a character's height.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -52,6 +54,25 @@ impl Scale {
         };
         (0..columns).map(cell).collect()
     }
+}
+
+/// What the columns of a table of windows mean that do not say it themselves.
+const MEANINGS: [(&str, &str); 7] = [
+    ("floor", "the lowest"),
+    ("t50", "until half of what fell to the floor had come back"),
+    ("t90", "until nine tenths had"),
+    ("half-life", "of what was above the floor, where it halves evenly"),
+    ("MiB·s held", "what was above the floor, times how long"),
+    ("settle time", "until it stayed near the floor"),
+    ("returned", "of all that the run had taken"),
+];
+
+/// What the columns of this table of windows mean.
+pub(super) fn legend(table: &[Column]) -> String {
+    let there = |name: &str| table.iter().any(|column| column.name() == name);
+    let meanings = MEANINGS.iter().filter(|(name, _)| there(name));
+    let said: Vec<String> = meanings.map(|(name, meaning)| format!("{name}: {meaning}")).collect();
+    said.join(" · ")
 }
 
 /// The name of a window: its phase and what it was.

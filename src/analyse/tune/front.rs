@@ -68,6 +68,22 @@ fn weights(cell: &Swept) -> Weights {
     Tuned::WEIGHED.map(|figure| cell.figure(figure).values.iter().flatten().copied().collect())
 }
 
+/// The mean; of nothing without end, so that what was not measured stands behind all that was.
 pub(super) fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+    match values {
+        [] => f64::INFINITY,
+        values => values.iter().sum::<f64>() / values.len() as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mean;
+
+    #[test]
+    fn what_was_not_measured_is_behind_all_that_was() {
+        let mut means = [mean(&[]), mean(&[3.0, 5.0]), mean(&[2.0])];
+        means.sort_by(f64::total_cmp);
+        assert_eq!(means, [2.0, 4.0, f64::INFINITY]);
+    }
 }

@@ -41,6 +41,14 @@ pub fn end_of(row: &Row, side: usize) -> Option<&'static str> {
     }
 }
 
+/// What the signs mean, where any of these rows has one.
+pub fn ends(rows: &[Row]) -> Option<String> {
+    let marked = |row: &Row| (0..row.cells.len()).any(|side| end_of(row, side).is_some());
+    rows.iter()
+        .any(marked)
+        .then(|| format!("{LEAST} the least and {MOST_OF_ALL} the most of a place, where their intervals are apart"))
+}
+
 /// A figure in its unit, sizes as MiB without one.
 pub fn value(value: f64, unit: Unit) -> String {
     match unit {

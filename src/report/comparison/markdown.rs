@@ -1,7 +1,8 @@
 //! A comparison to be pasted into a pull request: the short table first, everything else folded.
 
 use crate::analyse::compare::{Cell, Comparison, Figure, Row, Target, Unit};
-use crate::report::markdown::{columns_of, escape, folded, heads_of, line, prose};
+use crate::report::decay as windows;
+use crate::report::markdown::{columns_of, escape, folded, heads_of, line, prose, small};
 use crate::report::text::line_of;
 use crate::units;
 
@@ -148,14 +149,16 @@ fn table(out: &mut String, comparison: &Comparison, first: &str, rows: &[&Row]) 
     heads_of(out, first, comparison.sides.iter().map(|side| escape(&side.label)));
     for row in rows {
         let unit = row.measure.figure.unit();
-        let cells = row.cells.iter().map(|cell| escape(&text(cell, unit)));
+        let cells = row.cells.iter().enumerate();
+        let cells = cells.map(|(side, cell)| escape(&text(cell, unit, figures::end_of(row, side))));
         line(out, &escape(figures::heading(&row.measure.place)), cells);
     }
 }
 
-/// `361.1 (355.0–367.2), +4.1 to +5.9 %`, on several machines with how far they are apart; a hole is `–`.
-fn text(cell: &Cell, unit: Unit) -> String {
+/// `361.1 (355.0–367.2) ▴, +4.1 to +5.9 %`, on several machines with how far they are apart; a hole is `–`.
+fn text(cell: &Cell, unit: Unit, end: Option<&str>) -> String {
     let mut text = figures::with_interval(cell, unit);
+    text.extend(end.map(|end| format!(" {end}")));
     if let Some(ratio) = &cell.ratio {
         for part in [
             figures::difference(ratio),
@@ -171,7 +174,8 @@ fn text(cell: &Cell, unit: Unit) -> String {
 fn decay_table(out: &mut String, comparison: &Comparison) {
     if let Some(table) = decay::columns(comparison, Named::Always) {
         folded(out, &format!("What came back, {}", decay::SUBJECT), |out| {
-            columns_of(out, &table)
+            columns_of(out, &table);
+            small(out, &[windows::legend(&table)]);
         });
     }
 }
@@ -242,8 +246,9 @@ fn footnote(target: &Target) -> String {
         0 | 1 => String::new(),
         machines => format!(" on {}", units::counted(machines as u64, "machine")),
     };
+    let ends = figures::ends(&target.comparison.rows).map_or_else(String::new, |ends| format!("; {ends}"));
     format!(
-        "Medians with their 95 % intervals (\\* of all runs, which are too few for 95 %){against}. Runs{machines}: {}. Made by lsp-soak.",
+        "Medians with their 95 % intervals (\\* of all runs, which are too few for 95 %){against}{ends}. Runs{machines}: {}. Made by lsp-soak.",
         runs.collect::<Vec<String>>().join(", ")
     )
 }

@@ -4,6 +4,7 @@ use crate::analyse::compare::{Cell as Figures, Comparison, Figure, Row, Target, 
 use crate::lens::Lens;
 use crate::record::PreloadFacts;
 use crate::report::ascii::ascii;
+use crate::report::decay as windows;
 use crate::report::growth as lines;
 use crate::report::lens;
 use crate::report::table::{self, Cell, Column};
@@ -143,7 +144,9 @@ fn decay_table(out: &mut String, comparison: &Comparison, paint: Paint, columns:
     };
     out.push('\n');
     title(out, paint, "what came back", decay::SUBJECT, columns);
+    let legend = windows::legend(&table);
     table::draw(out, paint, table, columns, JSON);
+    paragraph(out, paint, Tone::Quiet, "  ", &legend, columns);
 }
 
 /// What grows from round to round, if anything was repeated.
@@ -309,13 +312,7 @@ fn legend(comparison: &Comparison) -> String {
     if cells().any(|cell| cell.median.is_some_and(|median| median.n > 1 && !median.reached)) {
         parts.push(format!("{MARK} all runs, which are too few for that"));
     }
-    let marked = |row: &Row| (0..row.cells.len()).any(|side| figures::end_of(row, side).is_some());
-    if comparison.rows.iter().any(marked) {
-        let (least, most) = (figures::LEAST, figures::MOST_OF_ALL);
-        parts.push(format!(
-            "{least} the least and {most} the most of a place, where their intervals are apart"
-        ));
-    }
+    parts.extend(figures::ends(&comparison.rows));
     parts.push("runs: · is one, a digit so many, the servers of one place on one scale".to_owned());
     if cells().any(|cell| cell.median.is_none()) || others().any(|cell| cell.ratio.is_none()) {
         parts.push(format!("{HOLE} not known, of 0, or of less than 2 runs"));

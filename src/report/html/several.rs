@@ -140,7 +140,8 @@ fn legend(target: &Target) -> String {
     };
     format!(
         "Medians with their 95 % intervals (* of all runs, which are too few for 95 %), and the 95 % interval of the ratio \
-         against the baseline: ▲ more, ▼ less, ≈ not told apart. Runs{machines}: {}.",
+         against the baseline: ▲ more, ▼ less, ≈ not told apart; least and most of a row, \
+         where their intervals are apart. Runs{machines}: {}.",
         runs.join(", ")
     )
 }

@@ -90,7 +90,7 @@ pub fn of_figures(caption: &str, first: &str, comparison: &Comparison, rows: &[&
                 tbody {
                     @for row in rows { tr {
                         th scope="row" class="text" { (clean(figures::heading(&row.measure.place))) }
-                        @for cell in &row.cells { td class="number" { (of_cell(row, cell)) } }
+                        @for (side, cell) in row.cells.iter().enumerate() { td class="number" { (of_cell(row, side, cell)) } }
                     } }
                 }
             }
@@ -98,12 +98,18 @@ pub fn of_figures(caption: &str, first: &str, comparison: &Comparison, rows: &[&
     )
 }
 
-fn of_cell(row: &Row, cell: &Figures) -> Markup {
+fn of_cell(row: &Row, side: usize, cell: &Figures) -> Markup {
     let unit = row.measure.figure.unit();
     let interval = figures::interval(cell, unit);
     html! {
         strong { (figures::median(cell, unit)) }
         @if !interval.is_empty() { " " span.quiet { "(" (interval) ")" } }
+        // In words: the arrows of differences would be taken for the signs of the terminal.
+        @match figures::end_of(row, side) {
+            Some(figures::LEAST) => { " " span.mark.good { "least" } }
+            Some(_) => { " " span.mark.warning { "most" } }
+            None => {}
+        }
         @if let Some(ratio) = &cell.ratio {
             " "
             span class={ "ratio " (direction(ratio)) } { (difference(ratio)) }

@@ -121,8 +121,13 @@ fn measured(out: &mut String, summary: &Summary) {
         folded(out, &format!("What came back, {}", decay::SUBJECT), |out| {
             columns_of(out, &table);
             let told = decay::told(&summary.windows);
-            let remarks: Vec<String> = told.into_iter().filter_map(windows::remark).collect();
-            small(out, &remarks);
+            let remarks = told.into_iter().filter_map(windows::remark);
+            small(
+                out,
+                &std::iter::once(windows::legend(&table))
+                    .chain(remarks)
+                    .collect::<Vec<String>>(),
+            );
         });
     }
     grown(out, summary);

@@ -30,7 +30,9 @@ pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: u
     let note = table.as_ref().map_or("", |_| SUBJECT);
     heading(out, paint, "what came back", note, columns);
     if let Some(table) = table {
+        let legend = words::legend(&table);
         table::draw(out, paint, table, columns, JSON);
+        paragraph(out, paint, Tone::Quiet, "  ", &legend, columns);
         out.push('\n');
     }
     for remark in told(&summary.windows).into_iter().filter_map(words::remark) {

@@ -173,7 +173,8 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
     }
     if sweep.missing > 0 {
         let missing = units::counted(u64::from(sweep.missing), "setting");
-        add(Tone::Warning, format!("{missing} of the sweep have no run yet"));
+        let verb = if sweep.missing == 1 { "has" } else { "have" };
+        add(Tone::Warning, format!("{missing} of the sweep {verb} no run yet"));
     }
     said
 }
