@@ -239,4 +239,8 @@ fn a_sweep_that_was_cut_off_goes_on_and_keeps_to_its_processors() {
     assert!(resumed.contains("args after 1 run: "), "{resumed}");
     let from = ["tune", "--from", "out", "--rungs", "1,2"];
     assert_eq!(ground.said(&from), resumed);
+    // What was stopped can be shipped all the same, and is said to have been.
+    let (line, errors) = ground.ends(0, &[&from[..], &["--print", "env", "--cell", "args"]].concat());
+    assert!(line.contains("--ballast 40MiB"), "{line}");
+    assert!(errors.contains("args stopped after 1 run: "), "{errors}");
 }

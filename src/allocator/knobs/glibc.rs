@@ -21,6 +21,7 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
             }
         }
     }
+    errors.extend(asked.iter().filter_map(|request| overruled(request, &asked)));
     if !errors.is_empty() {
         return Err(errors);
     }
@@ -50,6 +51,22 @@ struct Request {
     variable: String,
     tunable: String,
     value: String,
+}
+
+/// That a variable of old says otherwise than `GLIBC_TUNABLES`, which glibc follows wherever the two stand.
+fn overruled(request: &Request, asked: &[Request]) -> Option<KnobError> {
+    let rules = |other: &&Request| other.variable == TUNABLES && other.tunable == request.tunable;
+    let differs = |other: &Request| number(&other.value) != number(&request.value);
+    let is_old = request.variable != TUNABLES;
+    let ruling = asked.iter().rfind(rules).filter(|other| is_old && differs(other))?;
+    Some(KnobError::NotRead {
+        variable: request.variable.clone(),
+        uses: format!(
+            "`{TUNABLES}` sets `{}` to {} and goes before it",
+            request.tunable, ruling.value
+        ),
+        cure: "leave one of the two out".to_owned(),
+    })
 }
 
 /// The tunables that the loader lists under these settings; none where there is no loader, or an old one.
@@ -130,5 +147,31 @@ fn valid(request: Request, known: &BTreeMap<String, Tunable>) -> Result<Request,
             "write a value in that range".to_owned(),
         )),
         Some(_) | None => Ok(request),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_glibc_tunables_overrules_is_an_error() {
+        let errors = |old: &str, tunables: &str| {
+            let all = [("MALLOC_ARENA_MAX", old), (TUNABLES, tunables)];
+            let asked = all.iter().flat_map(|(variable, value)| requests(variable, value));
+            let asked: Vec<Request> = asked.flatten().collect();
+            let errors = asked.iter().filter_map(|request| overruled(request, &asked));
+            errors.map(|error| error.to_string()).collect::<Vec<String>>()
+        };
+        let one = "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0";
+        let told = "`MALLOC_ARENA_MAX` does nothing: `GLIBC_TUNABLES` sets `glibc.malloc.arena_max` to 1 and goes before it; \
+                    leave one of the two out";
+        assert_eq!(errors("2", one), [told]);
+        assert_eq!(errors("0x1", one), Vec::<String>::new());
+        assert_eq!(errors("2", "glibc.malloc.tcache_count=0"), Vec::<String>::new());
+        assert_eq!(
+            errors("3", "glibc.malloc.arena_max=3:glibc.malloc.arena_max=2").len(),
+            1
+        );
     }
 }

@@ -27,7 +27,7 @@ pub fn shared(server: &ServerChoice, cells: &[Cell]) -> Vec<String> {
     for (name, own) in &server.env {
         let setting: Vec<&str> = cells
             .iter()
-            .filter(|cell| cell.env.contains_key(name))
+            .filter(|cell| cell.env.get(name).is_some_and(|value| value != own))
             .map(|cell| cell.label.as_str())
             .collect();
         if setting.is_empty() {
@@ -36,10 +36,10 @@ pub fn shared(server: &ServerChoice, cells: &[Cell]) -> Vec<String> {
         let cells = named(&setting);
         said.push(match separator(name) {
             Some(_) => format!(
-                "`{name}={own}` is there anyway and stays: {cells} add to it, and take the place of the options that \
-                 they set themselves"
+                "`{name}={own}` is there anyway and stays: to it is added in {cells}, but for options that a setting \
+                 sets itself"
             ),
-            None => format!("`{name}={own}` is there anyway: {cells} set another value in its place"),
+            None => format!("`{name}={own}` is there anyway: another value takes its place in {cells}"),
         });
     }
     said

@@ -12,7 +12,7 @@ use super::{Pair, Setting};
 
 /// Members for `settings.json`. What the extension has no setting for is told in comments.
 pub(super) fn vscode(setting: &Setting<'_>) -> String {
-    let extension = Extension::of(&setting.server.name);
+    let extension = Extension::of(setting.server);
     let mut members: BTreeMap<String, Value> = BTreeMap::new();
     let mut comments: Vec<String> = Vec::new();
     // What no setting takes goes into a script in the server's place.

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::analyse::tune::Server;
+
 /// The settings of an extension; `None` for what it has no setting for.
 pub(super) struct Extension {
     /// The profile of its server.
@@ -29,9 +31,10 @@ enum Path {
 }
 
 impl Extension {
-    /// That of a server, where it is known.
-    pub fn of(server: &str) -> Option<&'static Extension> {
-        EXTENSIONS.iter().find(|one| one.server == server)
+    /// That of a server, where it is known: by its profile, which may be the user's own, or by its program.
+    pub fn of(server: &Server) -> Option<&'static Extension> {
+        let named = |name: &str| EXTENSIONS.iter().find(|one| one.server == name);
+        named(&server.name).or_else(|| named(&server.program))
     }
 
     /// The setting that puts `program` in the server's place.
