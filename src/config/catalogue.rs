@@ -49,10 +49,14 @@ impl Catalogue {
         let own: toml::Table = text.parse().unwrap_or_default();
         for (name, profile) in servers.server {
             let base_name = profile.inherits.as_deref().unwrap_or(&name);
-            let merged = match (table(&base, base_name), table(&own, &name)) {
+            let mut merged: Profile = match (table(&base, base_name), table(&own, &name)) {
                 (Some(under), Some(over)) => merge(under, over).try_into().unwrap_or(profile),
                 (_, _) => profile,
             };
+            // It is the same program by another name, which is that of its profile where no other is said.
+            if let (Some(base), []) = (&merged.inherits, merged.programs.as_slice()) {
+                merged.programs = vec![base.clone()];
+            }
             self.profiles.insert(name, merged);
         }
         self.origins.insert(0, format!("`{path}`"));
@@ -201,6 +205,9 @@ mod tests {
             programs = ["/opt/my/rust-analyzer"]
             ready.limits = { quiet = "9s" }
 
+            [server.gopls-lean]
+            inherits = "gopls"
+
             [server.mine]
             args = ["--stdio"]
             "#,
@@ -214,6 +221,7 @@ mod tests {
         assert!(matches!(gopls.ready.signal, Some(Signal::Notification(_))));
         let rust = catalogue.get("my-rust").unwrap();
         assert_eq!(rust.languages, ["rust"]);
+        assert_eq!(catalogue.get("gopls-lean").unwrap().programs, ["gopls"]);
         let limits = Readiness {
             quiet: Some(Span::from_secs(9)),
             ..catalogue.get("rust-analyzer").unwrap().ready.limits

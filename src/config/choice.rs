@@ -88,12 +88,14 @@ pub enum ChoiceError {
     #[error("two servers are called `{0}`: give one a label of its own, such as --server 'second: {0}'")]
     Duplicate(String),
     /// A profile whose program is not there.
-    #[error("`{name}` is not installed: there is no {programs} on PATH; install it, or name its path")]
+    #[error("`{name}` is not installed: there is no {programs} on PATH; install it{with}, or name its path")]
     NotInstalled {
         /// The profile.
         name: String,
         /// The programs looked for.
         programs: String,
+        /// By what it is installed, as the end of a clause.
+        with: String,
     },
     /// A path where nothing is.
     #[error("there is no program `{0}`: check the path, or build it first")]
@@ -208,6 +210,7 @@ fn find<'c>(target: &str, catalogue: &'c Catalogue, which: &Which) -> Result<(Op
                 .map(|name| format!("`{name}`"))
                 .collect::<Vec<_>>()
                 .join(" or "),
+            with: with(profile),
         });
     }
     let is_path = target.contains(['/', '\\']);
@@ -227,6 +230,12 @@ fn find<'c>(target: &str, catalogue: &'c Catalogue, which: &Which) -> Result<(Op
         (None, Some(missing)) => Err(missing),
         (None, None) => Err(unknown(target, catalogue)),
     }
+}
+
+/// By what the program of a profile is installed, as the end of a clause; empty where that differs from system to system.
+fn with(profile: &Profile) -> String {
+    let command = profile.install.as_ref();
+    command.map_or_else(String::new, |command| format!(" with `{command}`"))
 }
 
 /// What runs for a profile: what its command builds, so that it is never stale, or the first of its programs.

@@ -21,6 +21,8 @@ pub struct Servers {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Profile {
+    /// A command that installs the program, told where it is not there.
+    pub install: Option<String>,
     /// Name of the built-in profile that this one starts from.
     pub inherits: Option<String>,
     /// Names or paths of the program, the first that is found; the profile's name when empty.

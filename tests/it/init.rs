@@ -61,11 +61,65 @@ fn what_most_files_are_in_counts_unless_another_language_is_asked_for() {
         "a.py", "b.py", "a.lua", "node_modules/x.ts", "node_modules/y.ts", "node_modules/z.ts",
     ]);
     let (said, _) = soak(project.path(), &["init"]);
-    assert!(said.starts_with("python: 2 files\n"), "{said}");
+    assert!(
+        said.starts_with("python: 2 files\nalso here: lua: 1 file (--language lua)\n"),
+        "{said}"
+    );
+    assert!(said.contains("lsp-soak check lsp-soak/soak.toml\n"), "{said}");
     let (said, code) = soak(project.path(), &["init", "--force", "--language", "lua"]);
     assert!(said.starts_with("lua: 1 file\n") && code == Some(0), "{said}");
     let scenario = fs::read_to_string(project.path().join("lsp-soak/soak.toml")).expect("it was written");
     assert!(scenario.contains("language = \"lua\""), "{scenario}");
+}
+
+#[test]
+fn where_no_server_is_installed_it_is_told_how_one_is() {
+    let project = project(&["go.mod", "main.go"]);
+    let output = Command::new(env!("CARGO_BIN_EXE_lsp-soak"))
+        .arg("init")
+        .current_dir(project.path())
+        .env("PATH", project.path())
+        .output()
+        .expect("lsp-soak runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        said.contains("install one, or name yours by its path\n  gopls: go install golang.org/x/tools/gopls@latest\n"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_second_server_of_the_starter_is_the_first_under_other_settings() {
+    let project = project(&["a.py"]);
+    soak(project.path(), &["init"]);
+    let path = project.path().join("lsp-soak/servers.toml");
+    let text = fs::read_to_string(&path).expect("it was written");
+    let mut uncommented = false;
+    // As the comment above those lines asks for.
+    let lines = text.lines().map(|line| {
+        uncommented = (uncommented || line.contains("-variant]")) && !line.is_empty();
+        if uncommented {
+            line.trim_start_matches("# ")
+        } else {
+            line
+        }
+    });
+    let edited = lines.collect::<Vec<&str>>().join("\n");
+    assert!(edited.contains("\ninherits = "), "{edited}");
+    fs::write(&path, &edited).expect("it is ours");
+    let (said, code) = soak(project.path(), &["servers", "--servers", "lsp-soak/servers.toml"]);
+    assert_eq!(code, Some(0), "{said}");
+    let program = |name: &str| {
+        let line = said.lines().find(|line| line.split_whitespace().next() == Some(name));
+        let line = line.unwrap_or_else(|| panic!("no {name}: {said}"));
+        line.split_whitespace().last().map(str::to_owned)
+    };
+    let first = edited
+        .split("inherits = \"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next());
+    let first = first.expect("it inherits");
+    assert_eq!(program(first), program(&format!("{first}-variant")));
 }
 
 #[test]

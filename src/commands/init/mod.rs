@@ -36,9 +36,13 @@ pub fn run(options: &cli::Init) -> anyhow::Result<u8> {
         );
     }
     let catalogue = Catalogue::built_in();
-    let language = chosen(project, options.language.as_deref(), &catalogue)?;
+    let (language, others) = chosen(project, options.language.as_deref(), &catalogue)?;
     let servers = servers(&catalogue, &language.id);
-    let out = project.join(DIRECTORY);
+    // `./lsp-soak/soak.toml` is no other file than `lsp-soak/soak.toml`, and longer to type.
+    let out = match project == Path::new(".") {
+        true => PathBuf::from(DIRECTORY),
+        false => project.join(DIRECTORY),
+    };
     let files = [
         (out.join("soak.toml"), text::scenario(&language.id)),
         (out.join("servers.toml"), text::servers(&language.id, &servers)),
@@ -56,14 +60,14 @@ pub fn run(options: &cli::Init) -> anyhow::Result<u8> {
         fs::create_dir_all(path.parent().unwrap_or(&out)).with_context(about)?;
         fs::write(path, text).with_context(about)?;
     }
-    print(&told(&language, &servers, &files[0].0, &files[1].0))?;
+    print(&told(&language, &others, &servers, &files[0].0, &files[1].0))?;
     Ok(0)
 }
 
-/// The language that was asked for, or the one that most of the project is in.
-fn chosen(project: &Path, asked: Option<&str>, catalogue: &Catalogue) -> anyhow::Result<Language> {
+/// The language that was asked for, or the one that most of the project is in; and the others that a server is known for.
+fn chosen(project: &Path, asked: Option<&str>, catalogue: &Catalogue) -> anyhow::Result<(Language, Vec<Language>)> {
     let known: Vec<&str> = crate::config::glob::languages().collect();
-    let found = languages(project, &known)?;
+    let mut found = languages(project, &known)?;
     if let Some(asked) = asked {
         if !known.contains(&asked) {
             let cure = match nearest(asked, known.iter().copied()) {
@@ -72,13 +76,15 @@ fn chosen(project: &Path, asked: Option<&str>, catalogue: &Catalogue) -> anyhow:
             };
             bail!("the language `{asked}` is not known: {cure}");
         }
-        let found = found.into_iter().find(|language| language.id == asked);
-        return found.with_context(|| {
+        let own = found.iter().position(|language| language.id == asked);
+        let own = own.with_context(|| {
             format!(
                 "`{}` has no file of the language `{asked}`: name another one, or another directory",
                 project.display()
             )
-        });
+        })?;
+        // Whoever names one knows of the others.
+        return Ok((found.swap_remove(own), Vec::new()));
     }
     // Of a language without a server there is nothing to begin with, unless it is asked for.
     let served = |id: &str| {
@@ -86,16 +92,18 @@ fn chosen(project: &Path, asked: Option<&str>, catalogue: &Catalogue) -> anyhow:
             .iter()
             .any(|(_, profile)| profile.languages.iter().any(|own| own == id))
     };
-    let first = found.into_iter().find(|language| served(&language.id));
-    first.with_context(|| {
+    found.retain(|language| served(&language.id));
+    if found.is_empty() {
         let served: Vec<&str> = known.iter().copied().filter(|id| served(id)).collect();
-        format!(
+        bail!(
             "`{}` has no file of a language that a known server is for: name the directory of your project, or its \
              language with --language; there are {}",
             project.display(),
             served.join(", ")
-        )
-    })
+        );
+    }
+    let first = found.remove(0);
+    Ok((first, found))
 }
 
 /// The servers for a language: those that are here first, and of these the ones that know names before linters.
@@ -120,7 +128,7 @@ fn servers<'c>(catalogue: &'c Catalogue, language: &str) -> Vec<Server<'c>> {
 }
 
 /// What was found and written, and what to type next.
-fn told(language: &Language, servers: &[Server<'_>], scenario: &Path, own: &Path) -> String {
+fn told(language: &Language, others: &[Language], servers: &[Server<'_>], scenario: &Path, own: &Path) -> String {
     let here = servers.iter().filter(|server| server.program.is_some());
     let here: Vec<&str> = here.map(|server| server.name).collect();
     let found = match (here.as_slice(), servers) {
@@ -129,18 +137,28 @@ fn told(language: &Language, servers: &[Server<'_>], scenario: &Path, own: &Path
             own.display()
         ),
         ([], servers) => {
-            let names: Vec<&str> = servers.iter().map(|server| server.name).collect();
+            let names: Vec<String> = servers
+                .iter()
+                .map(|server| match &server.profile.install {
+                    Some(command) => format!("\n  {}: {command}", server.name),
+                    None => format!("\n  {}", server.name),
+                })
+                .collect();
             format!(
-                "no server for it is installed: install {}, or name yours by its path",
-                names.join(" or ")
+                "no server for it is installed: install one, or name yours by its path{}",
+                names.concat()
             )
         }
         (here, _) => format!("servers here: {}", here.join(", ")),
     };
     let server = here.first().or(servers.first().map(|server| &server.name)).copied();
     let path = typed(&scenario.display().to_string()).into_owned();
+    let others: String = others
+        .iter()
+        .map(|other| format!("also here: {other} (--language {})\n", other.id))
+        .collect();
     format!(
-        "{language}\n{found}\n\nwrote {}\n      {}\n\nsee what it would do, then run it:\n  lsp-soak check {path}\n  \
+        "{language}\n{others}{found}\n\nwrote {}\n      {}\n\nsee what it would do, then run it:\n  lsp-soak check {path}\n  \
          lsp-soak run {path} --server {}\n",
         scenario.display(),
         own.display(),
