@@ -46,7 +46,7 @@ pub fn detection(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool)
 
 /// Whether the server takes the settings that it is given, or everything that is wrong with them.
 pub fn knobs(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Answer {
-    let is_knob = |(name, _): &(&String, &String)| knobs::reader(name).is_some();
+    let is_knob = |(name, _): &(&String, &String)| knobs::concerns(name);
     let given = choice.env.iter().filter(is_knob);
     let given: Vec<(String, String)> = given.map(|(name, value)| (name.clone(), value.clone())).collect();
     if given.is_empty() {

@@ -91,6 +91,14 @@ fn the_c_library_is_found_and_its_settings_are_checked_by_the_loader() {
             ("MIMALLOC_PURGE_DELAY=0", "or such as `MALLOC_ARENA_MAX`"),
             ("NODE_OPTIONS=--expose-gc", "or such as `MALLOC_ARENA_MAX`"),
             ("GOGC=50", "or such as `MALLOC_ARENA_MAX`"),
+            ("MALLOC_CHECK_=3", "or leave the variable out"),
+            ("MALOC_ARENA_MAX=1", "did you mean `MALLOC_ARENA_MAX`?"),
+            (
+                "GLIBC_TUNABLE=glibc.malloc.arena_max=1",
+                "did you mean `GLIBC_TUNABLES`?",
+            ),
+            ("TCMALOC_RELEASE_RATE=1", "did you mean `TCMALLOC_RELEASE_RATE`?"),
+            ("GOMEMLIMT=1GiB", "did you mean `GOMEMLIMIT`?"),
         ],
     );
 }
@@ -106,6 +114,7 @@ fn jemalloc_is_found_with_its_prefix_and_checks_its_settings_itself() {
     );
     assert_eq!(facts["options"]["dirty_decay_ms"], "10000");
     takes(&format!("_RJEM_MALLOC_CONF=dirty_decay_ms:7,narenas:2 {JEMALLOC}"), "7");
+    takes(&format!("_RJEM_MALLOC_CONF=narenas:default {JEMALLOC}"), "default");
     let clamped = seen(&format!("_RJEM_MALLOC_CONF=tcache_max:99999999999 {JEMALLOC}"), 0);
     assert_eq!(
         clamped.1,
@@ -140,6 +149,10 @@ fn jemalloc_is_found_with_its_prefix_and_checks_its_settings_itself() {
                 "MALLOC_CONF=dirty_decay_ms:0",
                 "prefix `_rjem_`; set `_RJEM_MALLOC_CONF`",
             ),
+            ("_RJEM_MALOC_CONF=narenas:1", "did you mean `_RJEM_MALLOC_CONF`?"),
+            ("RJEM_MALLOC_CONF=narenas:1", "did you mean `_RJEM_MALLOC_CONF`?"),
+            ("MALOC_CONF=narenas:1", "did you mean `_RJEM_MALLOC_CONF`?"),
+            ("MIMALOC_PURGE_DELAY=0", "did you mean `MIMALLOC_PURGE_DELAY`?"),
             (
                 "JE_MALLOC_CONF=dirty_decay_ms:0",
                 "prefix `_rjem_`; set `_RJEM_MALLOC_CONF`",

@@ -1,11 +1,13 @@
 //! Tunables of the GNU C library, checked by the program's own loader: it lists them with the values in force.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 
 use super::super::glibc::{LEGACY, Tunable, number, tunables};
-use super::super::probe;
+use super::super::preload;
+use super::super::probe::{self, Subject};
 use super::{Checked, KnobError, Question, near, unseen};
-use crate::record::KnobFacts;
+use crate::record::{AllocatorFamily, KnobFacts};
 
 /// The variable that holds tunables.
 const TUNABLES: &str = "GLIBC_TUNABLES";
@@ -15,7 +17,8 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
     let plain = listed(question, &BTreeMap::new());
     for (variable, value) in question.env {
         for request in requests(variable, value) {
-            match request.and_then(|request| valid(request, &plain)) {
+            let request = request.and_then(|request| valid(request, &plain));
+            match request.and_then(|request| in_force(request, question)) {
                 Ok(request) => asked.push(request),
                 Err(error) => errors.push(error),
             }
@@ -108,6 +111,43 @@ fn requests(variable: &str, value: &str) -> Vec<Result<Request, KnobError>> {
         }),
     });
     pairs.collect()
+}
+
+/// The library that does what `MALLOC_CHECK_` asks for, and from which version on (NEWS of glibc 2.34) nothing else does.
+const DEBUG: &str = "libc_malloc_debug";
+const SPLIT: (u32, u32) = (2, 34);
+
+/// Refuses what the loader lists and the C library does not do by itself any more.
+fn in_force(request: Request, question: &Question<'_>) -> Result<Request, KnobError> {
+    let Subject { preloaded, env, .. } = question.subject;
+    let is_debug = |text: &OsStr| text.to_string_lossy().contains(DEBUG);
+    let mut values = env
+        .iter()
+        .filter(|(name, _)| name == preload::VARIABLE)
+        .filter_map(|(_, value)| value.as_ref());
+    let debugs = preloaded.iter().any(|path| is_debug(path.as_os_str())) || values.any(|value| is_debug(value));
+    let off = number(&request.value) == Some(0);
+    if request.tunable != "glibc.malloc.check" || off || debugs || version(question).is_none_or(|now| now < SPLIT) {
+        return Ok(request);
+    }
+    Err(KnobError::NotRead {
+        variable: request.variable,
+        uses: "since glibc 2.34 only libc_malloc_debug.so checks".to_owned(),
+        cure: "preload it too, preload=/…/libc_malloc_debug.so.0, or leave the variable out".to_owned(),
+    })
+}
+
+/// The version of the C library that serves the program, or what its allocator does not.
+fn version(question: &Question<'_>) -> Option<(u32, u32)> {
+    let facts = &question.detection.facts;
+    let beside = || facts.beside.as_deref()?.strip_prefix("glibc ");
+    let text = match facts.family {
+        AllocatorFamily::Glibc => facts.version.as_deref()?,
+        _ => beside()?,
+    };
+    let (major, minor) = text.split_once('.')?;
+    let minor: String = minor.chars().take_while(char::is_ascii_digit).collect();
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 fn valid(request: Request, known: &BTreeMap<String, Tunable>) -> Result<Request, KnobError> {

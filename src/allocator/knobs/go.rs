@@ -62,6 +62,51 @@ fn limit(value: &str) -> Option<KnobError> {
     )
 }
 
+/// Settings of the runtime in `GODEBUG` (runtime/runtime1.go of Go 1.26): the program holds them without marks between
+/// them, so that a part of one would be found in it too.
+const RUNTIME: [&str; 31] = [
+    "adaptivestackstart",
+    "asyncpreemptoff",
+    "asynctimerchan",
+    "cgocheck",
+    "checkfinalizers",
+    "clobberfree",
+    "dataindependenttiming",
+    "decoratemappings",
+    "disablethp",
+    "dontfreezetheworld",
+    "efence",
+    "gccheckmark",
+    "gcpacertrace",
+    "gcshrinkstackoff",
+    "gcstoptheworld",
+    "gctrace",
+    "harddecommit",
+    "inittrace",
+    "invalidptr",
+    "madvdontneed",
+    "panicnil",
+    "profstackdepth",
+    "sbrk",
+    "scavtrace",
+    "scheddetail",
+    "schedtrace",
+    "traceadvanceperiod",
+    "traceallocfree",
+    "tracebackancestors",
+    "tracecheckstackownership",
+    "tracefpunwindoff",
+];
+
+/// The setting that is meant by a part of its name, or by one slip of the pen in it; others have names of their own.
+fn meant(name: &str) -> Option<&'static str> {
+    if RUNTIME.contains(&name) {
+        return None;
+    }
+    let near = |known: &&&str| known.contains(name) || strsim::damerau_levenshtein(name, known) == 1;
+    RUNTIME.iter().find(near).copied()
+}
+
 fn debug(value: &str, question: &Question<'_>) -> Vec<KnobError> {
     let pairs = value.split(',').filter(|pair| !pair.is_empty());
     let check = |pair: &str| {
@@ -73,13 +118,20 @@ fn debug(value: &str, question: &Question<'_>) -> Vec<KnobError> {
                 "write NAME=VALUE,NAME=VALUE",
             );
         };
-        match scan::contains(&question.detection.file, name) {
-            Ok(false) => Some(KnobError::Option {
+        let nothing = |cure: String| {
+            Some(KnobError::Option {
                 variable: "GODEBUG".to_owned(),
                 option: name.to_owned(),
                 uses: question.detection.facts.to_string(),
-                cure: "see GODEBUG in the documentation of Go's `runtime`".to_owned(),
-            }),
+                cure,
+            })
+        };
+        let otherwise = "see GODEBUG in the documentation of Go's `runtime`";
+        if let Some(meant) = meant(name) {
+            return nothing(format!("did you mean `{meant}`?"));
+        }
+        match scan::contains(&question.detection.file, name) {
+            Ok(false) => nothing(otherwise.to_owned()),
             // What cannot be read cannot be looked into.
             Ok(true) | Err(_) => None,
         }
@@ -113,6 +165,22 @@ fn refused(question: &Question<'_>) -> Option<KnobError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_of_a_setting_is_none() {
+        for (name, known) in [
+            ("gctrac", Some("gctrace")),
+            ("trace", Some("gcpacertrace")),
+            ("madvdontned", Some("madvdontneed")),
+            ("gctrace", None),
+            ("madvdontneed", None),
+            ("http2client", None),
+            ("netdns", None),
+            ("tracebacklabels", None),
+        ] {
+            assert_eq!(meant(name), known, "{name}");
+        }
+    }
 
     #[test]
     fn go_takes_percentages_and_sizes() {

@@ -10,6 +10,9 @@ use crate::record::KnobFacts;
 /// What the options of the user are put after, so that theirs win.
 const CONFIRM: &str = "confirm_conf:true,stats_print:true";
 
+/// What leaves the number of arenas to jemalloc.
+const DEFAULT: &str = "default";
+
 pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> {
     let mut checked = Checked::default();
     let mut errors = Vec::new();
@@ -58,6 +61,8 @@ fn knobs(variable: &str, value: &str, said: &Said) -> Vec<KnobFacts> {
             .find(|(one, _)| one == option)
             .map(|(_, value)| value);
         let (effective, seen) = match (said.options.get(option), set) {
+            // The statistics have the number that it chose, which nobody asked for.
+            (Some(_), Some(value)) if requested == DEFAULT => (Some(value.clone()), Some("its confirmation")),
             (Some(value), _) => (Some(value.clone()), Some("its statistics")),
             (None, Some(value)) => (Some(value.clone()), Some("its confirmation")),
             (None, None) => (None, None),

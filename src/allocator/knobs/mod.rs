@@ -7,6 +7,7 @@ mod go;
 mod jemalloc;
 mod mimalloc;
 mod node;
+mod spelling;
 
 pub use self::mimalloc::purge_delay;
 
@@ -29,6 +30,14 @@ pub enum KnobError {
         uses: String,
         /// What to set.
         cure: String,
+    },
+    /// Nobody reads it.
+    #[error("`{variable}` is read by no allocator: did you mean `{meant}`?")]
+    Misspelt {
+        /// The variable.
+        variable: String,
+        /// The one that was meant.
+        meant: String,
     },
     /// Nobody knows who reads it.
     #[error(
@@ -95,6 +104,11 @@ pub fn reader(variable: &str) -> Option<AllocatorFamily> {
     }
 }
 
+/// Whether a variable is to be checked: it is a setting of an allocator, or was meant to be one.
+pub fn concerns(variable: &str) -> bool {
+    reader(variable).is_some() || spelling::meant(variable).is_some()
+}
+
 /// Checks every setting of an allocator among the variables that a server is given. `declared` is the allocator that its
 /// profile names, which is believed.
 pub fn check(
@@ -107,7 +121,10 @@ pub fn check(
     let mut errors = Vec::new();
     let mut of: BTreeMap<AllocatorFamily, BTreeMap<String, String>> = BTreeMap::new();
     for (variable, value) in env {
-        let Some(family) = reader(variable) else { continue };
+        let Some(family) = reader(variable) else {
+            errors.extend(misspelt(variable, detection));
+            continue;
+        };
         match fits(variable, family, detection, declared) {
             Ok(()) => {
                 of.entry(family).or_default().insert(variable.clone(), value.clone());
@@ -150,6 +167,18 @@ pub fn check(
         true => Ok(checked),
         false => Err(errors),
     }
+}
+
+/// That a variable comes so near to one of an allocator that it was meant; of jemalloc's the one that this server reads.
+fn misspelt(variable: &str, detection: &Detection) -> Option<KnobError> {
+    let meant = spelling::meant(variable)?;
+    let family = reader(&meant);
+    let own = detection.facts.variable.clone();
+    let own = own.filter(|_| family == Some(AllocatorFamily::Jemalloc) && family == Some(detection.facts.family));
+    Some(KnobError::Misspelt {
+        variable: variable.to_owned(),
+        meant: own.unwrap_or(meant),
+    })
 }
 
 /// Settings that nobody confirms.
