@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::analyse::setting;
 use crate::record::{AllocatorFacts, AllocatorFamily, KnobFacts, ServerFacts};
 
+use super::fingerprint;
 use super::table::WIDEST;
 use super::terminal::Look;
 use super::text::{Paint, Tone, line_of, paragraph};
@@ -55,11 +56,13 @@ pub(super) fn headline(facts: &AllocatorFacts) -> String {
     }
 }
 
-/// How it is known, for a report: settings and what was seen, each with its source.
+/// How it is known, for a report: what was preloaded, settings and what was seen, each with its source.
 pub(super) fn evidence<'f>(server: &'f ServerFacts, facts: &'f AllocatorFacts) -> Vec<(&'f str, String)> {
+    let preloaded = Some(fingerprint::preloaded(server)).filter(|text| !text.is_empty());
+    let preloaded = preloaded.into_iter().map(|text| ("preloaded", text));
     let knobs = server.knobs.iter().map(|knob| ("setting", setting(knob)));
     let seen = facts.evidence.iter().map(|one| (one.source.as_str(), one.saw.clone()));
-    knobs.chain(seen).collect()
+    preloaded.chain(knobs).chain(seen).collect()
 }
 
 /// The options in force that say something of memory.

@@ -14,6 +14,9 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 /// The least that a curve's height stands for: what moves less is drawn flat.
 const LEAST: u64 = 1 << 20;
 
+/// The head of the column of curves.
+pub(super) const CURVE: &str = "curve";
+
 /// What curves that stand together are drawn against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scale {

@@ -38,7 +38,7 @@ fn of_server(server: &ServerFacts) -> Vec<Fact> {
 }
 
 /// What was preloaded and where it came from; empty where nothing was.
-fn preloaded(server: &ServerFacts) -> String {
+pub(super) fn preloaded(server: &ServerFacts) -> String {
     let Some(preload) = &server.preload else {
         return String::new();
     };

@@ -20,6 +20,7 @@ pub mod csv;
 mod decay;
 mod fingerprint;
 pub mod gate;
+mod given;
 mod growth;
 pub mod html;
 pub mod json;

@@ -1,6 +1,6 @@
-// The pages under test: records of one run, of a comparison, of a server with a hostile name, and of a large campaign,
+// The pages under test: records of one run, of a comparison, of several machines, of a gate, of a server with a hostile name, and of a large campaign,
 // rendered by the program itself.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
@@ -63,6 +63,20 @@ function render(name, ...words) {
   return file;
 }
 
+/** A verdict that is no PASS has an exit code of its own. */
+function judge(name, ...words) {
+  const { stdout, stderr, status } = spawnSync(soak, ["gate", ...words, "--format", "html"], { maxBuffer: 1 << 28 });
+  if (![0, 1, 3].includes(status)) throw new Error(`gate: ${status}: ${stderr}`);
+  const file = join(out, `${name}.html`);
+  writeFileSync(file, stdout);
+  return file;
+}
+
+/** The same runs on another machine. */
+function on(machine, records) {
+  return records.map(([header, ...entries]) => [{ ...header, host: { ...header.host, cpu: machine } }, ...entries]);
+}
+
 /** The timeline of the same records as a picture. */
 function picture(name, ...words) {
   writeFileSync(join(out, `${name}.svg`), execFileSync(soak, [...words, "--format", "svg"], { maxBuffer: 1 << 28 }));
@@ -74,6 +88,8 @@ export function pages() {
   const three = Array.from({ length: 24 }, (_, run) => long(["system", "jemalloc", "mimalloc"][run % 3], run + 1, run + 1));
   const hostile = write("hostile-records", [variant("plain", 1, 1), variant(HOSTILE, 2, 1.1), variant("plain", 3, 1), variant(HOSTILE, 4, 1.1)]);
   const big = write("big-records", three);
+  const machines = write("machines-records", [...on("EPYC", two), ...on("Xeon", two)]);
+  const judged = write("gate-records", two);
   picture("one", "report", join(root, "fixtures/records/completed.jsonl"));
   picture("two", "compare", write("two-records", two));
   picture("hostile", "compare", hostile);
@@ -81,6 +97,8 @@ export function pages() {
   return {
     one: render("one", "report", join(root, "fixtures/records/completed.jsonl")),
     two: render("two", "compare", write("two-records", two)),
+    machines: render("machines", "compare", machines),
+    gate: judge("gate", "--from", judged, "--baseline", "ty", "--candidate", "ty-jemalloc"),
     hostile: render("hostile", "compare", hostile),
     big: render("big", "compare", big),
   };

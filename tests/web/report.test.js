@@ -34,7 +34,7 @@ async function open(name, { width = 1280, scheme = "light" } = {}) {
 const chart = (page) => page.$eval(".chart", (chart) => ({ ...chart.dataset }));
 const over = async (page) => { const handle = await page.$(".u-over"); await handle.scrollIntoView(); return (await handle.boundingBox()); };
 
-for (const name of ["one", "two", "hostile", "big"]) {
+for (const name of ["one", "two", "machines", "gate", "hostile", "big"]) {
   test(`${name}: nothing is said on the console and no request leaves the page`, async () => {
     const page = await open(name);
     assert.deepEqual(page.said, []);
@@ -177,7 +177,7 @@ test("tables can be taken along as TSV and as Markdown", async () => {
   await page.close();
 });
 
-for (const name of ["one", "two", "hostile"]) for (const scheme of ["light", "dark"]) {
+for (const name of ["one", "two", "machines", "gate", "hostile"]) for (const scheme of ["light", "dark"]) {
   test(`${name}, ${scheme}: axe finds nothing serious`, async () => {
     const page = await open(name, { scheme });
     await page.$$eval("details", (all) => all.forEach((one) => { one.open = true; }));
@@ -190,7 +190,7 @@ for (const name of ["one", "two", "hostile"]) for (const scheme of ["light", "da
 }
 
 test("nothing is wider than a phone, and the theme can be chosen", async () => {
-  for (const name of ["one", "two", "hostile"]) {
+  for (const name of ["one", "two", "machines", "gate", "hostile"]) {
     const page = await open(name, { width: 390 });
     const [inside, outside] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
     assert.ok(inside <= outside, `${name}: ${inside} > ${outside}`);
@@ -202,16 +202,59 @@ test("nothing is wider than a phone, and the theme can be chosen", async () => {
   }
 });
 
+test("a gate says its verdict before all else, and what decided it", async () => {
+  const page = await open("gate");
+  const said = await page.$eval("main > :first-child .ending, main > .verdict .ending", (one) => one.textContent);
+  assert.match(said, /^completions: FAIL, ty-jemalloc against ty: /);
+  assert.ok(await page.$eval("main .verdict .sentences", (all) => all.children.length) > 1);
+  assert.equal((await chart(page)).lines, "10");
+  await page.close();
+});
+
+test("several machines of one target are one comparison that says how far they are apart", async () => {
+  const page = await open("machines");
+  const text = await page.$eval("main", (main) => main.textContent);
+  assert.match(text, /on 2 machines/);
+  assert.match(text, /by machine/);
+  assert.equal(await page.$$eval(".chart", (all) => all.length), 1);
+  await page.close();
+});
+
+test("the least and the most of a row are told in words, not by colour alone", async () => {
+  const page = await open("two");
+  const marks = await page.$$eval("#private .mark", (all) => all.map((one) => one.textContent));
+  assert.ok(marks.includes("least") && marks.includes("most") && marks.every((mark) => ["least", "most"].includes(mark)), marks.join());
+  await page.close();
+});
+
+test("on paper nothing is to be clicked and nothing is cut off at the side", async () => {
+  for (const name of ["one", "two", "machines", "gate"]) {
+    // A4 without its margins, at 96 to the inch.
+    const page = await open(name, { width: 718 });
+    await page.emulateMediaType("print");
+    const shown = await page.$$eval("button, .tools, .hint", (all) => all.filter((one) => !one.closest(".legend") && one.getClientRects().length).length);
+    assert.equal(shown, 0, name);
+    const [inside, outside] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+    assert.ok(inside <= outside, `${name}: ${inside} > ${outside}`);
+    await page.close();
+  }
+});
+
 test("pictures to look at", async () => {
-  for (const name of ["one", "two", "big"]) for (const [look, options] of Object.entries({ light: {}, dark: { scheme: "dark" }, narrow: { width: 390 } })) {
+  for (const name of ["one", "two", "machines", "gate", "big"]) for (const [look, options] of Object.entries({ light: {}, dark: { scheme: "dark" }, narrow: { width: 390 } })) {
     const page = await open(name, options);
     await page.screenshot({ path: join(out, `${name}-${look}.png`), fullPage: true });
     await page.close();
   }
-  const page = await open("two", { scheme: "dark" });
-  await page.pdf({ path: join(out, "two.pdf"), printBackground: true });
-  assert.ok(readFileSync(join(out, "two.pdf")).length > 10_000);
-  await page.close();
+  for (const name of ["two", "gate"]) {
+    const page = await open(name, { scheme: "dark" });
+    await page.pdf({ path: join(out, `${name}.pdf`), printBackground: true });
+    assert.ok(readFileSync(join(out, `${name}.pdf`)).length > 10_000);
+    await page.emulateMediaType("print");
+    await page.setViewport({ width: 718, height: 900 });
+    await page.screenshot({ path: join(out, `${name}-print.png`), fullPage: true });
+    await page.close();
+  }
 });
 
 test("a picture is one that a browser draws alone and in a page, with a line for every run, light and dark", async () => {

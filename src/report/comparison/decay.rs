@@ -58,7 +58,7 @@ pub fn columns(comparison: &Comparison, named: Named) -> Option<Vec<Column>> {
     let mut table = vec![
         Column::text("window", 0, cells(&name)),
         Column::text("server", 0, cells(&|line| Cell::plain(line.server))),
-        Column::text("curve", 3, cells(&|line| Cell::plain(&line.curve))),
+        Column::text(decay::CURVE, 3, cells(&|line| Cell::plain(&line.curve))),
         Column::number("from", 6, plain(&|one| middle(&one.before, size))),
     ];
     for (place, seconds) in AFTER.iter().enumerate() {

@@ -11,6 +11,7 @@ use crate::record::Nanos;
 use crate::report::comparison::decay::{self as compared, Named::Always};
 use crate::report::comparison::release;
 use crate::report::decay as words;
+use crate::report::table::Column;
 use crate::report::terminal::decay::{SUBJECT, columns_of_windows, told};
 use crate::report::text::{clean, cut};
 use crate::units;
@@ -42,7 +43,7 @@ struct Decaying<'w> {
 
 /// The section of one run: a plot and a row for each window.
 pub fn of_run(summary: &Summary) -> Markup {
-    let Some(table) = columns_of_windows(summary) else {
+    let Some(table) = columns_of_windows(summary).map(plotted) else {
         return html! {};
     };
     let label = summary.header.server.label.as_str();
@@ -70,7 +71,7 @@ pub fn of_comparison(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Na
         .into_iter()
         .chain(release::verdict(comparison))
         .collect();
-    let table = compared::columns(comparison, Always);
+    let table = compared::columns(comparison, Always).map(plotted);
     if said.is_empty() && table.is_none() {
         return html! {};
     }
@@ -100,6 +101,12 @@ pub fn of_comparison(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Na
         }
     };
     parts::section(&format!("{id}decay"), "What came back", &body)
+}
+
+/// The table without its curves, which stand above it as plots.
+fn plotted(mut table: Vec<Column>) -> Vec<Column> {
+    table.retain(|column| column.name() != words::CURVE);
+    table
 }
 
 fn is_alike(one: &Decay, other: &Decay) -> bool {

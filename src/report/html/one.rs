@@ -4,9 +4,9 @@ use maud::{Markup, html};
 
 use crate::analyse::calls::Traced;
 use crate::analyse::{self, Severity, Summary};
-use crate::report::calls;
 use crate::report::terminal::{blocks, decay, head, phases};
 use crate::report::text::clean;
+use crate::report::{calls, given, release};
 
 use super::spread::{self, Latencies};
 use super::{allocators, data, decays, page, parts, tables};
@@ -47,6 +47,7 @@ fn measured(summary: &Summary, chart: Option<&data::Timeline>) -> Vec<Markup> {
         phases_table(summary),
         parts::timeline("", chart),
         decays::of_run(summary),
+        given_back(summary),
         latency(summary),
         work(summary),
         processes(summary),
@@ -76,6 +77,27 @@ fn verdict(summary: &Summary) -> Markup {
             (parts::sentences(decay::sentences(summary).into_iter().map(|text| ("plain", text))))
         }
     }
+}
+
+/// What came back by force, and what the server accounts for.
+fn given_back(summary: &Summary) -> Markup {
+    let tables = [
+        (given::RELEASES, given::releases(summary)),
+        (given::REPORTS, given::reports(summary)),
+    ];
+    let tables: Vec<_> = tables
+        .into_iter()
+        .filter_map(|(caption, table)| Some((caption, table?)))
+        .collect();
+    if tables.is_empty() {
+        return html! {};
+    }
+    let said = release::sentences(summary).into_iter().map(|text| ("plain", text));
+    let body = html! {
+        (parts::sentences(said))
+        @for (caption, table) in &tables { (tables::of_columns(caption, table)) }
+    };
+    parts::section("given", "Forced release and self-report", &body)
 }
 
 fn phases_table(summary: &Summary) -> Markup {

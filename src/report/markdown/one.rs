@@ -9,6 +9,7 @@ use crate::report::allocator;
 use crate::report::calls;
 use crate::report::decay as windows;
 use crate::report::fingerprint;
+use crate::report::given;
 use crate::report::growth;
 use crate::report::reproduce;
 use crate::report::table::{Cell, Column};
@@ -130,6 +131,14 @@ fn measured(out: &mut String, summary: &Summary) {
             );
         });
     }
+    for (title, table) in [
+        (given::RELEASES, given::releases(summary)),
+        (given::REPORTS, given::reports(summary)),
+    ] {
+        if let Some(table) = table {
+            folded(out, title, |out| columns_of(out, &table));
+        }
+    }
     grown(out, summary);
     let methods = blocks::most_sent(summary);
     if !methods.is_empty() {
@@ -193,8 +202,10 @@ fn allocators(out: &mut String, server: &ServerFacts) {
 mod tests {
     use super::*;
     use crate::analyse::calls::tests::traced;
-    use crate::record::golden;
+    use crate::analyse::compare::release::tests::with;
+    use crate::record::{PreloadFacts, golden};
     use crate::report::allocator::tests::found;
+    use crate::report::html;
 
     fn of(name: &str) -> Summary {
         analyse::read(golden::open(name)).unwrap()
@@ -219,11 +230,29 @@ mod tests {
         let mut summary = of("completed");
         let (facts, knobs) = found();
         (summary.header.server.allocator, summary.header.server.knobs) = (Some(facts), knobs);
+        summary.header.server.preload = Some(PreloadFacts {
+            name: "jemalloc".to_owned(),
+            path: "/usr/lib/libjemalloc.so.2".to_owned(),
+            package: Some("libjemalloc2 5.3.0-1".to_owned()),
+            ..PreloadFacts::default()
+        });
         let words = ["/usr/bin/lsp-soak", "run", "a b.toml", "--server", "ty"];
         summary.header.settings.command_line = words.map(str::to_owned).to_vec();
         let text = run(&summary, "run-001-ty.jsonl");
         let at = text.find("<details><summary>Allocator").expect("it is there");
         insta::assert_snapshot!("allocator", &text[at..]);
+    }
+
+    #[test]
+    fn what_came_by_force_and_what_the_server_accounts_for_have_a_table_each() {
+        let summary = with(with(of("completed"), 50, Some(100)), 0, None);
+        let text = run(&summary, "run-001-ty.jsonl");
+        let from = text.find("<details><summary>Forced").expect("it is there");
+        let to = text.find("<details><summary>Requests").expect("it is there");
+        insta::assert_snapshot!("given", &text[from..to]);
+        let page = html::run(&summary, "run-001-ty.jsonl");
+        assert!(page.contains("<h2 id=\"given-title\">Forced release and self-report</h2>"));
+        assert!(!html::run(&of("completed"), "a").contains("given-title"));
     }
 
     #[test]

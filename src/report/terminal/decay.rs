@@ -91,7 +91,7 @@ fn rows(windows: &[&Window]) -> Vec<Column> {
         |value: fn(&Course) -> Option<Nanos>| plain(&move |window| known(window.private.as_ref(), value, words::time));
     let mut table = vec![
         Column::text("window", 0, plain(&words::name)),
-        Column::text("curve", 2, plain(&|window| scale.draw(window, CURVE))),
+        Column::text(words::CURVE, 2, plain(&|window| scale.draw(window, CURVE))),
         Column::number("from", 1, size(|course| Some(course.before))),
     ];
     let ats: [fn(&Course) -> Option<u64>; AFTER.len()] = [

@@ -1,0 +1,104 @@
+//! Tables of what was given back by force, and of what a server accounts for.
+
+use std::time::Duration;
+
+use crate::analyse::Summary;
+use crate::analyse::release::{Released, Reported};
+use crate::record::Nanos;
+use crate::units;
+
+use super::table::{Cell, Column};
+
+/// Most rows: of many the last.
+const ROWS: usize = 24;
+
+/// What the first table is of.
+pub(super) const RELEASES: &str = "Forced releases, private memory in MiB";
+
+/// What the second one is of.
+pub(super) const REPORTS: &str = "What the server accounts for, in MiB";
+
+/// A row for each forced release, of steps and of checkpoints, if there were any.
+pub(super) fn releases(summary: &Summary) -> Option<Vec<Column>> {
+    let all = last(&summary.released);
+    let cells =
+        |text: &dyn Fn(&Released) -> String| all.iter().map(|one| Cell::plain(text(one))).collect::<Vec<Cell>>();
+    let size = |value: Option<u64>| units::or_unknown(value, units::mib);
+    let back = |one: &Released| {
+        units::or_unknown(one.gave(), |gave| match gave {
+            0.. => units::mib(gave.unsigned_abs()),
+            _ => units::signed_mib(gave),
+        })
+    };
+    let by = |one: &Released| {
+        let mut by: Vec<String> = one.release.used.iter().map(|used| used.what.clone()).collect();
+        by.dedup();
+        by.extend(one.release.missing.iter().map(|why| format!("not: {why}")));
+        by.join("; ")
+    };
+    let when = |one: &Released| {
+        if one.checkpoint {
+            "before the checkpoint"
+        } else {
+            "a step"
+        }
+        .to_owned()
+    };
+    let slowest = |one: &Released| one.release.used.iter().map(|used| used.took).max();
+    let table = vec![
+        Column::text("phase", 0, cells(&|one| one.phase.name.clone())),
+        Column::text("as", 3, cells(&when)),
+        Column::text("by", 2, cells(&by)),
+        Column::number("before", 1, cells(&|one| size(one.release.before))),
+        Column::number("after", 1, cells(&|one| size(one.release.after))),
+        Column::number("came back", 0, cells(&back)),
+        Column::number("took", 4, cells(&|one| units::or_unknown(slowest(one), time))),
+    ];
+    (!all.is_empty()).then_some(table)
+}
+
+/// A row for each time that the server was asked, if it was.
+pub(super) fn reports(summary: &Summary) -> Option<Vec<Column>> {
+    let all = last(&summary.reported);
+    let cells =
+        |text: &dyn Fn(&Reported) -> String| all.iter().map(|one| Cell::plain(text(one))).collect::<Vec<Cell>>();
+    let unknown = || units::UNKNOWN.to_owned();
+    let asked = |one: &Reported| {
+        let asked = one.report.asked.clone().unwrap_or_else(unknown);
+        match one.report.missing.is_empty() {
+            true => asked,
+            false => format!("{asked}: {}", one.report.missing),
+        }
+    };
+    let of = |one: &Reported| {
+        one.share().map_or_else(unknown, |share| {
+            let what = if share.resident { "resident" } else { "private" };
+            format!("{} {what}", units::mib(share.of))
+        })
+    };
+    let table = vec![
+        Column::text("phase", 0, cells(&|one| one.phase.name.clone())),
+        Column::text("asked", 2, cells(&asked)),
+        Column::number(
+            "accounts for",
+            0,
+            cells(&|one| units::or_unknown(one.report.accounted, units::mib)),
+        ),
+        Column::number("of", 0, cells(&of)),
+        Column::number(
+            "share",
+            1,
+            cells(&|one| one.share().map_or_else(unknown, |share| units::percent(share.ratio()))),
+        ),
+        Column::number("took", 4, cells(&|one| units::or_unknown(one.report.took, time))),
+    ];
+    (!all.is_empty()).then_some(table)
+}
+
+fn last<T>(all: &[T]) -> &[T] {
+    &all[all.len().saturating_sub(ROWS)..]
+}
+
+fn time(nanos: Nanos) -> String {
+    units::duration(Duration::from_nanos(nanos))
+}
