@@ -38,6 +38,7 @@ pub struct Lines {
 }
 
 const UNFINISHED: &str = " <unfinished ...>";
+const SUPERSEDED: &str = "+++ superseded by execve in pid ";
 
 impl Lines {
     /// Reads one line.
@@ -56,6 +57,11 @@ impl Lines {
         let (time, rest) = rest.trim_start().split_once(' ')?;
         if rest.starts_with("+++ ") || rest.starts_with("--- ") {
             self.begun.remove(&thread);
+            // Of several threads the one that calls exec goes on under the number of the first.
+            let superseded = rest.strip_prefix(SUPERSEDED).and_then(|rest| rest.strip_suffix(" +++"));
+            if let Some(begun) = superseded.and_then(|by| self.begun.remove(&by.parse().ok()?)) {
+                self.begun.insert(thread, begun);
+            }
             return Some(None);
         }
         let wall = nanoseconds(time)?;
@@ -82,7 +88,9 @@ impl Lines {
         if result == "?" {
             return Some(None);
         }
-        let succeeded = result != "-1";
+        // The break is returned where it was if it could not be moved.
+        let asked = number(arguments).filter(|_| name == "brk").unwrap_or(0);
+        let succeeded = result != "-1" && (asked == 0 || number(result) == Some(asked));
         match name {
             "clone" | "clone3" | "fork" | "vfork" => {
                 if succeeded {
@@ -200,6 +208,40 @@ mod tests {
             Line::Other | Line::Garbled => None,
         });
         calls.collect()
+    }
+
+    #[test]
+    fn a_break_that_could_not_be_moved_has_failed() {
+        let text = "
+            7 1795290800.000001 brk(NULL) = 0x10000
+            7 1795290800.000002 brk(0x11000) = 0x11000
+            7 1795290800.000003 brk(0x9000000000000000) = 0x11000
+            7 1795290800.000004 brk(0x10000) = 0x10000
+        ";
+        assert_eq!(
+            calls(text),
+            [
+                (CallKind::Brk, Some(0)),
+                (CallKind::Brk, Some(0x1000)),
+                (CallKind::Brk, None),
+                (CallKind::BrkLowered, Some(0x1000)),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_thread_that_calls_exec_goes_on_as_the_first_one() {
+        let text = r#"
+            7 1795290800.000001 brk(0x10000) = 0x10000
+            9 1795290800.000002 execve("/bin/true", ["true"], 0x7ffc /* 1 var */ <unfinished ...>
+            7 1795290800.000003 munmap(0x7f65ba1fb000, 4096 <unfinished ...>
+            7 1795290800.000004 +++ superseded by execve in pid 9 +++
+            7 1795290800.000005 <... execve resumed>) = 0
+            7 1795290800.000006 brk(NULL) = 0x50000
+            7 1795290800.000007 brk(0x51000) = 0x51000
+        "#;
+        let brk = |bytes| (CallKind::Brk, Some(bytes));
+        assert_eq!(calls(text), [brk(0), brk(0), brk(0x1000)], "its memory is new");
     }
 
     #[test]
