@@ -4,7 +4,7 @@ use lsp_soak::analyse::decay::WindowKind;
 use lsp_soak::record::WindowEnd;
 
 use crate::decay::{course, one};
-use crate::outcome::changed;
+use crate::outcome::{MIB, changed};
 use crate::soak::{START, Soak};
 
 /// The request that asks whether all was read is answered after three seconds, and half a second after the last message
@@ -28,6 +28,29 @@ steps = [{ open = { files = 1 } }, { idle = { mode = "silent", for = "2s" } }]
     let [first, rest @ ..] = course(window).at;
     assert_eq!((first, rest), (Some(course(window).before), [None; 3]));
     outcome.says(&["silence gave back nothing"]);
+}
+
+#[test]
+fn what_closing_gives_back_before_it_was_read_is_not_the_silences() {
+    let phases = r#"
+[[phase]]
+name = "work"
+steps = [
+    { open = { files = 1 } },
+    { hover = { files = 1, per-file = 1 } },
+    { close = {} },
+    { idle = { mode = "silent", for = "2s" } },
+]
+"#;
+    let outcome = Soak::new(&format!("{START}{phases}"))
+        .server(&["--retain-open", "32MiB", "--slow", "2s"])
+        .run();
+    let summary = outcome.passed();
+    changed(course(one(&summary, WindowKind::Silent)).gave(), 0);
+    changed(
+        course(one(&summary, WindowKind::Closed)).gave(),
+        (32 * MIB).cast_signed(),
+    );
 }
 
 /// A server that takes 600 ms for an answer is sent no more and at no other distances than its clock says.

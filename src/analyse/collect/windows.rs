@@ -16,7 +16,7 @@ impl Pass {
 
     pub(super) fn window_began(&mut self, at: Nanos, start: &WindowStart) {
         self.phases.window_began(start, self.tree.totals());
-        self.watch.began(at, start);
+        self.watch.began(at, start, self.known());
         self.watch(at);
     }
 

@@ -163,6 +163,33 @@ fn of_a_record_that_does_not_say_when_a_window_began_it_begins_with_its_step() {
 }
 
 #[test]
+fn what_closed_documents_give_back_before_the_next_window_begins_is_theirs() {
+    let mut session = taken();
+    session.step("close");
+    session.step_end("close", 0, 0);
+    if let Some(Event::StepEnded(end)) = session.entries.last_mut().map(|entry| &mut entry.event) {
+        end.left_open = Some(0);
+    }
+    session.step("idle");
+    session.go(0, 140, 2, 90);
+    session.window();
+    session.go(0, 120, 10, 0);
+    session.idle_end(IdleKind::Silent, 10);
+    session.settle(true);
+    let gave = |session: &Session| {
+        let gave = gave(&of(session).windows);
+        let gave = gave.iter().map(|one| (one.kind, one.bytes as i64 / MIB.cast_signed()));
+        gave.collect::<Vec<_>>()
+    };
+    assert_eq!(gave(&session), [(WindowKind::Closed, 80), (WindowKind::Silent, 20)]);
+    // A record that does not say when the window began has it begin with its step.
+    session
+        .entries
+        .retain(|entry| !matches!(entry.event, Event::WindowBegan(_)));
+    assert_eq!(gave(&session), [(WindowKind::Silent, 100)]);
+}
+
+#[test]
 fn what_comes_back_by_force_before_a_checkpoint_is_none_of_the_open_window() {
     for (step, kind) in [("close", WindowKind::Closed), ("release", WindowKind::Released)] {
         let mut session = taken();

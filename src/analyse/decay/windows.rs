@@ -24,7 +24,7 @@ pub(in crate::analyse) struct Known {
 }
 
 /// A step that is or may become a window.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Open {
     phase: PhaseRef,
     step: u32,
@@ -39,6 +39,8 @@ struct Open {
 #[derive(Debug, Default)]
 pub(in crate::analyse) struct Watch {
     open: Option<Open>,
+    /// One that goes on until the window of the step under way begins, and what it is if that is never said.
+    ending: Option<(Open, Window)>,
     done: Vec<Window>,
     /// What each process had lazily freed when its exact counters were last read.
     lazy: BTreeMap<u32, u64>,
@@ -47,7 +49,8 @@ pub(in crate::analyse) struct Watch {
 impl Watch {
     /// Memory at a moment: private and resident.
     pub fn see(&mut self, at: Nanos, private: Option<u64>, resident: Option<u64>) {
-        if let Some(open) = &mut self.open {
+        let ending = self.ending.iter_mut().map(|(open, _)| open);
+        for open in self.open.iter_mut().chain(ending) {
             let since = at.saturating_sub(open.started);
             open.private.add(since, private);
             open.resident.add(since, resident);
@@ -71,9 +74,17 @@ impl Watch {
         known.then(|| self.lazy.values().copied().fold(0, u64::saturating_add))
     }
 
-    /// A step begins: what an earlier one left open is over.
+    /// A step begins: what an earlier one left open is over, unless the step has a window of its own. What comes back until
+    /// that begins is still of the other: of documents that were closed just before, and not yet read of.
     pub fn step_started(&mut self, at: Nanos, start: &StepStart, known: Known) {
+        let before = self.open.clone();
         self.over(at, known);
+        if ["idle", "release"].contains(&start.name.as_str())
+            && let Some(open) = before.filter(|open| open.kind.is_some())
+            && let Some(window) = self.done.pop()
+        {
+            self.ending = Some((open, window));
+        }
         if ["idle", "close", "release"].contains(&start.name.as_str()) {
             self.open = Some(Open {
                 phase: start.phase.clone(),
@@ -88,17 +99,21 @@ impl Watch {
 
     /// The window of the step under way begins only here. Records before 1.4 do not say when that was; theirs begin with the
     /// step.
-    pub fn began(&mut self, at: Nanos, start: &WindowStart) {
+    pub fn began(&mut self, at: Nanos, start: &WindowStart, known: Known) {
         let of = |open: &&mut Open| open.kind.is_none() && open.phase == start.phase && open.step == start.step;
         if let Some(open) = self.open.as_mut().filter(of) {
             open.started = at;
             (open.private, open.resident) = (Curve::default(), Curve::default());
+            let ending = self.ending.take();
+            let until = |(open, window): (Open, Window)| open.window(window.kind, at, known);
+            self.done.extend(ending.map(until));
         }
     }
 
     /// A step ends. An idle window ends with it; that of closed documents or of a release goes on, for a server takes its
     /// time.
     pub fn step_ended(&mut self, at: Nanos, end: &StepEnd, known: Known) {
+        self.done.extend(self.ending.take().map(|(_, window)| window));
         let lazily_freed = end.idle.as_ref().and_then(|idle| self.lazily_freed(idle.kind));
         let Some(open) = &mut self.open else { return };
         if let Some(idle) = &end.idle {
@@ -137,6 +152,7 @@ impl Watch {
 
     /// What is open ends here.
     pub fn over(&mut self, at: Nanos, known: Known) {
+        self.done.extend(self.ending.take().map(|(_, window)| window));
         if let Some(open) = self.open.take()
             && let Some(kind) = open.kind
         {
