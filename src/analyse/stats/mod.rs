@@ -17,6 +17,7 @@ mod looks;
 mod median;
 mod outliers;
 mod permutation;
+mod pooled;
 mod power;
 mod prediction;
 mod shape;
@@ -44,6 +45,7 @@ pub use outliers::{Outlier, outliers};
 pub use permutation::{
     EXHAUSTIVE_UP_TO, MONTE_CARLO_DRAWS, MannWhitney, Method, Permutation, mann_whitney, permutation,
 };
+pub use pooled::Pooled;
 pub use power::{detectable, power, runs_needed};
 pub use prediction::prediction;
 pub use shape::{Shape, shape};

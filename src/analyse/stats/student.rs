@@ -11,6 +11,10 @@ pub(super) fn upper_quantile(alpha: f64, freedom: f64) -> f64 {
     if alpha >= 1.0 {
         return f64::NEG_INFINITY;
     }
+    // With unbounded freedom it is the normal distribution, which the inverse of Student's would search for without end.
+    if freedom == f64::INFINITY {
+        return -Normal::standard().inverse_cdf(alpha);
+    }
     student(freedom).map_or(f64::INFINITY, |student| -student.inverse_cdf(alpha))
 }
 

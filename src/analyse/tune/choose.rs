@@ -1,5 +1,7 @@
 //! What to ship: by rules that are stated, from cells that were run to the end.
 
+use std::cmp::Ordering;
+
 use super::figure::{Tuned, Versus};
 use super::{Rules, Swept};
 
@@ -29,7 +31,7 @@ pub enum Keep {
     TooFew,
     /// No cell is shown to need less.
     NothingLess,
-    /// Those that need less cost more than is allowed; the place of the one with least memory.
+    /// Those that need less are not shown to cost no more than is allowed; the place of the one with least memory.
     TooDear(usize),
     /// It is the fastest that keeps the limit.
     Fastest,
@@ -47,8 +49,8 @@ pub(super) fn choose(cells: &[Swept], rules: &Rules) -> Choice {
 
 /// Least settled private memory among those that cost no more than is allowed.
 fn least(cells: &[Swept], default: &Swept, rules: &Rules) -> Choice {
-    let tried = || (1..cells.len()).filter(|place| cells[*place].is_usable());
-    if default.runs.len() < LEAST_RUNS || tried().any(|place| cells[place].runs.len() < LEAST_RUNS) {
+    let tried = || (1..cells.len()).filter(|place| is_candidate(&cells[*place]));
+    if are_too_few(cells) {
         return Choice::Default(Keep::TooFew);
     }
     let less: Vec<usize> = tried().filter(|place| needs_less(&cells[*place], default)).collect();
@@ -73,6 +75,18 @@ fn least(cells: &[Swept], default: &Swept, rules: &Rules) -> Choice {
         .map_or(Choice::Default(Keep::NothingLess), Choice::Ship)
 }
 
+/// Usable, and run often enough to be recommended.
+fn is_candidate(cell: &Swept) -> bool {
+    cell.is_usable() && cell.runs.len() >= LEAST_RUNS
+}
+
+/// Whether the default, or all that is left besides it, was run too seldom to show anything.
+fn are_too_few(cells: &[Swept]) -> bool {
+    let seldom = |cell: &Swept| cell.runs.len() < LEAST_RUNS;
+    let mut left = cells.iter().skip(1).filter(|cell| cell.is_usable()).peekable();
+    cells.first().is_none_or(seldom) || (left.peek().is_some() && left.all(seldom))
+}
+
 /// Shown to need less, by as much as a setting is worth.
 fn needs_less(cell: &Swept, default: &Swept) -> bool {
     let shown = cell.figure(Tuned::Private).ratio.as_ref();
@@ -81,25 +95,29 @@ fn needs_less(cell: &Swept, default: &Swept) -> bool {
     worth && shown.is_some_and(|ratio| ratio.high < 1.0)
 }
 
-/// Whether it was not seen to cost more than is allowed.
+/// Whether it is shown to cost no more than is allowed. What is not known is not shown.
 fn is_affordable(cell: &Swept, rules: &Rules) -> bool {
     let keeps = |figure: Tuned, most: f64| {
         let ratio = cell.figure(figure).ratio.as_ref();
-        ratio.is_none_or(|ratio| ratio.ratio <= 1.0 + most)
+        ratio.is_some_and(|ratio| ratio.high <= 1.0 + most)
     };
     keeps(Tuned::P95, rules.latency) && keeps(Tuned::Cpu, rules.cpu)
 }
 
 /// The fastest whose private memory is under the limit by the upper end of its interval, the default among them.
 fn fastest(cells: &[Swept], limit: f64) -> Choice {
-    let upper = |place: &usize| {
-        let median = cells[*place].figure(Tuned::Private).median;
-        median.map_or(f64::INFINITY, |median| median.high)
-    };
-    let usable: Vec<usize> = (0..cells.len()).filter(|place| cells[*place].is_usable()).collect();
-    let under: Vec<usize> = usable.iter().copied().filter(|place| upper(place) <= limit).collect();
+    let keeps = |cell: &Swept| cell.most_private().is_some_and(|most| most <= limit);
+    let under: Vec<usize> = (0..cells.len())
+        .filter(|place| is_candidate(&cells[*place]) && keeps(&cells[*place]))
+        .collect();
+    if under.is_empty() && are_too_few(cells) {
+        return Choice::Default(Keep::TooFew);
+    }
     if under.is_empty() {
-        return Choice::None(usable.into_iter().min_by(|a, b| upper(a).total_cmp(&upper(b))));
+        // Also of those that were stopped, which is what being far over the limit comes to.
+        let private = |place: &usize| cells[*place].median(Tuned::Private);
+        let measured = (0..cells.len()).filter(|place| cells[*place].is_honest() && private(place).is_some());
+        return Choice::None(measured.min_by(|a, b| private(a).partial_cmp(&private(b)).unwrap_or(Ordering::Equal)));
     }
     let values = |place: usize, figure: Tuned| -> Vec<f64> {
         cells[place].figure(figure).values.iter().flatten().copied().collect()
@@ -112,7 +130,9 @@ fn fastest(cells: &[Swept], limit: f64) -> Choice {
     // Of those that are as fast but for what nobody cares for, the one with least processor time; of equals the default.
     let as_fast = under.into_iter().filter(|place| {
         let versus = Versus::new(&values(first, Tuned::P95), &values(*place, Tuned::P95), Tuned::P95);
-        versus.is_none_or(|versus| versus.ratio <= 1.0 + Tuned::P95.slack())
+        // Where not even the fastest has a latency, none has one.
+        let unknown = values(first, Tuned::P95).is_empty();
+        unknown || versus.is_some_and(|versus| versus.ratio <= 1.0 + Tuned::P95.slack())
     });
     let cpu = cost(Tuned::Cpu);
     match as_fast.min_by(|a, b| cpu(a).total_cmp(&cpu(b))) {

@@ -3,7 +3,7 @@
 use crate::analyse::compare::cell::{Values, cell};
 use crate::analyse::compare::{Cell, Figure, Measure, Place, Played, counts};
 use crate::analyse::decay::{self, Window, WindowKind};
-use crate::analyse::stats::{Arm, Contrast, NoiseFloor};
+use crate::analyse::stats::{Arm, Contrast, NoiseFloor, Pooled};
 use crate::analyse::{PhaseSummary, Summary};
 
 use super::CONFIDENCE;
@@ -81,11 +81,11 @@ impl Tuned {
         }
     }
 
-    /// How far apart two single runs of one server may be, as a share: three times the variation that private memory
-    /// commonly has as shipped, for one run has no spread of its own. `None` of what a busy machine moves by any amount.
-    fn single(self) -> Option<f64> {
+    /// The coefficient of variation between runs that is assumed where there is only one of each, which has no spread of its
+    /// own: twice what private memory commonly has at most as shipped. `None` of what a busy machine moves by any amount.
+    pub(super) fn assumed(self) -> Option<f64> {
         match self {
-            Tuned::Private => Some(0.15),
+            Tuned::Private => Some(0.10),
             Tuned::Peak | Tuned::Returned | Tuned::T90 | Tuned::P50 | Tuned::P95 | Tuned::Cpu | Tuned::Faults => None,
         }
     }
@@ -208,11 +208,14 @@ impl Versus {
             Some((logs / values.len() as f64).exp()).filter(|mean| mean.is_finite() && *mean > 0.0)
         };
         let ratio = mean(of)? / mean(against)?;
-        let apart = 1.0 + figure.single().unwrap_or(f64::INFINITY);
+        let low = figure.assumed().map(Pooled::assumed);
+        let low = low.and_then(|spread| spread.lower_ratio(against, of, (1.0 - CONFIDENCE) / 2.0));
+        let low = low.unwrap_or(0.0);
         Some(Versus {
             ratio,
-            low: ratio / apart,
-            high: ratio * apart,
+            low,
+            // As far above as below.
+            high: ratio * ratio / low,
         })
     }
 

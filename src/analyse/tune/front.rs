@@ -6,6 +6,9 @@ use super::figure::{Tuned, Versus};
 /// The values of what cells are weighed by, in the order of [`Tuned::WEIGHED`].
 pub(super) type Weights = [Vec<f64>; 3];
 
+/// Whether the second of two cells is shown to be clearly more than the first, in a figure.
+type IsMore<'s> = &'s dyn Fn(Tuned, &[f64], &[f64]) -> bool;
+
 /// How sure it must be that a cell is no better in anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doubt {
@@ -18,7 +21,7 @@ pub(super) enum Doubt {
 /// Whether `other` is as good as `cell` in everything and shown to be clearly better in something.
 ///
 /// In a figure that one of them does not have they are not compared; without private memory not at all.
-pub(super) fn beats(other: &Weights, cell: &Weights, doubt: Doubt) -> bool {
+pub(super) fn beats(other: &Weights, cell: &Weights, doubt: Doubt, is_more: IsMore<'_>) -> bool {
     let mut better = false;
     for (figure, (other, cell)) in Tuned::WEIGHED.into_iter().zip(other.iter().zip(cell)) {
         let Some(versus) = Versus::new(other, cell, figure) else {
@@ -31,9 +34,14 @@ pub(super) fn beats(other: &Weights, cell: &Weights, doubt: Doubt) -> bool {
         if looks_better && (doubt == Doubt::Strict || versus.is_less(figure)) {
             return false;
         }
-        better |= versus.is_more(figure);
+        better |= is_more(figure, other, cell);
     }
     better
+}
+
+/// Whether two cells differ as far as one look at both can tell.
+fn is_more(figure: Tuned, against: &[f64], of: &[f64]) -> bool {
+    Versus::new(against, of, figure).is_some_and(|versus| versus.is_more(figure))
 }
 
 /// Marks the front, and of the others one that is better than each. What was not run to the end is on no front.
@@ -47,7 +55,7 @@ pub(super) fn mark(cells: &mut [Swept]) {
     let better = |place: usize| {
         let others = running.iter().copied().filter(|other| *other != place);
         let mut others: Vec<usize> = others
-            .filter(|other| beats(&weights[*other], &weights[place], Doubt::Strict))
+            .filter(|other| beats(&weights[*other], &weights[place], Doubt::Strict, &is_more))
             .collect();
         // Of several the one with least memory is told.
         others.sort_by(|a, b| mean(&weights[*a][0]).total_cmp(&mean(&weights[*b][0])));

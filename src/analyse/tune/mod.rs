@@ -6,17 +6,20 @@
 mod choose;
 mod figure;
 mod front;
+mod judge;
 mod stopped;
 
+#[cfg(test)]
+mod simulated;
 #[cfg(test)]
 pub(crate) mod tests;
 
 use crate::record::{AllocatorFacts, CellFacts, KnobFacts};
 
 use super::compare::{Cell, Inequality, Left, Played, compare, counts};
-use super::stats::prediction;
+use super::stats::{Pooled, prediction};
 
-pub use choose::{Choice, Keep};
+pub use choose::{Choice, Keep, LEAST_RUNS};
 pub use figure::{Places, Tuned};
 
 pub use stopped::{Halving, Stopped, Why, stopped};
@@ -117,6 +120,20 @@ impl Swept {
         &self.figures[figure as usize]
     }
 
+    /// The upper end of what its private memory is by its interval: that of the median, or where there are too few runs
+    /// for one, that of the geometric mean, if it is more. `None` of less than two runs.
+    pub fn most_private(&self) -> Option<f64> {
+        let figure = self.figure(Tuned::Private);
+        let median = figure.median?;
+        if median.reached {
+            return Some(median.high);
+        }
+        let values: Vec<f64> = figure.values.iter().flatten().copied().collect();
+        let spread = Pooled::within(&[&values], Tuned::Private.noise())?;
+        let (_, high) = spread.bounds(&values, (1.0 - CONFIDENCE) / 2.0)?;
+        Some(high.max(median.high))
+    }
+
     /// The middle of one of its figures.
     pub fn median(&self, figure: Tuned) -> Option<f64> {
         self.figure(figure).median.map(|median| median.median)
@@ -208,7 +225,7 @@ pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
             beaten_by: None,
             work: side.work.clone(),
             unseen: side.unseen.clone(),
-            promise: prediction(&private, CONFIDENCE, Tuned::Private.noise()),
+            promise: promise(&private),
             figures,
         });
     }
@@ -223,6 +240,11 @@ pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
         cells,
         rules: rules.clone(),
     })
+}
+
+/// Where the private memory of one more run will probably lie.
+fn promise(private: &[f64]) -> Option<(f64, f64)> {
+    prediction(private, CONFIDENCE, Tuned::Private.noise())
 }
 
 /// The label of the server with nothing changed.

@@ -7,7 +7,7 @@ use crate::analyse::compare::{Inequality, Played, WorkLimits, counts, inequaliti
 use crate::analyse::{Exit, Summary, exit};
 
 use super::figure::{Places, Tuned, places};
-use super::front::{Doubt, Weights, beats, mean};
+use super::judge::{Look, Weighed, judged};
 use super::{Rules, is_refused};
 
 /// Why a cell was not run any more.
@@ -28,6 +28,10 @@ pub enum Why {
     Beaten(String),
     /// It was among the half with more memory, shown to need more than this one, and not shown to be better in anything.
     WorseHalf(String),
+    /// It was shown to need more than there may be.
+    OverLimit,
+    /// This one was shown to be faster, and to keep the limit.
+    Slower(String),
 }
 
 /// What was decided while a sweep went on.
@@ -83,47 +87,17 @@ pub fn stopped(runs: &[Played], rules: &Rules) -> Halving {
             .into_iter()
             .map(|label| cells[label].weighed(label, *rung, &base, &places))
             .collect();
-        for (label, why) in judged(&weighed, default) {
+        let look = Look {
+            default,
+            // The last rung decides nothing that could stop.
+            looks: rules.rungs.len().saturating_sub(1),
+            limit: rules.max_private.map(|limit| limit as f64),
+        };
+        for (label, why) in judged(&weighed, &look) {
             halving.stopped.insert(label, Stopped { after: *rung, why });
         }
     }
     halving
-}
-
-/// A cell at a rung.
-struct Weighed<'r> {
-    label: &'r str,
-    weights: Weights,
-    /// Whether it did the work of the default under what it sets: by one that did not, no other stops.
-    honest: bool,
-}
-
-/// The cells that stop here. All are judged before any stops, so that their order does not matter.
-fn judged(cells: &[Weighed<'_>], default: &str) -> Vec<(String, Why)> {
-    // The best is looked at first, and told.
-    let mut others: Vec<&Weighed<'_>> = cells.iter().filter(|cell| cell.honest).collect();
-    others.sort_by(|a, b| mean(&a.weights[0]).total_cmp(&mean(&b.weights[0])));
-    let by_memory = others.iter().map(|other| mean(&other.weights[0]));
-    let by_memory: Vec<f64> = by_memory.filter(|mean| mean.is_finite()).collect();
-    let middle = by_memory.get(by_memory.len().saturating_sub(1) / 2).copied();
-    let judge = |own: &Weighed<'_>| {
-        let beaten =
-            |other: &&&Weighed<'_>| other.label != own.label && beats(&other.weights, &own.weights, Doubt::Strict);
-        if let Some(other) = others.iter().find(beaten) {
-            return Some(Why::Beaten(other.label.to_owned()));
-        }
-        let worse = middle.is_some_and(|middle| mean(&own.weights[0]) > middle);
-        let needs_more = |least: &&&Weighed<'_>| {
-            let versus = super::figure::Versus::new(&least.weights[0], &own.weights[0], Tuned::Private);
-            versus.is_some_and(|versus| versus.is_more(Tuned::Private))
-        };
-        let least = others.first().filter(|least| worse && needs_more(least))?;
-        beats(&least.weights, &own.weights, Doubt::Lenient).then(|| Why::WorseHalf(least.label.to_owned()))
-    };
-    let tried = cells.iter().filter(|cell| cell.label != default);
-    tried
-        .filter_map(|cell| Some((cell.label.to_owned(), judge(cell)?)))
-        .collect()
 }
 
 /// The runs of one cell.

@@ -6,6 +6,8 @@ use crate::record::{AllocatorFacts, AllocatorFamily, CellFacts, Ending, KnobFact
 
 use super::*;
 
+mod choice;
+
 /// Per cent of the golden record's private memory, p95 and processor time.
 pub type Percents = (u64, u64, u64);
 
@@ -195,76 +197,6 @@ fn the_front_is_what_nothing_beats_in_memory_latency_and_cpu() {
     let default = &sweep.cells[0];
     assert_eq!((default.label.as_str(), default.front), ("default", false));
     assert!(default.beaten_by.is_some());
-}
-
-#[test]
-fn the_least_memory_that_costs_no_more_than_is_allowed_is_shipped() {
-    let rules = Rules::default();
-    let sweep_of = swept(&cells(), &rules);
-    assert_eq!(
-        shipped(&sweep_of),
-        "dirty-1000",
-        "35 % more CPU is too much for the least"
-    );
-    let (low, high) = sweep_of
-        .cells
-        .iter()
-        .find(|cell| cell.label == "dirty-1000")
-        .unwrap()
-        .promise
-        .unwrap();
-    let median = sweep_of.cells.iter().find(|cell| cell.label == "dirty-1000").unwrap();
-    let median = median.median(Tuned::Private).unwrap();
-    assert!(
-        low < median && median < high && high / low < 1.02,
-        "{low} {median} {high}"
-    );
-    let lax = Rules {
-        cpu: 0.5,
-        ..Rules::default()
-    };
-    assert_eq!(shipped(&swept(&cells(), &lax)), "dirty-0");
-}
-
-#[test]
-fn where_nothing_is_shown_to_need_less_the_default_stays() {
-    let rules = Rules::default();
-    let same = [
-        ("default", (100, 100, 100)),
-        ("dirty-0", (100, 100, 100)),
-        ("dirty-1000", (101, 100, 100)),
-    ];
-    assert_eq!(swept(&same, &rules).choice, Choice::Default(Keep::NothingLess));
-    let dear = [("default", (100, 100, 100)), ("dirty-0", (60, 100, 150))];
-    assert_eq!(swept(&dear, &rules).choice, Choice::Default(Keep::TooDear(1)));
-    let few = Rules {
-        rungs: vec![1, 2],
-        ..Rules::default()
-    };
-    assert_eq!(swept(&dear, &few).choice, Choice::Default(Keep::TooFew));
-}
-
-#[test]
-fn under_a_limit_the_fastest_is_shipped() {
-    let default = swept(&cells(), &Rules::default());
-    let of = |label: &str| {
-        let cell = default.cells.iter().find(|cell| cell.label == label).unwrap();
-        cell.figure(Tuned::Private).median.unwrap().high as u64
-    };
-    let under = |limit: u64| Rules {
-        max_private: Some(limit),
-        ..Rules::default()
-    };
-    assert_eq!(
-        shipped(&swept(&cells(), &under(of("dirty-5000")))),
-        "dirty-5000",
-        "the fastest of all"
-    );
-    assert_eq!(shipped(&swept(&cells(), &under(of("dirty-1000")))), "dirty-1000");
-    assert!(matches!(
-        swept(&cells(), &under(of("dirty-0") / 2)).choice,
-        Choice::None(Some(_))
-    ));
 }
 
 /// A sweep in which one cell needs far less than any other; `fault` is what is wrong with its runs.

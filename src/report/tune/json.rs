@@ -122,6 +122,10 @@ pub enum Reason {
     Beaten,
     /// It was in the half with more memory, and not shown to be better in anything.
     WorseHalf,
+    /// It was shown to need more than the limit.
+    OverLimit,
+    /// Another under the limit was shown to be faster.
+    Slower,
 }
 
 /// A figure of a setting.
@@ -202,6 +206,8 @@ fn cell(cell: &tune::Swept) -> Cell {
                 Why::Failed => Reason::Failed,
                 Why::Beaten(_) => Reason::Beaten,
                 Why::WorseHalf(_) => Reason::WorseHalf,
+                Why::OverLimit => Reason::OverLimit,
+                Why::Slower(_) => Reason::Slower,
             },
             text: stop(stopped),
         }),

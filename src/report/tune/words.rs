@@ -56,7 +56,7 @@ pub fn headline(sweep: &Sweep) -> String {
         }
         Choice::Default(Keep::NothingLess) => "keep the default: no setting is shown to need less memory".to_owned(),
         Choice::Default(Keep::TooDear(place)) => format!(
-            "keep the default: what needs less memory costs more than is allowed, such as {}{}",
+            "keep the default: what needs less memory is not shown to cost no more than is allowed, such as {}{}",
             label(place),
             costs(sweep, place)
         ),
@@ -65,13 +65,7 @@ pub fn headline(sweep: &Sweep) -> String {
         Choice::None(Some(place)) => format!(
             "no setting stays under {limit}: {} comes nearest, with up to {}",
             label(place),
-            units::or_unknown(
-                sweep.cells[place]
-                    .figure(Tuned::Private)
-                    .median
-                    .map(|median| median.high),
-                |high| amount(high, Tuned::Private)
-            )
+            units::or_unknown(nearest(&sweep.cells[place]), |most| amount(most, Tuned::Private))
         ),
         Choice::Unknown => "nothing can be said: the server failed as it is".to_owned(),
     }
@@ -111,21 +105,21 @@ fn not_taken(label: &str, knob: &KnobFacts) -> String {
     format!("{label}: {}, so it is not recommended", setting(knob))
 }
 
+/// What a cell that is over the limit needs at most, as far as that is known.
+fn nearest(cell: &Swept) -> Option<f64> {
+    cell.most_private().or_else(|| cell.median(Tuned::Private))
+}
+
 fn costs(sweep: &Sweep, place: usize) -> String {
     let cell = &sweep.cells[place];
     let dear = [(Tuned::P95, sweep.rules.latency), (Tuned::Cpu, sweep.rules.cpu)]
         .into_iter()
         .filter_map(|(figure, most)| {
-            let ratio = cell
-                .figure(figure)
-                .ratio
-                .as_ref()
-                .filter(|ratio| ratio.ratio > 1.0 + most)?;
-            Some(format!(
-                "{} {} %",
-                name(figure),
-                figures::signed((ratio.ratio - 1.0) * 100.0, 0)
-            ))
+            let ratio = cell.figure(figure).ratio.as_ref();
+            let within = ratio.is_some_and(|ratio| ratio.high <= 1.0 + most);
+            let shown = ratio.and_then(figures::difference);
+            let shown = shown.unwrap_or_else(|| units::UNKNOWN.to_owned());
+            (!within).then(|| format!("{} {shown}", name(figure)))
         });
     let dear: Vec<String> = dear.collect();
     if dear.is_empty() {
@@ -151,7 +145,8 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
         add(Tone::Plain, price(cell));
         if let Some((low, high)) = cell.promise {
             let text = format!(
-                "a fresh run with it will probably have {} to {} private{}",
+                "a fresh run with it will have {} to {} private{} in 19 of 20 cases; its figures above are a little better \
+                 than they will be, for they are what it was chosen by",
                 amount(low, Tuned::Private),
                 amount(high, Tuned::Private),
                 after(sweep)
@@ -207,14 +202,14 @@ fn reason(sweep: &Sweep, cell: &Swept) -> String {
     let share = |share: f64| units::percent(share);
     let rules = &sweep.rules;
     let limits = format!(
-        "p95 at most {} and CPU at most {} over the default's",
+        "p95 at most {} and CPU at most {} over the default's by the upper ends of their intervals",
         share(rules.latency),
         share(rules.cpu)
     );
     let front = if cell.front { " on the front" } else { "" };
     match rules.max_private {
         Some(limit) => format!(
-            "chosen as the fastest whose private memory stays under {} by its interval",
+            "chosen as the fastest whose private memory stays under {} by the upper end of its interval",
             units::bytes(limit)
         ),
         None => format!("chosen as the least private memory{front} with {limits}"),
@@ -262,6 +257,8 @@ pub fn stop(stopped: &Stopped) -> String {
         Why::WorseHalf(other) => format!(
             "{after}: it needs more memory than {other} and than half of all, and is not shown to be better in anything"
         ),
+        Why::OverLimit => format!("{after}: it is shown to need more than the limit"),
+        Why::Slower(other) => format!("{after}: {other} is shown to be faster and to keep the limit"),
     }
 }
 

@@ -1,0 +1,140 @@
+//! What is chosen, and what is kept for it.
+
+use super::*;
+
+#[test]
+fn under_a_limit_halving_keeps_the_fastest_and_stops_what_is_over_it() {
+    let cells = [
+        ("default", (100, 100, 100)),
+        ("dirty-lean", (50, 100, 90)),
+        ("dirty-quick", (160, 80, 130)),
+        ("dirty-large", (300, 60, 90)),
+    ];
+    let usual = swept(&cells, &Rules::default());
+    let of = |sweep: &Sweep, label: &str| sweep.cells.iter().find(|cell| cell.label == label).unwrap().clone();
+    let limit = 2 * of(&usual, "default").median(Tuned::Private).unwrap() as u64;
+    let rules = Rules {
+        max_private: Some(limit),
+        ..Rules::default()
+    };
+    assert!(of(&usual, "dirty-quick").stopped.is_some(), "it has thrice the least");
+    let sweep = swept(&cells, &rules);
+    assert_eq!(shipped(&sweep), "dirty-quick");
+    let why = |label: &str| of(&sweep, label).stopped.map(|stopped| (stopped.after, stopped.why));
+    assert_eq!(why("dirty-large"), Some((1, Why::OverLimit)));
+    assert_eq!(why("dirty-lean"), Some((3, Why::Slower("dirty-quick".to_owned()))));
+    let few = Rules {
+        rungs: vec![1, 2],
+        ..rules
+    };
+    assert_eq!(swept(&cells, &few).choice, Choice::Default(Keep::TooFew));
+}
+
+#[test]
+fn a_latency_that_is_not_known_is_not_shown_to_be_allowed() {
+    let cells = [("default", (100, 100, 100)), ("dirty-0", (70, 100, 100))];
+    let rules = Rules::default();
+    let mut runs = played(&cells, 8, &rules);
+    assert_eq!(shipped(&sweep(&runs, &rules).unwrap()), "dirty-0");
+    for run in runs
+        .iter_mut()
+        .filter(|run| run.summary.header.server.label == "dirty-0")
+    {
+        run.summary.methods.iter_mut().for_each(|method| method.p95 = None);
+    }
+    let unknown = sweep(&runs, &rules).unwrap();
+    assert_eq!(
+        unknown.choice,
+        Choice::Default(Keep::TooDear(1)),
+        "by work it is honest"
+    );
+}
+
+#[test]
+fn what_is_allowed_is_held_against_the_interval() {
+    let cells = [("default", (100, 100, 100)), ("dirty-0", (70, 109, 100))];
+    let rules = Rules::default();
+    assert_eq!(shipped(&swept(&cells, &rules)), "dirty-0", "runs that hardly vary");
+    let mut runs = played(&cells, 8, &rules);
+    for run in &mut runs {
+        let more = if run.summary.header.plan.block % 2 == 0 {
+            120
+        } else {
+            100
+        };
+        for method in &mut run.summary.methods {
+            method.p95 = method.p95.map(|value| value / 100 * more);
+        }
+    }
+    assert_eq!(sweep(&runs, &rules).unwrap().choice, Choice::Default(Keep::TooDear(1)));
+}
+
+#[test]
+fn where_nothing_is_shown_to_need_less_the_default_stays() {
+    let rules = Rules::default();
+    let same = [
+        ("default", (100, 100, 100)),
+        ("dirty-0", (100, 100, 100)),
+        ("dirty-1000", (101, 100, 100)),
+    ];
+    assert_eq!(swept(&same, &rules).choice, Choice::Default(Keep::NothingLess));
+    let dear = [("default", (100, 100, 100)), ("dirty-0", (60, 100, 150))];
+    assert_eq!(swept(&dear, &rules).choice, Choice::Default(Keep::TooDear(1)));
+    let few = Rules {
+        rungs: vec![1, 2],
+        ..Rules::default()
+    };
+    assert_eq!(swept(&dear, &few).choice, Choice::Default(Keep::TooFew));
+}
+
+#[test]
+fn under_a_limit_the_fastest_is_shipped() {
+    let default = swept(&cells(), &Rules::default());
+    let of = |label: &str| {
+        let cell = default.cells.iter().find(|cell| cell.label == label).unwrap();
+        cell.figure(Tuned::Private).median.unwrap().high as u64
+    };
+    let under = |limit: u64| Rules {
+        max_private: Some(limit),
+        ..Rules::default()
+    };
+    assert_eq!(
+        shipped(&swept(&cells(), &under(of("dirty-5000")))),
+        "dirty-5000",
+        "the fastest of all"
+    );
+    assert_eq!(shipped(&swept(&cells(), &under(of("dirty-1000")))), "dirty-1000");
+    assert!(matches!(
+        swept(&cells(), &under(of("dirty-0") / 2)).choice,
+        Choice::None(Some(_))
+    ));
+}
+
+#[test]
+fn the_least_memory_that_costs_no_more_than_is_allowed_is_shipped() {
+    let rules = Rules::default();
+    let sweep_of = swept(&cells(), &rules);
+    assert_eq!(
+        shipped(&sweep_of),
+        "dirty-1000",
+        "35 % more CPU is too much for the least"
+    );
+    let (low, high) = sweep_of
+        .cells
+        .iter()
+        .find(|cell| cell.label == "dirty-1000")
+        .unwrap()
+        .promise
+        .unwrap();
+    let median = sweep_of.cells.iter().find(|cell| cell.label == "dirty-1000").unwrap();
+    let median = median.median(Tuned::Private).unwrap();
+    assert!(
+        low < median && median < high && high / low < 1.02,
+        "{low} {median} {high}"
+    );
+    let lax = Rules {
+        cpu: 0.5,
+        ..Rules::default()
+    };
+    assert_eq!(shipped(&swept(&cells(), &lax)), "dirty-0");
+}
