@@ -52,9 +52,10 @@ pub struct Tune {
     /// How the best is chosen.
     #[command(flatten)]
     pub choosing: Choosing,
-    /// After how many runs of each it is looked which are still worth more; the last is how many there are
-    #[arg(long, value_name = "N,N,…", value_parser = rungs, default_value = "1,3,5,8", help_heading = "Runs", hide_short_help = true)]
-    pub rungs: RungPlan,
+    /// After how many runs of each it is looked which are still worth more; the last is how many there are [default:
+    /// 1,3,5,8, or what records were made with]
+    #[arg(long, value_name = "N,N,…", value_parser = rungs, help_heading = "Runs", hide_short_help = true)]
+    pub rungs: Option<RungPlan>,
     /// No more runs than fit into this time
     #[arg(long, value_name = "TIME", help_heading = "Runs")]
     pub time_budget: Option<Span>,
@@ -127,8 +128,8 @@ Examples:
 
 Exit codes:
   0 a setting is recommended, or the default      1 no setting keeps --max-private
-  2 bad input or a failure of lsp-soak            4 the server failed the scenario as it is
-  130 interrupted";
+  2 bad input or a failure of lsp-soak            3 too few runs to choose by
+  4 the server failed the scenario as it is       130 interrupted";
 
 /// What a sweep is printed as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

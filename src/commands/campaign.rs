@@ -197,7 +197,7 @@ impl Campaign<'_> {
         let path = self
             .out
             .join(format!("run-{:03}-{}.jsonl", planned.number, name(choice)));
-        if let Some(played) = resume::kept(&path, self.scenario)? {
+        if let Some(played) = resume::kept(&path, self.scenario, choice.cell.as_ref())? {
             let exit = analyse::exit(&played.summary);
             before.add(&played);
             progress.played(planned.server, Duration::from_nanos(played.summary.duration));

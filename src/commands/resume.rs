@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::analyse::compare::Played;
 use crate::cli::{Cli, Command};
 use crate::config::{Loaded, ServerChoice};
-use crate::record::{Ending, Header};
+use crate::record::{CellFacts, Ending, Header};
 
 use super::calibrations::circumstances;
 use super::show;
@@ -169,7 +169,7 @@ pub fn unchanged(before: &Header, now: &Header, choice: &ServerChoice) -> anyhow
 /// A run that was played before, if it was played to an end of its own.
 ///
 /// A record that was cut off is put aside, where no report reads it. One of another scenario cannot be gone on with.
-pub fn kept(path: &Path, scenario: &Loaded) -> anyhow::Result<Option<Played>> {
+pub fn kept(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) -> anyhow::Result<Option<Played>> {
     if !path.exists() {
         return Ok(None);
     }
@@ -188,6 +188,15 @@ pub fn kept(path: &Path, scenario: &Loaded) -> anyhow::Result<Option<Played>> {
              played now; begin anew",
             path.display(),
             scenario.scenario.name
+        );
+    }
+    let sweep = |cell: Option<&CellFacts>| cell.and_then(|cell| Some(cell.sweep.as_ref()?.cells.clone()));
+    let before = sweep(played.summary.header.plan.cell.as_ref());
+    if before.is_some() && before != sweep(cell) {
+        bail!(
+            "`{}` is of a sweep of other settings than there are now: the grid, what it is tried on, or what is installed \
+             was changed since; put it back as it was, or begin anew with another --out",
+            path.display()
         );
     }
     Ok(Some(played))

@@ -42,7 +42,7 @@ impl Campaign<'_> {
                 return Ok(());
             }
             let path = self.out.join(format!("traced-{}.jsonl", name(choice)));
-            if let Some(played) = resume::kept(&path, self.scenario)? {
+            if let Some(played) = resume::kept(&path, self.scenario, None)? {
                 outcomes.runs.push(played);
                 continue;
             }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Nanos;
+
 /// The cell of a sweep that a run belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -28,4 +30,23 @@ pub struct CellFacts {
     pub cpus: Option<String>,
     /// The allocator that it preloads, as it was asked for.
     pub preload: Option<String>,
+    /// The sweep that it is of; `None` in records of a time when that was not written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepFacts>,
+}
+
+/// A sweep as it was planned, so that its records alone say what was decided on the way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SweepFacts {
+    /// SHA-256 over every cell with all that its server is given, in hexadecimal: runs of another grid have another.
+    pub cells: String,
+    /// After how many runs of each it was looked which are worth more.
+    pub rungs: Vec<u32>,
+    /// How much private memory there may be, in bytes.
+    pub max_private: Option<u64>,
+    /// How much time there was for it.
+    pub time_budget: Option<Nanos>,
+    /// What was not tried and why, a sentence each; with the default only.
+    pub notes: Vec<String>,
 }

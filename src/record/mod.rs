@@ -32,7 +32,7 @@ mod tests;
 pub use allocator::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, KnobFacts};
 pub use calibration::{CALIBRATION_FORMAT, Calibration, Noise};
 pub use calls::{CallCount, CallKind, SystemCalls, TracerFacts};
-pub use cell::CellFacts;
+pub use cell::{CellFacts, SweepFacts};
 pub use clock::{Clock, nanos};
 pub use compressed::{is_record, plain};
 pub use ending::{Close, EmptyStep, Ending, Shutdown, ShutdownReply, ShutdownStage, Survivor};

@@ -20,7 +20,7 @@ pub enum Choice {
     Default(Keep),
     /// No cell is under the limit; the place of the one that comes nearest.
     None(Option<usize>),
-    /// The default itself has no run that counts.
+    /// The server fails the scenario as it is.
     Unknown,
 }
 
@@ -40,7 +40,7 @@ pub enum Keep {
 /// Applies the rule. `cells` begin with the default.
 pub(super) fn choose(cells: &[Swept], rules: &Rules) -> Choice {
     match (cells.first(), rules.max_private) {
-        (Some(default), _) if default.runs.is_empty() => Choice::Unknown,
+        (Some(default), _) if default.runs.is_empty() && default.failed() => Choice::Unknown,
         (None, _) => Choice::Unknown,
         (Some(_), Some(limit)) => fastest(cells, limit as f64),
         (Some(default), None) => least(cells, default, rules),

@@ -14,9 +14,9 @@ mod simulated;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use crate::record::{AllocatorFacts, CellFacts, KnobFacts};
+use crate::record::{AllocatorFacts, CellFacts, KnobFacts, SweepFacts};
 
-use super::compare::{Cell, Inequality, Left, Played, compare, counts};
+use super::compare::{self, Cell, Inequality, Left, Played, compare, counts};
 use super::stats::{Pooled, prediction};
 
 pub use choose::{Choice, Keep, LEAST_RUNS};
@@ -66,6 +66,8 @@ pub struct Sweep {
     pub cells: Vec<Swept>,
     /// Cells that were planned and have no run.
     pub missing: u32,
+    /// As it was planned; `None` of records that do not say.
+    pub planned: Option<SweepFacts>,
     /// What it was held to.
     pub rules: Rules,
     /// What to ship.
@@ -114,6 +116,24 @@ pub struct Swept {
     pub promise: Option<(f64, f64)>,
 }
 
+impl Sweep {
+    /// How many runs there are of each of how many that were planned, where it ended before its end.
+    pub fn cut_short(&self) -> Option<(u32, u32)> {
+        let (default, others) = self.cells.split_first()?;
+        let most = *self.rules.rungs.last()?;
+        let had = u32::try_from(default.runs.len()).unwrap_or(u32::MAX);
+        let over = default.failed() || (self.missing == 0 && others.iter().all(|cell| cell.stopped.is_some()));
+        (had < most && !over).then_some((had, most))
+    }
+
+    /// Whether it was played under another limit than it is chosen by, so that the answer may have been stopped.
+    pub fn was_played_otherwise(&self) -> bool {
+        let stopped = |cell: &Swept| cell.stopped.as_ref().is_some_and(|stopped| stopped.why != Why::Failed);
+        let other = |planned: &SweepFacts| planned.max_private != self.rules.max_private;
+        self.planned.as_ref().is_some_and(other) && self.cells.iter().any(stopped)
+    }
+}
+
 impl Swept {
     /// One of its figures.
     pub fn figure(&self, figure: Tuned) -> &Cell {
@@ -132,6 +152,11 @@ impl Swept {
         let spread = Pooled::within(&[&values], Tuned::Private.noise())?;
         let (_, high) = spread.bounds(&values, (1.0 - CONFIDENCE) / 2.0)?;
         Some(high.max(median.high))
+    }
+
+    /// Whether the server failed the scenario with it.
+    pub fn failed(&self) -> bool {
+        self.left.iter().any(|left| left.why == compare::Why::Failed)
     }
 
     /// The middle of one of its figures.
@@ -181,8 +206,17 @@ pub enum NoSweep {
     #[error("no record is of the server with nothing changed, which every cell is compared with")]
     NoDefault,
     /// Each sweep has a default of its own.
-    #[error("the records are of several sweeps: {0}; name one of them")]
+    #[error(
+        "the records are of several sweeps, for scenario, project, program or settings are not the same: {0}; name one of \
+         them"
+    )]
     Several(String),
+}
+
+/// The sweep of these runs as it was planned, by its default.
+pub fn planned(runs: &[Played]) -> Option<&SweepFacts> {
+    let mut cells = runs.iter().filter_map(|run| run.summary.header.plan.cell.as_ref());
+    cells.find(|cell| cell.default)?.sweep.as_ref()
 }
 
 /// What the runs of a sweep come to; those of no sweep are passed over.
@@ -214,10 +248,14 @@ pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
             .collect();
         cells.push(Swept {
             label: side.label.clone(),
-            sets: mine
-                .first()
-                .and_then(|run| run.summary.header.plan.cell.clone())
-                .unwrap_or_default(),
+            sets: CellFacts {
+                // Told once, of all of them.
+                sweep: None,
+                ..mine
+                    .first()
+                    .and_then(|run| run.summary.header.plan.cell.clone())
+                    .unwrap_or_default()
+            },
             runs: side.runs.clone(),
             left: side.left.clone(),
             stopped: halving.stopped.get(&side.label).cloned(),
@@ -235,6 +273,7 @@ pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
         scenario: comparison.scenario,
         server: server(&runs, &default),
         places,
+        planned: planned(&runs).cloned(),
         missing: of.saturating_sub(u32::try_from(cells.len()).unwrap_or(u32::MAX)),
         choice: choose::choose(&cells, rules),
         cells,
@@ -252,9 +291,13 @@ fn default_of(runs: &[Played]) -> Result<String, NoSweep> {
     let Some(first) = runs.first() else {
         return Err(NoSweep::None);
     };
+    let cells = |run: &Played| Some(run.summary.header.plan.cell.as_ref()?.sweep.as_ref()?.cells.clone());
     let same = |run: &Played| {
         let (a, b) = (&run.summary.header, &first.summary.header);
-        a.scenario.sha256 == b.scenario.sha256 && a.server.program == b.server.program
+        a.scenario.sha256 == b.scenario.sha256
+            && a.workspace.sha256 == b.workspace.sha256
+            && (&a.server.program, &a.server.sha256) == (&b.server.program, &b.server.sha256)
+            && cells(run) == cells(first)
     };
     if let Some(other) = runs.iter().find(|run| !same(run)) {
         return Err(NoSweep::Several(format!("`{}` and `{}`", first.record, other.record)));

@@ -91,7 +91,10 @@ pub fn stopped(runs: &[Played], rules: &Rules) -> Halving {
             default,
             // The last rung decides nothing that could stop.
             looks: rules.rungs.len().saturating_sub(1),
-            limit: rules.max_private.map(|limit| limit as f64),
+            // What happened is decided by what was asked for then.
+            limit: super::planned(runs)
+                .map_or(rules.max_private, |planned| planned.max_private)
+                .map(|limit| limit as f64),
         };
         for (label, why) in judged(&weighed, &look) {
             halving.stopped.insert(label, Stopped { after: *rung, why });

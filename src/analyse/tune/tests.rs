@@ -290,4 +290,16 @@ fn records_of_something_else_are_no_sweep() {
         sweep(&runs, &Rules::default()).unwrap_err(),
         NoSweep::Several(_)
     ));
+    // The same names of other settings.
+    let mut runs = played(&cells(), 1, &Rules::default());
+    for (place, run) in runs.iter_mut().enumerate() {
+        run.summary.header.plan.cell.as_mut().unwrap().sweep = Some(SweepFacts {
+            cells: (place / 3).to_string(),
+            ..SweepFacts::default()
+        });
+    }
+    assert!(matches!(
+        sweep(&runs, &Rules::default()).unwrap_err(),
+        NoSweep::Several(_)
+    ));
 }

@@ -9,10 +9,12 @@ use anyhow::{Context, bail};
 use crate::analyse::Exit;
 use crate::analyse::compare::Played;
 use crate::analyse::stats::Looks;
-use crate::analyse::tune::{Rules, stopped, sweep};
+use crate::analyse::tune::{Rules, planned, stopped, sweep};
 use crate::cli::{self, Command, Lenses, LookPlan, Repeating, Runs};
+use crate::config::tune::of_sweep;
 use crate::config::{Loaded, ServerChoice};
 use crate::progress::Talk;
+use crate::record::{self, SweepFacts};
 use crate::report::tune::{set, stop};
 use crate::soak::Interrupt;
 
@@ -54,11 +56,12 @@ fn live(options: &cli::Tune, resumed: Option<&Path>) -> anyhow::Result<u8> {
     let out = options.out.as_deref().filter(|_| resumed.is_none());
     let Understood {
         scenarios,
-        choices,
+        mut choices,
         notes,
     } = understood(options, out)?;
     let scenario = scenarios.first().context("a sweep has one scenario; name it")?;
-    let price = Price::new(scenario, choices.len(), &options.rungs.0, options.time_budget);
+    let rules = rules(options, None);
+    let price = Price::new(scenario, choices.len(), &rules.rungs, options.time_budget);
     if options.list {
         return list(&choices, &price, &notes);
     }
@@ -71,12 +74,19 @@ fn live(options: &cli::Tune, resumed: Option<&Path>) -> anyhow::Result<u8> {
         Some(out) => out.to_owned(),
         None => Invocation::begin(output::directories(options.out.as_deref(), &scenarios)?)?.remove(0),
     };
-    let rules = rules(options);
+    let planned = SweepFacts {
+        rungs: rules.rungs.clone(),
+        max_private: rules.max_private,
+        time_budget: options.time_budget.map(|span| record::nanos(span.0)),
+        notes: notes.clone(),
+        ..SweepFacts::default()
+    };
+    of_sweep(&mut choices, planned);
     let campaign = Campaign {
         scenario,
         choices: &choices,
         out: &out,
-        repeating: &repeating(options)?,
+        repeating: &repeating(options, &rules)?,
         measuring: options.measuring,
         talk,
         enough: &|_| false,
@@ -151,7 +161,10 @@ fn reasons(runs: &[Played], rules: &Rules) -> BTreeMap<String, String> {
 /// Chooses from records.
 fn from(options: &cli::Tune) -> anyhow::Result<u8> {
     let runs = show::all_played(&options.from)?;
-    tell(options, &sweep(&runs, &rules(options))?, &runs, &[], None)
+    let planned = planned(&runs);
+    let rules = rules(options, planned);
+    let notes = planned.map_or(&[][..], |planned| &planned.notes);
+    tell(options, &sweep(&runs, &rules)?, &runs, notes, None)
 }
 
 /// Prints what would be tried.
@@ -170,17 +183,21 @@ fn list(choices: &[ServerChoice], price: &Price, notes: &[String]) -> anyhow::Re
     Ok(Exit::Passed.code())
 }
 
-fn rules(options: &cli::Tune) -> Rules {
+/// What is asked for, or else what records were made with, or else what is usual.
+fn rules(options: &cli::Tune, planned: Option<&SweepFacts>) -> Rules {
+    let typed = options.rungs.as_ref().map(|rungs| rungs.0.clone());
+    let rungs = typed.or_else(|| planned.map(|planned| planned.rungs.clone()));
+    let max_private = options.choosing.max_private.map(|size| size.0);
     Rules {
-        rungs: options.rungs.0.clone(),
+        rungs: rungs.unwrap_or_else(|| Rules::default().rungs),
         latency: options.choosing.allow_latency.0,
         cpu: options.choosing.allow_cpu.0,
-        max_private: options.choosing.max_private.map(|size| size.0),
+        max_private: max_private.or_else(|| planned.and_then(|planned| planned.max_private)),
     }
 }
 
-fn repeating(options: &cli::Tune) -> anyhow::Result<Repeating> {
-    let Some(most) = options.rungs.0.last() else {
+fn repeating(options: &cli::Tune, rules: &Rules) -> anyhow::Result<Repeating> {
+    let Some(most) = rules.rungs.last() else {
         bail!("`--rungs` names no runs; write such as 1,3,5,8");
     };
     Ok(Repeating {

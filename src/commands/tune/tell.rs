@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 
 use crate::analyse::Exit;
 use crate::analyse::compare::Played;
-use crate::analyse::tune::{Choice, Sweep, Swept};
+use crate::analyse::tune::{Choice, Keep, Sweep, Swept};
 use crate::cli::{self, TuneFormat};
 use crate::commands::{github, say, show};
 use crate::report::{self, tune};
@@ -49,6 +49,8 @@ pub fn tell(
 /// A sweep finds something whenever the server works as it is: that a setting breaks it is one of its findings.
 fn exit(sweep: &Sweep) -> Exit {
     match sweep.choice {
+        // Also where the time ran out: the sweep is whole, and has too few runs to say anything.
+        Choice::Default(Keep::TooFew) => Exit::Inconclusive,
         Choice::Ship(_) | Choice::Default(_) => Exit::Passed,
         Choice::None(_) => Exit::GateFailed,
         Choice::Unknown => Exit::ServerFailed,

@@ -1,9 +1,11 @@
 //! A cell put onto a server: the same program, with what the cell changes.
 
+use sha2::{Digest, Sha256};
+
 use super::super::choice::ServerChoice;
 use super::cell::{Cell, DEFAULT, overlay};
 use super::lists::added;
-use crate::record::CellFacts;
+use crate::record::{CellFacts, SweepFacts};
 
 /// The server as it is, which comes first, and once for each cell.
 pub fn applied(server: &ServerChoice, cells: &[Cell]) -> Vec<ServerChoice> {
@@ -14,6 +16,31 @@ pub fn applied(server: &ServerChoice, cells: &[Cell]) -> Vec<ServerChoice> {
     let of = u32::try_from(cells.len() + 1).unwrap_or(u32::MAX);
     let all = std::iter::once(&default).chain(cells);
     all.map(|cell| apply(server, cell, of)).collect()
+}
+
+/// Writes into every cell which sweep it is of.
+pub fn of_sweep(choices: &mut [ServerChoice], mut sweep: SweepFacts) {
+    let cells = choices.iter().map(|choice| {
+        let CellFacts {
+            of,
+            default,
+            cpus,
+            preload,
+            ..
+        } = choice.cell.clone().unwrap_or_default();
+        let profile = &choice.profile;
+        let given = (&choice.args, &choice.env, &profile.settings, &profile.init_options);
+        format!("{:?}\n", (&choice.label, of, default, cpus, preload, given))
+    });
+    let digest = Sha256::digest(cells.collect::<String>().as_bytes());
+    sweep.cells = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let notes = std::mem::take(&mut sweep.notes);
+    for cell in choices.iter_mut().filter_map(|choice| choice.cell.as_mut()) {
+        cell.sweep = Some(SweepFacts {
+            notes: if cell.default { notes.clone() } else { Vec::new() },
+            ..sweep.clone()
+        });
+    }
 }
 
 fn apply(server: &ServerChoice, cell: &Cell, of: u32) -> ServerChoice {
@@ -55,6 +82,8 @@ fn apply(server: &ServerChoice, cell: &Cell, of: u32) -> ServerChoice {
         init_options: text(&cell.init_options),
         cpus: (!cell.cpus.is_empty()).then(|| crate::processors::ranges(&cell.cpus)),
         preload: cell.preload.as_ref().map(ToString::to_string),
+        // What the sweep is, is known when all of its cells are.
+        sweep: None,
     });
     choice
 }

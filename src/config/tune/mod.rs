@@ -11,7 +11,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use apply::applied;
+pub use apply::{applied, of_sweep};
 pub use cell::{Cell, DEFAULT, leaves};
 pub use file::GridFile;
 pub use given::shared;
@@ -29,7 +29,11 @@ pub fn joined(all: impl IntoIterator<Item = Cell>) -> Vec<Cell> {
         if cells.iter().any(|known| known.sets_as(&cell)) {
             continue;
         }
-        let taken = |label: &str| cells.iter().any(|known| known.label.eq_ignore_ascii_case(label));
+        // The server with nothing changed has its name in every sweep.
+        let taken = |label: &str| {
+            let same = |known: &str| known.eq_ignore_ascii_case(label);
+            same(DEFAULT) || cells.iter().any(|known| same(&known.label))
+        };
         let label = cell::unlike(&cell.label, &taken);
         cells.push(Cell { label, ..cell });
     }

@@ -72,11 +72,7 @@ impl Reading<'_, '_> {
             let path = ["cell".into(), place.into()];
             if let Some((label, cell)) = self.value(&path, entry) {
                 if label.eq_ignore_ascii_case(DEFAULT) {
-                    self.add(
-                        &["cell".into(), place.into(), "label".into()],
-                        format!("a cell cannot be called `{DEFAULT}`"),
-                        "that is the server with nothing changed, which is always tried; give it another label",
-                    );
+                    self.as_default(&path, entry, "a cell");
                 }
                 cells.push(Cell { label, ..cell });
             }
@@ -129,6 +125,9 @@ impl Reading<'_, '_> {
             let Some((label, cell)) = self.value(&path, entry) else {
                 continue;
             };
+            if label.eq_ignore_ascii_case(DEFAULT) && !cell.is_default() {
+                self.as_default(&path, entry, "a value that changes something");
+            }
             if named.iter().any(|(known, _)| known.eq_ignore_ascii_case(&label)) {
                 let title = format!("two values of the axis `{}` are called `{label}`", axis.name);
                 self.add(&path, title, "give one a `label` of its own");
@@ -136,6 +135,16 @@ impl Reading<'_, '_> {
             named.push((label, cell));
         }
         named
+    }
+
+    /// Only the server with nothing changed has that name, in the table and on the disk.
+    fn as_default(&mut self, path: &[Segment<'_>], entry: &ValueEntry, what: &str) {
+        let label: &[Segment<'_>] = if entry.label.is_some() { &["label".into()] } else { &[] };
+        self.add(
+            &[path, label].concat(),
+            format!("{what} cannot be called `{DEFAULT}`"),
+            "that is the server with nothing changed, which is always tried; give it another `label`",
+        );
     }
 
     /// What an entry sets, under its label; `None` where it has none and nothing to make one of.

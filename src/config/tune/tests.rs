@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::*;
 use crate::config::server::Profile;
 use crate::config::{Preload, Program, ServerChoice, Setting};
-use crate::record::{AllocatorFacts, AllocatorFamily, Confidence};
+use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, SweepFacts};
 
 /// Compares with the checked-in text; the expression would only repeat it.
 macro_rules! shown {
@@ -135,9 +135,11 @@ fn cells_that_set_the_same_are_one_and_names_are_made_unlike() {
         Cell::variable("A", "A", "2"),
         Cell::variable(&"x".repeat(80), "A", "3"),
         Cell::variable(&"x".repeat(80), "A", "4"),
+        Cell::variable("Default", "A", "5"),
     ];
     let labels: Vec<String> = joined(twice).into_iter().map(|cell| cell.label).collect();
     assert_eq!(labels[..2], ["a", "A-2"]);
+    assert_eq!(labels[4], "Default-2", "the server with nothing changed is called so");
     assert!(
         labels[2..].iter().all(|label| label.len() <= 64) && labels[2] != labels[3],
         "{labels:?}"
@@ -204,6 +206,10 @@ fn mistakes_in_the_axes_of_a_grid() {
         ("one variable on two axes", axis(&arenas(1)) + &second(&arenas(2))),
         ("one option on two axes", axis(&capacity(1)) + &second(&capacity(2))),
         ("two axes of a name", format!("{x}{again}")),
+        (
+            "a value called as the default",
+            axis("{ label = \"Default\", args = [\"-x\"] }, { args = [\"default\"] }")
+        ),
         ("an exclusion of no axis", format!("{x}[[exclude]]\nb = \"x\"\n")),
         ("an exclusion of no value", format!("{x}[[exclude]]\na = \"xyy\"\n")),
         (
@@ -288,4 +294,30 @@ fn the_c_library_beside_another_allocator_can_be_set_too() {
     let mut node = of(AllocatorFamily::V8, "20.20.2");
     node.found.as_mut().unwrap().beside = Some("glibc 2.36".to_owned());
     assert!(preset_cells(Preset::Glibc, &node).is_ok());
+}
+
+#[test]
+fn a_sweep_is_known_by_everything_that_its_cells_are_given() {
+    let facts = |server: &ServerChoice, value: &str, notes: &[String]| {
+        let mut choices = applied(server, &[Cell::variable("a", "A", value)]);
+        let sweep = SweepFacts {
+            rungs: vec![1, 3],
+            notes: notes.to_vec(),
+            ..SweepFacts::default()
+        };
+        of_sweep(&mut choices, sweep);
+        choices
+            .into_iter()
+            .map(|choice| choice.cell.unwrap().sweep.unwrap())
+            .collect::<Vec<_>>()
+    };
+    let server = jemalloc(&[]);
+    let one = facts(&server, "1", &["not tried".to_owned()]);
+    assert_eq!((one[0].notes.len(), one[1].notes.len()), (1, 0), "told once");
+    assert!(one[0].cells == one[1].cells && one[0].cells.len() == 64);
+    assert_eq!(facts(&server, "1", &[])[0].cells, one[0].cells);
+    assert_ne!(facts(&server, "2", &[])[0].cells, one[0].cells);
+    let mut other = server;
+    other.args.push("--more".to_owned());
+    assert_ne!(facts(&other, "1", &[])[0].cells, one[0].cells);
 }

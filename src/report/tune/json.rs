@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::analyse::compare;
-use crate::analyse::tune::{self, Choice, Sweep, Tuned, Why};
+use crate::analyse::tune::{self, Choice, Keep, Sweep, Tuned, Why};
 use crate::record::{AllocatorFacts, CellFacts, Version};
 
 use super::ship;
@@ -35,7 +35,7 @@ pub struct Report {
     pub outcome: Outcome,
     /// The label of the setting to ship; `null` where none is recommended.
     pub chosen: Option<String>,
-    /// The exit code: 0, 1 where no setting stays under the limit, 4 where the server failed as it is.
+    /// The exit code: 0, 1 where no setting stays under the limit, 3 where there are too few runs, 4 where the server failed as it is.
     pub exit_code: u8,
     /// The answer in sentences, the first of which is the answer itself.
     pub findings: Vec<String>,
@@ -59,6 +59,8 @@ pub enum Outcome {
     Ship,
     /// Nothing is to be changed.
     Default,
+    /// There are too few runs to choose by.
+    TooFew,
     /// No setting stays under the limit.
     None,
     /// Nothing can be said.
@@ -170,6 +172,7 @@ pub fn report(sweep: &Sweep, notes: &[String], exit_code: u8) -> Report {
         allocator: sweep.server.allocator.clone(),
         outcome: match sweep.choice {
             Choice::Ship(_) => Outcome::Ship,
+            Choice::Default(Keep::TooFew) => Outcome::TooFew,
             Choice::Default(_) => Outcome::Default,
             Choice::None(_) => Outcome::None,
             Choice::Unknown => Outcome::Unknown,

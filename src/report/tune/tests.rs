@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 use crate::analyse::compare::Played;
 use crate::analyse::tune::tests::{cells, played};
 use crate::analyse::tune::{Rules, Sweep, sweep};
-use crate::record::Ending;
+use crate::record::{Ending, SweepFacts};
 use crate::report::html;
 use crate::report::terminal::Look;
 
+use super::words::sentences;
 use super::{headline, json, markdown, terminal};
 
 /// Compares with the checked-in text; the expression would only repeat it.
@@ -106,6 +107,12 @@ fn every_answer_is_one_sentence() {
     };
     let mut failed = runs();
     failed.retain(|run| run.summary.header.plan.block == 0);
+    let unplayed = failed.clone();
+    failed[0].summary.ending = Some(Ending::Crashed {
+        signal: Some(6),
+        code: None,
+        during: "goto".to_owned(),
+    });
     let mut few = runs();
     few.retain(|run| run.summary.header.plan.block <= 2);
     let all = [
@@ -114,9 +121,53 @@ fn every_answer_is_one_sentence() {
         headline(&of(&limit(1 << 20))),
         headline(&of(&dear)),
         headline(&sweep(&few, &Rules::default()).unwrap()),
+        headline(&sweep(&unplayed, &Rules::default()).unwrap()),
         headline(&sweep(&failed, &Rules::default()).unwrap()),
     ];
     shown!(all.join("\n"));
+}
+
+#[test]
+fn a_sweep_says_what_ended_it_and_what_it_was_played_for() {
+    let told = |runs: &[Played], rules: &Rules| -> Vec<String> {
+        let said = sentences(&sweep(runs, rules).unwrap());
+        said.into_iter().map(|sentence| sentence.text).collect()
+    };
+    let until = |block: u32, time_budget: Option<u64>| {
+        let mut runs = runs();
+        runs.retain(|run| run.summary.header.plan.block <= block);
+        for run in &mut runs {
+            let cell = run.summary.header.plan.cell.as_mut().unwrap();
+            cell.sweep = Some(SweepFacts {
+                rungs: Rules::default().rungs,
+                time_budget,
+                ..SweepFacts::default()
+            });
+        }
+        runs
+    };
+    let rules = Rules::default();
+    let budget = Some(300_000_000_000);
+    let said = told(&until(4, budget), &rules).join("\n");
+    assert!(
+        said.contains("the 5 min 00 s that there were for it ended the sweep after 4 of 8 runs of each"),
+        "{said}"
+    );
+    let said = told(&until(0, budget), &rules).join("\n");
+    assert!(said.contains("after 0 of 8 runs"), "{said}");
+    let said = told(&until(4, None), &rules).join("\n");
+    assert!(said.contains("the sweep ended after 4 of 8 runs of each"), "{said}");
+    let whole = until(8, budget);
+    let said = told(&whole, &rules).join("\n");
+    assert!(!said.contains("ended"), "{said}");
+    let limit = Rules {
+        max_private: Some(1 << 40),
+        ..rules
+    };
+    let said = told(&whole, &limit).join("\n");
+    assert!(said.contains("was stopped for another --max-private"), "{said}");
+    // What was stopped then stays so.
+    assert_eq!(sweep(&whole, &limit).unwrap().cells.len(), 5);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! A sweep in sentences: what to ship and why, what it costs, and what must be known to believe it.
 
+use std::time::Duration;
+
 use crate::analyse::compare::Why as Left;
 use crate::analyse::decay::WindowKind;
 use crate::analyse::setting;
@@ -165,6 +167,22 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
     }
     if let Some(text) = untold(sweep) {
         add(Tone::Warning, text);
+    }
+    if let Some((had, most)) = sweep.cut_short() {
+        let ended = match sweep.planned.as_ref().and_then(|planned| planned.time_budget) {
+            Some(budget) => format!(
+                "the {} that there were for it ended the sweep",
+                units::duration(Duration::from_nanos(budget))
+            ),
+            None => "the sweep ended".to_owned(),
+        };
+        let runs = units::counted(u64::from(most), "run");
+        add(Tone::Warning, format!("{ended} after {had} of {runs} of each"));
+    }
+    if sweep.was_played_otherwise() {
+        let text = "what stopped on the way was stopped for another --max-private, and may have been the answer for this one: \
+                    play the sweep with it to know";
+        add(Tone::Warning, text.to_owned());
     }
     if sweep.missing > 0 {
         let missing = units::counted(u64::from(sweep.missing), "setting");
