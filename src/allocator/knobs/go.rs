@@ -1,5 +1,8 @@
 //! Settings of Go's runtime. It never prints them: their syntax is checked here, limits by Go itself, and the names of
-//! `GODEBUG` by whether they are in the program.
+//! `GODEBUG` by whether they are in the program. `GOGC` is seen in the goals that the collector traces when a program starts;
+//! of a limit that is far away, and of `GODEBUG`, nothing is seen.
+
+use std::collections::BTreeMap;
 
 use super::super::{probe, scan};
 use super::{Checked, KnobError, Question, unseen};
@@ -13,17 +16,73 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
             _ => errors.extend(debug(value, question)),
         }
     }
-    if errors.is_empty() {
-        errors.extend(refused(question));
-    }
+    let told = if errors.is_empty() {
+        started(question, question.env)
+    } else {
+        None
+    };
+    let told = told.unwrap_or_default();
+    errors.extend(refused(question, &told));
     if !errors.is_empty() {
         return Err(errors);
     }
     let mut checked = unseen(question.env);
     for knob in &mut checked.knobs {
         knob.seen = Some("its syntax".to_owned());
+        if knob.variable == "GOGC" && is_collecting_by(&knob.requested, &told, question) {
+            knob.effective = Some(knob.requested.clone());
+            knob.seen = Some("the collections that it traced when it was started".to_owned());
+            knob.taken = Some(true);
+        }
     }
     Ok(checked)
+}
+
+/// What Go says when the program is started for its version under these settings, with its collector traced.
+fn started(question: &Question<'_>, env: &BTreeMap<String, String>) -> Option<String> {
+    let mut with = env.clone();
+    let debug = with.entry("GODEBUG".to_owned()).or_default();
+    let own = std::mem::take(debug);
+    *debug = [own.as_str(), "gctrace=1"].join(if own.is_empty() { "" } else { "," });
+    let with: Vec<(&str, &str)> = with
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    let heard = probe::ask(question.subject, &with, question.stop).ok()?;
+    Some(heard.said.stderr)
+}
+
+/// Whether the collections are such as only this percentage makes. That they are not shows nothing: what is taken at once
+/// raises a goal, and a program that prints its version may need no collection.
+fn is_collecting_by(percentage: &str, told: &str, question: &Question<'_>) -> bool {
+    // The version may be told by another program.
+    if question.subject.teller != question.subject.program {
+        return false;
+    }
+    match percentage.parse::<i32>() {
+        Ok(percentage) if percentage >= 0 => is_goal_of(percentage.unsigned_abs(), first_goal(told)),
+        // Switched off: by default there are collections, and now there are none.
+        _ => {
+            let mut without = question.env.clone();
+            without.remove("GOGC");
+            let usual = || started(question, &without).and_then(|told| first_goal(&told));
+            first_goal(told).is_none() && usual().is_some()
+        }
+    }
+}
+
+/// The goal of the first collection, in MiB: of `gc 1 @0.009s …, 3->4->1 MB, 4 MB goal, …` 4.
+fn first_goal(told: &str) -> Option<u64> {
+    let line = told.lines().find(|line| line.starts_with("gc 1 @"))?;
+    line.split_once(" MB goal")?.0.rsplit(' ').next()?.parse().ok()
+}
+
+/// Whether the first goal is that of a percentage and not the usual one: the heap may first grow to 4 MiB, by the percentage
+/// over 100.
+fn is_goal_of(percentage: u32, goal: Option<u64>) -> bool {
+    const USUAL: u64 = 4;
+    let expected = USUAL * u64::from(percentage) / 100;
+    expected != USUAL && goal == Some(expected)
 }
 
 fn wrong(variable: &str, value: &str, why: &str, cure: &str) -> Option<KnobError> {
@@ -140,19 +199,8 @@ fn debug(value: &str, question: &Question<'_>) -> Vec<KnobError> {
 }
 
 /// What Go itself refuses when it starts.
-fn refused(question: &Question<'_>) -> Option<KnobError> {
-    let with: Vec<(&str, &str)> = question
-        .env
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_str()))
-        .collect();
-    let heard = probe::ask(question.subject, &with, question.stop).ok()?;
-    let line = heard
-        .said
-        .stderr
-        .lines()
-        .find(|line| line.contains("malformed GO"))?
-        .to_owned();
+fn refused(question: &Question<'_>, told: &str) -> Option<KnobError> {
+    let line = told.lines().find(|line| line.contains("malformed GO"))?;
     let (variable, value) = question.env.iter().find(|(name, _)| line.contains(name.as_str()))?;
     wrong(
         variable,
@@ -196,5 +244,34 @@ mod tests {
         for value in ["", "512MB", "MiB", "-1", "1.5GiB", "512 MiB"] {
             assert!(limit(value).is_some(), "{value}");
         }
+    }
+
+    #[test]
+    fn a_percentage_is_seen_in_the_first_goal_of_the_collector() {
+        let told = |goal: u64| {
+            format!(
+                "gopls\ngc 1 @0.001s 9%: 0.36+2.2+0.007 ms clock, 1.4+0/1.5/0.38 ms cpu, 1->2->1 MB, {goal} MB goal, 0 MB \
+                 stacks, 0 MB globals, 4 P\ngc 2 @0.007s 26%: 2->2->1 MB, 9 MB goal\n"
+            )
+        };
+        for (percentage, goal, seen) in [
+            (50, 2, true),
+            (25, 1, true),
+            (200, 8, true),
+            (1, 0, true),
+            (50, 4, false),
+        ] {
+            assert_eq!(
+                is_goal_of(percentage, first_goal(&told(goal))),
+                seen,
+                "{percentage} {goal}"
+            );
+        }
+        assert!(!is_goal_of(100, first_goal(&told(4))), "so it is anyway");
+        assert!(
+            !is_goal_of(200, first_goal(&told(102))),
+            "something large was taken at once"
+        );
+        assert_eq!(first_goal("go version go1.26\n"), None);
     }
 }
