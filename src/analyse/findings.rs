@@ -2,6 +2,7 @@
 
 mod doubt;
 mod ending;
+mod nothing;
 mod release;
 mod sampling;
 mod settings;
@@ -55,6 +56,7 @@ pub fn findings(summary: &Summary) -> Vec<Finding> {
             .into_iter()
             .map(|doubt| finding(Severity::Warning, doubt.text)),
     );
+    found.extend(nothing::asked(summary));
     readiness(summary, &mut found);
     ending::shutdown(summary, &mut found);
     found.extend(ending::ending(summary));
