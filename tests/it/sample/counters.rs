@@ -1,5 +1,6 @@
 //! Sizes, marks, processor time and threads of one process.
 
+use std::fs;
 use std::time::Duration;
 
 use lsp_soak::record::{Event, PeakMark, Sample};
@@ -11,6 +12,19 @@ use super::{MIB, SLACK, next_round, often, options, phase, rarely, wait_until, w
 fn near(value: Option<u64>, expected: u64) {
     let value = value.expect("Linux says it");
     assert!(value.abs_diff(expected) <= SLACK, "{value} is not near {expected}");
+}
+
+/// The kernel takes its mark from a sum that leaves out what each processor has not handed in yet, which METHOD.md puts at
+/// so many pages: a test that runs beside others moves from processor to processor.
+fn near_mark(value: Option<u64>, expected: u64) {
+    let value = value.expect("Linux says it");
+    let processors = fs::read_to_string("/proc/cpuinfo")
+        .expect("Linux has it")
+        .matches("processor\t")
+        .count() as u64;
+    let pages = (2 * processors).max(32) * processors;
+    let slack = SLACK + pages * rustix::param::page_size() as u64;
+    assert!(value.abs_diff(expected) <= slack, "{value} is not near {expected}");
 }
 
 #[test]
@@ -64,9 +78,9 @@ fn a_peak_between_two_samples_is_seen_whole_and_belongs_to_its_phase_alone() {
     let events = kept.events();
     let peaks = peaks(&events);
     assert!(peaks.iter().all(|peak| peak.reset));
-    near(peaks[0].marks[0].counters.high_water, base + 96 * MIB);
-    near(peaks[1].marks[0].counters.high_water, base + 48 * MIB);
-    near(peaks[2].marks[0].counters.high_water, base);
+    near_mark(peaks[0].marks[0].counters.high_water, base + 96 * MIB);
+    near_mark(peaks[1].marks[0].counters.high_water, base + 48 * MIB);
+    near_mark(peaks[2].marks[0].counters.high_water, base);
 }
 
 #[test]
