@@ -19,7 +19,7 @@ use crate::record::{AllocatorFacts, CellFacts, KnobFacts, SweepFacts};
 use super::compare::{self, Cell, Inequality, Left, Played, compare, counts};
 use super::stats::{Pooled, prediction};
 
-pub use choose::{Choice, Keep, LEAST_RUNS};
+pub use choose::{Choice, Cost, Keep, LEAST_RUNS, cost};
 pub use figure::{Places, Tuned};
 
 pub use stopped::{Halving, Stopped, Why, stopped};

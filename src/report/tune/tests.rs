@@ -128,6 +128,26 @@ fn every_answer_is_one_sentence() {
 }
 
 #[test]
+fn what_the_runs_of_a_recommended_setting_leave_open_is_told() {
+    let mut runs = runs();
+    let open = |runs: &[Played]| {
+        let said = sentences(&sweep(runs, &Rules::default()).unwrap());
+        said.into_iter()
+            .map(|sentence| sentence.text)
+            .find(|text| text.contains("do not show"))
+    };
+    assert_eq!(open(&runs), None, "its limits are shown to be kept");
+    for run in &mut runs {
+        let more = 90 + 20 * u64::from(run.summary.header.plan.block % 2);
+        for method in &mut run.summary.methods {
+            method.p95 = method.p95.map(|value| value / 100 * more);
+        }
+    }
+    let told = open(&runs).unwrap();
+    assert!(told.contains("p95") && !told.contains("CPU"), "{told}");
+}
+
+#[test]
 fn a_sweep_says_what_ended_it_and_what_it_was_played_for() {
     let told = |runs: &[Played], rules: &Rules| -> Vec<String> {
         let said = sentences(&sweep(runs, rules).unwrap());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::analyse::compare::Why as Left;
 use crate::analyse::decay::WindowKind;
 use crate::analyse::setting;
-use crate::analyse::tune::{Choice, Keep, Stopped, Sweep, Swept, Tuned, Why};
+use crate::analyse::tune::{Choice, Cost, Keep, Stopped, Sweep, Swept, Tuned, Why, cost};
 use crate::record::KnobFacts;
 use crate::report::comparison::{figures, notes};
 use crate::report::text::Tone;
@@ -58,9 +58,9 @@ pub fn headline(sweep: &Sweep) -> String {
         }
         Choice::Default(Keep::NothingLess) => "keep the default: no setting is shown to need less memory".to_owned(),
         Choice::Default(Keep::TooDear(place)) => format!(
-            "keep the default: what needs less memory is not shown to cost no more than is allowed, such as {}{}",
+            "keep the default: what needs less memory costs more than is allowed, such as {}{}",
             label(place),
-            costs(sweep, place)
+            in_brackets(&beyond(sweep, &sweep.cells[place]))
         ),
         Choice::Default(Keep::Fastest) => format!("keep the default: it is the fastest under {limit}"),
         Choice::None(None) => format!("no setting stays under {limit}"),
@@ -112,22 +112,23 @@ fn nearest(cell: &Swept) -> Option<f64> {
     cell.most_private().or_else(|| cell.median(Tuned::Private))
 }
 
-fn costs(sweep: &Sweep, place: usize) -> String {
-    let cell = &sweep.cells[place];
-    let dear = [(Tuned::P95, sweep.rules.latency), (Tuned::Cpu, sweep.rules.cpu)]
-        .into_iter()
-        .filter_map(|(figure, most)| {
-            let ratio = cell.figure(figure).ratio.as_ref();
-            let within = ratio.is_some_and(|ratio| ratio.high <= 1.0 + most);
-            let shown = ratio.and_then(figures::difference);
-            let shown = shown.unwrap_or_else(|| units::UNKNOWN.to_owned());
-            (!within).then(|| format!("{} {shown}", name(figure)))
-        });
-    let dear: Vec<String> = dear.collect();
-    if dear.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", dear.join(", "))
+/// What is not shown to be within what is allowed, as far as it is known.
+fn beyond(sweep: &Sweep, cell: &Swept) -> Vec<String> {
+    let limits = [(Tuned::P95, sweep.rules.latency), (Tuned::Cpu, sweep.rules.cpu)];
+    let beyond = limits.into_iter().filter_map(|(figure, most)| {
+        let ratio = cell.figure(figure).ratio.as_ref();
+        let within = ratio.is_some_and(|ratio| ratio.high <= 1.0 + most);
+        let shown = ratio.and_then(figures::difference);
+        let shown = shown.unwrap_or_else(|| units::UNKNOWN.to_owned());
+        (!within).then(|| format!("{} {shown}", name(figure)))
+    });
+    beyond.collect()
+}
+
+fn in_brackets(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        parts => format!(" ({})", parts.join(", ")),
     }
 }
 
@@ -145,6 +146,9 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
     if let Some(cell) = chosen(sweep) {
         add(Tone::Plain, reason(sweep, cell));
         add(Tone::Plain, price(cell));
+        if let Some(text) = open(sweep, cell) {
+            add(Tone::Warning, text);
+        }
         if let Some((low, high)) = cell.promise {
             let text = format!(
                 "a fresh run with it will have {} to {} private{} in 19 of 20 cases; its figures above are a little better \
@@ -219,10 +223,16 @@ fn after(sweep: &Sweep) -> String {
 fn reason(sweep: &Sweep, cell: &Swept) -> String {
     let share = |share: f64| units::percent(share);
     let rules = &sweep.rules;
+    let shown = cost(cell, rules) == Cost::Shown;
     let limits = format!(
-        "p95 at most {} and CPU at most {} over the default's by the upper ends of their intervals",
+        "p95 at most {} and CPU at most {} over the default's by {}",
         share(rules.latency),
-        share(rules.cpu)
+        share(rules.cpu),
+        if shown {
+            "the upper ends of their intervals"
+        } else {
+            "their means"
+        }
     );
     let front = if cell.front { " on the front" } else { "" };
     match rules.max_private {
@@ -232,6 +242,18 @@ fn reason(sweep: &Sweep, cell: &Swept) -> String {
         ),
         None => format!("chosen as the least private memory{front} with {limits}"),
     }
+}
+
+/// What the chosen cell may cost beyond what is allowed, since its runs leave that open.
+fn open(sweep: &Sweep, cell: &Swept) -> Option<String> {
+    let is_open = sweep.rules.max_private.is_none() && cost(cell, &sweep.rules) == Cost::Open;
+    is_open.then(|| {
+        format!(
+            "{} of each do not show that it keeps within what is allowed: {}; more --rungs would",
+            units::counted(cell.runs.len() as u64, "run"),
+            beyond(sweep, cell).join(", ")
+        )
+    })
 }
 
 /// What the chosen cell costs against the default.

@@ -51,22 +51,31 @@ fn a_latency_that_is_not_known_is_not_shown_to_be_allowed() {
 }
 
 #[test]
-fn what_is_allowed_is_held_against_the_interval() {
-    let cells = [("default", (100, 100, 100)), ("dirty-0", (70, 109, 100))];
+fn what_is_shown_to_be_allowed_goes_before_what_may_be() {
+    let cells = [
+        ("default", (100, 100, 100)),
+        ("dirty-0", (70, 109, 100)),
+        ("dirty-1000", (80, 100, 100)),
+    ];
     let rules = Rules::default();
     assert_eq!(shipped(&swept(&cells, &rules)), "dirty-0", "runs that hardly vary");
     let mut runs = played(&cells, 8, &rules);
-    for run in &mut runs {
-        let more = if run.summary.header.plan.block % 2 == 0 {
-            120
-        } else {
-            100
-        };
+    let varying = |run: &&mut Played| run.summary.header.server.label == "dirty-0";
+    for run in runs.iter_mut().filter(varying) {
+        let more = 95 + 10 * (u64::from(run.summary.header.plan.block) % 2);
         for method in &mut run.summary.methods {
             method.p95 = method.p95.map(|value| value / 100 * more);
         }
     }
-    assert_eq!(sweep(&runs, &rules).unwrap().choice, Choice::Default(Keep::TooDear(1)));
+    assert_eq!(
+        shipped(&sweep(&runs, &rules).unwrap()),
+        "dirty-1000",
+        "by what is shown"
+    );
+    runs.retain(|run| run.summary.header.server.label != "dirty-1000");
+    let open = sweep(&runs, &rules).unwrap();
+    assert_eq!(shipped(&open), "dirty-0", "nothing else needs less");
+    assert_eq!(cost(&open.cells[1], &rules), Cost::Open);
 }
 
 #[test]
