@@ -147,7 +147,8 @@ pub(super) fn sentence(gave: &[Gave]) -> Option<String> {
     Some(said.join("; ")).filter(|said| !said.is_empty())
 }
 
-fn noun(kind: WindowKind) -> &'static str {
+/// What gave the occasion, in a sentence.
+pub(super) fn noun(kind: WindowKind) -> &'static str {
     match kind {
         WindowKind::Silent => "silence",
         WindowKind::Simmer => "light traffic",
@@ -156,7 +157,8 @@ fn noun(kind: WindowKind) -> &'static str {
     }
 }
 
-fn list(parts: &[String]) -> String {
+/// `a`, `a and b`, `a, b and c`.
+pub(super) fn list(parts: &[String]) -> String {
     match parts {
         [] => String::new(),
         [one] => one.clone(),

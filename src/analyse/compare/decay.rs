@@ -162,8 +162,26 @@ pub(super) fn traffic(runs: &[&Summary]) -> Option<MedianInterval> {
     median_interval(&costs.map(|cost| cost.per_minute()).collect::<Vec<f64>>(), CONFIDENCE)
 }
 
-/// What came back by kind of window: of each the medians of the runs, and what half of them or more say.
-pub(super) fn gave(runs: &[&Summary]) -> Vec<Gave> {
+/// What the windows of one kind gave back, over the runs of a server that had such windows.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// Of each run, in the order of the runs.
+    pub runs: Vec<Gave>,
+    /// The medians of the runs, and what all of them say.
+    pub middle: Gave,
+}
+
+impl Given {
+    /// Whether all runs say the same: memory came back, more was taken, or neither. Where they do not, a median says of
+    /// some runs what did not happen in them.
+    pub fn is_unanimous(&self) -> bool {
+        let says = |one: &Gave| (one.much, one.took);
+        self.runs.windows(2).all(|pair| says(&pair[0]) == says(&pair[1]))
+    }
+}
+
+/// What came back by kind of window.
+pub(super) fn gave(runs: &[&Summary]) -> Vec<Given> {
     let all: Vec<Vec<Gave>> = runs.iter().map(|run| decay::gave(&run.windows)).collect();
     let mut kinds: Vec<WindowKind> = Vec::new();
     for one in all.iter().flatten() {
@@ -172,18 +190,17 @@ pub(super) fn gave(runs: &[&Summary]) -> Vec<Gave> {
         }
     }
     let of = |kind: WindowKind| {
-        let ones: Vec<&Gave> = all.iter().flatten().filter(|one| one.kind == kind).collect();
-        let half = |says: fn(&Gave) -> bool| ones.iter().filter(|one| says(one)).count() * 2 >= ones.len();
+        let runs: Vec<Gave> = all.iter().flatten().filter(|one| one.kind == kind).copied().collect();
         let middle = |values: Vec<f64>| median_interval(&values, CONFIDENCE).map(|median| median.median);
-        let bytes = middle(ones.iter().map(|one| one.bytes).collect())?;
-        Some(Gave {
+        let middle = Gave {
             kind,
-            bytes,
-            share: middle(ones.iter().filter_map(|one| one.share).collect()),
-            much: bytes > 0.0 && half(|one| one.much),
-            took: bytes < 0.0 && half(|one| one.took),
-            held: half(|one| one.held),
-        })
+            bytes: middle(runs.iter().map(|one| one.bytes).collect())?,
+            share: middle(runs.iter().filter_map(|one| one.share).collect()),
+            much: runs.iter().all(|one| one.much),
+            took: runs.iter().all(|one| one.took),
+            held: runs.iter().all(|one| one.held),
+        };
+        Some(Given { runs, middle })
     };
     kinds.into_iter().filter_map(of).collect()
 }

@@ -18,7 +18,7 @@ mod work;
 #[cfg(test)]
 pub(super) mod tests;
 
-pub use decay::{Decay, Decayed};
+pub use decay::{Decay, Decayed, Given};
 pub use gather::{Left, Played, Why, compare, counts, doubts, unseen};
 pub use growth::Grown;
 pub use hosts::{Difference, differences, differences_of};
@@ -34,7 +34,6 @@ pub use work::{Count, Inequality, Task, WorkLimits, inequalities};
 use crate::record::{KnobFacts, PreloadFacts};
 
 use super::calls::Traced;
-use super::decay::Gave;
 use super::stats::{Cluster, MannWhitney, MedianInterval, Outlier, Permutation};
 
 /// How sure every interval of a comparison is.
@@ -81,7 +80,7 @@ pub struct Side {
     /// Whether it grows with what the scenario repeats.
     pub growth: Vec<Grown>,
     /// In which windows it gave memory back.
-    pub gave: Vec<Gave>,
+    pub gave: Vec<Given>,
     /// What it gave back by force, in steps.
     pub forced: Vec<Forced>,
     /// What it accounts for by its own words.

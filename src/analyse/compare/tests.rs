@@ -273,7 +273,7 @@ fn what_came_back_is_the_median_of_the_runs_window_by_window() {
     let gave: Vec<(f64, bool)> = comparison.sides[0]
         .gave
         .iter()
-        .map(|one| (one.bytes, one.much))
+        .map(|one| (one.middle.bytes, one.middle.much))
         .collect();
     assert_eq!(gave, [(0.0, false), (45.0 * MIB as f64, true)]);
 }

@@ -1,7 +1,7 @@
 //! What came back while servers were left alone, of all servers.
 
-use crate::analyse::compare::{Cell as Figures, Comparison, Decayed, Side, Unit};
-use crate::analyse::decay::{AFTER, Window};
+use crate::analyse::compare::{Cell as Figures, Comparison, Decayed, Given, Side, Unit};
+use crate::analyse::decay::{AFTER, Gave, Window};
 use crate::analyse::stats::MedianInterval;
 use crate::record::WindowEnd;
 use crate::report::decay::{self, Scale};
@@ -108,14 +108,36 @@ fn lines<'c>(comparison: &'c Comparison) -> Vec<Line<'c>> {
 
 /// The middle by itself; a hole is `–`.
 fn middle(cell: &Figures, text: impl Fn(f64) -> String) -> String {
-    cell.median
-        .map_or_else(|| HOLE.to_owned(), |median| text(median.median))
+    known(cell, |median| text(median.median))
 }
 
 /// The same with its interval.
 fn with(cell: &Figures, text: impl Fn(f64) -> String) -> String {
-    cell.median
-        .map_or_else(|| HOLE.to_owned(), |median| figures::around(&median, text))
+    known(cell, |median| figures::around(median, &text))
+}
+
+/// What is known of all runs, or of how many. Of less than half of them it is no figure of the server: `– (2 of 5)`.
+fn known(cell: &Figures, text: impl Fn(&MedianInterval) -> String) -> String {
+    let (of, all) = (cell.values.iter().flatten().count(), cell.values.len());
+    match cell.median {
+        None => HOLE.to_owned(),
+        Some(_) if of * 2 < all => format!("{HOLE} ({of} of {all})"),
+        Some(median) if of < all => format!("{} ({of} of {all})", text(&median)),
+        Some(median) => text(&median),
+    }
+}
+
+/// What the columns of this table mean.
+pub fn legend(table: &[Column]) -> String {
+    let is_counted = |text: &str| text.ends_with(')') && text.contains(" of ");
+    let figures = table.iter().filter(|column| column.name() != "server");
+    let counted = figures
+        .flat_map(Column::cells)
+        .any(|cell| is_counted(&cell.text))
+        .then_some("2 of 5: in so many of the runs there is such a value; in less than half of them it is not told");
+    let meanings = Some(decay::legend(table)).filter(|meanings| !meanings.is_empty());
+    let parts: Vec<&str> = meanings.as_deref().into_iter().chain(counted).collect();
+    parts.join(" · ")
 }
 
 fn ends(ends: &[(WindowEnd, u64)]) -> String {
@@ -141,11 +163,59 @@ fn ends(ends: &[(WindowEnd, u64)]) -> String {
 pub fn verdict(comparison: &Comparison) -> Vec<String> {
     let sides = comparison.sides.iter();
     let said = sides.filter_map(|side| {
-        let sentence = decay::sentence(&side.gave)?;
+        let sentence = sentence(&side.gave)?;
         let cost = side.traffic.map(|cost| format!("; {}", traffic(&cost)));
         Some(format!("{}: {sentence}{}", side.label, cost.unwrap_or_default()))
     });
     said.collect()
+}
+
+/// Which windows gave memory back, where all runs say the same; of the others, in how many runs.
+fn sentence(gave: &[Given]) -> Option<String> {
+    let (alike, apart): (Vec<&Given>, Vec<&Given>) = gave.iter().partition(|given| given.is_unanimous());
+    let alike: Vec<Gave> = alike.into_iter().map(|given| given.middle).collect();
+    let parts = decay::sentence(&alike)
+        .into_iter()
+        .chain(apart.into_iter().map(divided));
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// `light traffic gave back 25.1 and 6.1 MiB in 2 of 5 runs, nothing in 3`.
+fn divided(given: &Given) -> String {
+    let sizes = |says: fn(&Gave) -> bool| -> Vec<f64> {
+        let those = given.runs.iter().filter(|one| says(one));
+        those.map(|one| one.bytes.abs()).collect()
+    };
+    let (back, took) = (sizes(|one| one.much), sizes(|one| one.took));
+    let (noun, all) = (decay::noun(given.middle.kind), given.runs.len());
+    let nothing = match all - back.len() - took.len() {
+        0 => String::new(),
+        left => format!(", nothing in {left}"),
+    };
+    let gave = match back.len() {
+        0 => format!("{noun} gave back nothing"),
+        runs => format!("{noun} gave back {} in {runs} of {all} runs{nothing}", amounts(back)),
+    };
+    match took.len() {
+        0 => gave,
+        runs => format!(
+            "{gave}; during it {} more were taken in {runs} of {all} runs",
+            amounts(took)
+        ),
+    }
+}
+
+/// Each of a few sizes, the span of many.
+fn amounts(mut sizes: Vec<f64>) -> String {
+    /// More than these are no longer read one by one.
+    const FEW: usize = 3;
+    sizes.sort_by(|a, b| b.total_cmp(a));
+    let texts: Vec<String> = sizes.iter().map(|size| units::mib(size.round() as u64)).collect();
+    match texts.as_slice() {
+        [most, .., least] if texts.len() > FEW => format!("{least} to {most} MiB"),
+        few => format!("{} MiB", decay::list(few)),
+    }
 }
 
 /// What light traffic cost by itself, with its interval over the runs.
@@ -164,4 +234,72 @@ fn traffic(cost: &MedianInterval) -> String {
         "light traffic by itself, as the control has it, {} MiB a minute{span}, taken off no figure",
         size(cost.median)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse::decay::WindowKind;
+
+    fn given(kind: WindowKind, mib: &[f64]) -> Given {
+        let gave = |mib: f64| Gave {
+            kind,
+            bytes: mib * f64::from(1 << 20),
+            share: None,
+            much: mib > 1.0,
+            took: mib < -1.0,
+            held: false,
+        };
+        let runs: Vec<Gave> = mib.iter().map(|mib| gave(*mib)).collect();
+        let middle = runs[runs.len() / 2];
+        Given { runs, middle }
+    }
+
+    #[test]
+    fn runs_that_disagree_on_what_came_back_are_counted() {
+        use WindowKind::{Silent, Simmer};
+        let said = |mib: &[f64]| sentence(&[given(Simmer, mib)]).unwrap();
+        assert_eq!(
+            sentence(&[
+                given(Silent, &[0.0, 0.1, 0.0, 0.0, 0.0]),
+                given(Simmer, &[25.1, 0.4, 6.1, 0.2, 0.0])
+            ])
+            .unwrap(),
+            "silence gave back nothing; light traffic gave back 25.1 and 6.1 MiB in 2 of 5 runs, nothing in 3"
+        );
+        assert_eq!(
+            said(&[7.0, 6.1, 25.1, 8.0, 0.0]),
+            "light traffic gave back 6.1 to 25.1 MiB in 4 of 5 runs, nothing in 1"
+        );
+        assert_eq!(
+            said(&[7.0, -3.0]),
+            "light traffic gave back 7.0 MiB in 1 of 2 runs; during it 3.0 MiB more were taken in 1 of 2 runs"
+        );
+        assert_eq!(
+            said(&[0.0, -3.0, -4.0]),
+            "light traffic gave back nothing; during it 4.0 and 3.0 MiB more were taken in 2 of 3 runs"
+        );
+        assert_eq!(said(&[0.0, 0.2]), "light traffic gave back nothing");
+        assert_eq!(sentence(&[]), None);
+    }
+
+    #[test]
+    fn what_less_than_half_of_the_runs_have_is_no_figure() {
+        let said = |values: &[Option<f64>]| {
+            let known: Vec<f64> = values.iter().copied().flatten().collect();
+            let median = crate::analyse::stats::median_interval(&known, 0.95);
+            let cell = Figures {
+                values: values.to_vec(),
+                median,
+                ratio: None,
+                clusters: Vec::new(),
+                outliers: Vec::new(),
+            };
+            middle(&cell, |value| format!("{value}"))
+        };
+        assert_eq!(said(&[None, None]), "–");
+        assert_eq!(said(&[Some(12.0), None, Some(12.0), None, None]), "– (2 of 5)");
+        assert_eq!(said(&[Some(12.0), None]), "12 (1 of 2)");
+        assert_eq!(said(&[Some(12.0), Some(12.0)]), "12");
+    }
 }

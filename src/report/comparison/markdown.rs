@@ -1,7 +1,6 @@
 //! A comparison to be pasted into a pull request: the short table first, everything else folded.
 
 use crate::analyse::compare::{Cell, Comparison, Figure, Row, Target, Unit};
-use crate::report::decay as windows;
 use crate::report::markdown::{columns_of, escape, folded, heads_of, line, prose, small};
 use crate::report::text::line_of;
 use crate::units;
@@ -175,7 +174,7 @@ fn decay_table(out: &mut String, comparison: &Comparison) {
     if let Some(table) = decay::columns(comparison, Named::Always) {
         folded(out, &format!("What came back, {}", decay::SUBJECT), |out| {
             columns_of(out, &table);
-            small(out, &[windows::legend(&table)]);
+            small(out, &[decay::legend(&table)]);
         });
     }
 }

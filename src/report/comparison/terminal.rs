@@ -4,7 +4,6 @@ use crate::analyse::compare::{Cell as Figures, Comparison, Figure, Row, Target, 
 use crate::lens::Lens;
 use crate::record::PreloadFacts;
 use crate::report::ascii::ascii;
-use crate::report::decay as windows;
 use crate::report::growth as lines;
 use crate::report::lens;
 use crate::report::table::{self, Cell, Column};
@@ -144,7 +143,7 @@ fn decay_table(out: &mut String, comparison: &Comparison, paint: Paint, columns:
     };
     out.push('\n');
     title(out, paint, "what came back", decay::SUBJECT, columns);
-    let legend = windows::legend(&table);
+    let legend = decay::legend(&table);
     table::draw(out, paint, table, columns, JSON);
     paragraph(out, paint, Tone::Quiet, "  ", &legend, columns);
 }

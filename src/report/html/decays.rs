@@ -97,7 +97,7 @@ pub fn of_comparison(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Na
             p.quiet { (LEGEND) }
             div.plots.wide { @for plot in plots { (plot) } }
             (tables::of_columns(&format!("What came back, {}", compared::SUBJECT), &table))
-            p.quiet { (words::legend(&table)) }
+            p.quiet { (compared::legend(&table)) }
         }
     };
     parts::section(&format!("{id}decay"), "What came back", &body)
