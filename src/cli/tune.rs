@@ -53,7 +53,7 @@ pub struct Tune {
     #[command(flatten)]
     pub choosing: Choosing,
     /// After how many runs of each it is looked which are still worth more; the last is how many there are [default:
-    /// 1,3,5,8, or what records were made with]
+    /// 1,3,5,8; records keep theirs]
     #[arg(long, value_name = "N,N,…", value_parser = rungs, help_heading = "Runs", hide_short_help = true)]
     pub rungs: Option<RungPlan>,
     /// No more runs than fit into this time

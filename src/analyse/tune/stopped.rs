@@ -69,7 +69,11 @@ pub fn stopped(runs: &[Played], rules: &Rules) -> Halving {
     if cells.len() < planned as usize {
         return halving;
     }
-    for rung in &rules.rungs {
+    // What happened is decided by what was asked for then.
+    let facts = super::planned(runs);
+    let rungs = facts.map(|facts| &facts.rungs).filter(|rungs| !rungs.is_empty());
+    let rungs = rungs.unwrap_or(&rules.rungs);
+    for rung in rungs {
         let left: Vec<&str> = cells
             .keys()
             .copied()
@@ -79,7 +83,7 @@ pub fn stopped(runs: &[Played], rules: &Rules) -> Halving {
             break;
         }
         halving.rung = Some(*rung);
-        if rules.rungs.last() == Some(rung) {
+        if rungs.last() == Some(rung) {
             break;
         }
         let base = cells[default].until(*rung);
@@ -90,10 +94,9 @@ pub fn stopped(runs: &[Played], rules: &Rules) -> Halving {
         let look = Look {
             default,
             // The last rung decides nothing that could stop.
-            looks: rules.rungs.len().saturating_sub(1),
-            // What happened is decided by what was asked for then.
-            limit: super::planned(runs)
-                .map_or(rules.max_private, |planned| planned.max_private)
+            looks: rungs.len().saturating_sub(1),
+            limit: facts
+                .map_or(rules.max_private, |facts| facts.max_private)
                 .map(|limit| limit as f64),
         };
         for (label, why) in judged(&weighed, &look) {

@@ -140,6 +140,27 @@ fn runs_beyond_a_rung_change_nothing_that_was_decided_at_it() {
 }
 
 #[test]
+fn what_stopped_by_the_rungs_of_a_sweep_stays_so_whatever_others_are_asked_for() {
+    let rules = Rules::default();
+    let mut runs = played(&cells(), 8, &rules);
+    for run in &mut runs {
+        run.summary.header.plan.cell.as_mut().unwrap().sweep = Some(SweepFacts {
+            rungs: rules.rungs.clone(),
+            ..SweepFacts::default()
+        });
+    }
+    let then = stopped(&runs, &rules);
+    assert!(!then.stopped.is_empty());
+    let others = Rules {
+        rungs: vec![3],
+        ..Rules::default()
+    };
+    assert_eq!(stopped(&runs, &others), then);
+    let hopeless = |sweep: Sweep| sweep.cells.into_iter().find(|cell| cell.label == "dirty-hopeless");
+    assert!(!hopeless(sweep(&runs, &others).unwrap()).unwrap().front);
+}
+
+#[test]
 fn a_rung_that_is_not_whole_decides_nothing() {
     let rules = Rules::default();
     let mut runs = played(&cells(), 1, &rules);

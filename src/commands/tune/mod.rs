@@ -12,7 +12,7 @@ use crate::analyse::stats::Looks;
 use crate::analyse::tune::{Rules, planned, stopped, sweep};
 use crate::cli::{self, Command, Lenses, LookPlan, Repeating, Runs};
 use crate::config::tune::of_sweep;
-use crate::config::{Loaded, ServerChoice};
+use crate::config::{Loaded, Report, ServerChoice};
 use crate::progress::Talk;
 use crate::record::{self, SweepFacts};
 use crate::report::tune::{set, stop};
@@ -160,6 +160,13 @@ fn reasons(runs: &[Played], rules: &Rules) -> BTreeMap<String, String> {
 
 /// Chooses from records.
 fn from(options: &cli::Tune) -> anyhow::Result<u8> {
+    let mut mistakes = Report::default();
+    if options.rungs.is_some() {
+        let title = "`--rungs` beside `--from`: the records were made by rungs of their own, and what stopped then has no \
+                     more runs";
+        mistakes.add_loose(title, "leave `--rungs` out, or play the sweep again with it");
+    }
+    prepare::told(mistakes)?;
     let runs = show::all_played(&options.from)?;
     let planned = planned(&runs);
     let rules = rules(options, planned);
@@ -183,7 +190,7 @@ fn list(choices: &[ServerChoice], price: &Price, notes: &[String]) -> anyhow::Re
     Ok(Exit::Passed.code())
 }
 
-/// What is asked for, or else what records were made with, or else what is usual.
+/// What is asked for, or else what records were made with, or else what is usual. Rungs are never asked for of records.
 fn rules(options: &cli::Tune, planned: Option<&SweepFacts>) -> Rules {
     let typed = options.rungs.as_ref().map(|rungs| rungs.0.clone());
     let rungs = typed.or_else(|| planned.map(|planned| planned.rungs.clone()));
