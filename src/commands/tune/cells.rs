@@ -72,13 +72,20 @@ pub fn choices(
         }
     }
     if mistakes.is_empty() && cells.is_empty() {
-        let title = "there is no setting to try: the server has everything of the preset already";
-        mistakes.add_loose(title, "write a grid file");
+        let (title, cure) = nothing_left(&notes);
+        mistakes.add_loose(title, cure);
     }
     match mistakes.is_empty() {
         true => Ok((choices, notes)),
         false => Err(Mistakes(mistakes.styled()).into()),
     }
+}
+
+/// That no cell is left, and why each was left out.
+fn nothing_left(notes: &[String]) -> (String, &'static str) {
+    let lines = notes.iter().map(|note| format!("\n  {note}"));
+    let title = format!("there is no setting to try{}", lines.collect::<String>());
+    (title, "name another preset, or write a grid file")
 }
 
 /// Every cell with the library that it preloads, and what is wrong with those that have none.
@@ -118,4 +125,16 @@ fn taken(server: &ServerChoice, cells: Vec<Cell>, notes: &mut Vec<String>) -> Ve
         }
     }
     taken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nothing_left;
+
+    #[test]
+    fn where_no_cell_is_left_it_is_said_why_each_was_left_out() {
+        let notes = ["not tried: a".to_owned(), "not tried: b".to_owned()];
+        let (title, _) = nothing_left(&notes);
+        assert_eq!(title, "there is no setting to try\n  not tried: a\n  not tried: b");
+    }
 }
