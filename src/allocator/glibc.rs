@@ -14,6 +14,16 @@ pub const LEGACY: [(&str, &str); 8] = [
     ("MALLOC_TRIM_THRESHOLD_", "glibc.malloc.trim_threshold"),
 ];
 
+/// Whether `GLIBC_TUNABLES` sets what a variable of old would set, to the same value. Of two entries the last holds.
+pub fn is_tuned_so(tunables: &str, variable: &str, value: &str) -> bool {
+    let Some((_, tunable)) = LEGACY.iter().find(|(name, _)| *name == variable) else {
+        return false;
+    };
+    let mut entries = tunables.split(':').filter_map(|entry| entry.split_once('='));
+    let own = entries.rfind(|(name, _)| name == tunable).map(|(_, own)| own);
+    own.is_some_and(|own| own == value || number(own).is_some_and(|own| number(value) == Some(own)))
+}
+
 /// One tunable: its value, and the least and the most that it takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tunable {

@@ -1,5 +1,7 @@
 //! What a server is given anyway beside what cells set: said before anything is started.
 
+use crate::allocator::is_tuned_so;
+
 use super::super::choice::ServerChoice;
 use super::cell::Cell;
 use super::lists::{added, separator};
@@ -14,7 +16,12 @@ pub fn is_given(server: &ServerChoice, cell: &Cell) -> bool {
         env: cell.env.clone(),
         ..Cell::default()
     };
+    // The C library has two names for the same, and follows the tunable.
+    let tunables = server.env.get("GLIBC_TUNABLES").map_or("", String::as_str);
     let is_same = |(name, value): (&String, &String)| {
+        if is_tuned_so(tunables, name, value) {
+            return Some(true);
+        }
         let own = server.env.get(name)?;
         Some(added(name, own, value).as_ref().unwrap_or(value) == own)
     };

@@ -297,6 +297,17 @@ fn the_c_library_beside_another_allocator_can_be_set_too() {
 }
 
 #[test]
+fn what_a_tunable_sets_already_is_not_tried_by_its_name_of_old() {
+    let mut glibc = of(AllocatorFamily::Glibc, "2.36");
+    let list = "glibc.malloc.arena_max=0x1:glibc.malloc.trim_threshold=9";
+    glibc.env.insert("GLIBC_TUNABLES".to_owned(), list.to_owned());
+    let (cells, notes) = preset_cells(Preset::Glibc, &glibc).unwrap();
+    let tries = |label: &str| cells.iter().any(|cell| cell.label == label);
+    assert!(!tries("arenas-1") && tries("arenas-2") && tries("trim-64k"));
+    assert!(notes[0].contains("arenas-1, which it is given anyway"), "{notes:?}");
+}
+
+#[test]
 fn a_sweep_is_known_by_everything_that_its_cells_are_given() {
     let facts = |server: &ServerChoice, value: &str, notes: &[String]| {
         let mut choices = applied(server, &[Cell::variable("a", "A", value)]);
