@@ -113,6 +113,17 @@ impl Settling {
             .is_some_and(|(first, _)| at.saturating_sub(*first) >= self.rule.steady)
     }
 
+    /// Whether memory moved in the last while.
+    pub fn moves(&self) -> bool {
+        self.spread().is_some_and(|(least, most)| most - least > band(most))
+    }
+
+    /// The least and the most of the last while.
+    fn spread(&self) -> Option<(u64, u64)> {
+        let values = || self.values.iter().map(|(_, value)| *value);
+        values().min().zip(values().max())
+    }
+
     /// Whether all values of the last while lie within the band.
     fn steady(&mut self, at: Duration, private: u64) -> bool {
         self.first.get_or_insert(private);
@@ -124,11 +135,7 @@ impl Settling {
         {
             self.values.pop_front();
         }
-        let values = || self.values.iter().map(|(_, value)| *value);
-        let (Some(least), Some(most)) = (values().min(), values().max()) else {
-            return false;
-        };
-        self.is_whole(at) && most - least <= band(most)
+        self.is_whole(at) && !self.moves()
     }
 
     /// Whether less is there now than when the window began.
@@ -193,13 +200,13 @@ mod tests {
 
     #[test]
     fn what_cannot_come_back_in_silence_is_not_waited_for_beyond_the_dwell() {
-        assert_eq!(ends(silent(decay(false, 10)), |_| 205), (10.0, WindowEnd::Held));
+        assert_eq!(ends(silent(decay(false, 10)), |_| 205), (12.0, WindowEnd::Held));
         let never = Some(AllocatorDecay {
             idle: true,
             delay: Delay::Never,
             lazy: false,
         });
-        assert_eq!(ends(silent(never), |_| 205), (10.0, WindowEnd::Held));
+        assert_eq!(ends(silent(never), |_| 205), (12.0, WindowEnd::Held));
         let short = Idle {
             dwell: Some(Span::from_secs(4)),
             ..Idle::default()
@@ -220,6 +227,15 @@ mod tests {
         assert_eq!((rule.least.as_secs(), rule.most.as_secs(), rule.dwell), (21, 60, None));
         let rule = Rule::of(decay(false, 1), false, &Idle::default());
         assert_eq!(rule.steady.as_secs(), 8);
+    }
+
+    #[test]
+    fn a_look_that_is_over_knows_whether_memory_moved_at_its_end() {
+        let mut settling = Settling::new(silent(None), None);
+        for (at, mib, moved) in [(0, 18, false), (1, 18, false), (2, 4, true)] {
+            settling.look(Duration::from_secs(at), Some(mib * MIB), false);
+            assert_eq!(settling.moves(), moved, "at {at} s");
+        }
     }
 
     #[test]

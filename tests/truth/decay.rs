@@ -318,7 +318,7 @@ fn muzzy_pages_that_are_kept_for_ever_are_given_back_lazily() {
 #[cfg(feature = "fixture-jemalloc")]
 #[test]
 fn jemalloc_as_it_is_holds_in_silence_and_gives_back_with_traffic() {
-    // The thread that opened the documents ends after ten idle seconds, and gives its own store back; that is no purge.
+    // Nothing in the fixture frees on a timer of its own, so a shorter dwell than usual tells as much.
     let closed = CLOSED.replace("close = {} }, {", "close = {} }, { pause = { for = \"1s\" } }, {");
     let closed = closed.replace("until = \"settled\"", "until = \"settled\", dwell = \"8500ms\"");
     let phases = format!(

@@ -122,7 +122,10 @@ async fn settle<S: Stage>(
                 return Ok(Over {
                     end: WindowEnd::TimedOut,
                     settled: settling.is_whole(at).then_some(false),
-                    moving: moving.unwrap_or_else(|| "its memory".to_owned()),
+                    // Of several, what the window is about.
+                    moving: moving
+                        .filter(|_| !settling.moves())
+                        .unwrap_or_else(|| "its memory".to_owned()),
                 });
             }
             Some(end) => return Ok(Over::new(end, Some(true))),
