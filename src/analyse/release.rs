@@ -1,14 +1,14 @@
 //! Memory that was given back by force, and what servers said of their own memory.
 
-use crate::record::{Checkpoint, PhaseRef, Release, SelfReport, StepEnd};
+use crate::record::{AllocatorFamily, Checkpoint, PhaseRef, Release, ReleasedBy, SelfReport, StepEnd};
 
 /// A forced release.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Released {
     /// In which phase.
     pub phase: PhaseRef,
-    /// Whether it is part of the phase's checkpoint, as the lens asks for; otherwise it is a step.
-    pub checkpoint: bool,
+    /// Place of its step in the phase, from 0; `None` where it is part of the phase's checkpoint, as the lens asks for.
+    pub step: Option<u32>,
     /// What came of it.
     pub release: Release,
 }
@@ -18,6 +18,8 @@ pub struct Released {
 pub struct Reported {
     /// In which phase.
     pub phase: PhaseRef,
+    /// Place of its step in the phase, from 0.
+    pub step: u32,
     /// What it said.
     pub report: SelfReport,
 }
@@ -27,7 +29,7 @@ impl Released {
     pub(super) fn of_step(end: &StepEnd) -> Option<Released> {
         Some(Released {
             phase: end.phase.clone(),
-            checkpoint: false,
+            step: Some(end.step),
             release: end.release.clone()?,
         })
     }
@@ -36,7 +38,7 @@ impl Released {
     pub(super) fn of_checkpoint(checkpoint: &Checkpoint) -> Option<Released> {
         Some(Released {
             phase: checkpoint.phase.clone(),
-            checkpoint: true,
+            step: None,
             release: checkpoint.released.clone()?,
         })
     }
@@ -44,6 +46,31 @@ impl Released {
     /// Whether anything was used at all.
     pub fn is_done(&self) -> bool {
         !self.release.used.is_empty()
+    }
+
+    /// Why something was not used, or could do nothing: an allocator that the server keeps inside has no name to call it
+    /// by, so that what was called was another.
+    pub fn why(&self, family: Option<AllocatorFamily>) -> Vec<String> {
+        let missing = self.release.missing.iter().cloned();
+        let unreached = family.filter(|family| self.is_unreached(*family));
+        missing
+            .chain(unreached.map(|family| format!("its {} cannot be told from outside", family.name())))
+            .collect()
+    }
+
+    /// Whether allocators were told to give back and the server's own was not among them.
+    fn is_unreached(&self, family: AllocatorFamily) -> bool {
+        let called = match family {
+            AllocatorFamily::Jemalloc => Some("mallctl"),
+            AllocatorFamily::Mimalloc => Some("mi_collect"),
+            AllocatorFamily::Tcmalloc => Some("MallocExtension_ReleaseFreeMemory"),
+            AllocatorFamily::Tbbmalloc => Some("scalable_allocation_command"),
+            AllocatorFamily::Snmalloc | AllocatorFamily::Rpmalloc => None,
+            _ => return false,
+        };
+        let used = self.release.used.iter();
+        let mut told = used.filter(|one| one.by == ReleasedBy::Allocator).peekable();
+        told.peek().is_some() && !told.any(|one| called.is_some_and(|called| one.what.contains(called)))
     }
 
     /// Bytes of private memory that came back while it was done; less than nothing if more was taken.

@@ -30,14 +30,15 @@ pub(super) fn releases(summary: &Summary) -> Option<Vec<Column>> {
             _ => units::signed_mib(gave),
         })
     };
+    let family = summary.header.server.allocator.as_ref().map(|facts| facts.family);
     let by = |one: &Released| {
         let mut by: Vec<String> = one.release.used.iter().map(|used| used.what.clone()).collect();
         by.dedup();
-        by.extend(one.release.missing.iter().map(|why| format!("not: {why}")));
+        by.extend(one.why(family).iter().map(|why| format!("not: {why}")));
         by.join("; ")
     };
     let when = |one: &Released| {
-        if one.checkpoint {
+        if one.step.is_none() {
             "before the checkpoint"
         } else {
             "a step"

@@ -7,6 +7,7 @@ pub(in crate::report) mod decay;
 mod from;
 mod growth;
 mod release;
+mod session;
 
 use std::collections::BTreeMap;
 
@@ -14,13 +15,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use growth::{Grows, Growth, Shape, Slope};
+pub use session::{Initialized, Shutdown};
 
 use crate::analyse::{Summary, exit};
-use crate::record::{Ending, Header, Initialized, Listening, Nanos, Pressure, Readiness, Shutdown, Version};
+use crate::record::{Ending, Header, Listening, Nanos, Pressure, Readiness, Version};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
-pub const FORMAT: Version = Version { major: 1, minor: 5 };
+pub const FORMAT: Version = Version { major: 1, minor: 6 };
 
 /// One run. Sizes are bytes; times and durations are nanoseconds, times since the server was first spawned; shares are
 /// parts of one. What is not known is `null`.
@@ -171,7 +173,7 @@ pub struct Checkpoint {
     pub unsettled: String,
     /// Σ `Pss_Anon + SwapPss − LazyFree`.
     pub private_exact: Option<u64>,
-    /// Median of Σ cheap private counters.
+    /// Median of Σ cheap private counters; here and below of the last round where memory was still moving while it was read.
     pub private_sampled: Option<u64>,
     /// Median of Σ resident: an upper bound for more than one process.
     pub resident: Option<u64>,

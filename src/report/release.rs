@@ -12,7 +12,7 @@ const REPORTS: usize = 4;
 
 /// Everything that there is to say of it.
 pub(super) fn sentences(summary: &Summary) -> Vec<String> {
-    let steps = summary.released.iter().filter(|released| !released.checkpoint);
+    let steps = summary.released.iter().filter(|released| released.step.is_some());
     let family = summary.header.server.allocator.as_ref().map(|facts| facts.family);
     let mut said: Vec<String> = steps.map(|released| step(released, family)).collect();
     said.extend(checkpoints(&summary.released));
@@ -24,9 +24,7 @@ pub(super) fn sentences(summary: &Summary) -> Vec<String> {
 /// A step: what was used, and what came of it.
 fn step(released: &Released, family: Option<AllocatorFamily>) -> String {
     let name = &released.phase.name;
-    let missing = released.release.missing.iter().cloned();
-    let why: Vec<String> = missing.chain(unreached(released, family)).collect();
-    let why = why.join("; ");
+    let why = released.why(family).join("; ");
     if !released.is_done() {
         return format!("a forced release in {name}: {}, {why}", units::UNKNOWN);
     }
@@ -37,32 +35,6 @@ fn step(released: &Released, family: Option<AllocatorFamily>) -> String {
         format!("; {why}")
     };
     format!("a forced release in {name}, by {by}: {}{beside}", came(released))
-}
-
-/// That the server's own allocator was not among what was called: one that it keeps inside has no name to call it by.
-fn unreached(released: &Released, family: Option<AllocatorFamily>) -> Option<String> {
-    let called = match family? {
-        AllocatorFamily::Jemalloc => Some("mallctl"),
-        AllocatorFamily::Mimalloc => Some("mi_collect"),
-        AllocatorFamily::Tcmalloc => Some("MallocExtension_ReleaseFreeMemory"),
-        AllocatorFamily::Tbbmalloc => Some("scalable_allocation_command"),
-        AllocatorFamily::Snmalloc | AllocatorFamily::Rpmalloc => None,
-        _ => return None,
-    };
-    let mut told = released
-        .release
-        .used
-        .iter()
-        .filter(|one| one.by == ReleasedBy::Allocator)
-        .peekable();
-    told.peek()?;
-    let reached = told.any(|one| called.is_some_and(|called| one.what.contains(called)));
-    (!reached).then(|| {
-        format!(
-            "its {} cannot be told from outside",
-            family.map_or("allocator", AllocatorFamily::name)
-        )
-    })
 }
 
 /// Private memory before and after. What part of what was taken that is stands in the table of windows, as `returned`.
@@ -99,7 +71,10 @@ fn by(used: &[Releaser]) -> String {
 
 /// What the lens had given back before checkpoints, all together.
 fn checkpoints(released: &[Released]) -> Option<String> {
-    let done: Vec<&Released> = released.iter().filter(|one| one.checkpoint && one.is_done()).collect();
+    let done: Vec<&Released> = released
+        .iter()
+        .filter(|one| one.step.is_none() && one.is_done())
+        .collect();
     let most = done.iter().max_by_key(|one| one.gave())?;
     let by = by(&most.release.used);
     let which = match done.as_slice() {
@@ -171,7 +146,7 @@ mod tests {
     fn released(used: Vec<Releaser>, missing: &[&str], after: u64) -> Released {
         Released {
             phase: place(),
-            checkpoint: false,
+            step: Some(1),
             release: Release {
                 used,
                 missing: missing.iter().map(|why| (*why).to_owned()).collect(),
@@ -219,7 +194,7 @@ mod tests {
     #[test]
     fn releases_of_checkpoints_are_told_in_one_sentence() {
         let at = |after| Released {
-            checkpoint: true,
+            step: None,
             ..released(vec![used(ReleasedBy::Allocator, "malloc_trim", 3)], &[], after)
         };
         assert_eq!(checkpoints(&[]), None);
@@ -231,7 +206,13 @@ mod tests {
 
     #[test]
     fn what_a_server_accounts_for_stands_against_what_it_has() {
-        let said = |report: SelfReport| super::report(&Reported { phase: place(), report });
+        let said = |report: SelfReport| {
+            super::report(&Reported {
+                phase: place(),
+                step: 2,
+                report,
+            })
+        };
         let tree = SelfReport {
             asked: Some("$/memoryUsage".to_owned()),
             accounted: Some(512 * MIB),

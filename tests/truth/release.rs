@@ -177,7 +177,7 @@ fn the_purged_lens_of_the_c_library_shows_what_is_live() {
         assert!(lens.forced && !lens.approximate && lens.env.is_empty(), "{lens:?}");
         assert_eq!(summary.released.len(), 4, "one before each checkpoint");
         assert!(
-            summary.released.iter().all(|one| one.checkpoint && one.is_done()),
+            summary.released.iter().all(|one| one.step.is_none() && one.is_done()),
             "{:?}",
             summary.released
         );

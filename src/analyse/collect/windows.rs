@@ -37,6 +37,7 @@ impl Pass {
             .reported
             .extend(end.self_report.clone().map(|report| Reported {
                 phase: end.phase.clone(),
+                step: end.step,
                 report,
             }));
         self.watch.step_ended(at, end, self.known());

@@ -5,17 +5,20 @@ use std::collections::BTreeMap;
 use crate::analyse::Summary;
 use crate::analyse::release::{Released, Reported, Share};
 use crate::analyse::stats::{MedianInterval, median_interval};
+use crate::record::AllocatorFamily;
 
 use super::CONFIDENCE;
 
-/// The forced release of one phase, over the runs of a server. Sizes are bytes of private memory.
+/// One forced release of a phase, over the runs of a server. Sizes are bytes of private memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forced {
     /// The phase.
     pub phase: String,
+    /// Place of its step in the phase, from 0.
+    pub step: u32,
     /// What was used, each once.
     pub by: Vec<String>,
-    /// Why something was not, each once.
+    /// Why something was not used or could do nothing, each once.
     pub missing: Vec<String>,
     /// Before it; `None` where nothing was done or it is not known.
     pub before: Option<MedianInterval>,
@@ -25,11 +28,13 @@ pub struct Forced {
     pub gave: Option<MedianInterval>,
 }
 
-/// What a server accounts for in one phase, over its runs. Sizes are bytes.
+/// What a server accounts for at one step, over its runs. Sizes are bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accounted {
     /// The phase.
     pub phase: String,
+    /// Place of its step in the phase, from 0.
+    pub step: u32,
     /// What it was asked; `None` where nothing is known to ask.
     pub asked: Option<String>,
     /// Why there is no answer, each once.
@@ -44,44 +49,54 @@ pub struct Accounted {
     pub ratio: Option<MedianInterval>,
 }
 
-/// The steps that gave memory back, phase by phase; of a phase that repeats the last round.
+/// Place of the phase in the scenario and of the step in the phase.
+type Step = (u32, u32);
+
+/// The steps that gave memory back, one by one; of a phase that repeats the last round.
 pub(super) fn forced(runs: &[&Summary]) -> Vec<Forced> {
-    let steps = |run: &Summary| -> Vec<(u32, Released)> {
-        let steps = run.released.iter().filter(|released| !released.checkpoint);
-        steps.map(|released| (released.phase.phase, released.clone())).collect()
+    let steps = |run: &Summary| -> Vec<(Step, (Released, Option<AllocatorFamily>))> {
+        let family = run.header.server.allocator.as_ref().map(|facts| facts.family);
+        let place = |one: &Released| one.step.map(|step| (one.phase.phase, step));
+        let steps = run.released.iter();
+        steps
+            .filter_map(|one| Some((place(one)?, (one.clone(), family))))
+            .collect()
     };
-    by_phase(runs, steps)
+    by_step(runs, steps)
         .into_iter()
-        .map(|ones| one_forced(&ones))
+        .map(|((_, step), ones)| one_forced(step, &ones))
         .collect()
 }
 
-fn one_forced(ones: &[Released]) -> Forced {
-    let done = || ones.iter().filter(|one| one.is_done());
+fn one_forced(step: u32, ones: &[(Released, Option<AllocatorFamily>)]) -> Forced {
+    let all = || ones.iter().map(|(one, _)| one);
+    let done = || all().filter(|one| one.is_done());
+    let why: Vec<String> = ones.iter().flat_map(|(one, family)| one.why(*family)).collect();
     let middle = |value: fn(&Released) -> Option<f64>| middle(done().filter_map(value));
     Forced {
-        phase: ones.first().map_or_else(String::new, |one| one.phase.name.clone()),
-        by: each_once(ones.iter().flat_map(|one| &one.release.used).map(|used| &used.what)),
-        missing: each_once(ones.iter().flat_map(|one| &one.release.missing)),
+        phase: all().next().map_or_else(String::new, |one| one.phase.name.clone()),
+        step,
+        by: each_once(all().flat_map(|one| &one.release.used).map(|used| &used.what)),
+        missing: each_once(why.iter()),
         before: middle(|one| one.release.before.map(|bytes| bytes as f64)),
         after: middle(|one| one.release.after.map(|bytes| bytes as f64)),
         gave: middle(|one| one.gave().map(|bytes| bytes as f64)),
     }
 }
 
-/// What the server said, phase by phase; of several answers in a phase the last.
+/// What the server said, answer by answer; of a phase that repeats the last round.
 pub(super) fn accounted(runs: &[&Summary]) -> Vec<Accounted> {
-    let said = |run: &Summary| -> Vec<(u32, Reported)> {
+    let said = |run: &Summary| -> Vec<(Step, Reported)> {
         let said = run.reported.iter();
-        said.map(|reported| (reported.phase.phase, reported.clone())).collect()
+        said.map(|one| ((one.phase.phase, one.step), one.clone())).collect()
     };
-    by_phase(runs, said)
+    by_step(runs, said)
         .into_iter()
-        .map(|ones| one_accounted(&ones))
+        .map(|((_, step), ones)| one_accounted(step, &ones))
         .collect()
 }
 
-fn one_accounted(ones: &[Reported]) -> Accounted {
+fn one_accounted(step: u32, ones: &[Reported]) -> Accounted {
     let answered = || ones.iter().filter(|one| one.report.missing.is_empty());
     let shares: Vec<Share> = answered().filter_map(Reported::share).collect();
     let resident = shares.iter().all(|share| share.resident);
@@ -90,6 +105,7 @@ fn one_accounted(ones: &[Reported]) -> Accounted {
     let missing = ones.iter().map(|one| &one.report.missing);
     Accounted {
         phase: ones.first().map_or_else(String::new, |one| one.phase.name.clone()),
+        step,
         asked: ones.iter().find_map(|one| one.report.asked.clone()),
         missing: each_once(missing.filter(|why| !why.is_empty())),
         accounted: middle(answered().filter_map(|one| one.report.accounted.map(|bytes| bytes as f64))),
@@ -99,16 +115,16 @@ fn one_accounted(ones: &[Reported]) -> Accounted {
     }
 }
 
-/// What the runs have of each phase, at most one of each run: its last.
-fn by_phase<T>(runs: &[&Summary], of: impl Fn(&Summary) -> Vec<(u32, T)>) -> Vec<Vec<T>> {
-    let mut phases: BTreeMap<u32, Vec<T>> = BTreeMap::new();
+/// What the runs have of each step, at most one of each run: of its last round.
+fn by_step<T>(runs: &[&Summary], of: impl Fn(&Summary) -> Vec<(Step, T)>) -> BTreeMap<Step, Vec<T>> {
+    let mut steps: BTreeMap<Step, Vec<T>> = BTreeMap::new();
     for run in runs {
-        let last: BTreeMap<u32, T> = of(run).into_iter().collect();
-        for (phase, one) in last {
-            phases.entry(phase).or_default().push(one);
+        let last: BTreeMap<Step, T> = of(run).into_iter().collect();
+        for (step, one) in last {
+            steps.entry(step).or_default().push(one);
         }
     }
-    phases.into_values().collect()
+    steps
 }
 
 fn middle(values: impl Iterator<Item = f64>) -> Option<MedianInterval> {
@@ -142,7 +158,12 @@ pub(crate) mod tests {
     }
 
     /// The same put into a run.
-    pub(crate) fn with(mut summary: Summary, gave: u64, accounted: Option<u64>) -> Summary {
+    pub(crate) fn with(summary: Summary, gave: u64, accounted: Option<u64>) -> Summary {
+        with_at(summary, 1, gave, accounted)
+    }
+
+    /// The same at this step and the one after it.
+    pub(crate) fn with_at(mut summary: Summary, step: u32, gave: u64, accounted: Option<u64>) -> Summary {
         let phase = PhaseRef {
             phase: 4,
             cycle: 0,
@@ -163,7 +184,7 @@ pub(crate) mod tests {
         };
         summary.released.push(Released {
             phase: phase.clone(),
-            checkpoint: false,
+            step: Some(step),
             release,
         });
         let report = SelfReport {
@@ -173,7 +194,11 @@ pub(crate) mod tests {
             resident: Some(400 * MIB),
             ..SelfReport::default()
         };
-        summary.reported.push(Reported { phase, report });
+        summary.reported.push(Reported {
+            phase,
+            step: step + 1,
+            report,
+        });
         summary
     }
 
@@ -202,5 +227,35 @@ pub(crate) mod tests {
         twice = with(twice, 50, Some(100));
         assert_eq!(forced(&[&twice])[0].gave.unwrap().median, (50 * MIB) as f64);
         assert_eq!(accounted(&[&twice])[0].ratio.unwrap().median, 0.25);
+    }
+
+    #[test]
+    fn what_is_said_before_a_release_stands_beside_what_is_said_after_it() {
+        let run = with_at(run(50, Some(300)), 5, 10, Some(100));
+        let gave = forced(&[&run]);
+        let [first, second] = &gave[..] else {
+            panic!("two releases")
+        };
+        assert_eq!((first.step, first.gave.unwrap().median), (1, (50 * MIB) as f64));
+        assert_eq!((second.step, second.gave.unwrap().median), (5, (10 * MIB) as f64));
+        let said = accounted(&[&run]);
+        let [before, after] = &said[..] else {
+            panic!("two answers")
+        };
+        assert_eq!((before.step, before.ratio.unwrap().median), (2, 0.75));
+        assert_eq!((after.step, after.ratio.unwrap().median), (6, 0.25));
+    }
+
+    #[test]
+    fn why_a_release_did_nothing_is_told_of_several_runs_too() {
+        let mut run = run(0, None);
+        run.header.server.allocator = Some(crate::record::AllocatorFacts {
+            family: AllocatorFamily::Jemalloc,
+            ..Default::default()
+        });
+        let [one] = &forced(&[&run, &run])[..] else {
+            panic!("one phase")
+        };
+        assert_eq!(one.missing, ["its jemalloc cannot be told from outside"]);
     }
 }

@@ -45,13 +45,14 @@ pub fn gave(windows: &[Window]) -> Vec<Gave> {
 }
 
 /// Less than this and nothing is said of a window in which nothing came back: documents that are closed just before a
-/// silence, or a pause between rounds.
+/// silence, or a pause between rounds. A forced release takes no time, and that it gave nothing is its answer.
 const SHORT: Nanos = 1_000_000_000;
 
 /// Whether a window is of the last round of its phase, long enough to say something, and no control.
 pub fn counts(window: &Window, windows: &[Window]) -> bool {
     let later = |other: &Window| other.phase.phase == window.phase.phase && other.phase.cycle > window.phase.cycle;
-    let says = window.took >= SHORT || window.private.as_ref().is_some_and(Course::gave_much);
+    let long = window.took >= SHORT || window.kind == WindowKind::Released;
+    let says = long || window.private.as_ref().is_some_and(Course::gave_much);
     !window.control && says && !windows.iter().any(later)
 }
 

@@ -22,7 +22,7 @@ pub use gave::{Accounted, Decay, Decayed, Forced, Middle, TrafficCost};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
-pub const FORMAT: Version = Version { major: 1, minor: 4 };
+pub const FORMAT: Version = Version { major: 1, minor: 5 };
 
 /// Servers compared, and every run that they are compared by. Sizes are bytes, times nanoseconds. What is not known is
 /// `null`.

@@ -9,17 +9,30 @@ use super::figures::around;
 /// What is said of each server, in a sentence for each phase.
 pub fn verdict(comparison: &Comparison) -> Vec<String> {
     let said = comparison.sides.iter().flat_map(|side| {
-        let forced = side.forced.iter().map(forced);
-        let accounted = side.accounted.iter().map(accounted);
+        let releases = side.forced.iter().map(|one| (one.phase.as_str(), one.step));
+        let reports = side.accounted.iter().map(|one| (one.phase.as_str(), one.step));
+        let released = places(releases).zip(&side.forced).map(|(at, one)| forced(&at, one));
+        let reported = places(reports).zip(&side.accounted);
+        let reported = reported.map(|(at, one)| accounted(&at, one));
         let say = |sentence| format!("{}: {sentence}", side.label);
-        forced.chain(accounted).map(say).collect::<Vec<String>>()
+        released.chain(reported).map(say).collect::<Vec<String>>()
     });
     said.collect()
 }
 
+/// Where each is, in words: by its step too where the phase has several.
+fn places<'s>(all: impl Iterator<Item = (&'s str, u32)> + Clone) -> impl Iterator<Item = String> {
+    all.clone().map(move |(phase, step)| {
+        let several = all.clone().filter(|(other, _)| *other == phase).count() > 1;
+        match several {
+            true => format!("{phase} (step {})", u64::from(step) + 1),
+            false => phase.to_owned(),
+        }
+    })
+}
+
 /// `a forced release in decay, by malloc_trim: private 200.0 → 150.0 MiB, 50.0 (48.0–52.0 *) MiB given back`.
-fn forced(forced: &Forced) -> String {
-    let name = &forced.phase;
+fn forced(name: &str, forced: &Forced) -> String {
     let why = forced.missing.join("; ");
     if forced.by.is_empty() {
         return format!("a forced release in {name}: {}, {why}", units::UNKNOWN);
@@ -55,8 +68,7 @@ fn change(gave: &MedianInterval) -> String {
 }
 
 /// `$/memoryUsage` accounts for 0.5 of 4.1 GiB resident in goto, with the share.
-fn accounted(one: &Accounted) -> String {
-    let name = &one.phase;
+fn accounted(name: &str, one: &Accounted) -> String {
     let asked = one
         .asked
         .as_ref()

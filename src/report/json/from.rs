@@ -9,7 +9,7 @@ use crate::record::Close;
 
 use super::{
     Checkpoint, FORMAT, Finding, Grows, Growth, Method, Peak, Phase, PrivateMetric, Program, Report, Sampling,
-    ServerRequests, Severity, Shape, Slope, Step, Traffic, calls, decay, release,
+    ServerRequests, Severity, Shape, Slope, Step, Traffic, calls, decay, release, session,
 };
 
 pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
@@ -24,6 +24,8 @@ pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
     };
     let findings = analyse::findings(summary).into_iter().map(finding).collect();
     let summary = &*analyse::measured(summary);
+    let held_up = analyse::held_up(&summary.header);
+    let (initialized, shutdown) = (summary.initialized.clone(), summary.shutdown.clone());
     Report {
         format: FORMAT,
         run: summary.header.clone(),
@@ -34,9 +36,9 @@ pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
         unknown_entries: summary.unknown.count,
         duration: summary.duration,
         restarts: summary.restarts,
-        initialized: summary.initialized.clone(),
+        initialized: initialized.map(|said| session::initialized(said, held_up.is_some())),
         readiness: summary.readiness.clone(),
-        shutdown: summary.shutdown.clone(),
+        shutdown: shutdown.map(|shutdown| session::shutdown(shutdown, held_up.is_some())),
         shutdown_peak: summary.shutdown_peak,
         private_metric: match summary.private_metric {
             analyse::PrivateMetric::Exact => PrivateMetric::Exact,
@@ -52,7 +54,7 @@ pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
         released: summary.released.iter().map(release::released).collect(),
         self_reports: summary.reported.iter().map(release::reported).collect(),
         listening: summary.listening.clone(),
-        unmeasured: analyse::held_up(&summary.header),
+        unmeasured: held_up,
         system_calls: analyse::calls::Traced::of(summary).as_ref().map(calls::traced),
         programs: summary.programs.iter().map(program).collect(),
         most_processes: summary.most_processes,

@@ -15,6 +15,8 @@ pub struct Released {
     pub cycle: u32,
     /// Whether it came before the phase's checkpoint, as the lens asks for; otherwise it was a step.
     pub checkpoint: bool,
+    /// Place of that step in the phase, from 0; `null` before a checkpoint.
+    pub step: Option<u32>,
     /// Bytes of private memory that came back; less than nothing if more was taken.
     pub gave: Option<i64>,
     /// What was used, and what there was before and after.
@@ -28,6 +30,8 @@ pub struct Reported {
     pub phase: String,
     /// Round of that phase, from 0.
     pub cycle: u32,
+    /// Place of its step in the phase, from 0.
+    pub step: u32,
     /// What it accounts for against what it had: resident memory of a single process, private memory of several; `null`
     /// where either is not known.
     pub ratio: Option<f64>,
@@ -39,7 +43,8 @@ pub(super) fn released(released: &release::Released) -> Released {
     Released {
         phase: released.phase.name.clone(),
         cycle: released.phase.cycle,
-        checkpoint: released.checkpoint,
+        checkpoint: released.step.is_none(),
+        step: released.step,
         gave: released.gave(),
         release: released.release.clone(),
     }
@@ -49,6 +54,7 @@ pub(super) fn reported(reported: &release::Reported) -> Reported {
     Reported {
         phase: reported.phase.name.clone(),
         cycle: reported.phase.cycle,
+        step: reported.step,
         ratio: reported.share().map(release::Share::ratio),
         report: reported.report.clone(),
     }

@@ -88,9 +88,11 @@ pub struct Middle {
 pub struct Forced {
     /// Its phase; of one that repeats the last round.
     pub phase: String,
+    /// Place of its step in the phase, from 0.
+    pub step: u32,
     /// What was used; empty where nothing was done.
     pub by: Vec<String>,
-    /// Why something was not.
+    /// Why something was not used or could do nothing.
     pub missing: Vec<String>,
     /// Before it.
     pub before: Option<Middle>,
@@ -103,8 +105,10 @@ pub struct Forced {
 /// What a server accounts for by its own words, over the runs. Bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Accounted {
-    /// In which phase; of several answers the last.
+    /// In which phase; of one that repeats the last round.
     pub phase: String,
+    /// Place of its step in the phase, from 0.
+    pub step: u32,
     /// What it was asked; `null` where nothing is known to ask.
     pub asked: Option<String>,
     /// Why there is no answer.
@@ -178,6 +182,7 @@ pub(super) fn cost(cost: MedianInterval) -> TrafficCost {
 pub(super) fn forced(forced: &compare::Forced) -> Forced {
     Forced {
         phase: forced.phase.clone(),
+        step: forced.step,
         by: forced.by.clone(),
         missing: forced.missing.clone(),
         before: forced.before.map(middle),
@@ -189,6 +194,7 @@ pub(super) fn forced(forced: &compare::Forced) -> Forced {
 pub(super) fn accounted(accounted: &compare::Accounted) -> Accounted {
     Accounted {
         phase: accounted.phase.clone(),
+        step: accounted.step,
         asked: accounted.asked.clone(),
         missing: accounted.missing.clone(),
         accounted: accounted.accounted.map(middle),
