@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::figure::{Tuned, Versus};
-use super::{Rules, Swept};
+use super::{Rules, Sweep, Swept};
 
 /// Memory that is not worth a setting, in bytes.
 const WORTH: f64 = 2.0 * 1_048_576.0;
@@ -122,12 +122,34 @@ pub fn cost(cell: &Swept, rules: &Rules) -> Cost {
     of(Tuned::P95, rules.latency).max(of(Tuned::Cpu, rules.cpu))
 }
 
+/// Whether it may be chosen, and its private memory is under the limit by the upper end of its interval.
+fn keeps(cell: &Swept, limit: f64) -> bool {
+    is_candidate(cell) && cell.most_private().is_some_and(|most| most <= limit)
+}
+
+/// Under a limit, the others that may be as fast as the one that was chosen: the intervals of p95 overlap.
+pub fn as_fast(sweep: &Sweep) -> Vec<&Swept> {
+    let chosen = match sweep.choice {
+        Choice::Ship(place) => place,
+        Choice::Default(Keep::Fastest) => 0,
+        Choice::Default(_) | Choice::None(_) | Choice::Unknown => return Vec::new(),
+    };
+    let interval = |cell: &Swept| cell.figure(Tuned::P95).median;
+    let limit = sweep.rules.max_private.map(|limit| limit as f64);
+    let (Some(limit), Some(own)) = (limit, interval(&sweep.cells[chosen])) else {
+        return Vec::new();
+    };
+    let overlaps = |cell: &Swept| interval(cell).is_some_and(|other| other.low <= own.high && own.low <= other.high);
+    let others = sweep.cells.iter().enumerate().filter(|(place, _)| *place != chosen);
+    others
+        .map(|(_, cell)| cell)
+        .filter(|cell| keeps(cell, limit) && overlaps(cell))
+        .collect()
+}
+
 /// The fastest whose private memory is under the limit by the upper end of its interval, the default among them.
 fn fastest(cells: &[Swept], limit: f64) -> Choice {
-    let keeps = |cell: &Swept| cell.most_private().is_some_and(|most| most <= limit);
-    let under: Vec<usize> = (0..cells.len())
-        .filter(|place| is_candidate(&cells[*place]) && keeps(&cells[*place]))
-        .collect();
+    let under: Vec<usize> = (0..cells.len()).filter(|place| keeps(&cells[*place], limit)).collect();
     if under.is_empty() && are_too_few(cells) {
         return Choice::Default(Keep::TooFew);
     }

@@ -171,7 +171,8 @@ pub(super) fn places(runs: &[Played], default: &str) -> Places {
     }
 }
 
-fn told(summary: &Summary) -> impl DoubleEndedIterator<Item = &Window> {
+/// The windows that count.
+pub(super) fn told(summary: &Summary) -> impl DoubleEndedIterator<Item = &Window> {
     let all = &summary.windows;
     all.iter()
         .filter(move |window| !window.control && decay::counts(window, all))

@@ -15,6 +15,8 @@ pub(super) struct Weighed<'r> {
     pub weights: Weights,
     /// Whether it did the work of the default under what it sets: by one that did not, no other stops.
     pub honest: bool,
+    /// Whether none of its memory is known to have been moving still: it stops nobody, and is not stopped for its memory.
+    pub rests: bool,
 }
 
 /// A rung.
@@ -30,10 +32,12 @@ pub(super) struct Look<'r> {
 /// The cells that stop here. All are judged before any stops, so that their order does not matter.
 pub(super) fn judged(cells: &[Weighed<'_>], look: &Look<'_>) -> Vec<(String, Why)> {
     // The best is looked at first, and told.
-    let mut others: Vec<&Weighed<'_>> = cells.iter().filter(|cell| cell.honest).collect();
+    let mut others: Vec<&Weighed<'_>> = cells.iter().filter(|cell| cell.honest && cell.rests).collect();
     others.sort_by(|a, b| mean(&a.weights[0]).total_cmp(&mean(&b.weights[0])));
     let bar = Bar::of(cells, look.looks);
     let why = |own: &Weighed<'_>| match look.limit {
+        // Every reason of these is one of memory.
+        None if !own.rests => None,
         None => too_much(own, &others, &bar),
         Some(limit) => not_the_fastest(own, &others, &bar, limit),
     };
@@ -65,13 +69,14 @@ fn too_much(own: &Weighed<'_>, others: &[&Weighed<'_>], bar: &Bar) -> Option<Why
 /// reasons for it nor against it.
 fn not_the_fastest(own: &Weighed<'_>, others: &[&Weighed<'_>], bar: &Bar, limit: f64) -> Option<Why> {
     let bounds = |cell: &Weighed<'_>| bar.private(&cell.weights[0]);
-    if bounds(own).is_some_and(|(low, _)| low > limit) {
+    if own.rests && bounds(own).is_some_and(|(low, _)| low > limit) {
         return Some(Why::OverLimit);
     }
     let [private, p95, _] = &own.weights;
     let beats = |other: &&&Weighed<'_>| {
         let [less, faster, _] = &other.weights;
-        let fits = bounds(other).is_some_and(|(_, high)| high <= limit) || bar.is_more(Tuned::Private, less, private);
+        let needs_less = || own.rests && bar.is_more(Tuned::Private, less, private);
+        let fits = bounds(other).is_some_and(|(_, high)| high <= limit) || needs_less();
         other.label != own.label && fits && bar.is_more(Tuned::P95, faster, p95)
     };
     let other = others.iter().find(beats)?;

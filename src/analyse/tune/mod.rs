@@ -7,6 +7,7 @@ mod choose;
 mod figure;
 mod front;
 mod judge;
+mod settled;
 mod stopped;
 
 #[cfg(test)]
@@ -16,15 +17,17 @@ pub(crate) mod tests;
 
 use crate::record::{AllocatorFacts, CellFacts, KnobFacts, SweepFacts};
 
-use super::compare::{self, Cell, Inequality, Left, Played, compare, counts};
+use super::compare::{self, Cell, HugePages, Inequality, Left, Played, compare, counts};
 use super::stats::{Pooled, prediction};
 
-pub use choose::{Choice, Cost, Keep, LEAST_RUNS, cost};
+pub use choose::{Choice, Cost, Keep, LEAST_RUNS, as_fast, cost};
 pub use figure::{Places, Tuned};
+pub use settled::{Moving, Rest};
 
 pub use stopped::{Halving, Stopped, Why, stopped};
 
 use figure::places;
+use settled::rest;
 
 /// How sure every interval of a sweep is.
 const CONFIDENCE: f64 = super::compare::CONFIDENCE;
@@ -112,7 +115,11 @@ pub struct Swept {
     pub work: Vec<Inequality>,
     /// Settings that were asked for and not seen in force.
     pub unseen: Vec<KnobFacts>,
-    /// Where the private memory of one more run will probably lie, in bytes.
+    /// Whether its memory had settled when it was read.
+    pub rest: Rest,
+    /// What huge pages do to its difference from the default, where that is much.
+    pub huge_pages: Option<HugePages>,
+    /// Where the private memory of one more run will probably lie, in bytes; `None` where it had not settled.
     pub promise: Option<(f64, f64)>,
 }
 
@@ -246,6 +253,7 @@ pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
             .flatten()
             .copied()
             .collect();
+        let rest = rest(&counting, &places);
         cells.push(Swept {
             label: side.label.clone(),
             sets: CellFacts {
@@ -263,7 +271,9 @@ pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
             beaten_by: None,
             work: side.work.clone(),
             unseen: side.unseen.clone(),
-            promise: promise(&private),
+            promise: promise(&private).filter(|_| rest.moving == 0),
+            rest,
+            huge_pages: side.huge_pages,
             figures,
         });
     }

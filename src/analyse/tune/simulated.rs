@@ -45,6 +45,7 @@ fn stops(random: &mut Random, ratios: &[f64], variation: Variation, limit: Optio
                 label: &labels[place],
                 weights: all[place].clone().map(|values| values[..*rung as usize].to_vec()),
                 honest: true,
+                rests: true,
             })
             .collect();
         let look = Look {
@@ -139,6 +140,8 @@ fn cell_of(place: usize, own: &Weights, base: &Weights) -> Swept {
         beaten_by: None,
         work: Vec::new(),
         unseen: Vec::new(),
+        rest: Rest::default(),
+        huge_pages: None,
         promise: promise(&own[0]),
     }
 }

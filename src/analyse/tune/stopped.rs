@@ -8,6 +8,7 @@ use crate::analyse::{Exit, Summary, exit};
 
 use super::figure::{Places, Tuned, places};
 use super::judge::{Look, Weighed, judged};
+use super::settled::rest;
 use super::{Rules, is_refused};
 
 /// Why a cell was not run any more.
@@ -161,6 +162,7 @@ impl Cell<'_> {
                 values.collect()
             }),
             honest: !work.iter().any(Inequality::is_less) && !unseen(&runs).iter().any(is_refused),
+            rests: rest(&runs, places).moving == 0,
         }
     }
 }

@@ -64,9 +64,7 @@ fn shipped(options: &cli::Tune, sweep: &Sweep) -> anyhow::Result<()> {
         say(&tune::headline(sweep));
         return Ok(());
     };
-    if options.telling.cell.is_some() {
-        tune::reservations(sweep, cell).iter().for_each(|text| say(text));
-    }
+    tune::reservations(sweep, cell).iter().for_each(|text| say(text));
     let (mut text, mut refused) = (String::new(), Vec::new());
     for form in &options.telling.print {
         match tune::ship::text(*form, &sweep.server, &cell.sets) {

@@ -16,7 +16,7 @@ use super::ship;
 use super::words::{headline, sentences, stop};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
-pub const FORMAT: Version = Version { major: 1, minor: 1 };
+pub const FORMAT: Version = Version { major: 1, minor: 2 };
 
 /// A sweep and what it comes to. Sizes are bytes, times nanoseconds. What is not known is `null`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -43,7 +43,7 @@ pub struct Report {
     pub ship: BTreeMap<String, String>,
     /// What was asked for.
     pub rules: Rules,
-    /// The phase whose checkpoint is the settled value.
+    /// The phase at whose checkpoint private memory is read.
     pub phase: Option<String>,
     /// The method of the latencies.
     pub method: Option<String>,
@@ -99,7 +99,9 @@ pub struct Cell {
     pub did_less: bool,
     /// Its figures by name: `private`, `peak`, `returned`, `t90`, `p50`, `p95`, `cpu`, `faults`.
     pub figures: BTreeMap<String, Figure>,
-    /// Lower and upper end of where the private memory of one more run will probably lie.
+    /// Whether private memory had settled when it was read, in every run; `null` where the windows do not say.
+    pub settled: Option<bool>,
+    /// Lower and upper end of where the private memory of one more run will probably lie; `null` where it had not settled.
     pub promise: Option<(f64, f64)>,
 }
 
@@ -219,6 +221,11 @@ fn cell(cell: &tune::Swept) -> Cell {
             .into_iter()
             .map(|one| (one.name().to_owned(), figure(cell.figure(one))))
             .collect(),
+        settled: match (cell.rest.settled, cell.rest.moving) {
+            (true, _) => Some(true),
+            (false, 0) => None,
+            (false, _) => Some(false),
+        },
         promise: cell.promise,
     }
 }

@@ -1,6 +1,7 @@
 //! A sweep as text: the same table, the same sentences and the same lines to ship in every format.
 
 mod columns;
+mod doubts;
 pub mod json;
 mod markdown;
 pub mod ship;

@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use crate::analyse::compare::Played;
 use crate::analyse::tune::tests::{cells, played};
 use crate::analyse::tune::{Rules, Sweep, sweep};
-use crate::record::{Ending, SweepFacts};
+use crate::record::{Ending, SweepFacts, WindowEnd};
 use crate::report::html;
 use crate::report::terminal::Look;
 
-use super::words::sentences;
-use super::{headline, json, markdown, terminal};
+use super::words::{legend, sentences};
+use super::{headline, json, markdown, reservations, terminal};
 
 /// Compares with the checked-in text; the expression would only repeat it.
 macro_rules! shown {
@@ -145,6 +145,60 @@ fn what_the_runs_of_a_recommended_setting_leave_open_is_told() {
     }
     let told = open(&runs).unwrap();
     assert!(told.contains("p95") && !told.contains("CPU"), "{told}");
+}
+
+#[test]
+fn an_answer_from_memory_that_was_still_moving_says_so() {
+    let mut runs = runs();
+    for window in runs.iter_mut().flat_map(|run| &mut run.summary.windows) {
+        (window.end, window.settled) = (Some(WindowEnd::TimedOut), Some(false));
+    }
+    let moving = sweep(&runs, &Rules::default()).unwrap();
+    assert!(headline(&moving).ends_with("; but memory had not settled in 5 of 5 settings"));
+    let said: Vec<String> = sentences(&moving).into_iter().map(|sentence| sentence.text).collect();
+    let said = said.join("\n");
+    assert!(
+        said.contains("in 8 of 8 runs of default the time of its window was up"),
+        "{said}"
+    );
+    assert!(!said.contains("19 of 20 cases"), "a promise: {said}");
+    assert!(legend(&moving).contains("private: not settled everywhere, at the checkpoint"));
+    assert!(legend(&shipped()).contains("private: settled, at the checkpoint"));
+    assert_eq!(value(&moving)["cells"][0]["settled"], json!(false));
+    assert_eq!(value(&shipped())["cells"][0]["settled"], json!(true));
+    let chosen = moving.cells.last().unwrap();
+    assert!(
+        reservations(&moving, chosen)
+            .iter()
+            .any(|text| text.contains("had not settled"))
+    );
+}
+
+#[test]
+fn the_fastest_is_not_called_so_where_intervals_overlap() {
+    let same = [
+        ("default", (100, 100, 100)),
+        ("dirty-0", (90, 100, 100)),
+        ("dirty-1000", (90, 60, 100)),
+    ];
+    let rules = Rules {
+        max_private: Some(1 << 40),
+        rungs: vec![3],
+        ..Rules::default()
+    };
+    let told = |cells: &[(&str, (u64, u64, u64))]| {
+        let sweep = sweep(&played(cells, 3, &rules), &rules).unwrap();
+        let said = sentences(&sweep)
+            .into_iter()
+            .find(|said| said.text.contains("to be the fastest"));
+        (headline(&sweep), said.map(|said| said.text))
+    };
+    let (answer, said) = told(&same[..2]);
+    assert!(
+        answer.starts_with("keep the default: nothing under ") && said.unwrap().ends_with(": dirty-0"),
+        "{answer}"
+    );
+    assert_eq!(told(&[same[0], same[2]]).1, None, "one of them is far faster");
 }
 
 #[test]

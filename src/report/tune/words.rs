@@ -5,13 +5,14 @@ use std::time::Duration;
 use crate::analyse::compare::Why as Left;
 use crate::analyse::decay::WindowKind;
 use crate::analyse::setting;
-use crate::analyse::tune::{Choice, Cost, Keep, Stopped, Sweep, Swept, Tuned, Why, cost};
+use crate::analyse::tune::{Choice, Cost, Keep, Stopped, Sweep, Swept, Tuned, Why, as_fast, cost};
 use crate::record::KnobFacts;
 use crate::report::comparison::{figures, notes};
 use crate::report::text::Tone;
 use crate::units;
 
 use super::columns::{against, amount};
+use super::doubts::{doubts, unsettled};
 
 /// A sentence and how much it matters.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,8 +31,18 @@ pub fn chosen(sweep: &Sweep) -> Option<&Swept> {
     }
 }
 
-/// The answer in one sentence.
+/// The answer in one sentence, with what makes it no answer for good.
 pub fn headline(sweep: &Sweep) -> String {
+    let moving = sweep.cells.iter().filter(|cell| cell.rest.moving > 0).count();
+    let is_open = matches!(sweep.choice, Choice::Default(Keep::TooFew) | Choice::Unknown);
+    if is_open || moving == 0 {
+        return answer(sweep);
+    }
+    let all = units::counted(sweep.cells.len() as u64, "setting");
+    format!("{}; but memory had not settled in {moving} of {all}", answer(sweep))
+}
+
+fn answer(sweep: &Sweep) -> String {
     let label = |place: usize| {
         sweep
             .cells
@@ -62,6 +73,9 @@ pub fn headline(sweep: &Sweep) -> String {
             label(place),
             in_brackets(&beyond(sweep, &sweep.cells[place]))
         ),
+        Choice::Default(Keep::Fastest) if !as_fast(sweep).is_empty() => {
+            format!("keep the default: nothing under {limit} is shown to be faster")
+        }
         Choice::Default(Keep::Fastest) => format!("keep the default: it is the fastest under {limit}"),
         Choice::None(None) => format!("no setting stays under {limit}"),
         Choice::None(Some(place)) => format!(
@@ -73,11 +87,14 @@ pub fn headline(sweep: &Sweep) -> String {
     }
 }
 
-/// What must be known of a cell that somebody wants to ship though it is not recommended.
+/// What must be known of a cell that somebody wants to ship: of one that is not recommended, and of what had not settled.
 pub fn reservations(sweep: &Sweep, cell: &Swept) -> Vec<String> {
     let label = &cell.label;
+    let is_default = |one: &&Swept| one.label == *label;
+    let default = sweep.cells.first().filter(|one| !is_default(one));
+    let moving = unsettled(default.into_iter().chain([cell]));
     if chosen(sweep).is_some_and(|chosen| chosen.label == *label) {
-        return Vec::new();
+        return moving.into_iter().collect();
     }
     let mut said = Vec::new();
     let stopped = cell
@@ -100,6 +117,7 @@ pub fn reservations(sweep: &Sweep, cell: &Swept) -> Vec<String> {
     if said.is_empty() {
         said.push(format!("{label} is not what is recommended: {}", headline(sweep)));
     }
+    said.extend(moving);
     said
 }
 
@@ -159,6 +177,9 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
             );
             add(Tone::Plain, text);
         }
+    }
+    for text in doubts(sweep) {
+        add(Tone::Warning, text);
     }
     for cell in &sweep.cells {
         if let Some(text) = unequal(cell) {
@@ -307,16 +328,23 @@ pub fn legend(sweep: &Sweep) -> String {
     let window = match sweep.places.window {
         Some(WindowKind::Simmer) => "the simmer window",
         Some(_) => "the silent window",
-        None => "a window, of which there is none",
+        None => "a window of 1 s or more, of which there is none",
     };
     let method = sweep
         .places
         .method
         .as_deref()
         .unwrap_or("no method, for none was asked often enough");
+    let all = |is: fn(&Swept) -> bool| sweep.cells.iter().filter(|cell| !cell.runs.is_empty()).all(is);
+    let settled = match (all(|cell| cell.rest.settled), all(|cell| cell.rest.moving == 0)) {
+        (true, _) => "settled, ",
+        (false, true) => "",
+        (false, false) => "not settled everywhere, ",
+    };
     format!(
-        "medians, sizes in MiB · private: settled, at the checkpoint{}; its interval is that of the median (* of all runs, \
-         too few for 95 %) · against default: 95 % interval of the ratio · returned: of what had been taken, by then · t90: \
+        "medians, sizes in MiB · private: {settled}at the checkpoint{}; its interval is that of the median (* of all runs, \
+         too few for 95 %) · against default: 95 % interval of the ratio · returned: of what had been taken, by then, of \
+         resident memory where there is one process, else of private · t90: \
          of what fell in {window}, until nine tenths had come back · p50, p95: latency of {method} · CPU, faults: of the \
          whole run · front: no other is as good in private, p95 and CPU and clearly better in one",
         after(sweep)

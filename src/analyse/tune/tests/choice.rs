@@ -1,6 +1,7 @@
 //! What is chosen, and what is kept for it.
 
 use super::*;
+use crate::record::{AllocatorDecay, Delay, WindowEnd};
 
 #[test]
 fn under_a_limit_halving_keeps_the_fastest_and_stops_what_is_over_it() {
@@ -146,4 +147,51 @@ fn the_least_memory_that_costs_no_more_than_is_allowed_is_shipped() {
         ..Rules::default()
     };
     assert_eq!(shipped(&swept(&cells(), &lax)), "dirty-0");
+}
+
+/// Ends every idle window of a run so.
+fn ended(run: &mut Played, end: WindowEnd, decay: Option<AllocatorDecay>) {
+    for window in &mut run.summary.windows {
+        (window.end, window.settled, window.decay) = (Some(end), None, decay);
+    }
+}
+
+#[test]
+fn memory_that_is_still_moving_stops_nobody_and_is_no_reason_to_stop() {
+    let rules = Rules::default();
+    let thread = |nanos: u64| {
+        Some(AllocatorDecay {
+            idle: true,
+            delay: Delay::After(nanos),
+            lazy: false,
+        })
+    };
+    let stops = |of: &str, end: WindowEnd, decay: Option<AllocatorDecay>| {
+        let mut runs = played(&cells(), 1, &rules);
+        let mine = |run: &&mut Played| of.is_empty() || run.summary.header.server.label == of;
+        runs.iter_mut().filter(mine).for_each(|run| ended(run, end, decay));
+        let halving = stopped(&runs, &rules);
+        (
+            halving.stopped.contains_key("dirty-hopeless"),
+            sweep(&runs, &rules).unwrap(),
+        )
+    };
+    let (too_short, long_enough) = (thread(60_000_000_000), thread(1_000_000));
+    assert!(stops("dirty-hopeless", WindowEnd::Settled, None).0);
+    assert!(stops("dirty-hopeless", WindowEnd::Ended, long_enough).0);
+    assert!(stops("dirty-0", WindowEnd::TimedOut, None).0, "others need less too");
+    for (end, decay) in [(WindowEnd::TimedOut, None), (WindowEnd::Ended, too_short)] {
+        assert!(!stops("dirty-hopeless", end, decay).0, "{end:?}");
+        let (any, sweep) = stops("", end, decay);
+        assert!(!any, "{end:?}");
+        let known = |cell: &Swept| cell.rest.moving > 0 && !cell.rest.settled && cell.promise.is_none();
+        assert!(sweep.cells.iter().all(known), "{end:?}");
+    }
+    let unknown = stops("", WindowEnd::Ended, None).1;
+    assert!(
+        unknown
+            .cells
+            .iter()
+            .all(|cell| !cell.rest.settled && cell.rest.moving == 0)
+    );
 }

@@ -1,0 +1,67 @@
+//! What limits the answer of a sweep: memory that was still moving, and speed that is not shown.
+
+use std::time::Duration;
+
+use crate::analyse::tune::{Moving, Sweep, Swept, as_fast};
+use crate::report::comparison::notes;
+use crate::units;
+
+/// All of them, a sentence each.
+pub(super) fn doubts(sweep: &Sweep) -> Vec<String> {
+    let left = sweep.cells.iter().filter(|cell| cell.stopped.is_none());
+    let huge_pages = left.filter_map(|cell| {
+        let default = sweep.cells.first()?;
+        Some(notes::huge_pages(
+            &cell.label,
+            &default.label,
+            cell.huge_pages.as_ref()?,
+        ))
+    });
+    let others = not_fastest(sweep).into_iter().chain(unsettled(&sweep.cells));
+    others.chain(huge_pages).collect()
+}
+
+/// That the one that was chosen as the fastest may not be it.
+fn not_fastest(sweep: &Sweep) -> Option<String> {
+    let others: Vec<&str> = as_fast(sweep).into_iter().map(|cell| cell.label.as_str()).collect();
+    (!others.is_empty()).then(|| {
+        format!(
+            "it is not shown to be the fastest: the interval of its p95 and those of these overlap, all under the limit: {}",
+            others.join(", ")
+        )
+    })
+}
+
+/// The cells whose memory had not settled, in one sentence with the reason of the first.
+pub(super) fn unsettled<'s>(cells: impl IntoIterator<Item = &'s Swept>) -> Option<String> {
+    let found = cells
+        .into_iter()
+        .filter_map(|cell| Some((cell, cell.rest.why.as_ref()?)));
+    let found: Vec<(&Swept, &Moving)> = found.collect();
+    let (first, why) = found.first()?;
+    let labels: Vec<&str> = found.iter().map(|(cell, _)| cell.label.as_str()).collect();
+    let (why, cure) = match why {
+        Moving::TimedOut(what) => {
+            let what = if what.is_empty() { "its memory" } else { what };
+            let why = format!("the time of its window was up and this still moving: {what}");
+            (why, "give the window more time, with a larger `at-most`")
+        }
+        Moving::TooShort { took, decay } => {
+            let time = |nanos: &u64| units::duration(Duration::from_nanos(*nanos));
+            let why = format!(
+                "its window had {}, and its allocator, which keeps what was freed for {}, may give back until twice that",
+                time(took),
+                time(decay)
+            );
+            (why, "let the window wait, with `until = \"settled\"`")
+        }
+    };
+    Some(format!(
+        "memory had not settled when it was read with {}: in {} of {} of {} {why}; such a setting is not stopped for its \
+         memory, stops no other, and has no promise: {cure}",
+        labels.join(", "),
+        first.rest.moving,
+        units::counted(first.runs.len() as u64, "run"),
+        first.label,
+    ))
+}
