@@ -13,3 +13,7 @@ bench:
 # Reports in a real browser; pages and pictures are left in target/web.
 web:
     .ci/web
+
+# The reports under reports/, from nothing: about two and a half hours on a quiet machine.
+reports:
+    reports/make

@@ -120,8 +120,8 @@ impl Place {
             }
         }
         place.write("servers.toml", &profiles());
-        place.link("src/myproject", &root.join("fixtures/workspaces/shop"));
-        place.link("src/mycrate", &root.join("fixtures/workspaces/crate"));
+        place.copy("src/myproject", &root.join("fixtures/workspaces/shop"));
+        place.copy("src/mycrate", &root.join("fixtures/workspaces/crate"));
         place
     }
 
@@ -171,6 +171,12 @@ impl Place {
         symlink(to, self.at(name)).expect("the directory is ours");
     }
 
+    /// A project that may be written to.
+    fn copy(&self, name: &str, of: &Path) {
+        let copied = Command::new("cp").arg("-r").arg(of).arg(self.at(name)).status();
+        assert!(copied.expect("there is cp").success());
+    }
+
     /// Where something in it is, in directories that are there.
     fn at(&self, name: &str) -> PathBuf {
         let path = self.0.path().join(name);
@@ -186,7 +192,9 @@ impl Place {
         command
             .current_dir(self.0.path())
             .env("PATH", path)
-            .env("HOME", self.0.path());
+            .env("HOME", self.0.path())
+            // Copies of projects lie at few fixed places, which other tests of the same user need too.
+            .env("TMPDIR", self.0.path());
         // A workflow's summary and annotations are not ours to fill.
         command.env_remove("GITHUB_ACTIONS").stdin(Stdio::null());
         command
@@ -271,8 +279,13 @@ fn typed(command: &str, records: &[(&str, &[&str])]) -> Result<(), String> {
 
 #[test]
 fn every_command_of_the_readme_does_what_it_promises() {
-    let records: [(&str, &[&str]); 7] = [
-        ("run.jsonl", &[]),
+    let records: [(&str, &[&str]); 2] = [("run.jsonl", &[]), ("reports/20261121-120000-completions", &[])];
+    type_all("README.md", &records, 16);
+}
+
+#[test]
+fn every_command_about_gates_does_what_it_promises() {
+    let records: [(&str, &[&str]); 6] = [
         ("reports/20261121-120000-completions", &["baseline", "candidate"]),
         ("records/v1", &["mine"]),
         ("records/v2", &["mine"]),
@@ -280,7 +293,32 @@ fn every_command_of_the_readme_does_what_it_promises() {
         ("part-2", &["old", "new"]),
         ("part-3", &["old", "new"]),
     ];
-    type_all("README.md", &records, 20);
+    type_all("docs/gate.md", &records, 5);
+}
+
+#[test]
+fn every_command_about_scenarios_does_what_it_promises() {
+    type_all("docs/scenarios.md", &[], 4);
+}
+
+#[test]
+fn every_step_of_a_scenario_is_in_the_document_about_them() {
+    let place = Place::new();
+    let output = place
+        .command("lsp-soak")
+        .args(["schema", "scenario"])
+        .output()
+        .expect("lsp-soak starts");
+    let schema: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a schema is JSON");
+    let document = fs::read_to_string(Path::new(ROOT).join("docs/scenarios.md")).expect("the document is there");
+    let steps = schema["definitions"]["Step"]["oneOf"]
+        .as_array()
+        .expect("a step is one of several");
+    let names = steps
+        .iter()
+        .flat_map(|step| step["properties"].as_object().expect("a step has a name").keys());
+    let missing: Vec<&String> = names.filter(|name| !document.contains(&format!("`{name}`"))).collect();
+    assert!(steps.len() > 30 && missing.is_empty(), "{missing:?} of {}", steps.len());
 }
 
 #[test]
