@@ -61,7 +61,7 @@ const EXAMPLES: &str = "\
 Examples:
   lsp-soak run scenarios/completions.toml --server ty
   lsp-soak run scenarios/completions.toml --server rust-analyzer --workspace ~/src/mycrate --language rust
-  lsp-soak run scenarios/goto.toml --server 'one-arena: MALLOC_ARENA_MAX=1 clangd'
+  lsp-soak run scenarios/goto.toml --server 'one-arena: MALLOC_ARENA_MAX=1 clangd' --workspace ~/src/myc --language c
   lsp-soak calibrate scenarios/completions.toml --server ty
   lsp-soak report reports/20261121-120000-completions --format csv
 
@@ -111,7 +111,8 @@ const RUN: &str = "\
 Examples:
   lsp-soak run scenarios/completions.toml --server ty
   lsp-soak run scenarios/completions.toml --server ty --workspace ~/src/myproject --files 'src/**/*.py'
-  lsp-soak run scenarios/goto.toml --server clangd --server 'one-arena: MALLOC_ARENA_MAX=1 clangd' --runs 8
+  lsp-soak run scenarios/goto.toml --server clangd --server 'one-arena: MALLOC_ARENA_MAX=1 clangd' --runs 8 \\
+      --workspace ~/src/myc --language c
   lsp-soak run --resume reports/20261121-120000-goto";
 
 /// `lsp-soak run`.

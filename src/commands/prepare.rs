@@ -62,6 +62,7 @@ pub fn understood_with(typed: &Typed<'_>, mut mistakes: Report) -> anyhow::Resul
     let first = typed.scenarios.first().map(PathBuf::as_path);
     let catalogue = profiles(typed.extras.file.as_deref(), first, &mut mistakes);
     let mut choices = servers(typed, &catalogue, &mut mistakes);
+    config::suits(&choices, &scenarios, &mut mistakes);
     shim::ask(typed.extras, &scenarios, &mut choices, &mut mistakes);
     let choices = through(typed, choices, &mut mistakes);
     for mistake in detector::mistakes(&choices) {

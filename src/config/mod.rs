@@ -30,6 +30,7 @@ mod server;
 mod shim;
 mod spec;
 pub mod step;
+mod suits;
 pub mod tune;
 #[expect(clippy::disallowed_methods, reason = "it looks for programs")]
 mod which;
@@ -53,4 +54,5 @@ pub use server::{
 pub use shim::{LIBRARY, Shim};
 pub use spec::ServerSpec;
 pub use step::{IdleMode, Step};
+pub use suits::suits;
 pub use which::Which;

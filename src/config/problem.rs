@@ -66,15 +66,20 @@ impl Report {
         }
     }
 
-    /// Adds a mistake that is not in a text. The cure is empty where the title holds it.
+    /// Adds a mistake that is not in a text, once however often it is made. The cure is empty where the title holds it.
     pub fn add_loose(&mut self, title: impl Into<String>, cure: impl Into<String>) {
-        self.loose.push((title.into(), cure.into()));
+        let mistake = (title.into(), cure.into());
+        if !self.loose.contains(&mistake) {
+            self.loose.push(mistake);
+        }
     }
 
     /// Takes over the mistakes of another report.
     pub fn merge(&mut self, other: Report) {
         self.sources.extend(other.sources);
-        self.loose.extend(other.loose);
+        for (title, cure) in other.loose {
+            self.add_loose(title, cure);
+        }
     }
 
     /// How many mistakes there are.

@@ -22,10 +22,19 @@ fn run(directory: &Path, args: &[&str]) -> (String, Option<i32>) {
     run_by(Command::new(env!("CARGO_BIN_EXE_lsp-soak")), directory, args)
 }
 
-/// The same by a command that has been told more.
+/// The same of any command.
+fn soak(directory: &Path, args: &[&str]) -> (String, Option<i32>) {
+    said(Command::new(env!("CARGO_BIN_EXE_lsp-soak")), directory, args)
+}
+
+/// What `run` says by a command that has been told more.
 fn run_by(mut command: Command, directory: &Path, args: &[&str]) -> (String, Option<i32>) {
+    command.arg("run");
+    said(command, directory, args)
+}
+
+fn said(mut command: Command, directory: &Path, args: &[&str]) -> (String, Option<i32>) {
     let output = command
-        .arg("run")
         .args(args)
         .current_dir(directory)
         .env("TMPDIR", directory)
@@ -122,4 +131,52 @@ fn a_tracer_that_is_missing_is_one_of_the_mistakes_and_names_its_package() {
     for part in ["`none.toml`", "`strace` is not on PATH", "install the package `strace`"] {
         assert!(said.contains(part), "{part}: {said}");
     }
+}
+
+/// A place with the scenario of a Python project, without mistakes, and with profiles of servers that are here.
+fn python() -> tempfile::TempDir {
+    let directory = directory();
+    let scenario = SCENARIO.replace("sed = 3\n", "").replace(", { opne = {} }", "");
+    fs::write(directory.path().join("scenario.toml"), scenario).expect("the directory is ours");
+    let servers = "[server.other]\nprograms = ['/bin/true']\nlanguages = ['c', 'cpp']\n\
+                   [server.own]\nprograms = ['/bin/true']\nlanguages = ['python']\n\
+                   [server.any]\nprograms = ['/bin/true']\n";
+    fs::write(directory.path().join("servers.toml"), servers).expect("the directory is ours");
+    directory
+}
+
+#[cfg(unix)]
+#[test]
+fn a_server_for_another_language_is_refused_before_anything_is_started() {
+    let directory = python();
+    for command in ["run", "calibrate", "check", "tune", "gate"] {
+        let servers: &[&str] = match command {
+            "gate" => &["--baseline", "other", "--candidate", "own"],
+            "tune" => &["--server", "other", "--preset", "glibc"],
+            _ => &["--server", "other"],
+        };
+        let args = [&[command, "scenario.toml"], servers].concat();
+        let (said, code) = soak(directory.path(), &args);
+        assert_eq!(code, Some(2), "{command}: {said}");
+        for part in [
+            "`other` is for c or cpp, and the workspace of `many` is in python",
+            "--workspace DIR --language c",
+        ] {
+            assert!(said.contains(part), "{command}: {said}");
+        }
+        assert_eq!(said.matches("error: ").count(), 1, "{command}: {said}");
+        assert!(!directory.path().join("reports").exists(), "{command}");
+    }
+    let lenient = ["check", "scenario.toml", "--server", "any", "--server", "own"];
+    let (said, _) = soak(directory.path(), &lenient);
+    assert!(!said.contains(" is for "), "{said}");
+}
+
+#[test]
+fn one_mistake_in_a_server_is_told_once_however_many_allocators_it_would_run_under() {
+    let directory = python();
+    let args = ["scenario.toml", "--server", "/no/where", "--preload", "system,jemalloc"];
+    let (said, code) = run(directory.path(), &args);
+    assert_eq!(code, Some(2), "{said}");
+    assert_eq!(said.matches("there is no program `/no/where`").count(), 1, "{said}");
 }

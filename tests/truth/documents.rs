@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use lsp_soak::config::Catalogue;
 use tempfile::TempDir;
 use toml::{Table, Value};
 
@@ -122,6 +123,7 @@ impl Place {
         place.write("servers.toml", &profiles());
         place.copy("src/myproject", &root.join("fixtures/workspaces/shop"));
         place.copy("src/mycrate", &root.join("fixtures/workspaces/crate"));
+        place.copy("src/myc", &root.join("fixtures/workspaces/cproject"));
         place
     }
 
@@ -201,15 +203,21 @@ impl Place {
     }
 }
 
-/// Profiles under the names of real servers, for what stands in their place here.
+/// Profiles under the names of real servers, for what stands in their place here. They are for the languages of those
+/// servers, so that a command which opens a project of another one is refused here too.
 fn profiles() -> String {
+    let known = Catalogue::built_in();
     let servers = PROGRAMS
         .iter()
         .filter_map(|(name, program)| Some((name.strip_prefix("bin/")?, program)))
         .filter(|(name, _)| *name != "lsp-soak");
     let profile = |(name, program): (&str, &&str)| {
         let fixture = program.rsplit('/').next().expect("a path has a last part");
-        format!("[server.{name}]\ninherits = '{fixture}'\nbuild = []\nprograms = ['{program}']\n")
+        let real = known.by_program(name).and_then(|real| known.get(real));
+        let languages = &real.expect("the documents name servers that are known").languages;
+        format!(
+            "[server.{name}]\ninherits = '{fixture}'\nbuild = []\nprograms = ['{program}']\nlanguages = {languages:?}\n"
+        )
     };
     servers.map(profile).collect()
 }
