@@ -4,9 +4,10 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use crate::analyse::{self, Exit};
+use crate::analyse::{self, Exit, Summary};
 use crate::cli::{self, Lenses, Measuring, Repeating, Runs};
 use crate::config::{Loaded, ServerChoice};
+use crate::drive::lacks;
 use crate::plan;
 use crate::progress::Progress;
 use crate::record::{Ending, PlanFacts};
@@ -90,10 +91,7 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
     let exit = analyse::exit(&summary);
     match &summary.ending {
         Some(Ending::Completed) if exit == Exit::Passed => {
-            print(&format!(
-                "`{}` offers everything that `{}` needs\n",
-                choice.label, scenario.scenario.name
-            ))?;
+            print(&offered(scenario, choice, &left_out(&summary, scenario, choice)))?;
         }
         Some(Ending::Unsupported { steps }) => {
             print(&format!(
@@ -110,4 +108,34 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
         }
     }
     Ok(exit)
+}
+
+/// What is said of a server that can play the scenario, with the optional steps that it leaves out.
+fn offered(scenario: &Loaded, choice: &ServerChoice, left_out: &[String]) -> String {
+    let (label, name) = (&choice.label, &scenario.scenario.name);
+    if left_out.is_empty() {
+        return format!("`{label}` offers everything that `{name}` asks for\n");
+    }
+    let all = scenario.scenario.phases.iter().flat_map(|phase| &phase.steps);
+    let asking = all.filter(|step| step.method().is_some()).count();
+    let lines: String = left_out.iter().map(|line| format!("  {line}\n")).collect();
+    format!(
+        "`{label}` offers what `{name}` cannot do without, and {} of its {} that ask something; left out, as they are \
+         optional:\n{lines}",
+        asking.saturating_sub(left_out.len()),
+        units::counted(asking as u64, "step"),
+    )
+}
+
+/// The optional steps that the server does not offer, each with what it lacks for it.
+fn left_out(summary: &Summary, scenario: &Loaded, choice: &ServerChoice) -> Vec<String> {
+    let phases = summary.phases.iter();
+    let skipped = phases.flat_map(|played| {
+        let phase = scenario.scenario.phases.get(played.phase.phase as usize);
+        let steps = played.steps.iter().filter(|step| step.skipped);
+        steps.filter_map(move |step| Some((phase?, phase?.steps.get(step.step as usize)?)))
+    });
+    skipped
+        .map(|(phase, step)| lacks(&choice.profile, step, &phase.name))
+        .collect()
 }

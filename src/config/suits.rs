@@ -43,8 +43,6 @@ fn either(names: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn alternatives_are_listed_as_they_are_read() {
         let either = |names: &[&str]| super::either(&names.iter().map(ToString::to_string).collect::<Vec<_>>());

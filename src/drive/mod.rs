@@ -30,7 +30,7 @@ use crate::config::{Scenario, ServerChoice};
 use crate::lsp::process::Launch;
 use crate::record::{AllocatorDecay, Ending};
 
-pub use player::Player;
+pub use player::{Player, lacks};
 pub use stage::{Cpu, Frame, Given, Stage};
 
 /// One run, with everything resolved.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::config::step::Expect;
-use crate::config::{Phase, Repeat, Scenario, Step};
+use crate::config::{Phase, Profile, Repeat, Scenario, Step};
 use crate::record::{
     BARRIER, EmptyStep, Ending, Event, PhaseRef, StepEnd, StepStart, Warning, WarningKind, WindowStart,
 };
@@ -60,7 +60,9 @@ impl<'a, S: Stage> Player<'a, S> {
                 Step::Start(options) => options.deadline,
                 _ => None,
             });
-            return self.start(deadline.map(|span| span.0)).await;
+            self.start(deadline.map(|span| span.0)).await?;
+            self.tell_skipped();
+            return Ok(());
         }
         let scenario = &self.job.scenario;
         let rest = 1.min(scenario.phases.len());
@@ -143,25 +145,7 @@ impl<'a, S: Stage> Player<'a, S> {
     async fn step(&mut self, phase: &PhaseRef, number: u32, step: &Step) -> Result<(), Stop> {
         let name = step.name();
         self.during = format!("phase `{}`, step `{name}`", phase.name);
-        self.stage.tell(Event::StepStarted(StepStart {
-            phase: phase.clone(),
-            step: number,
-            name: name.to_owned(),
-            method: step.raw().map(str::to_owned),
-        }));
-        let mut end = StepEnd {
-            phase: phase.clone(),
-            step: number,
-            name: name.to_owned(),
-            requests: 0,
-            hits: 0,
-            notifications: 0,
-            skipped: self.skips(step),
-            idle: None,
-            left_open: None,
-            release: None,
-            self_report: None,
-        };
+        let mut end = self.begin(phase, number, step);
         let (mut parked, mut errors) = (0, Errors::default());
         let result = match step {
             _ if end.skipped => Ok(()),
@@ -188,6 +172,49 @@ impl<'a, S: Stage> Player<'a, S> {
         }
         self.stage.tell(Event::StepEnded(end));
         result
+    }
+
+    /// A step begins: what will be written down at its end, as far as nothing was done.
+    fn begin(&self, phase: &PhaseRef, number: u32, step: &Step) -> StepEnd {
+        self.stage.tell(Event::StepStarted(StepStart {
+            phase: phase.clone(),
+            step: number,
+            name: step.name().to_owned(),
+            method: step.raw().map(str::to_owned),
+        }));
+        StepEnd {
+            phase: phase.clone(),
+            step: number,
+            name: step.name().to_owned(),
+            requests: 0,
+            hits: 0,
+            notifications: 0,
+            skipped: self.skips(step),
+            idle: None,
+            left_open: None,
+            release: None,
+            self_report: None,
+        }
+    }
+
+    /// Writes down every step that would be left out, for whoever only wants to know that.
+    fn tell_skipped(&self) {
+        for (index, phase) in self.job.scenario.phases.iter().enumerate() {
+            let place = PhaseRef {
+                phase: index as u32,
+                cycle: 0,
+                name: phase.name.clone(),
+            };
+            let steps = phase.steps.iter().enumerate();
+            let mut skipped = steps.filter(|(_, step)| self.skips(step)).peekable();
+            if skipped.peek().is_some() {
+                self.stage.tell(Event::PhaseStarted(place.clone()));
+            }
+            for (number, step) in skipped {
+                let end = self.begin(&place, number as u32, step);
+                self.stage.tell(Event::StepEnded(end));
+            }
+        }
     }
 
     /// Does what the step says; the result is how many long polls were still open at its end, and what came as an error.
@@ -262,11 +289,7 @@ impl<'a, S: Stage> Player<'a, S> {
             if self.offers(step) || self.may_skip(step) {
                 continue;
             }
-            let method = step.method().unwrap_or_default();
-            let line = match self.job.choice.profile.unsupported.get(method) {
-                Some(reason) => format!("`{}` in phase `{}`: {reason} (`{method}`)", step.name(), phase.name),
-                None => format!("`{}` in phase `{}` needs `{method}`", step.name(), phase.name),
-            };
+            let line = lacks(&self.job.choice.profile, step, &phase.name);
             if !missing.contains(&line) {
                 missing.push(line);
             }
@@ -329,6 +352,15 @@ impl<'a, S: Stage> Player<'a, S> {
             unsettled: unsettled.unwrap_or_default(),
             released: None,
         })
+    }
+}
+
+/// What a step of a phase needs that a server does not offer, and why where its profile knows.
+pub fn lacks(profile: &Profile, step: &Step, phase: &str) -> String {
+    let (name, method) = (step.name(), step.method().unwrap_or_default());
+    match profile.unsupported.get(method) {
+        Some(reason) => format!("`{name}` in phase `{phase}`: {reason} (`{method}`)"),
+        None => format!("`{name}` in phase `{phase}` needs `{method}`"),
     }
 }
 

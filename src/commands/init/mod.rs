@@ -26,6 +26,13 @@ struct Server<'c> {
     program: Option<PathBuf>,
 }
 
+impl Server<'_> {
+    /// Whether it knows no names, so that the starter has next to nothing to ask it.
+    fn lints(&self) -> bool {
+        self.profile.unsupported.contains_key("textDocument/definition")
+    }
+}
+
 /// Runs the command.
 pub fn run(options: &cli::Init) -> anyhow::Result<u8> {
     let project = &options.project;
@@ -106,7 +113,7 @@ fn chosen(project: &Path, asked: Option<&str>, catalogue: &Catalogue) -> anyhow:
     Ok((first, found))
 }
 
-/// The servers for a language: those that are here first, and of these the ones that know names before linters.
+/// The servers for a language: those that know names before linters, and of these the ones that are here first.
 fn servers<'c>(catalogue: &'c Catalogue, language: &str) -> Vec<Server<'c>> {
     let which = prepare::which(None);
     let of_language = catalogue
@@ -122,16 +129,16 @@ fn servers<'c>(catalogue: &'c Catalogue, language: &str) -> Vec<Server<'c>> {
             },
         })
         .collect();
-    let lints = |server: &Server<'_>| server.profile.unsupported.contains_key("textDocument/definition");
-    servers.sort_by_key(|server| (server.program.is_none(), lints(server)));
+    servers.sort_by_key(|server| (server.lints(), server.program.is_none()));
     servers
 }
 
 /// What was found and written, and what to type next.
 fn told(language: &Language, others: &[Language], servers: &[Server<'_>], scenario: &Path, own: &Path) -> String {
+    let (linters, servers): (Vec<&Server<'_>>, Vec<&Server<'_>>) = servers.iter().partition(|server| server.lints());
     let here = servers.iter().filter(|server| server.program.is_some());
     let here: Vec<&str> = here.map(|server| server.name).collect();
-    let found = match (here.as_slice(), servers) {
+    let found = match (here.as_slice(), servers.as_slice()) {
         ([], []) => format!(
             "no known server is for it: name yours in {}, or by its path",
             own.display()
@@ -157,8 +164,15 @@ fn told(language: &Language, others: &[Language], servers: &[Server<'_>], scenar
         .iter()
         .map(|other| format!("also here: {other} (--language {})\n", other.id))
         .collect();
+    let linters = linters.iter().filter(|server| server.program.is_some());
+    let linters: String = linters
+        .map(|server| {
+            let name = server.name;
+            format!("\nalso here: {name}, which knows no names: play lsp-soak's own scenarios/diagnostics.toml on it instead")
+        })
+        .collect();
     format!(
-        "{language}\n{others}{found}\n\nwrote {}\n      {}\n\nsee what it would do, then run it:\n  lsp-soak check {path}\n  \
+        "{language}\n{others}{found}{linters}\n\nwrote {}\n      {}\n\nsee what it would do, then run it:\n  lsp-soak check {path}\n  \
          lsp-soak run {path} --server {}\n",
         scenario.display(),
         own.display(),
