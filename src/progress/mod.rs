@@ -140,7 +140,9 @@ impl Progress {
             color: wants_color(),
             ascii: !locale::is_utf8(),
         };
-        let block = talk != Talk::Quiet && std::io::stderr().is_terminal();
+        let kind = std::env::var("TERM").ok();
+        let block =
+            talk != Talk::Quiet && std::io::stderr().is_terminal() && screen::moves(kind.as_deref(), screen::columns());
         let pace = Pace::new(course.outline, course.runs, course.budget);
         let progress = Progress::new(State::new(course.scenario, pace), Lines::new(talk, block, look));
         if talk != Talk::Quiet {

@@ -31,6 +31,17 @@ enum Order {
     Resume,
 }
 
+/// Whether a terminal of this type and width can be drawn over: one that is dumb prints what would move its cursor, and
+/// one of no width has room for nothing.
+pub fn moves(kind: Option<&str>, columns: usize) -> bool {
+    kind != Some("dumb") && columns > 0
+}
+
+/// Columns of the terminal now; the usual ones where it does not say.
+pub fn columns() -> usize {
+    crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns))
+}
+
 /// A running thread that draws. Dropping it takes the block away.
 pub struct Screen {
     orders: Option<Sender<Order>>,
@@ -139,9 +150,9 @@ impl<W: Write> Artist<W> {
     }
 
     fn draw(&mut self, lines: &mut Vec<String>) {
-        let block = if self.block && !self.paused {
+        let columns = columns();
+        let block = if self.block && !self.paused && columns > 0 {
             // The last column stays free: a terminal that is full there breaks the line.
-            let columns = crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns));
             let room = columns.saturating_sub(1).max(1);
             self.painter.columns = columns.max(1);
             lock(&self.state).lines(self.began.elapsed(), room, self.look)
@@ -263,6 +274,13 @@ mod tests {
         );
         assert_eq!(paint(&[], &[]), "$ before\nwarning: a\nb\nc");
         assert_eq!(paint(&["after"], &[]), "$ before\nwarning: a\nb\nc\nafter");
+    }
+
+    #[test]
+    fn a_terminal_that_is_dumb_or_of_no_width_gets_plain_lines() {
+        assert!(moves(Some("xterm-256color"), 80) && moves(None, 1));
+        assert!(!moves(Some("dumb"), 80));
+        assert!(!moves(Some("xterm"), 0));
     }
 
     #[test]

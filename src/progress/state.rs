@@ -16,6 +16,9 @@ use super::{Look, Place};
 const BAR: (usize, usize) = (40, 8);
 const CURVE: (usize, usize) = (80, 8);
 
+/// Columns of a name that stay where there is no room for all of it.
+const LEAST: usize = 4;
+
 /// A campaign as far as it has come. Times are since it began.
 #[derive(Clone, Debug, Default)]
 pub struct State {
@@ -188,25 +191,41 @@ impl State {
         let paint = Paint(look.color);
         let arrow = look.arrow();
         let outline = self.pace.outline.as_ref();
-        let mut text = String::new();
-        if let Some((phase, _)) = &run.phase {
-            text.push_str(&clean(&phase.name));
-            text.push_str(&place_of(phase, outline));
+        let phase = run.phase.as_ref().map(|(phase, _)| phase);
+        let progress = run.step.as_ref().map(|(step, since)| {
+            let planned = outline.and_then(|outline| planned(outline, step));
+            progress_of(planned, run.requests, now.saturating_sub(*since))
+        });
+        let mut names = [
+            run.step
+                .as_ref()
+                .map_or(run.what.as_str(), |(step, _)| &step.name)
+                .to_owned(),
+            cut(&clean(&run.place.label), columns / 3),
+            phase.map_or_else(String::new, |phase| clean(&phase.name)),
+        ];
+        let put = |[what, _, name]: &[String; 3]| {
+            let place = phase.map_or_else(String::new, |phase| place_of(phase, outline));
+            let between = if name.is_empty() || what.is_empty() {
+                String::new()
+            } else {
+                format!(" {arrow} ")
+            };
+            let progress = progress
+                .as_ref()
+                .map_or_else(String::new, |progress| format!("  {progress}"));
+            format!("  {name}{place}{between}{what}{progress}")
+        };
+        // Names are known without their ends; how far it is would be wrong without them.
+        for one in 0..names.len() {
+            let over = (width(&put(&names)) + width(&names[1])).saturating_sub(columns);
+            let room = width(&names[one])
+                .saturating_sub(over)
+                .max(LEAST.min(width(&names[one])));
+            names[one] = cut(&names[one], room);
         }
-        match &run.step {
-            Some((step, since)) => {
-                let elapsed = now.saturating_sub(*since);
-                let planned = outline.and_then(|outline| planned(outline, step));
-                let progress = progress_of(planned, run.requests, elapsed);
-                text.push_str(&format!(" {arrow} {}  {progress}", step.name));
-            }
-            None if text.is_empty() => text.clone_from(&run.what),
-            None if run.what.is_empty() => {}
-            None => text.push_str(&format!(" {arrow} {}", run.what)),
-        }
-        let label = cut(&clean(&run.place.label), columns / 3);
-        let text = cut(&format!("  {text}"), columns.saturating_sub(width(&label)));
-        format!("{}{text}", paint.paint(Tone::Strong, &label))
+        let text = cut(&put(&names), columns.saturating_sub(width(&names[1])));
+        format!("{}{text}", paint.paint(Tone::Strong, &names[1]))
     }
 }
 
@@ -217,7 +236,8 @@ fn memory(run: &Run, columns: usize, look: Look) -> String {
         return String::new();
     };
     let now = format!("private {:>9}", units::or_unknown(pulse.private(), units::bytes));
-    let top = format!("peak {}", units::or_unknown(pulse.peak(), units::bytes));
+    // Not a peak: that is resident memory, by the kernel's mark, and known when the phase is over.
+    let top = format!("highest {}", units::or_unknown(pulse.peak(), units::bytes));
     let room = columns.saturating_sub(width(&now) + width(&top) + 4).min(CURVE.0);
     let curve = match room {
         room if room >= CURVE.1 => run.curve.draw(room, look.ascii),
