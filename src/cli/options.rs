@@ -235,6 +235,8 @@ pub enum Format {
     Html,
     /// The timeline as one picture, for a README or a pull request; of several records side by side
     Svg,
+    /// Cases for CI systems, in JUnit's XML: the runs and every phase, of several records side by side
+    Junit,
     /// A trace for Perfetto or Chrome: counters of every process, phases, steps and requests
     Perfetto,
 }

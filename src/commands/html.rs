@@ -53,9 +53,14 @@ pub fn of(format: Format, runs: &[Played], baseline: Option<&str>) -> Option<Str
         Format::Html if !runs.is_empty() => Some(page(runs, baseline)),
         Format::Svg if !runs.is_empty() => Some(picture(runs, baseline)),
         Format::Markdown if !runs.is_empty() => Some(pasted(runs, baseline)),
+        Format::Junit if !runs.is_empty() => {
+            let scenarios = by_target(without_directories(runs), baseline);
+            Some(comparison::junit(&comparison::suites(&scenarios)))
+        }
         Format::Html
         | Format::Svg
         | Format::Markdown
+        | Format::Junit
         | Format::Terminal
         | Format::Json
         | Format::Csv

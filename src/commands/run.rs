@@ -189,7 +189,7 @@ impl Report<'_> {
     fn add(&mut self, runs: &[Played]) -> anyhow::Result<()> {
         match self.format {
             Format::Json if self.compared => self.runs.extend_from_slice(runs),
-            Format::Html | Format::Svg | Format::Markdown => {
+            Format::Html | Format::Svg | Format::Markdown | Format::Junit => {
                 self.runs.extend_from_slice(runs);
                 github::tell(&by_target(runs.to_vec(), self.baseline));
             }

@@ -127,10 +127,11 @@ impl Printer {
         match self.format {
             Format::Csv => return self.samples(path),
             Format::Perfetto => return self.events(path),
-            Format::Terminal | Format::Json | Format::Html | Format::Svg | Format::Markdown => {}
+            Format::Terminal | Format::Json | Format::Html | Format::Svg | Format::Markdown | Format::Junit => {}
         }
         let summary = summary(path)?;
-        if matches!(self.format, Format::Html | Format::Svg | Format::Markdown) {
+        let together = [Format::Html, Format::Svg, Format::Markdown, Format::Junit];
+        if together.contains(&self.format) {
             let record = path.display().to_string();
             self.kept.push(Played {
                 record,
@@ -144,7 +145,7 @@ impl Printer {
                 format!("{}{}", self.between("[\n", ",\n"), text.trim_end())
             }
             Format::Json => report::json::render(&summary)?,
-            Format::Terminal | Format::Csv | Format::Html | Format::Svg | Format::Markdown | Format::Perfetto => {
+            _ => {
                 format!(
                     "{}{}",
                     self.between("", "\n"),

@@ -98,6 +98,15 @@ fn records_are_one_page_or_picture_or_table_and_the_exit_code_is_theirs() {
         tables.starts_with("### completions: private memory, MiB\n\n| after | ty | clangd |"),
         "{tables}"
     );
+    for (names, code) in [(&["completed"][..], 0), (&["completed", "crashed"], 4)] {
+        let cases = said(names, "junit", code);
+        assert_eq!(cases.matches("<testsuites ").count(), 1, "{cases}");
+        assert!(
+            cases.contains("classname=\"ty\" name=\"runs\"") && cases.contains("median "),
+            "{cases}"
+        );
+        assert_eq!(cases.contains("<error message=\"clangd failed"), code == 4, "{cases}");
+    }
     let both = page(&["completed", "crashed"], 4);
     assert_eq!(both.matches("<!DOCTYPE html>").count(), 1);
     assert!(both.contains("clangd"));
