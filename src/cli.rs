@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+
+use crate::config::nearest;
 
 mod allocator;
 mod gate;
@@ -107,12 +110,24 @@ pub enum Command {
     Schema(Schema),
 }
 
+/// The error with the subcommand that was probably meant, by the same measure as every other word that is mistyped.
+pub fn meant(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand).cloned() else {
+        return error;
+    };
+    let command = Cli::command();
+    if let Some(near) = nearest(&word, command.get_subcommands().map(clap::Command::get_name)) {
+        let near = ContextValue::Strings(vec![near.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, near);
+    }
+    error
+}
+
 const RUN: &str = "\
 Examples:
   lsp-soak run scenarios/completions.toml --server ty
   lsp-soak run scenarios/completions.toml --server ty --workspace ~/src/myproject --files 'src/**/*.py'
-  lsp-soak run scenarios/goto.toml --server clangd --server 'one-arena: MALLOC_ARENA_MAX=1 clangd' --runs 8 \\
-      --workspace ~/src/myc --language c
+  lsp-soak run scenarios/goto.toml --server clangd --server 'one-arena: MALLOC_ARENA_MAX=1 clangd' --runs 8 --workspace ~/src/myc --language c
   lsp-soak run --resume reports/20261121-120000-goto";
 
 /// `lsp-soak run`.
@@ -322,6 +337,19 @@ mod tests {
             assert!(lines <= 50, "{command}: {lines}");
             assert!(help(&command, true).contains("\nExamples:\n"), "{command}");
         }
+    }
+
+    #[test]
+    fn a_mistyped_subcommand_is_told_with_the_one_that_was_meant() {
+        for (typed, tip) in [
+            ("rnu", "a similar subcommand exists: 'run'"),
+            ("chekc", "a similar subcommand exists: 'check'"),
+        ] {
+            let error = meant(Cli::try_parse_from(["lsp-soak", typed]).unwrap_err()).to_string();
+            assert!(error.contains(tip), "{error}");
+        }
+        let error = meant(Cli::try_parse_from(["lsp-soak", "xyzzy"]).unwrap_err()).to_string();
+        assert!(!error.contains("similar"), "{error}");
     }
 
     #[test]

@@ -30,12 +30,7 @@ pub struct Tune {
     #[command(flatten)]
     pub extra: ServerExtras,
     /// Settings to try, a TOML file
-    #[arg(
-        long,
-        required_unless_present_any = ["preset", "from", "resume"],
-        value_name = "FILE",
-        help_heading = "Settings"
-    )]
+    #[arg(long, value_name = "FILE", help_heading = "Settings")]
     pub grid: Vec<PathBuf>,
     /// Settings to try that come along, for the allocator that the server has
     #[arg(

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::decode::{Document, Segment};
-use super::problem::{Fault, Report};
+use super::problem::{Fault, Report, nearest};
 use super::project::{self, Project};
 use super::scenario::{Isolation, Scenario, Workspace};
 use super::{check, include};
@@ -49,6 +49,7 @@ pub fn load_scenario(path: &Path, overrides: &Overrides) -> Result<Loaded, Repor
     let text = match read_text(path, "name a scenario file, such as scenarios/completions.toml") {
         Ok(text) => text,
         Err((why, cure)) => {
+            let cure = beside(path).map_or_else(|| cure.to_owned(), |near| format!("did you mean `{near}`?"));
             report.add_loose(format!("cannot read the scenario `{}`: {why}", path.display()), cure);
             return Err(report);
         }
@@ -62,6 +63,26 @@ pub fn load_scenario(path: &Path, overrides: &Overrides) -> Result<Loaded, Repor
         }
         loaded => found.unless_empty(loaded),
     }
+}
+
+/// The scenario beside a path that names no file, where that was probably meant.
+fn beside(path: &Path) -> Option<String> {
+    if path.exists() {
+        return None;
+    }
+    let directory = path
+        .parent()
+        .filter(|parent| *parent != Path::new(""))
+        .unwrap_or(Path::new("."));
+    let mut names: Vec<String> = fs::read_dir(directory)
+        .ok()?
+        .flatten()
+        .map(|entry| file_name(&entry.path()))
+        .collect();
+    names.retain(|name| name.ends_with(".toml"));
+    names.sort();
+    let near = nearest(&file_name(path), names.iter().map(String::as_str))?;
+    Some(path.with_file_name(near).display().to_string())
 }
 
 /// Reads the text of a scenario; `isolation` is what its steps are checked against.

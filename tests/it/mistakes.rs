@@ -180,3 +180,34 @@ fn one_mistake_in_a_server_is_told_once_however_many_allocators_it_would_run_und
     assert_eq!(code, Some(2), "{said}");
     assert_eq!(said.matches("there is no program `/no/where`").count(), 1, "{said}");
 }
+
+#[test]
+fn a_scenario_that_is_mistyped_is_told_with_the_one_beside_it() {
+    let directory = python();
+    for (typed, meant) in [("scenari.toml", Some("`scenario.toml`")), ("other.toml", None)] {
+        let (said, code) = run(directory.path(), &[typed, "--server", "/bin/true"]);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(&format!("cannot read the scenario `{typed}`")), "{said}");
+        match meant {
+            Some(meant) => assert!(said.contains(&format!("did you mean {meant}?")), "{said}"),
+            None => assert!(!said.contains("did you mean"), "{said}"),
+        }
+    }
+}
+
+#[test]
+fn a_sweep_without_settings_says_both_ways_to_name_them() {
+    let directory = python();
+    let (said, code) = soak(
+        directory.path(),
+        &["tune", "scenario.toml", "--server", "no-such-server"],
+    );
+    assert_eq!(code, Some(2), "{said}");
+    for part in [
+        "there is no server `no-such-server`",
+        "--preset NAME or --grid FILE",
+        "jemalloc, mimalloc, glibc",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}

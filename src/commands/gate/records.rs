@@ -8,6 +8,7 @@ use crate::analyse::compare::Played;
 use crate::analyse::gate::{Role, Sides};
 use crate::cli;
 use crate::commands::show;
+use crate::config::nearest;
 use crate::record::is_record;
 
 use super::sides::labelled_runs;
@@ -111,7 +112,11 @@ fn one(runs: &[Played], label: Option<&str>, role: Role) -> anyhow::Result<Vec<P
     match (label, labels.as_slice()) {
         (Some(label), labels) if labels.contains(&label) => Ok(labelled_runs(runs, label)),
         (None, [_]) => Ok(runs.to_vec()),
-        (Some(label), _) => bail!("no record is of a server called `{label}`: there are {all}; say which with {cure}"),
+        (Some(label), labels) => {
+            let meant = nearest(label, labels.iter().copied());
+            let meant = meant.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+            bail!("no record is of a server called `{label}`: {meant}there are {all}; say which with {cure}")
+        }
         (None, _) => bail!(
             "the records of the {} are of several servers: {all}; say which with {cure}",
             role.name()

@@ -2,11 +2,16 @@
 
 use std::path::Path;
 
+use clap::ValueEnum;
+
 use crate::analyse::tune::Server;
 use crate::cli::{ServerExtras, Telling};
+use crate::config::tune::Preset;
 use crate::config::{Program, Report, ServerChoice, nearest};
 use crate::record::CellFacts;
 use crate::report::tune::ship::{Form, text};
+
+use super::super::detector;
 
 /// Mistakes in what every cell is told.
 pub fn of_one_server(extra: &ServerExtras, mistakes: &mut Report) {
@@ -21,6 +26,24 @@ pub fn of_one_server(extra: &ServerExtras, mistakes: &mut Report) {
             "try them as settings, with --preset preloads or an axis of `preload` in a grid; or name one, which all \
              settings then have",
         );
+    }
+}
+
+/// How settings to try are named, with the preset for the allocator of the server where that is found without building it.
+pub fn to_try(server: Option<ServerChoice>) -> String {
+    let fitting = server.and_then(|mut server| {
+        detector::look(std::slice::from_mut(&mut server));
+        Preset::fitting(server.found?.family)
+    });
+    match fitting {
+        Some(preset) => format!("write --preset {preset}, for the allocator that the server has, or --grid FILE"),
+        None => {
+            let all: Vec<&str> = Preset::value_variants().iter().map(|preset| preset.name()).collect();
+            format!(
+                "write --preset NAME or --grid FILE; there are the presets {}",
+                all.join(", ")
+            )
+        }
     }
 }
 

@@ -132,7 +132,13 @@ fn understood(options: &cli::Tune, out: Option<&Path>) -> anyhow::Result<Underst
         lenses: Lenses::AsShipped,
         out,
     };
-    let (scenarios, servers) = prepare::understood_with(&typed, mistakes)?;
+    let mut understood = prepare::understood_with(&typed, mistakes);
+    if options.grid.is_empty() && options.preset.is_empty() {
+        let server = understood.as_ref().ok().and_then(|(_, servers)| servers.first());
+        let cure = asked::to_try(server.cloned());
+        understood = prepare::also(understood, "nothing says which settings are to be tried", &cure);
+    }
+    let (scenarios, servers) = understood?;
     let server = servers
         .first()
         .context("a sweep has one server; name it with --server")?;

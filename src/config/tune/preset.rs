@@ -96,7 +96,7 @@ impl Preset {
     }
 
     /// The one for what a server uses.
-    fn fitting(family: AllocatorFamily) -> Option<Preset> {
+    pub fn fitting(family: AllocatorFamily) -> Option<Preset> {
         let all = [
             Preset::Jemalloc,
             Preset::Mimalloc,
