@@ -3,6 +3,8 @@
 use crate::record::Host;
 use crate::units;
 
+use super::summary::Summary;
+
 /// From here on resident counters are batched per processor.
 const BATCHED_SINCE: (u64, u64) = (6, 2);
 
@@ -18,10 +20,53 @@ const NEGLIGIBLE: u64 = 1 << 20;
 /// Share of the time waited for memory from which the kernel was taking memory away from somebody.
 const PRESSURE: f64 = 0.01;
 
+/// What about the machine of a run makes its figures less sure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Strain {
+    /// Its kernel keeps resident counters per processor; how much is the error in bytes.
+    Counters,
+    /// Something waited for memory; how much is the share of the time.
+    Short,
+    /// More was to run than it has processors; how much is the load for each of them.
+    Busy,
+}
+
+/// Each strain that a run was under, and how much of it there was.
+pub fn strains(summary: &Summary) -> impl Iterator<Item = (Strain, f64)> + use<> {
+    let host = &summary.header.host;
+    let before = host.memory_pressure.map(|percent| percent / 100.0);
+    let short = [before, waited(summary)].into_iter().flatten().reduce(f64::max);
+    let strains = [
+        (Strain::Counters, worth_a_word(host).map(|error| error as f64)),
+        (Strain::Short, short.filter(|waited| *waited >= PRESSURE)),
+        (Strain::Busy, busy(host).map(|(load, cpus)| load / cpus as f64)),
+    ];
+    strains
+        .into_iter()
+        .filter_map(|(strain, worst)| worst.map(|worst| (strain, worst)))
+}
+
+/// The share of the run in which something on the machine waited for memory.
+pub(super) fn waited(summary: &Summary) -> Option<f64> {
+    let waited = summary.pressure.as_ref()?.memory_some?;
+    (summary.duration > 0).then(|| waited as f64 / summary.duration as f64)
+}
+
+/// The load and the processors, where these are too few for it.
+fn busy(host: &Host) -> Option<(f64, u64)> {
+    let busy = host.load.zip(host.cpus);
+    busy.filter(|(load, cpus)| *load > *cpus as f64)
+}
+
+/// The error of resident counters, where it is worth a warning.
+fn worth_a_word(host: &Host) -> Option<u64> {
+    resident_error(host).filter(|error| *error >= NEGLIGIBLE)
+}
+
 /// Everything worth a warning; `waited` is the share of the run in which something waited for memory.
 pub fn advice(host: &Host, waited: Option<f64>) -> Vec<String> {
     let mut advice = Vec::new();
-    if let Some(error) = resident_error(host).filter(|error| *error >= NEGLIGIBLE) {
+    if let Some(error) = worth_a_word(host) {
         advice.push(format!(
             "kernel {} keeps resident counters per processor, so the curve and the high-water marks may be off by up to {}: compare checkpoints, which are exact, or use a kernel from 6.16 or 6.12.38 on",
             host.kernel.as_deref().unwrap_or_default(),
@@ -40,9 +85,7 @@ pub fn advice(host: &Host, waited: Option<f64>) -> Vec<String> {
             ));
         }
     }
-    if let (Some(load), Some(cpus)) = (host.load, host.cpus)
-        && load > cpus as f64
-    {
+    if let Some((load, cpus)) = busy(host) {
         advice.push(format!(
             "the machine is busy (load {load:.1} on {}), so latencies and settling times are longer than they need be: wait until it is idle",
             units::counted(cpus, "processor")

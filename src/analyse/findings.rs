@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::record::{BARRIER, Close, HugePages, ReadyOutcome, ReadyRule, WarningKind};
 use crate::units;
 
-use super::advice::advice;
+use super::advice::{advice, waited};
 use super::departure::last_words;
 use super::left_out;
 use super::summary::Summary;
@@ -128,12 +128,6 @@ fn loud(close: &Close) -> Option<Finding> {
     let text =
         format!("the server wrote {size} to stderr, ending with `{last}`: a quieter log level costs it less time");
     Some(finding(Severity::Note, text))
-}
-
-/// The share of the run in which something on the machine waited for memory.
-fn waited(summary: &Summary) -> Option<f64> {
-    let waited = summary.pressure.as_ref()?.memory_some?;
-    (summary.duration > 0).then(|| waited as f64 / summary.duration as f64)
 }
 
 /// How often something was said, when more than once.

@@ -39,6 +39,7 @@ mod untrimmed;
 #[cfg(test)]
 mod tests;
 
+pub use advice::Strain;
 pub use collect::{read, read_with, summarise};
 pub use curves::{Curves, Slot, Span, Window};
 pub use departure::Departure;

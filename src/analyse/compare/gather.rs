@@ -15,6 +15,7 @@ use super::huge_pages::huge_pages;
 use super::measure::Measure;
 use super::metric::one_metric;
 use super::release::{accounted, forced};
+use super::strain::strained;
 use super::work::{WorkLimits, inequalities};
 use super::{Comparison, Row, Side, alike};
 use crate::lens::Lens;
@@ -87,6 +88,7 @@ pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
     let purged: Vec<Vec<String>> = arms.iter().map(|arm| purged(arm)).collect();
     let compared: Vec<bool> = purged.iter().map(|own| alike(own, &purged[0])).collect();
     Comparison {
+        strains: strained(labels.iter().map(|label| (*label).to_owned()).zip(arms.clone())),
         scenario: runs
             .first()
             .map_or_else(String::new, |run| run.summary.header.scenario.name.clone()),

@@ -12,6 +12,7 @@ mod metric;
 mod once;
 mod primary;
 pub(crate) mod release;
+mod strain;
 mod targets;
 mod work;
 
@@ -28,6 +29,7 @@ pub use metric::one_metric;
 pub use once::{Copied, once};
 pub use primary::{primary, tolerance};
 pub use release::{Accounted, Forced};
+pub use strain::{Strained, strained};
 pub use targets::{Scenarios, Target, by_target};
 pub use work::{Count, Inequality, Task, WorkLimits, inequalities};
 
@@ -52,6 +54,8 @@ pub struct Comparison {
     pub decays: Vec<Decay>,
     /// Circumstances that are not the same in all runs.
     pub differences: Vec<Difference>,
+    /// What about the machines makes figures less sure.
+    pub strains: Vec<Strained>,
 }
 
 /// One server.

@@ -1,8 +1,8 @@
 //! From runs to a verdict: equal work first, then every rule, each with the numbers that decided it.
 
 use crate::analyse::compare::{
-    Difference, HugePages, Inequality, Played, counts, differences, differences_of, huge_pages, inequalities,
-    one_metric,
+    Difference, HugePages, Inequality, Played, Strained, counts, differences, differences_of, huge_pages, inequalities,
+    one_metric, strained,
 };
 use crate::analyse::stats::{
     Answer, Budget, BudgetVerdict, Endpoint, EndpointVerdict, Evidence, Looks, MOST_ENDPOINTS, Seen, Verdict,
@@ -143,6 +143,8 @@ pub struct Judgement {
     pub broken: Vec<Broken>,
     /// Circumstances that are not the same in all runs.
     pub differences: Vec<Difference>,
+    /// What about the machines makes figures less sure.
+    pub strains: Vec<Strained>,
     /// The candidate against the baseline, and against the anchor if there is one.
     pub against: Vec<Against>,
     /// Absolute limits.
@@ -224,6 +226,11 @@ pub fn judge(sides: &Sides, rules: &Rules, looks: &Looks) -> Judgement {
             .chain(differences(all.into_iter()))
             .chain(parties.iter().flat_map(|(role, runs)| of_side(*role, runs)))
             .collect(),
+        strains: strained(
+            parties
+                .iter()
+                .map(|(role, runs)| (format!("the {}", role.name()), counting(runs))),
+        ),
         answer: Answer::all(answers.chain(grown)),
         parties: parties.iter().map(|(role, runs)| party(*role, runs)).collect(),
         against,

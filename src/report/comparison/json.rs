@@ -71,6 +71,8 @@ pub struct Target {
     pub decay: Vec<Decay>,
     /// Circumstances that are not the same in all runs.
     pub differences: Vec<Difference>,
+    /// What about the machines makes figures less sure, a sentence each: a load, memory that was short, inexact counters.
+    pub machine_doubts: Vec<String>,
 }
 
 /// One server.

@@ -21,7 +21,7 @@ pub(super) mod words;
 mod tests;
 
 pub(super) use figures::signed;
-pub(super) use notes::{difference, huge_pages, unequal};
+pub(super) use notes::{difference, huge_pages, strained, unequal};
 pub use notes::{doubt, unseen};
 
 pub use cases::{Case, Outcome, Suite, suites};

@@ -1,6 +1,9 @@
 //! What must be known to read the tables of a comparison right, each thing once.
 
-use crate::analyse::compare::{Cell, Comparison, Count, Difference, Figure, HugePages, Inequality, Row, Side, Task};
+use crate::analyse::Strain;
+use crate::analyse::compare::{
+    Cell, Comparison, Count, Difference, Figure, HugePages, Inequality, Row, Side, Strained, Task,
+};
 use crate::analyse::setting;
 use crate::record::KnobFacts;
 use crate::units;
@@ -54,6 +57,12 @@ pub fn notes(comparison: &Comparison) -> Vec<Note> {
         };
         (weight, difference(differing))
     }));
+    notes.extend(
+        comparison
+            .strains
+            .iter()
+            .map(|found| (Weight::Warning, strained(found))),
+    );
     notes
 }
 
@@ -99,6 +108,44 @@ pub fn difference(difference: &Difference) -> String {
         difference.what,
         values.collect::<Vec<&str>>().join(", ")
     )
+}
+
+/// What the machine did to some of the runs, and which sides had more of it where that is not the same.
+pub fn strained(found: &Strained) -> String {
+    let (some, all) = found.all();
+    let runs = match (some, all) {
+        (1, 1) => "the run".to_owned(),
+        (some, all) if some == all => format!("all {}", units::counted(all as u64, "run")),
+        (some, all) => format!("{some} of {}", units::counted(all as u64, "run")),
+    };
+    let sides = found
+        .runs
+        .iter()
+        .map(|(name, some, all)| format!("{name} {some} of {all}"));
+    let sides = match found.is_even() {
+        true => String::new(),
+        false => format!("; {}", sides.collect::<Vec<String>>().join(", ")),
+    };
+    match found.strain {
+        Strain::Busy => {
+            let load = found.cpus.map_or(found.worst, |cpus| found.worst * cpus as f64);
+            let cpus = units::or_unknown(found.cpus, |cpus| units::counted(cpus, "processor"));
+            format!(
+                "the machine was busy when {runs} began (load up to {load:.1} on {cpus}{sides}): latencies and settling \
+                 times are longer than on a quiet one"
+            )
+        }
+        Strain::Short => format!(
+            "memory was short in {runs} (something waited for it up to {} of the time{sides}): resident figures may be \
+             too low",
+            units::percent(found.worst)
+        ),
+        Strain::Counters => format!(
+            "the kernel kept resident counters per processor in {runs} (off by up to {}{sides}): the curve and the \
+             high-water marks are less sure, checkpoints are exact",
+            units::bytes(found.worst as u64)
+        ),
+    }
 }
 
 /// That the difference may be one of huge pages.

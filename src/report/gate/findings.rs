@@ -4,7 +4,7 @@ use crate::analyse::compare::Inequality;
 use crate::analyse::gate::{Exact, Judged, Judgement, Kept, Leaking, Role};
 use crate::analyse::stats::{Answer, Side};
 use crate::lens::Lens;
-use crate::report::comparison::{difference, huge_pages, signed, unequal};
+use crate::report::comparison::{difference, huge_pages, signed, strained, unequal};
 use crate::report::growth::shapes;
 use crate::units;
 
@@ -87,8 +87,8 @@ fn refusals(judgement: &Judgement) -> Vec<Finding> {
     broken.chain(less).collect()
 }
 
-/// What must be known to read the verdict right: circumstances that differ, sides that share no machine, huge pages, and
-/// work that was done otherwise, but not less.
+/// What must be known to read the verdict right: circumstances that differ, sides that share no machine, huge pages,
+/// work that was done otherwise, but not less, and machines that were busy or short of memory.
 pub fn doubts(judgement: &Judgement) -> Vec<String> {
     let mut doubts: Vec<String> = judgement.differences.iter().map(difference).collect();
     for against in &judgement.against {
@@ -103,6 +103,7 @@ pub fn doubts(judgement: &Judgement) -> Vec<String> {
         let other = against.work.iter().filter(|work| !work.is_less());
         doubts.extend(other.map(|work: &Inequality| unequal("candidate", against.role.name(), work)));
     }
+    doubts.extend(judgement.strains.iter().map(strained));
     doubts
 }
 

@@ -351,3 +351,18 @@ fn what_huge_pages_do_to_the_difference_and_what_was_preloaded_is_told() {
         assert!(words.contains(part), "{told}");
     }
 }
+
+#[test]
+fn a_gate_says_on_which_side_the_machine_was_busy() {
+    let mut sides = sides(&[1_000; 3], &[1_000; 3]);
+    for run in &mut sides.candidate {
+        run.summary.header.host.load = run.summary.header.host.cpus.map(|cpus| 2.0 * cpus as f64);
+    }
+    let judgement = judge(&sides, &rules(), &Looks::default());
+    let told = markdown(&judgement, &[]);
+    let part = "the machine was busy when 6 of 12 runs began (load up to ";
+    assert!(
+        told.contains(part) && told.contains("; the baseline 0 of 6, the candidate 6 of 6)"),
+        "{told}"
+    );
+}

@@ -4,7 +4,7 @@ use crate::analyse::compare::{self, Task};
 use crate::analyse::stats;
 use crate::report::json;
 
-use super::super::notes::record;
+use super::super::notes::{record, strained};
 use super::{
     Answer, Cell, Count, Difference, Figure, Group, Growth, Inequality, LeftOut, Median, Outlier, Place, Ratio, Row,
     Server, Target, Unit, Why, gave,
@@ -28,6 +28,7 @@ pub(super) fn target(target: &compare::Target) -> Target {
             .map(|one| gave::decay(one, &comparison.sides))
             .collect(),
         differences: comparison.differences.iter().map(difference).collect(),
+        machine_doubts: comparison.strains.iter().map(strained).collect(),
     }
 }
 
