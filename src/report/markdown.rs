@@ -5,7 +5,7 @@ mod one;
 use std::fmt::Write;
 
 use super::table::Column;
-use super::text::line_of;
+use super::text::{is_hidden, line_of};
 
 pub use one::run;
 
@@ -89,7 +89,7 @@ pub(super) fn prose(text: &str) -> String {
     }
     let parts = parts.iter().enumerate().map(|(place, part)| match place % 2 {
         1 if part.trim().is_empty() => escape(&format!("`{part}`")),
-        1 => format!("`{}`", part.replace(['\n', '\r'], " ")),
+        1 => format!("`{}`", part.replace(is_hidden, " ")),
         _ => escape(part),
     });
     parts.collect()
@@ -104,7 +104,7 @@ pub(super) fn escape(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
-            '\n' | '\r' => escaped.push(' '),
+            c if is_hidden(c) => escaped.push(' '),
             _ => escaped.push(c),
         }
     }

@@ -57,10 +57,21 @@ pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text without what would steer a terminal: escape codes go, other control characters become blanks.
+/// The text without what would steer a terminal or show it in another order than it is in: escape codes go, whatever
+/// else [`is_hidden`] becomes a blank.
 pub(crate) fn clean(text: &str) -> String {
     let text = anstream::adapter::strip_str(text).to_string();
-    text.replace(|c: char| c.is_control(), " ")
+    text.replace(is_hidden, " ")
+}
+
+/// Whether a character steers a terminal, ends a line for some reader, or changes the order in which text is shown.
+pub(crate) fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{feff}'
+        )
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The text in at most `columns`, cut with an ellipsis.
@@ -202,5 +213,12 @@ mod tests {
     fn without_colour_there_are_no_codes() {
         assert_eq!(Paint(false).paint(Tone::Bad, "x"), "x");
         assert!(Paint(true).paint(Tone::Bad, "x").contains('\u{1b}'));
+    }
+
+    #[test]
+    fn nothing_is_shown_in_another_order_than_it_is_in() {
+        let odd = "a\u{202e}b\u{2066}c\u{200f}d\u{1b}[31me\nf";
+        assert_eq!(clean(odd), "a b c de f");
+        assert_eq!(crate::report::markdown::escape("a\u{202e}b\u{2069}c"), "a b c");
     }
 }

@@ -2,23 +2,13 @@
 
 use serde_json::Value;
 
-use crate::report::text::quoted;
-
-/// Whether a character steers a terminal, ends a line for some reader, or changes the order in which text is shown.
-fn hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{feff}'
-        )
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
+use crate::report::text::{is_hidden, quoted};
 
 /// The text with what is hidden in it written by `as_written`.
 fn spelled(text: &str, as_written: impl Fn(char) -> String) -> String {
     let mut spelled = String::with_capacity(text.len());
     for c in text.chars() {
-        match hidden(c) {
+        match is_hidden(c) {
             true => spelled.push_str(&as_written(c)),
             false => spelled.push(c),
         }
@@ -35,7 +25,7 @@ pub(super) fn comment(sign: &str, text: &str) -> String {
 /// those are made by `printf`, but for line ends, whose last ones would be lost so.
 pub(super) fn shell(word: &str) -> String {
     let body = word.trim_end_matches('\n');
-    let is_odd = |c: char| hidden(c) && c != '\n' && c != '\t';
+    let is_odd = |c: char| is_hidden(c) && c != '\n' && c != '\t';
     if !body.contains(is_odd) {
         return quoted(word);
     }
