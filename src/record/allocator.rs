@@ -204,6 +204,13 @@ impl fmt::Display for AllocatorFacts {
     }
 }
 
+impl AllocatorFacts {
+    /// Its version without the commit that it was built from.
+    pub fn short_version(&self) -> Option<&str> {
+        self.version.as_deref().map(short)
+    }
+}
+
 /// A version without the commit that it was built from: `5.3.0-1-ge13ca993…` is 5.3.0.
 pub(super) fn short(version: &str) -> &str {
     match version.split_once("-g") {

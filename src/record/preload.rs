@@ -25,16 +25,19 @@ pub struct PreloadFacts {
 impl PreloadFacts {
     /// In few words: `jemalloc 5.3.0-1 preloaded`.
     pub fn words(&self) -> String {
-        let version = self.version.clone().or_else(|| {
-            let package = self.package.as_deref()?;
-            package.rsplit_once(' ').map(|(_, version)| version.to_owned())
-        });
         let name = match self.family {
             AllocatorFamily::Unknown => &self.name,
             family => family.name(),
         };
-        let version = version.map(|version| format!(" {}", super::allocator::short(&version)));
+        let version = self.known_version().map(|version| format!(" {version}"));
         format!("{name}{} preloaded", version.unwrap_or_default())
+    }
+
+    /// Its version in short, its package's where it does not say its own.
+    pub fn known_version(&self) -> Option<String> {
+        let of_package = || Some(self.package.as_deref()?.rsplit_once(' ')?.1);
+        let version = self.version.as_deref().or_else(of_package)?;
+        Some(super::allocator::short(version).to_owned())
     }
 }
 

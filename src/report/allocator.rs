@@ -56,6 +56,13 @@ pub(super) fn headline(facts: &AllocatorFacts) -> String {
     }
 }
 
+/// Its version in short: as the allocator says it, else that of the library that was preloaded or of its package.
+pub(super) fn version(server: &ServerFacts, facts: &AllocatorFacts) -> Option<String> {
+    let preload = server.preload.as_ref().filter(|preload| preload.family == facts.family);
+    let own = facts.short_version().map(str::to_owned);
+    own.or_else(|| preload?.known_version())
+}
+
 /// How it is known, for a report: what was preloaded, settings and what was seen, each with its source.
 pub(super) fn evidence<'f>(server: &'f ServerFacts, facts: &'f AllocatorFacts) -> Vec<(&'f str, String)> {
     let preloaded = Some(fingerprint::preloaded(server)).filter(|text| !text.is_empty());
@@ -100,7 +107,7 @@ struct Found<'f> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::record::{Confidence, Evidence};
+    use crate::record::{Confidence, Evidence, PreloadFacts};
 
     pub fn found() -> (AllocatorFacts, Vec<KnobFacts>) {
         let evidence = |source: &str, saw: &str| Evidence {
@@ -155,5 +162,20 @@ pub(super) mod tests {
         let (facts, knobs) = found();
         let text = json("/opt/bin/ty", &facts, &knobs).unwrap();
         insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(text) });
+    }
+
+    #[test]
+    fn a_version_is_said_in_one_way_whoever_says_it() {
+        let (facts, _) = found();
+        let mut server = ServerFacts::default();
+        assert_eq!(version(&server, &facts).as_deref(), Some("5.3.0"));
+        let silent = AllocatorFacts { version: None, ..facts };
+        assert_eq!(version(&server, &silent), None);
+        server.preload = Some(PreloadFacts {
+            family: AllocatorFamily::Jemalloc,
+            package: Some("libjemalloc2 5.3.0-1".to_owned()),
+            ..PreloadFacts::default()
+        });
+        assert_eq!(version(&server, &silent).as_deref(), Some("5.3.0-1"));
     }
 }

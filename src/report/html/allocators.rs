@@ -22,7 +22,7 @@ pub fn draw(id: &str, servers: &[&ServerFacts]) -> Markup {
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| units::UNKNOWN.to_owned());
         let cells = vec![
             headline(facts),
-            text(&facts.version),
+            units::or_unknown(allocator::version(server, facts), |version| version),
             text(&facts.variable),
             text(&facts.baked),
             facts.beside.clone().unwrap_or_default(),
