@@ -98,6 +98,9 @@ pub fn settings(measuring: &Measuring, choice: &ServerChoice, capabilities: Stri
         init_options: text(&choice.profile.init_options),
         settings: text(&choice.profile.settings),
         command_line: env::args_os().map(lossy).collect(),
+        directory: env::current_dir()
+            .ok()
+            .map(|directory| lossy(directory.into_os_string())),
     }
 }
 

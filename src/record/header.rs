@@ -334,6 +334,9 @@ pub struct Settings {
     pub settings: Option<String>,
     /// The lsp-soak command line.
     pub command_line: Vec<String>,
+    /// The directory that it was called in; `None` in records of before that was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
 }
 
 #[cfg(test)]

@@ -23,12 +23,14 @@ fn text(value: &Option<String>) -> String {
 
 fn of_server(server: &ServerFacts) -> Vec<Fact> {
     let env = server.env.iter().map(|(name, value)| format!("{name}={value}"));
+    let inherited = server.inherited.iter().map(|(name, value)| format!("{name}={value}"));
     vec![
         ("server", server.program.clone()),
         ("version", text(&server.version)),
         ("SHA-256", text(&server.sha256)),
         ("arguments", server.args.join(" ")),
         ("environment", env.collect::<Vec<String>>().join(" ")),
+        ("inherited", inherited.collect::<Vec<String>>().join(" ")),
         (
             "allocator",
             units::or_unknown(server.allocator.as_ref(), allocator::headline),

@@ -98,6 +98,7 @@ pub fn reproduce(headers: &[&Header]) -> Markup {
         @for command in &commands {
             div.copyable { pre tabindex="0" { code { (clean(command)) } } }
         }
+        @for note in reproduce::notes(headers) { p.quiet { (clean(&note)) } }
     };
     body
 }

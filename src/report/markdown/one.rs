@@ -53,6 +53,9 @@ pub fn run(summary: &Summary, record: &str) -> String {
             [] => line_of(out, "The record does not say by which command it was made."),
             commands => fenced(out, "sh", commands),
         }
+        for note in reproduce::notes(&[header]) {
+            line_of(out, format!("\n{}", escape(&note)));
+        }
     });
     let footnote = format!("{record}, {}. Made by lsp-soak.", header.started);
     small(&mut out, &[footnote]);
