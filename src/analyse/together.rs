@@ -1,10 +1,10 @@
 //! Lines of several runs under each other: the time of each is laid onto one time that they share.
 
-use crate::record::Nanos;
+use crate::record::{Nanos, PhaseRef};
 
 use super::curves::Span;
 use super::lines::Line;
-use super::summary::Summary;
+use super::summary::{PhaseSummary, Summary};
 
 /// The time of a drawing that several runs share.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,6 +130,45 @@ pub fn typical<T>(runs: &[T], summary: impl Fn(&T) -> &Summary) -> Option<&T> {
     by_length.get(by_length.len().checked_sub(1)? / 2).copied()
 }
 
+/// The figures of one phase of a server, each the median of the runs that know it, as tables have them. In bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Middle {
+    /// Whether the checkpoint of every run had settled.
+    pub settled: bool,
+    /// Private memory at its checkpoint.
+    pub private: Option<u64>,
+    /// Resident memory at its checkpoint.
+    pub resident: Option<u64>,
+    /// Resident peak within it.
+    pub peak: Option<u64>,
+}
+
+/// A phase over the runs that have it.
+pub fn phase(runs: &[&Summary], of: &PhaseRef) -> Middle {
+    let there = runs
+        .iter()
+        .flat_map(|run| &run.phases)
+        .filter(|phase| phase.phase == *of);
+    let there: Vec<&PhaseSummary> = there.collect();
+    let median = |value: &dyn Fn(&PhaseSummary) -> Option<u64>| {
+        let known: Vec<f64> = there
+            .iter()
+            .filter_map(|phase| value(phase))
+            .map(|value| value as f64)
+            .collect();
+        (!known.is_empty()).then(|| middle(known).round() as u64)
+    };
+    Middle {
+        settled: there
+            .iter()
+            .filter_map(|phase| phase.checkpoint.as_ref())
+            .all(|taken| taken.settled),
+        private: median(&|phase| phase.private),
+        resident: median(&|phase| phase.checkpoint.as_ref()?.resident),
+        peak: median(&|phase| phase.peak.as_ref().map(|peak| peak.lower)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,6 +206,22 @@ mod tests {
                 assert_eq!(highest(&laid), highest(&line), "{places}");
             }
         }
+    }
+
+    #[test]
+    fn a_phase_has_the_middle_of_its_checkpoints_and_is_settled_where_all_are() {
+        let mut runs = [run(3, 20), run(9, 4), run(5, 11)];
+        for (run, mib) in runs.iter_mut().zip([365, 400, 388]) {
+            run.phases[1].private = Some(mib << 20);
+        }
+        let of = |runs: &[Summary]| phase(&runs.iter().collect::<Vec<&Summary>>(), &runs[0].phases[1].phase);
+        assert_eq!((of(&runs).private, of(&runs).settled), (Some(388 << 20), true));
+        assert_eq!(of(&runs[..2]).private, Some((365 + 400) << 19));
+        if let Some(taken) = &mut runs[2].phases[1].checkpoint {
+            taken.settled = false;
+        }
+        runs[1].phases[1].private = None;
+        assert_eq!((of(&runs).private, of(&runs).settled), (Some((365 + 388) << 19), false));
     }
 
     #[test]

@@ -59,7 +59,7 @@ struct Typical {
     requests: Vec<(usize, u64)>,
 }
 
-/// Times in seconds, sizes in KiB.
+/// Times in seconds, as in the typical run; sizes in KiB, the medians of all runs, as tables have them.
 #[derive(Debug, Serialize)]
 struct Phase {
     name: String,
@@ -67,6 +67,7 @@ struct Phase {
     to: f64,
     /// When its checkpoint was taken.
     checkpoint: Option<f64>,
+    /// Whether it was in all runs.
     settled: bool,
     private: Option<u64>,
     resident: Option<u64>,
@@ -132,7 +133,7 @@ fn server(label: &str, place: usize, runs: &[Named], width: Nanos) -> Option<Ser
         label: clean(label),
         place,
         runs: drawn,
-        typical: self::typical(name, typical, width),
+        typical: self::typical(name, typical, runs, width),
     })
 }
 
@@ -169,7 +170,8 @@ fn coded(line: &Line, unit: u64) -> Coded {
     Coded { low, up }
 }
 
-fn typical(run: &str, summary: &Summary, width: Nanos) -> Typical {
+fn typical(run: &str, summary: &Summary, runs: &[Named], width: Nanos) -> Typical {
+    let all: Vec<&Summary> = runs.iter().map(|(_, summary)| *summary).collect();
     let repeats = summary.phases.iter().any(|phase| phase.phase.cycle > 0);
     let mut requests: BTreeMap<u64, u64> = BTreeMap::new();
     for (place, slot) in (0..).zip(&summary.curves.slots) {
@@ -187,7 +189,7 @@ fn typical(run: &str, summary: &Summary, width: Nanos) -> Typical {
     });
     Typical {
         run: clean(run),
-        phases: summary.phases.iter().map(|one| phase(one, repeats)).collect(),
+        phases: summary.phases.iter().map(|one| phase(one, &all, repeats)).collect(),
         windows: windows.collect(),
         requests: requests
             .into_iter()
@@ -196,7 +198,8 @@ fn typical(run: &str, summary: &Summary, width: Nanos) -> Typical {
     }
 }
 
-fn phase(phase: &PhaseSummary, repeats: bool) -> Phase {
+fn phase(phase: &PhaseSummary, runs: &[&Summary], repeats: bool) -> Phase {
+    let middle = together::phase(runs, &phase.phase);
     let taken = phase.checkpoint.as_ref();
     let round = match repeats {
         true => format!(" #{}", u64::from(phase.phase.cycle) + 1),
@@ -208,10 +211,10 @@ fn phase(phase: &PhaseSummary, repeats: bool) -> Phase {
         from: seconds(phase.started),
         to: seconds(phase.ended),
         checkpoint: taken.map(|taken| seconds(taken.at)),
-        settled: taken.is_some_and(|taken| taken.settled),
-        private: phase.private.map(kib),
-        resident: taken.and_then(|taken| taken.resident).map(kib),
-        peak: phase.peak.map(|peak| kib(peak.lower)),
+        settled: middle.settled,
+        private: middle.private.map(kib),
+        resident: middle.resident.map(kib),
+        peak: middle.peak.map(kib),
     }
 }
 

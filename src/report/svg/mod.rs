@@ -3,6 +3,7 @@
 //!
 //! As in HTML, every text of others reaches it through `maud`, which escapes it.
 
+mod labels;
 mod panel;
 mod path;
 mod scale;

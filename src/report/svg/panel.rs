@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::analyse::lines::{self, Line, Quantity};
-use crate::analyse::together::{self, Together, median};
+use crate::analyse::together::{self, Middle, Together, median};
 use crate::analyse::{PhaseSummary, Summary, held_up};
 use crate::record::{IdleKind, Nanos};
 use crate::report::chart::{mebibytes, scale};
@@ -11,6 +11,7 @@ use crate::report::html::{COLORS, Named, tenth};
 use crate::report::text::{clean, cut, wrap};
 use crate::units;
 
+use super::labels::{self as places, Area, Names};
 use super::path::Frame;
 use super::scale::times;
 use super::{COLUMNS, SENTENCES, WIDTH, room};
@@ -43,6 +44,8 @@ struct Drawn<'p> {
     runs: Vec<Line>,
     line: Line,
     typical: &'p Summary,
+    /// Each phase of the typical run as it was over all runs.
+    middles: Vec<Middle>,
 }
 
 impl Panel<'_> {
@@ -84,19 +87,22 @@ impl Panel<'_> {
             return (markup, top);
         }
         let (legend, rows) = legend(&drawn, top);
-        top += 20.0 * rows as f64 + 26.0;
-        let chart = chart(&drawn, &together, number);
+        let names = drawn
+            .first()
+            .map_or_else(Names::default, |first| named(first, &together));
+        top += 20.0 * rows as f64 + if names.upper.is_empty() { 26.0 } else { 42.0 };
+        let chart = chart(&drawn, &together, number, &names);
+        let note = note(&drawn, &together, &names);
         let markup = html! {
             @if let Some(heading) = heading { (heading) }
             @for (down, line) in &said { text.note x="20" y=(down) { (line) } }
             (legend)
             g transform={ "translate(" (LEFT) " " (top) ")" } { (chart) }
-            @for (row, line) in note(&drawn, &together).iter().enumerate() {
+            @for (row, line) in note.iter().enumerate() {
                 text.note x="20" y=(top + HEIGHT + 40.0 + 16.0 * row as f64) { (line) }
             }
         };
-        let notes = note(&drawn, &together).len() as f64;
-        (markup, top + HEIGHT + 36.0 + 16.0 * notes)
+        (markup, top + HEIGHT + 36.0 + 16.0 * note.len() as f64)
     }
 
     fn lines(&self, runs: &[&Summary], together: &Together) -> Vec<Drawn<'_>> {
@@ -112,12 +118,16 @@ impl Panel<'_> {
             if lines.len() < 2 {
                 lines.clear();
             }
+            let typical = together::typical(runs, |run| run.1)?.1;
+            let all: Vec<&Summary> = runs.iter().map(|run| run.1).collect();
+            let phases = typical.phases.iter();
             Some(Drawn {
                 label,
                 place,
                 runs: lines,
                 line,
-                typical: together::typical(runs, |run| run.1)?.1,
+                typical,
+                middles: phases.map(|phase| together::phase(&all, &phase.phase)).collect(),
             })
         });
         drawn.collect()
@@ -153,11 +163,11 @@ fn legend(drawn: &[Drawn], top: f64) -> (Markup, usize) {
 }
 
 /// The chart from the upper left corner of its plot.
-fn chart(drawn: &[Drawn], together: &Together, number: usize) -> Markup {
+fn chart(drawn: &[Drawn], together: &Together, number: usize, names: &Names) -> Markup {
     let width = RIGHT - LEFT;
     let lines = drawn.iter().flat_map(|one| one.runs.iter().chain([&one.line]));
     let highest = lines.flatten().flatten().map(|span| span.high).max().unwrap_or(0);
-    let phases = drawn.iter().flat_map(|one| &one.typical.phases);
+    let phases = drawn.iter().flat_map(|one| &one.middles);
     let highest = phases.filter_map(|phase| phase.private).chain([highest]).max();
     let (step, steps) = scale(highest.unwrap_or(0).max(1));
     let most = (step * steps) as f64 * 1.06;
@@ -169,7 +179,7 @@ fn chart(drawn: &[Drawn], together: &Together, number: usize) -> Markup {
     };
     let seconds = together.until / 1e9;
     html! {
-        (ground(drawn.first(), together, number))
+        (ground(drawn.first(), together, number, names))
         @for tick in 0..=steps {
             @let down = up((tick * step) as f64);
             line class=(if tick == 0 { "axis" } else { "grid" }) x1="0" x2=(width) y1=(down) y2=(down) {}
@@ -190,17 +200,16 @@ fn chart(drawn: &[Drawn], together: &Together, number: usize) -> Markup {
                 g class={ "s" (one.place % COLORS) } { path.line d=(frame.path(&one.line)) {} }
             }
         }
-        @for one in drawn { (marks(one, together, &up)) }
+        (marks(drawn, together, &up))
     }
 }
 
 /// Behind the lines: phases with their names, and the windows of idleness, as they were in the first server's middle run.
-fn ground(first: Option<&Drawn>, together: &Together, number: usize) -> Markup {
+fn ground(first: Option<&Drawn>, together: &Together, number: usize, names: &Names) -> Markup {
     let Some(first) = first else {
         return html! {};
     };
-    let across =
-        |moment: Nanos| tenth((together.at(first.typical, moment) / together.until * (RIGHT - LEFT)).min(RIGHT - LEFT));
+    let across = |moment: Nanos| across(first, together, moment);
     let phases = first.typical.phases.iter().enumerate();
     let windows = first.typical.curves.windows.iter();
     let hatched = windows.clone().any(|window| window.kind == IdleKind::Simmer);
@@ -223,12 +232,30 @@ fn ground(first: Option<&Drawn>, together: &Together, number: usize) -> Markup {
             rect class=(kind) x=(left) width=(tenth(right - left)) height=(HEIGHT) fill=[fill] {}
         }
         @for phase in &first.typical.phases {
-            @let (left, right) = (across(phase.started), across(phase.ended));
-            @let name = cut(&clean(&name(phase, first.typical)), ((right - left - 6.0).max(0.0) / 7.0) as usize);
-            line.begin x1=(left) x2=(left) y1="-18" y2=(HEIGHT) {}
-            @if name.chars().count() > 1 { text x=(left + 5.0) y="-6" { (name) } }
+            @let left = across(phase.started);
+            @let is_above = names.upper.iter().any(|(of, _)| *of == left);
+            line.begin x1=(left) x2=(left) y1=(if is_above { "-34" } else { "-18" }) y2=(HEIGHT) {}
+        }
+        @for label in names.lower.iter().chain(names.upper.iter().map(|(_, label)| label)) {
+            text x=(tenth(label.left)) y=(label.down) { (label.text) }
         }
     }
+}
+
+/// Where a moment of the typical run stands.
+fn across(one: &Drawn, together: &Together, moment: Nanos) -> f64 {
+    tenth((together.at(one.typical, moment) / together.until * (RIGHT - LEFT)).min(RIGHT - LEFT))
+}
+
+/// The names of the phases over them.
+fn named(first: &Drawn, together: &Together) -> Names {
+    let stretch = |phase: &PhaseSummary| {
+        let (left, right) = (phase.started, phase.ended);
+        let name = cut(&clean(&name(phase, first.typical)), 48);
+        (across(first, together, left), across(first, together, right), name)
+    };
+    let stretches: Vec<(f64, f64, String)> = first.typical.phases.iter().map(stretch).collect();
+    places::names(&stretches, RIGHT - LEFT)
 }
 
 fn name(phase: &PhaseSummary, run: &Summary) -> String {
@@ -238,41 +265,68 @@ fn name(phase: &PhaseSummary, run: &Summary) -> String {
     }
 }
 
-/// Checkpoints of the middle run, and the highest point of the line with its value.
-fn marks(one: &Drawn, together: &Together, up: &dyn Fn(f64) -> f64) -> Markup {
+/// Checkpoints at the median of the runs, the highest point of each line, and their values, clear of all of these.
+fn marks(drawn: &[Drawn], together: &Together, up: &dyn Fn(f64) -> f64) -> Markup {
     let width = RIGHT - LEFT;
-    let phases = one.typical.phases.iter();
-    let taken = phases.filter_map(|phase| Some((phase.checkpoint.as_ref()?, phase.private?)));
-    let highest = one
-        .line
+    let around = |x: f64, top: f64, bottom: f64| Area {
+        left: x - 5.0,
+        right: x + 5.0,
+        top,
+        bottom,
+    };
+    let taken = |one: &Drawn| -> Vec<(f64, f64, bool)> {
+        let phases = one.typical.phases.iter().zip(&one.middles);
+        let mark = |(phase, middle): (&PhaseSummary, &Middle)| {
+            let at = phase.checkpoint.as_ref()?.at;
+            Some((across(one, together, at), up(middle.private? as f64), middle.settled))
+        };
+        phases.filter_map(mark).collect()
+    };
+    let taken: Vec<Vec<(f64, f64, bool)>> = drawn.iter().map(taken).collect();
+    let peaks: Vec<(usize, f64, f64, u64)> = drawn.iter().filter_map(|one| peak(one, width, up)).collect();
+    let diamonds = taken.iter().flatten().map(|(x, y, _)| around(*x, y - 5.0, y + 5.0));
+    let triangles = peaks.iter().map(|(_, x, y, _)| around(*x, y - 9.0, y - 1.0));
+    let areas: Vec<Area> = diamonds.chain(triangles).collect();
+    let values: Vec<(f64, f64, String)> = peaks
         .iter()
-        .enumerate()
-        .filter_map(|(place, span)| Some((place, span.as_ref()?.high)));
-    let highest = highest.rev().max_by_key(|(_, value)| *value);
+        .map(|(_, x, y, value)| (*x, *y, units::mib(*value)))
+        .collect();
     html! {
-        g class={ "s" (one.place % COLORS) } {
-            @for (checkpoint, value) in taken {
-                @let (x, y) = (tenth(together.at(one.typical, checkpoint.at) / together.until * width), up(value as f64));
-                path class=(if checkpoint.settled { "taken" } else { "unsettled" }) d={ "M" (x) " " (tenth(y - 5.0)) "l5 5l-5 5l-5-5z" } {}
+        @for (one, taken) in drawn.iter().zip(&taken) {
+            g class={ "s" (one.place % COLORS) } {
+                @for (x, y, settled) in taken {
+                    path class=(if *settled { "taken" } else { "unsettled" }) d={ "M" (x) " " (tenth(y - 5.0)) "l5 5l-5 5l-5-5z" } {}
+                }
             }
-            @if let Some((place, value)) = highest {
-                @let x = tenth((place as f64 + 0.5) / one.line.len() as f64 * width);
-                @let y = up(value as f64);
-                path.peak d={ "M" (x) " " (tenth(y - 9.0)) "l5 8h-10z" } {}
-                @let left = x > width - 60.0;
-                text class=(if left { "value end" } else { "value" }) x=(if left { x - 8.0 } else { x + 8.0 }) y=(tenth((y - 3.0).max(10.0))) { (units::mib(value)) }
-            }
+        }
+        @for (place, x, y, _) in &peaks {
+            g class={ "s" (place % COLORS) } { path.peak d={ "M" (x) " " (tenth(y - 9.0)) "l5 8h-10z" } {} }
+        }
+        @for label in places::beside(&values, &areas, width) {
+            text.value x=(tenth(label.left)) y=(tenth(label.down)) { (label.text) }
         }
     }
 }
 
+/// The highest point of a server's line: whose it is, where it stands and its value.
+fn peak(one: &Drawn, width: f64, up: &dyn Fn(f64) -> f64) -> Option<(usize, f64, f64, u64)> {
+    let line = one.line.iter().enumerate();
+    let known = line.filter_map(|(place, span)| Some((place, span.as_ref()?.high)));
+    let (place, value) = known.rev().max_by_key(|(_, value)| *value)?;
+    let x = tenth((place as f64 + 0.5) / one.line.len() as f64 * width);
+    Some((one.place, x, up(value as f64), value))
+}
+
 /// What the signs mean, in lines that have room.
-fn note(drawn: &[Drawn], together: &Together) -> Vec<String> {
+fn note(drawn: &[Drawn], together: &Together, names: &Names) -> Vec<String> {
     let mut said = vec!["Private memory, sampled.".to_owned()];
     if drawn.iter().any(|one| !one.runs.is_empty()) {
         said.push("Strong: the median of the runs at each moment; faint: every run.".to_owned());
+        let marks = "◆ the median of the runs' checkpoints (◇ not settled in every run), ▲ highest point of the strong line, MiB.";
+        said.push(marks.to_owned());
+    } else {
+        said.push("◆ checkpoint (◇ not settled), ▲ highest point, MiB.".to_owned());
     }
-    said.push("◆ checkpoint (◇ not settled), ▲ highest point, MiB.".to_owned());
     let windows = || drawn.first().into_iter().flat_map(|one| &one.typical.curves.windows);
     let any = |kind: IdleKind| windows().any(|window| window.kind == kind);
     match (any(IdleKind::Silent), any(IdleKind::Simmer)) {
@@ -283,6 +337,13 @@ fn note(drawn: &[Drawn], together: &Together) -> Vec<String> {
     }
     if together.is_aligned() {
         said.push("Each phase is as long as at the median of all runs.".to_owned());
+    }
+    /// Names that are still read one by one.
+    const FEW: usize = 4;
+    match names.left_out.as_slice() {
+        [] => {}
+        few if few.len() <= FEW => said.push(format!("No room for the name of {}.", few.join(", "))),
+        many => said.push(format!("No room for the names of {} phases.", many.len())),
     }
     wrap(&said.join(" "), COLUMNS)
 }

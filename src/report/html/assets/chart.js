@@ -91,7 +91,7 @@ const lspSoak = (() => {
       this.spoken = element("p", { class: "unseen", "aria-live": "polite" });
       const mark = (sign, text, kind) => element("li", {}, element("i", kind ? { class: kind } : {}, sign), text);
       const marks = [mark("◆", "checkpoint"), mark("▲", "highest point"), mark("┃", "requests")];
-      if (data.servers.some((server) => server.typical.phases.some((phase) => phase.checkpoint != null && !phase.settled))) marks.splice(1, 0, mark("◇", "checkpoint, not settled"));
+      if (data.servers.some((server) => server.typical.phases.some((phase) => phase.checkpoint != null && !phase.settled))) marks.splice(1, 0, mark("◇", several ? "checkpoint, not settled in every run" : "checkpoint, not settled"));
       const kinds = new Set(data.servers.flatMap((server) => server.typical.windows.map((window) => window.kind)));
       if (kinds.has("silent")) marks.push(mark("", "silent window", "silent"));
       if (kinds.has("simmer")) marks.push(mark("", "simmering window", "simmer"));
@@ -115,7 +115,7 @@ const lspSoak = (() => {
       }));
       return {
         ...this.size(), padding: [TOP, 22, 0, 0], legend: { show: false }, series: [{}, ...series],
-        scales: { x: { time: false, range: (_, low, high) => [low, high] }, y: { range: (_, low, high) => [0, Math.max(high ?? 1, this.marked(), 1e-3) * 1.08] } },
+        scales: { x: { time: false, range: (_, low, high) => [low, high] }, y: { range: (_, low, high) => [0, (Math.max(high ?? 0, this.marked()) || 1) * 1.08] } },
         axes: [
           { stroke: axis, grid: { show: false }, ticks: grid, font, size: 34, values: (_, ticks) => ticks.map(this.whole()[1] < 60 || ticks.at(-1) - ticks[0] < 5 ? time : clock), space: 70 },
           { stroke: axis, grid, ticks: grid, font, size: 58, values: (_, ticks) => ticks.map((tick) => tick.toLocaleString("en")) },
@@ -202,7 +202,7 @@ const lspSoak = (() => {
           if (phase.checkpoint == null || value == null) continue;
           shape(ctx, at(phase.checkpoint), up(value * scale), 5 * dots, [[0, -1], [1, 0], [0, 1], [-1, 0]], phase.settled);
         }
-        const line = this.data.of(key, this.state.aligned)[server.runs.length > 1 ? server.first + server.typicalRun : server.main];
+        const line = this.data.of(key, this.state.aligned)[server.main];
         let best = -1;
         line.forEach((value, point) => { if (value != null && (best < 0 || value > line[best])) best = point; });
         if (best >= 0) shape(ctx, at(this.data.times(this.state.aligned)[best]), up(line[best]) - 8 * dots, 5 * dots, [[0, -1], [1, 0.8], [-1, 0.8]], true);
@@ -315,7 +315,8 @@ const lspSoak = (() => {
       const note = [`${quantity.name}, ${quantity.unit}${quantity.note ? `, ${quantity.note}` : ""}.`];
       if (this.several) note.push("The strong line is the median of the runs at each moment, the faint ones are the runs.");
       if (this.state.aligned) note.push("Each phase is as long as it was at the median of all runs, so that the same work stands under itself; without that, time is the time of each run.");
-      note.push(`Windows, checkpoints and requests as they were in ${this.typical().run}${this.several ? ", the run of median length" : ""}.`);
+      if (this.several) note.push("◆ is at the median of the runs' checkpoints, ▲ at the highest point of the strong line.");
+      note.push(`Windows and requests as they were in ${this.typical().run}${this.several ? ", the run of median length" : ""}.`);
       this.note.textContent = note.join(" ");
     }
   }

@@ -1,0 +1,157 @@
+//! Where texts stand in a chart, so that none is over a mark or over another.
+
+use super::room;
+
+/// Height of a letter, which is that of its box.
+const LETTER: f64 = 11.0;
+
+/// What takes room: from left to right and from top to bottom.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Area {
+    pub left: f64,
+    pub right: f64,
+    pub top: f64,
+    pub bottom: f64,
+}
+
+impl Area {
+    fn is_over(&self, other: &Area) -> bool {
+        self.left < other.right && other.left < self.right && self.top < other.bottom && other.top < self.bottom
+    }
+}
+
+/// A text and where its left end stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Label {
+    pub left: f64,
+    /// Its base line.
+    pub down: f64,
+    pub text: String,
+}
+
+impl Label {
+    fn area(&self) -> Area {
+        Area {
+            left: self.left - 2.0,
+            right: self.left + room(&self.text, 12.0) + 2.0,
+            top: self.down - LETTER,
+            bottom: self.down + 2.0,
+        }
+    }
+}
+
+/// Each text beside the point that it is of, within `width`: on the right or the left, else a line or two away; clear of all
+/// `marks` where that can be, and of other texts in any case that has room.
+pub fn beside(points: &[(f64, f64, String)], marks: &[Area], width: f64) -> Vec<Label> {
+    let mut placed: Vec<Label> = Vec::new();
+    for (x, y, text) in points {
+        let wide = room(text, 12.0);
+        let places = [0.0, -14.0, 14.0, -28.0, 28.0].into_iter().flat_map(|shift| {
+            [x + 9.0, x - 9.0 - wide].map(|left| Label {
+                left,
+                down: y - 1.0 + shift,
+                text: text.clone(),
+            })
+        });
+        let inside = |label: &Label| label.left >= 0.0 && label.left + wide <= width && label.down >= LETTER;
+        let places: Vec<Label> = places.filter(inside).collect();
+        let apart = |label: &&Label| !placed.iter().any(|other| other.area().is_over(&label.area()));
+        let clear = |label: &&Label| !marks.iter().any(|mark| mark.is_over(&label.area()));
+        let best = places.iter().find(|label| apart(label) && clear(label));
+        placed.extend(best.or_else(|| places.iter().find(apart)).or(places.first()).cloned());
+    }
+    placed
+}
+
+/// Names of stretches from left to right, in two rows, and those that have room in neither.
+#[derive(Debug, Default, PartialEq)]
+pub struct Names {
+    /// Those that fit over their stretch.
+    pub lower: Vec<Label>,
+    /// Those that are longer than theirs, above, each with the left end of its stretch.
+    pub upper: Vec<(f64, Label)>,
+    pub left_out: Vec<String>,
+}
+
+/// Base lines of the two rows of names.
+const ROWS: (f64, f64) = (-6.0, -22.0);
+
+/// The names of these stretches, each with its left and right end, within `width`. None is cut.
+pub fn names(stretches: &[(f64, f64, String)], width: f64) -> Names {
+    let mut names = Names::default();
+    let mut taken = 0.0;
+    for (left, right, name) in stretches {
+        let wide = room(name, 12.0);
+        let label = |left: f64, down: f64| Label {
+            left,
+            down,
+            text: name.clone(),
+        };
+        let moved = (left + 5.0).min(width - wide);
+        if wide + 8.0 <= right - left {
+            names.lower.push(label(left + 5.0, ROWS.0));
+        } else if moved >= taken {
+            names.upper.push((*left, label(moved, ROWS.1)));
+            taken = moved + wide + 10.0;
+        } else {
+            names.left_out.push(name.clone());
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_of_close_peaks_hide_neither_marks_nor_each_other() {
+        let points = [(400.0, 40.0), (404.0, 44.0), (398.0, 52.0), (866.0, 4.0)];
+        let mark = |(x, y): (f64, f64)| Area {
+            left: x - 5.0,
+            right: x + 5.0,
+            top: y - 9.0,
+            bottom: y,
+        };
+        let marks = points.map(mark);
+        let texts = points.map(|(x, y)| (x, y, "330.6".to_owned()));
+        let placed = beside(&texts, &marks, 870.0);
+        assert_eq!(placed.len(), 4);
+        for (place, one) in placed.iter().enumerate() {
+            assert!(!marks.iter().any(|mark| mark.is_over(&one.area())), "{one:?}");
+            assert!(
+                placed[..place].iter().all(|other| !other.area().is_over(&one.area())),
+                "{placed:?}"
+            );
+            assert!(
+                one.left + room(&one.text, 12.0) <= 870.0 && one.down >= LETTER,
+                "{one:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_without_room_stands_higher_or_is_told_of_but_never_cut() {
+        let stretch = |left: f64, right: f64, name: &str| (left, right, name.to_owned());
+        let placed = names(
+            &[
+                stretch(0.0, 200.0, "completions"),
+                stretch(200.0, 220.0, "workspace-symbols"),
+                stretch(220.0, 240.0, "renames"),
+                stretch(240.0, 400.0, "decay"),
+                stretch(396.0, 400.0, "shutdown"),
+            ],
+            400.0,
+        );
+        let lower: Vec<&str> = placed.lower.iter().map(|one| one.text.as_str()).collect();
+        let upper: Vec<(f64, &str)> = placed
+            .upper
+            .iter()
+            .map(|(left, one)| (*left, one.text.as_str()))
+            .collect();
+        assert_eq!(lower, ["completions", "decay"]);
+        assert_eq!(upper, [(200.0, "workspace-symbols"), (396.0, "shutdown")]);
+        assert_eq!(placed.left_out, ["renames"]);
+        assert!(placed.upper[1].1.left + room("shutdown", 12.0) <= 400.0);
+    }
+}
