@@ -30,8 +30,8 @@ const BOTTOM: f64 = 190.0;
 /// Moments of a median.
 const MOMENTS: usize = 128;
 
-const LEGEND: &str = "Private memory from the beginning of each window; every run is faint, the strong line is the median of \
-                      those that were not over yet. ○ half and ● nine tenths of what fell to the floor had come back, each at \
+const LEGEND: &str = "Private memory from the beginning of each window; every run is faint, the strong line is their median, \
+                      in which one whose window is over keeps its last value. ○ half and ● nine tenths of what fell to the floor had come back, each at \
                       the median of the runs. No axis of memory begins at 0.";
 
 /// One server's runs of a window.
@@ -160,27 +160,46 @@ fn plot(title: &str, servers: &[Decaying]) -> Markup {
         return html! {};
     };
     let said: Vec<String> = servers.iter().filter_map(said).collect();
-    let ticks = [0.0, 0.25, 0.5, 0.75, 1.0];
     let several = servers.len() > 1;
     html! {
         figure {
             figcaption { (clean(title)) span.quiet { ", MiB" } }
             @if several {
-                p.keys { @for one in servers { span class={ "s" (one.place % COLORS) } { span.key aria-hidden="true" {} (cut(&clean(one.label), 40)) } } }
+                p.keys { @for one in servers { span { (key(one.place)) (cut(&clean(one.label), 40)) } } }
             }
             svg viewBox={ "0 0 " (WIDTH) " " (BOTTOM + 24.0) } role="img" aria-label=(clean(&format!("{title}: {}", said.join("; ")))) {
-                @for tick in ticks {
-                    @let value = scale.low + (scale.high - scale.low) * tick;
+                @for value in round(scale.low, scale.high, f64::from(1 << 20)) {
                     line.grid x1=(LEFT) x2=(RIGHT) y1=(scale.down(value)) y2=(scale.down(value)) {}
                     text.tick.end x=(LEFT - 6.0) y=(tenth(scale.down(value) + 4.0)) { (units::mib(value as u64)) }
-                    @let moment = scale.longest * tick;
-                    text class=(if tick < 1.0 { "tick mid" } else { "tick end" }) x=(scale.across(moment) + if tick < 1.0 { 0.0 } else { 10.0 }) y=(BOTTOM + 16.0) { (words::time(moment as Nanos)) }
+                }
+                @for moment in round(0.0, scale.longest, 1e9) {
+                    @let x = scale.across(moment);
+                    @let is_last = x > RIGHT - 14.0;
+                    text class=(if is_last { "tick end" } else { "tick mid" }) x=(if is_last { RIGHT + 10.0 } else { x }) y=(BOTTOM + 16.0) { (words::time(moment as Nanos)) }
                 }
                 line.axis x1=(LEFT) x2=(RIGHT) y1=(BOTTOM) y2=(BOTTOM) {}
                 @for one in servers { (curves(one, &scale)) }
             }
         }
     }
+}
+
+/// A server's line as it is drawn.
+fn key(place: usize) -> Markup {
+    html! {
+        svg viewBox="0 0 32 12" aria-hidden="true" { g class={ "s" (place % COLORS) } { path.stroke d="M0 6H32" {} } }
+    }
+}
+
+/// Multiples of 1, 2 or 5 in a power of ten of the unit, at most six, from the first to the second value.
+fn round(low: f64, high: f64, unit: f64) -> Vec<f64> {
+    const STEPS: f64 = 5.0;
+    let powers = (-3..15).flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(power) * unit));
+    let Some(step) = powers.into_iter().find(|step| (high - low) / step <= STEPS) else {
+        return Vec::new();
+    };
+    let (first, last) = ((low / step).ceil() as u64, (high / step).floor() as u64);
+    (first..=last).map(|tick| tick as f64 * step).collect()
 }
 
 fn curves(one: &Decaying, scale: &Scale) -> Markup {
@@ -211,7 +230,8 @@ fn own(window: &Window) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The median of the runs that were not over yet, as long as that is at least half of them.
+/// The median of all runs as long as any lasts. One whose window is over keeps its last value: a median of those that are left
+/// would fall or rise where a run leaves it, as no run did.
 fn middles(one: &Decaying, longest: f64) -> Vec<(f64, f64)> {
     let known: Vec<&Window> = one
         .windows
@@ -219,13 +239,18 @@ fn middles(one: &Decaying, longest: f64) -> Vec<(f64, f64)> {
         .copied()
         .filter(|window| !window.curve.is_empty())
         .collect();
+    if known.is_empty() {
+        return Vec::new();
+    }
+    let last = known.iter().map(|window| window.took as f64).fold(0.0, f64::max);
     let moments = (0..=MOMENTS).map(|moment| longest * moment as f64 / MOMENTS as f64);
     let at = |moment: f64| {
-        let under_way = known.iter().filter(|window| moment <= window.took as f64);
-        let values: Vec<f64> = under_way.map(|window| value(window, moment)).collect();
-        (values.len() * 2 >= known.len() && !values.is_empty()).then(|| (moment, middle(values)))
+        (
+            moment,
+            middle(known.iter().map(|window| value(window, moment)).collect()),
+        )
     };
-    moments.map_while(at).collect()
+    moments.take_while(|moment| *moment <= last).map(at).collect()
 }
 
 fn value(window: &Window, moment: f64) -> f64 {
@@ -270,4 +295,49 @@ fn said(one: &Decaying) -> Option<String> {
         units::mib(first as u64),
         units::mib(last as u64)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse;
+    use crate::record::golden::Session;
+    use crate::record::{IdleKind, Reader};
+
+    /// A silence in which memory went from 140 MiB to so many, for so long.
+    fn window(to: u64, seconds: u64) -> Window {
+        let mut session = Session::new("server");
+        session.spawn(0, "server", None, 140, 20);
+        session.phase("decay");
+        session.idle(IdleKind::Silent, 0, to, seconds);
+        let bytes = session.bytes();
+        analyse::read(Reader::new(bytes.as_slice()).unwrap())
+            .unwrap()
+            .windows
+            .swap_remove(0)
+    }
+
+    #[test]
+    fn a_median_does_not_move_where_a_run_leaves_it() {
+        let windows = [window(60, 10), window(140, 20), window(90, 15)];
+        let one = Decaying {
+            label: "server",
+            place: 0,
+            windows: windows.iter().collect(),
+        };
+        let longest = windows[1].took as f64;
+        let line = middles(&one, longest);
+        assert_eq!(line.last().map(|(moment, _)| *moment), Some(longest));
+        assert!(line.windows(2).all(|pair| pair[1].1 <= pair[0].1), "{line:?}");
+        assert_eq!(line.last().map(|(_, value)| *value), Some(f64::from(90 << 20)));
+    }
+
+    #[test]
+    fn axes_have_round_values_and_few() {
+        assert_eq!(round(0.0, 12.9, 1.0), [0.0, 5.0, 10.0]);
+        assert_eq!(round(379.1, 412.5, 1.0), [380.0, 390.0, 400.0, 410.0]);
+        for high in [0.01, 1.0, 59.0, 4_000.0, 1e9] {
+            assert!((2..=6).contains(&round(0.0, high, 1.0).len()), "{high}");
+        }
+    }
 }
