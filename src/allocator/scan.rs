@@ -134,6 +134,41 @@ pub fn contains(path: &Path, text: &str) -> io::Result<bool> {
     }
 }
 
+/// No name of a setting is longer.
+const NAME: usize = 128;
+
+/// The words in capitals that begin with `start`, as names of environment variables stand in a file.
+pub fn names(path: &Path, start: &str) -> io::Result<BTreeSet<String>> {
+    let mut file = File::open(path)?.take(MOST);
+    let finder = memchr::memmem::Finder::new(start.as_bytes());
+    let is_letter = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
+    let mut found = BTreeSet::new();
+    let mut buffer = vec![0; CHUNK + NAME];
+    let mut kept = 0;
+    loop {
+        let read = fill(&mut file, &mut buffer[kept..])?;
+        let filled = kept + read;
+        for at in finder.find_iter(&buffer[..filled]) {
+            let rest = &buffer[at..filled];
+            let length = rest.iter().position(|byte| !is_letter(byte));
+            // What reaches the end of this read is found whole in the next.
+            let length = length.or((read == 0).then_some(rest.len()));
+            let Some(word) = length.map(|length| &rest[..length]) else {
+                continue;
+            };
+            let begins = at == 0 || !is_letter(&buffer[at - 1]);
+            if begins && word.len() > start.len() {
+                found.insert(String::from_utf8_lossy(word).into_owned());
+            }
+        }
+        if read == 0 {
+            return Ok(found);
+        }
+        kept = filled.min(NAME);
+        buffer.copy_within(filled - kept..filled, 0);
+    }
+}
+
 /// Reads until the buffer is full or nothing is left.
 fn fill(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
@@ -177,5 +212,32 @@ mod tests {
         std::fs::write(&path, &bytes).unwrap();
         assert!(contains(&path, "madvdontneed").unwrap());
         assert!(!contains(&path, "madvdontneedy").unwrap());
+    }
+
+    #[test]
+    fn names_of_settings_are_found_whole_also_across_reads() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let names = |text: &str, at: usize| {
+            let mut bytes = vec![0; at];
+            bytes.extend(text.as_bytes());
+            std::fs::write(&path, &bytes).unwrap();
+            super::names(&path, "TCMALLOC_")
+                .unwrap()
+                .into_iter()
+                .collect::<Vec<String>>()
+        };
+        for at in [
+            0,
+            7,
+            CHUNK - 3,
+            CHUNK + NAME - 3,
+            CHUNK + NAME - 12,
+            2 * CHUNK + NAME - 12,
+        ] {
+            assert_eq!(names("TCMALLOC_SKIP_MMAP", at), ["TCMALLOC_SKIP_MMAP"], "{at}");
+        }
+        let text = "TCMALLOC_A\0NO_TCMALLOC_B TCMALLOC_ TCMALLOC_C=1";
+        assert_eq!(names(text, 1), ["TCMALLOC_A", "TCMALLOC_C"]);
     }
 }

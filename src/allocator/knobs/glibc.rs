@@ -17,7 +17,7 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
     let plain = listed(question, &BTreeMap::new());
     for (variable, value) in question.env {
         for request in requests(variable, value) {
-            let request = request.and_then(|request| valid(request, &plain));
+            let request = request.and_then(|request| valid(request, &plain, version(question)));
             match request.and_then(|request| in_force(request, question)) {
                 Ok(request) => asked.push(request),
                 Err(error) => errors.push(error),
@@ -33,14 +33,16 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
     }
     let now = listed(question, question.env);
     let knob = |request: Request| {
-        let effective = now.get(&request.tunable).map(|tunable| tunable.value.clone());
+        let option = (request.variable == TUNABLES).then(|| request.tunable.clone());
+        // What malloc makes of it is not known, and the loader's list says nothing of that.
+        let listed = now.get(&request.tunable).filter(|_| !request.unsure);
         KnobFacts {
-            taken: effective.as_ref().map(|value| number(value) == number(&request.value)),
-            option: (request.variable == TUNABLES).then_some(request.tunable),
+            taken: listed.map(|tunable| number(&tunable.value) == size(&request.value, tunable.bounds)),
+            option,
             variable: request.variable,
             requested: request.value,
-            effective,
-            seen: Some("its loader's list".to_owned()),
+            effective: listed.map(|tunable| tunable.value.clone()),
+            seen: listed.map(|_| "its loader's list".to_owned()),
         }
     };
     Ok(Checked {
@@ -54,6 +56,8 @@ struct Request {
     variable: String,
     tunable: String,
     value: String,
+    /// Whether malloc may leave it be: its glibc is newer than those whose limits are known.
+    unsure: bool,
 }
 
 /// That a variable of old says otherwise than `GLIBC_TUNABLES`, which glibc follows wherever the two stand.
@@ -90,6 +94,7 @@ fn requests(variable: &str, value: &str) -> Vec<Result<Request, KnobError>> {
         variable: variable.to_owned(),
         tunable: tunable.to_owned(),
         value: value.to_owned(),
+        unsure: false,
     };
     if variable != TUNABLES {
         let legacy = LEGACY.iter().find(|(name, _)| *name == variable);
@@ -102,14 +107,19 @@ fn requests(variable: &str, value: &str) -> Vec<Result<Request, KnobError>> {
             }),
         }];
     }
-    let pairs = value.split(':').map(|pair| match pair.split_once('=') {
-        Some((tunable, value)) => Ok(request(tunable, value)),
-        None => Err(KnobError::Value {
-            written: format!("{variable}={value}"),
-            why: format!("`{pair}` sets no tunable"),
-            cure: "write NAME=VALUE:NAME=VALUE".to_owned(),
-        }),
-    });
+    // The loader steps over an empty pair, such as one behind the last `:`.
+    let empty = |pair: &&str| pair.is_empty() && !value.trim_matches(':').is_empty();
+    let pairs = value
+        .split(':')
+        .filter(|pair| !empty(pair))
+        .map(|pair| match pair.split_once('=') {
+            Some((tunable, value)) => Ok(request(tunable, value)),
+            None => Err(KnobError::Value {
+                written: format!("{variable}={value}"),
+                why: format!("`{pair}` sets no tunable"),
+                cure: "write NAME=VALUE:NAME=VALUE".to_owned(),
+            }),
+        });
     pairs.collect()
 }
 
@@ -150,11 +160,38 @@ fn version(question: &Question<'_>) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-fn valid(request: Request, known: &BTreeMap<String, Tunable>) -> Result<Request, KnobError> {
+/// The newest glibc whose malloc was read for what it takes.
+const READ: (u32, u32) = (2, 41);
+
+/// The most that malloc itself takes of a tunable, and which constant of `malloc/malloc.c` says so. What is more its setters
+/// (`do_set_tcache_count`, `do_set_tcache_max` and `do_set_mxfast`) leave be without a word, while the loader takes and
+/// lists any number. For 64 bits; those of 32 are lower.
+fn most(tunable: &str, now: Option<(u32, u32)>) -> Option<(i128, &'static str)> {
+    match tunable {
+        // A count was a `char` until 2.30, which wrapped around: bug 24531.
+        "glibc.malloc.tcache_count" if now.is_some_and(|now| now < (2, 30)) => Some((127, "MAX_TCACHE_COUNT")),
+        "glibc.malloc.tcache_count" => Some((65_535, "MAX_TCACHE_COUNT")),
+        "glibc.malloc.tcache_max" => Some((1032, "MAX_TCACHE_SIZE")),
+        "glibc.malloc.mxfast" => Some((160, "MAX_FAST_SIZE")),
+        _ => None,
+    }
+}
+
+/// A value as the loader takes it: a size below 0 wraps around, so that -1 is the most that there is.
+fn size(value: &str, bounds: Option<(i128, i128)>) -> Option<i128> {
+    let asked = number(value)?;
+    match bounds {
+        Some((_, most)) if asked < 0 && most >= i128::from(u32::MAX) => Some(asked + most + 1),
+        Some(_) | None => Some(asked),
+    }
+}
+
+fn valid(request: Request, known: &BTreeMap<String, Tunable>, now: Option<(u32, u32)>) -> Result<Request, KnobError> {
     let Request {
         variable,
         tunable,
         value,
+        ..
     } = &request;
     let wrong = |why: String, cure: String| {
         let written = match variable == TUNABLES {
@@ -175,18 +212,28 @@ fn valid(request: Request, known: &BTreeMap<String, Tunable>) -> Result<Request,
             ),
         });
     }
-    let Some(asked) = number(value) else {
+    let bounds = known.get(tunable).and_then(|tunable| tunable.bounds);
+    let Some(asked) = size(value, bounds) else {
         return Err(wrong(
             format!("`{value}` is not a number, and glibc reads no units"),
             "write plain bytes or a count".to_owned(),
         ));
     };
-    match known.get(tunable).and_then(|tunable| tunable.bounds) {
-        Some((least, most)) if asked < least || asked > most => Err(wrong(
+    if let Some((least, most)) = bounds.filter(|(least, most)| asked < *least || asked > *most) {
+        return Err(wrong(
             format!("`{tunable}` is {least} to {most}"),
             "write a value in that range".to_owned(),
+        ));
+    }
+    match most(tunable, now).filter(|(most, _)| asked > *most) {
+        Some((most, constant)) if now.is_some_and(|now| now <= READ) => Err(wrong(
+            format!("malloc takes at most {most} ({constant}) and leaves the rest be without a word"),
+            format!("write 0 to {most}"),
         )),
-        Some(_) | None => Ok(request),
+        beyond => Ok(Request {
+            unsure: beyond.is_some(),
+            ..request
+        }),
     }
 }
 
@@ -213,5 +260,55 @@ mod tests {
             errors("3", "glibc.malloc.arena_max=3:glibc.malloc.arena_max=2").len(),
             1
         );
+    }
+
+    /// What is said of one tunable, by a loader that bounds it as glibc's does.
+    fn judged(tunable: &str, value: &str, now: Option<(u32, u32)>) -> Result<bool, String> {
+        let listed = Tunable {
+            value: "0x0".to_owned(),
+            bounds: Some((0, i128::from(u64::MAX))),
+        };
+        let tunable = format!("glibc.malloc.{tunable}");
+        let known = [(tunable.clone(), listed)].into();
+        let asked = requests(TUNABLES, &format!("{tunable}={value}")).pop();
+        let judged = valid(
+            asked.expect("one pair").map_err(|error| error.to_string())?,
+            &known,
+            now,
+        );
+        judged.map(|request| request.unsure).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_malloc_leaves_be_is_an_error_although_the_loader_takes_it() {
+        let now = Some((2, 36));
+        for (tunable, most) in [("tcache_count", 65_535), ("tcache_max", 1032), ("mxfast", 160)] {
+            assert_eq!(judged(tunable, &most.to_string(), now), Ok(false));
+            let told = judged(tunable, &(most + 1).to_string(), now).unwrap_err();
+            assert!(told.contains(&format!("malloc takes at most {most} (MAX_")), "{told}");
+            assert!(judged(tunable, "-1", now).is_err());
+            for unknown in [None, Some((2, 42))] {
+                assert_eq!(judged(tunable, "99999999", unknown), Ok(true), "{unknown:?}");
+                assert_eq!(judged(tunable, "16", unknown), Ok(false));
+            }
+        }
+        assert!(judged("tcache_count", "128", Some((2, 28))).is_err());
+    }
+
+    #[test]
+    fn what_the_loader_takes_is_no_error() {
+        assert_eq!(judged("trim_threshold", "-1", None), Ok(false));
+        let bounds = Some((0, i128::from(u64::MAX)));
+        assert_eq!(size("-1", bounds), number("0xffffffffffffffff"));
+        assert_eq!(size("-1", Some((0, 255))), Some(-1));
+        for value in [
+            "glibc.malloc.mxfast=16:",
+            ":glibc.malloc.mxfast=16",
+            "glibc.malloc.mxfast=16::",
+        ] {
+            let asked = requests(TUNABLES, value);
+            assert!(asked.len() == 1 && asked.iter().all(Result::is_ok), "{value}");
+        }
+        assert!(requests(TUNABLES, ":").iter().all(Result::is_err));
     }
 }

@@ -7,6 +7,7 @@ mod go;
 mod jemalloc;
 mod mimalloc;
 mod node;
+mod plain;
 mod spelling;
 
 pub use self::mimalloc::purge_delay;
@@ -146,9 +147,9 @@ pub fn check(
             AllocatorFamily::Glibc => glibc::check(&question),
             AllocatorFamily::Go => go::check(&question),
             AllocatorFamily::V8 => node::check(&question),
-            AllocatorFamily::Tcmalloc
-            | AllocatorFamily::Tbbmalloc
-            | AllocatorFamily::Snmalloc
+            AllocatorFamily::Tcmalloc => plain::check(&question, "TCMALLOC_"),
+            AllocatorFamily::Tbbmalloc => plain::check(&question, "TBB_MALLOC_"),
+            AllocatorFamily::Snmalloc
             | AllocatorFamily::Rpmalloc
             | AllocatorFamily::Scudo
             | AllocatorFamily::Musl
