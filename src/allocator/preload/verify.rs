@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::detect::Detection;
 use super::super::probe::{self, Subject};
+use super::super::scan::Mark;
 use super::super::{elf, scan};
 use super::bindings::{self, Bindings};
 use crate::host;
@@ -160,11 +161,15 @@ fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
         facts, file, loader, ..
     } = question.plain;
     let program = file.display().to_string();
+    let embedding = || match holds(file, facts.family) {
+        true => program.clone(),
+        false => question.without.program.display().to_string(),
+    };
     let sure = facts.confidence > Some(Confidence::Guess);
     match facts.family {
         AllocatorFamily::Go => {
             return Err(PreloadError::Runtime {
-                program,
+                program: embedding(),
                 allocator: format!("Go{}", version(facts)),
             });
         }
@@ -179,7 +184,7 @@ fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
         {
             let prefix = facts.prefix.as_ref().map(|prefix| format!(" (prefix `{prefix}`)"));
             return Err(PreloadError::Embedded {
-                program,
+                program: embedding(),
                 allocator: facts.to_string(),
                 prefix: prefix.unwrap_or_default(),
             });
@@ -208,6 +213,17 @@ fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
         }),
         None => Ok(()),
     }
+}
+
+/// Whether a file has the allocator within. A script's interpreter has not: what the script runs answered.
+fn holds(file: &Path, family: AllocatorFamily) -> bool {
+    let is = |mark: &Mark| match mark {
+        Mark::RustJemalloc => family == AllocatorFamily::Jemalloc,
+        Mark::Go => family == AllocatorFamily::Go,
+        Mark::Family(own) => *own == family,
+        Mark::Node | Mark::Rust | Mark::Glibc | Mark::Musl => false,
+    };
+    scan::file(file).is_ok_and(|scan| scan.marks.iter().any(is))
 }
 
 fn version(facts: &AllocatorFacts) -> String {
@@ -257,7 +273,7 @@ fn used(question: &Question<'_>, bindings: &Bindings, library: &str) -> Result<b
         brought.map(|name| (name, bindings.of(name, library)))
     };
     // Rust's library calls `malloc` here and there, but `calloc` only where it is the allocator.
-    let rust = |path: &Path| scan::file(path).is_ok_and(|scan| scan.marks.contains(&scan::Mark::Rust));
+    let rust = |path: &Path| scan::file(path).is_ok_and(|scan| scan.marks.contains(&Mark::Rust));
     match rust(file) {
         true if own.contains("calloc") => Ok(true),
         true => {
