@@ -67,7 +67,10 @@ const MEANINGS: [(&str, &str); 7] = [
     ("half-life", "of what was above the floor, where it halves evenly"),
     ("MiB·s held", "what was above the floor, times how long"),
     ("settle time", "until it stayed near the floor"),
-    ("returned", "of all that the run had taken"),
+    (
+        "returned",
+        "of all that the run had taken, 100 % also below the start value",
+    ),
 ];
 
 /// What the columns of this table of windows mean.

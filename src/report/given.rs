@@ -13,7 +13,7 @@ use super::table::{Cell, Column};
 const ROWS: usize = 24;
 
 /// What the first table is of.
-pub(super) const RELEASES: &str = "Forced releases, private memory in MiB";
+pub(super) const RELEASES: &str = "Forced releases, private memory in MiB while they ran";
 
 /// What the second one is of.
 pub(super) const REPORTS: &str = "What the server accounts for, in MiB";

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::analyse::Summary;
+use crate::analyse::decay::{Course, Window, WindowKind};
 use crate::analyse::release::{Released, Reported};
 use crate::record::{AllocatorFamily, Nanos, ReleasedBy, Releaser};
 use crate::units;
@@ -14,15 +15,24 @@ const REPORTS: usize = 4;
 pub(super) fn sentences(summary: &Summary) -> Vec<String> {
     let steps = summary.released.iter().filter(|released| released.step.is_some());
     let family = summary.header.server.allocator.as_ref().map(|facts| facts.family);
-    let mut said: Vec<String> = steps.map(|released| step(released, family)).collect();
+    let window = |released: &Released| by_the_end(released, &summary.windows);
+    let mut said: Vec<String> = steps.map(|released| step(released, family, window(released))).collect();
     said.extend(checkpoints(&summary.released));
     let reports = &summary.reported;
     said.extend(reports[reports.len().saturating_sub(REPORTS)..].iter().map(report));
     said
 }
 
-/// A step: what was used, and what came of it.
-fn step(released: &Released, family: Option<AllocatorFamily>) -> String {
+/// Bytes that came back by the end of the window that the release began; `None` where the phase has not one alone.
+fn by_the_end(released: &Released, windows: &[Window]) -> Option<i64> {
+    let is_its = |window: &&Window| window.kind == WindowKind::Released && window.phase == released.phase;
+    let mut its = windows.iter().filter(is_its);
+    let gave = its.next()?.private.as_ref().map(Course::gave);
+    gave.filter(|_| its.next().is_none())
+}
+
+/// A step: what was used, and what came of it, while it ran and by the end of its window.
+fn step(released: &Released, family: Option<AllocatorFamily>, window: Option<i64>) -> String {
     let name = &released.phase.name;
     let why = released.why(family).join("; ");
     if !released.is_done() {
@@ -34,11 +44,15 @@ fn step(released: &Released, family: Option<AllocatorFamily>) -> String {
     } else {
         format!("; {why}")
     };
-    format!("a forced release in {name}, by {by}: {}{beside}", came(released))
+    format!(
+        "a forced release in {name}, by {by}: {}{beside}",
+        came(released, window)
+    )
 }
 
-/// Private memory before and after. What part of what was taken that is stands in the table of windows, as `returned`.
-fn came(released: &Released) -> String {
+/// Private memory before and after, and where more or less had come back by the end of its window, that too: pages go back
+/// after the answer as well. What part of what was taken that is stands in the table of windows, as `returned`.
+fn came(released: &Released, window: Option<i64>) -> String {
     let (Some(before), Some(after), Some(gave)) = (released.release.before, released.release.after, released.gave())
     else {
         return format!("private memory {}", units::UNKNOWN);
@@ -47,7 +61,18 @@ fn came(released: &Released) -> String {
         0.. => format!("{} MiB given back", units::mib(gave.unsigned_abs())),
         _ => format!("{} MiB more taken", units::mib(gave.unsigned_abs())),
     };
-    format!("private {} → {} MiB, {change}", units::mib(before), units::mib(after))
+    let size = |bytes: i64| match bytes {
+        0.. => units::mib(bytes.unsigned_abs()),
+        _ => units::signed_mib(bytes),
+    };
+    let later = window.filter(|window| size(*window) != size(gave));
+    let later = later.map(|window| format!(" while it ran, {} by the end of its window", size(window)));
+    format!(
+        "private {} → {} MiB, {change}{}",
+        units::mib(before),
+        units::mib(after),
+        later.unwrap_or_default()
+    )
 }
 
 /// `gopls.mem_stats in 265 ms and malloc_trim in 2 processes in 12 ms`.
@@ -87,7 +112,7 @@ fn checkpoints(released: &[Released]) -> Option<String> {
     Some(format!(
         "given back by force {which} in {}, by {by}: {}",
         most.phase.name,
-        came(most)
+        came(most, None)
     ))
 }
 
@@ -176,19 +201,29 @@ mod tests {
                 "a forced release in decay: n/a, no library is preloaded; no command is known",
             ),
         ] {
-            assert_eq!(step(&released, Some(AllocatorFamily::Glibc)), words);
+            assert_eq!(step(&released, Some(AllocatorFamily::Glibc), None), words);
         }
+    }
+
+    #[test]
+    fn what_came_back_after_the_release_had_answered_is_told_beside() {
+        let released = released(vec![used(ReleasedBy::Allocator, "malloc_trim", 12)], &[], 150);
+        let said = |window: i64| came(&released, Some(window));
+        let later = "50.0 MiB given back while it ran, 90.0 by the end of its window";
+        assert_eq!(said(90 << 20), format!("private 200.0 → 150.0 MiB, {later}"));
+        assert!(said(-(1 << 20)).ends_with("while it ran, −1.0 by the end of its window"));
+        assert!(said(50 << 20).ends_with("50.0 MiB given back"));
     }
 
     #[test]
     fn an_allocator_that_the_server_keeps_inside_is_not_reached() {
         let trim = || vec![used(ReleasedBy::Allocator, "malloc_trim", 12)];
         let words = "its jemalloc cannot be told from outside";
-        assert!(step(&released(trim(), &[], 199), Some(AllocatorFamily::Jemalloc)).ends_with(words));
+        assert!(step(&released(trim(), &[], 199), Some(AllocatorFamily::Jemalloc), None).ends_with(words));
         let both = vec![used(ReleasedBy::Allocator, "mallctl, malloc_trim", 12)];
-        assert!(!step(&released(both, &[], 100), Some(AllocatorFamily::Jemalloc)).contains(words));
+        assert!(!step(&released(both, &[], 100), Some(AllocatorFamily::Jemalloc), None).contains(words));
         let server = vec![used(ReleasedBy::Server, "gopls.mem_stats", 12)];
-        assert!(!step(&released(server, &[], 100), Some(AllocatorFamily::Jemalloc)).contains(words));
+        assert!(!step(&released(server, &[], 100), Some(AllocatorFamily::Jemalloc), None).contains(words));
     }
 
     #[test]

@@ -32,7 +32,8 @@ pub struct Course {
     pub t50: Option<Nanos>,
     /// Until nine tenths had.
     pub t90: Option<Nanos>,
-    /// `(peak − floor) / (peak − start)`, the peak of the run so far and its first checkpoint.
+    /// `(peak − floor) / (peak − start)`, the peak of the run so far and its first checkpoint; 1 where the
+    /// floor is below the start.
     pub returned: Option<f64>,
     /// `(before − after) / (peak − start)`: its own part of that.
     pub share: Option<f64>,
@@ -68,7 +69,8 @@ impl Course {
             at: AFTER.map(|seconds| at(points, seconds * SECOND).filter(|_| seconds * SECOND <= took)),
             t50: reached(0.5),
             t90: reached(0.9),
-            returned: part(floor),
+            // What lies below the start was not taken by the run, so that there is no more than all of it to return.
+            returned: part(floor).map(|part| part.min(1.0)),
             share: part(after).zip(part(before)).map(|(after, before)| after - before),
             held: held(points, floor, took),
             settle_time,

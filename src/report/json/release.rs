@@ -17,7 +17,8 @@ pub struct Released {
     pub checkpoint: bool,
     /// Place of that step in the phase, from 0; `null` before a checkpoint.
     pub step: Option<u32>,
-    /// Bytes of private memory that came back; less than nothing if more was taken.
+    /// Bytes of private memory that came back while it ran; less than nothing if more was taken. What had come back by the
+    /// end of its window is in the row of `decay` of the same phase whose kind is `released`.
     pub gave: Option<i64>,
     /// What was used, and what there was before and after.
     pub release: Release,
