@@ -43,6 +43,7 @@ fn cache() -> Option<String> {
 
 /// Puts the library of what is to be preloaded into a server before its others, or says why there is none.
 pub fn find(choice: &mut ServerChoice) -> Result<(), String> {
+    adopt(choice)?;
     if choice.preload == Preload::System {
         return Ok(());
     }
@@ -57,6 +58,33 @@ pub fn find(choice: &mut ServerChoice) -> Result<(), String> {
     let libraries: Vec<PathBuf> = found.into_iter().chain(choice.libraries.iter().cloned()).collect();
     preload::compose(&libraries, None).map_err(|error| wrong(&error))?;
     choice.libraries = libraries;
+    Ok(())
+}
+
+/// Takes an allocator that was typed in the loader's variable for what is to be preloaded, so that it is looked at like one.
+fn adopt(choice: &mut ServerChoice) -> Result<(), String> {
+    let Some(value) = choice.env.get(VARIABLE) else {
+        return Ok(());
+    };
+    let wrong = |why: String| format!("`{}`: {why}", choice.label);
+    let typed = preload::typed(value, &PLACES).map_err(|error| wrong(format!("in `{VARIABLE}`: {error}")))?;
+    let rest = typed.rest();
+    let Some(path) = typed.allocator else {
+        return Ok(());
+    };
+    if choice.preload != Preload::System {
+        let (path, other) = (path.display(), &choice.preload);
+        return Err(wrong(format!(
+            "`{VARIABLE}` names an allocator, `{path}`, and `{other}` is preloaded too: leave one of the two out"
+        )));
+    }
+    choice.preload = Preload::Path(path);
+    // One that lsp-soak itself was started with stays shut out, as it was by what was typed.
+    if rest.is_empty() && std::env::var_os(VARIABLE).is_none() {
+        choice.env.remove(VARIABLE);
+    } else {
+        choice.env.insert(VARIABLE.to_owned(), rest);
+    }
     Ok(())
 }
 

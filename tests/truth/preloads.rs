@@ -75,6 +75,33 @@ fn a_setting_of_what_is_preloaded_is_checked_by_it() {
         &format!("preload=mimalloc MIMALLOC_NOSUCH=1 {SYSTEM}"),
         "has no option `nosuch`",
     );
+    refused(
+        &format!("preload=tcmalloc TCMALLOC_RELEASE_RTE=10 {SYSTEM}"),
+        "did you mean `TCMALLOC_RELEASE_RATE`?",
+    );
+    refused(
+        &format!("preload=tcmalloc TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES=1MB {SYSTEM}"),
+        "`1MB` is no whole number, and it reads no units",
+    );
+    refused(
+        &format!("preload=tbbmalloc TBB_MALLOC_USE_HUGE_PAGE=1 {SYSTEM}"),
+        "did you mean `TBB_MALLOC_USE_HUGE_PAGES`?",
+    );
+}
+
+#[test]
+fn an_allocator_in_the_loaders_own_variable_is_one_that_is_preloaded() {
+    let server = format!("LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=dirty_decay_ms:3 {SYSTEM}");
+    let summary = Soak::new(START).named(&server).run().passed();
+    let facts = &summary.header.server;
+    let preload = facts.preload.as_ref().expect("it was preloaded");
+    assert_eq!(preload.family, AllocatorFamily::Jemalloc);
+    assert_eq!(facts.env["LD_PRELOAD"], preload.path);
+    refused(&format!("preload=mimalloc {server}"), "names an allocator");
+    refused(
+        &format!("LD_PRELOAD=/nosuch/lib.so {SYSTEM}"),
+        "there is no library `/nosuch/lib.so`",
+    );
 }
 
 #[test]

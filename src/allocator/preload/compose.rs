@@ -28,12 +28,19 @@ pub fn compose(libraries: &[PathBuf], typed: Option<&OsStr>) -> Result<Option<Os
     Ok(Some(all.join(OsStr::new(":"))).filter(|all| !all.is_empty()))
 }
 
+/// The libraries that the variable names, as the loader takes it apart.
+pub(super) fn split(typed: &str) -> impl Iterator<Item = &str> {
+    let names = typed.split(|c: char| u8::try_from(c).is_ok_and(separates));
+    names.filter(|name| !name.is_empty())
+}
+
 fn can_be_listed(path: &Path) -> bool {
-    let bytes = path.as_os_str().as_encoded_bytes();
-    // ld.so(8) separates at both; dyld only at colons.
-    !bytes
-        .iter()
-        .any(|byte| *byte == b':' || (byte.is_ascii_whitespace() && VARIABLE == "LD_PRELOAD"))
+    !path.as_os_str().as_encoded_bytes().iter().copied().any(separates)
+}
+
+/// Whether a name ends here: ld.so(8) separates at blanks too, dyld only at colons.
+fn separates(byte: u8) -> bool {
+    byte == b':' || (byte.is_ascii_whitespace() && VARIABLE == "LD_PRELOAD")
 }
 
 #[cfg(test)]

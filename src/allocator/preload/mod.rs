@@ -6,10 +6,12 @@ mod distribution;
 mod find;
 mod own_name;
 mod package;
+mod typed;
 mod verify;
 
 pub use compose::{Unlistable, VARIABLE, compose};
 pub use find::{FindError, Places, find};
 pub use own_name::by_own_name;
 pub use package::package;
+pub use typed::{Typed, typed};
 pub use verify::{PreloadError, Question, verify};
