@@ -48,10 +48,7 @@ pub fn run(options: &cli::Gate) -> anyhow::Result<u8> {
 /// Drives every side here, then decides; in a directory that is gone on with, what was not played before.
 fn live(options: &cli::Gate, resumed: Option<&Path>) -> anyhow::Result<u8> {
     prepare::confine(options.cpus.as_ref(), options.measuring.thp)?;
-    if options.extra.preload.len() > 1 {
-        let cure = "name one, which every side runs under, or compare them with `lsp-soak run --preload`";
-        bail!("a gate compares servers under one allocator, and --preload names several: {cure}");
-    }
+    one_preload(options)?;
     let looks = looks(options)?;
     let anchor = options.anchor.as_deref();
     let kept = anchor.and_then(Named::of).map(Named::read).transpose()?;
@@ -105,6 +102,14 @@ fn live(options: &cli::Gate, resumed: Option<&Path>) -> anyhow::Result<u8> {
         notes: &notes,
     };
     tell(options, &verdict, Some(&out))
+}
+
+fn one_preload(options: &cli::Gate) -> anyhow::Result<()> {
+    if options.extra.preload.len() > 1 {
+        let cure = "name one, which every side runs under, or compare them with `lsp-soak run --preload`";
+        bail!("a gate compares servers under one allocator, and --preload names several: {cure}");
+    }
+    Ok(())
 }
 
 /// Plays the runs, says where their records are, and how the worst of them ended.

@@ -167,14 +167,7 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
         if let Some(text) = open(sweep, cell) {
             add(Tone::Warning, text);
         }
-        if let Some((low, high)) = cell.promise {
-            let text = format!(
-                "a fresh run with it will have {} to {} private{} in 19 of 20 cases; its figures above are a little better \
-                 than they will be, for they are what it was chosen by",
-                amount(low, Tuned::Private),
-                amount(high, Tuned::Private),
-                after(sweep)
-            );
+        if let Some(text) = promised(sweep, cell) {
             add(Tone::Plain, text);
         }
     }
@@ -215,6 +208,18 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
         add(Tone::Warning, format!("{missing} of the sweep {verb} no run yet"));
     }
     said
+}
+
+/// What a fresh run will have.
+fn promised(sweep: &Sweep, cell: &Swept) -> Option<String> {
+    let (low, high) = cell.promise?;
+    Some(format!(
+        "a fresh run with it will have {} to {} private{} in 19 of 20 cases; its figures above are a little better than they \
+         will be, for they are what it was chosen by",
+        amount(low, Tuned::Private),
+        amount(high, Tuned::Private),
+        after(sweep)
+    ))
 }
 
 /// The cells with settings that no allocator confirms, in one sentence.
