@@ -15,7 +15,7 @@ mod simulated;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use crate::record::{AllocatorFacts, CellFacts, KnobFacts, SweepFacts};
+use crate::record::{AllocatorFacts, CellFacts, KnobFacts, ServerFacts, SweepFacts};
 
 use super::compare::{self, Cell, HugePages, Inequality, Left, Played, compare, counts};
 use super::stats::{Pooled, prediction};
@@ -86,6 +86,8 @@ pub struct Server {
     pub version: Option<String>,
     /// The program's file name.
     pub program: String,
+    /// Its path, where `PATH` does not find it by its file name.
+    pub path: Option<String>,
     /// Its arguments without a cell's.
     pub args: Vec<String>,
     /// Its allocator.
@@ -328,7 +330,18 @@ fn server(runs: &[Played], default: &str) -> Server {
         name: facts.profile.clone().unwrap_or_else(|| program.to_owned()),
         version: facts.version.clone(),
         program: program.to_owned(),
+        path: path(facts),
         args: facts.args.clone(),
         allocator: facts.allocator.clone(),
     }
+}
+
+/// The path of a program in a directory that its `PATH` does not have. Of records that do not say what that was its name has
+/// to do.
+fn path(facts: &ServerFacts) -> Option<String> {
+    let (directory, _) = facts.program.rsplit_once(['/', '\\'])?;
+    let separator = if facts.program.contains('\\') { ';' } else { ':' };
+    let mut listed = facts.inherited.get("PATH")?.split(separator);
+    let is_found = listed.any(|one| one.trim_end_matches(['/', '\\']) == directory);
+    (!is_found).then(|| facts.program.clone())
 }

@@ -324,3 +324,20 @@ fn records_of_something_else_are_no_sweep() {
         NoSweep::Several(_)
     ));
 }
+
+#[test]
+fn a_program_that_path_does_not_find_keeps_its_own() {
+    let told = |list: Option<&str>| {
+        let mut runs = played(&cells(), 1, &Rules::default());
+        for run in &mut runs {
+            let server = &mut run.summary.header.server;
+            server.program = "/home/me/bin/ty".to_owned();
+            let list = list.map(|list| ("PATH".to_owned(), list.to_owned()));
+            server.inherited = list.into_iter().collect();
+        }
+        sweep(&runs, &Rules::default()).unwrap().server.path
+    };
+    assert_eq!(told(Some("/usr/bin:/bin")).as_deref(), Some("/home/me/bin/ty"));
+    assert_eq!(told(Some("/usr/bin:/home/me/bin/")), None);
+    assert_eq!(told(None), None, "nobody knows");
+}

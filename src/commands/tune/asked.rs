@@ -113,6 +113,8 @@ fn described(choice: &ServerChoice) -> Server {
         name: choice.profile_name.clone().unwrap_or_else(|| program.clone()),
         version: None,
         program,
+        // Which forms there are does not depend on it.
+        path: None,
         args: choice.args.clone(),
         allocator: choice.found.clone(),
     }

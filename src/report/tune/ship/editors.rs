@@ -88,7 +88,7 @@ fn in_its_place(
         words.push(format!("env {}", before.join(" ")));
     }
     words.extend(setting.cpus.map(|cpus| format!("taskset -c {cpus}")));
-    words.extend([shell(program), "\"$@\"".to_owned()]);
+    words.extend([shell(setting.program()), "\"$@\"".to_owned()]);
     words.extend(setting.args.iter().map(|arg| shell(arg)));
     comments.push(format!("  {}", words.join(" ")));
     member.map(|(key, value)| (key.to_owned(), value))

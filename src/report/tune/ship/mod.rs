@@ -182,9 +182,14 @@ impl<'s> Setting<'s> {
         rest
     }
 
+    /// The program as it is started.
+    fn program(&self) -> &String {
+        self.server.path.as_ref().unwrap_or(&self.server.program)
+    }
+
     /// The program with all its arguments.
     fn words(&self) -> Vec<&str> {
-        let program = std::iter::once(&self.server.program);
+        let program = std::iter::once(self.program());
         let words = program.chain(&self.server.args).chain(self.args);
         words.map(String::as_str).collect()
     }
