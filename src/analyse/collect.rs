@@ -23,6 +23,7 @@ use super::summary::{Peak, PrivateMetric, SamplingSummary, Summary, Unloaded};
 use super::timeline::Timeline;
 use super::traffic::Method;
 use super::tree::Tree;
+use super::unset;
 use super::untrimmed::{Means, Untrimmed, untrimmed};
 use programs::ByProgram;
 
@@ -120,6 +121,7 @@ impl Pass {
             listening: Vec::new(),
             released: Vec::new(),
             untrimmed: Vec::new(),
+            unset: Vec::new(),
             reported: Vec::new(),
             system_calls: Vec::new(),
             warnings: Vec::new(),
@@ -183,6 +185,7 @@ impl Pass {
             Event::ServerMessage { level, text } => self.said.message(level, text),
             Event::Process(process) => self.tree.appear(at, &process, self.server),
             Event::Libraries(libraries) => self.libraries(libraries),
+            Event::Environment(environment) => self.tree.has(environment),
             Event::ProcessEnded(end) => self.process_ended(at, &end),
             Event::Sample(sample) => self.sample(at, &sample),
             Event::Rollup(rollup) => self.rollup(at, &rollup),
@@ -279,6 +282,8 @@ impl Pass {
         self.phases
             .checkpoint(at, checkpoint, self.tree.totals(), untrimmed.is_none());
         self.summary.untrimmed.extend(untrimmed);
+        let unset = unset::unset(checkpoint, &self.tree, &self.summary.header.server);
+        unset::note(&mut self.summary.unset, unset);
         self.watch.over(at, self.known());
     }
 
@@ -326,6 +331,7 @@ impl Pass {
         self.complete_tick();
         let known = self.known();
         let mut summary = self.summary;
+        unset::correct(&mut summary.header.server, &summary.unset, &summary.untrimmed);
         summary.timeline.extend(summary.duration);
         summary.curves.extend(summary.duration);
         let last = self.epoch.peaks(&self.tree, None);

@@ -34,6 +34,7 @@ mod traffic;
 mod tree;
 pub mod tune;
 mod unmeasured;
+mod unset;
 mod untrimmed;
 
 #[cfg(test)]
@@ -53,4 +54,5 @@ pub use summary::{
 };
 pub use timeline::{Bucket, Timeline};
 pub use unmeasured::{counted, held_up, measured};
+pub use unset::Unset;
 pub use untrimmed::{Deaf, Unreached, Untrimmed};

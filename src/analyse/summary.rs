@@ -13,6 +13,7 @@ use super::departure::Departure;
 use super::histogram::Histogram;
 use super::release::{Released, Reported};
 use super::timeline::Timeline;
+use super::unset::Unset;
 use super::untrimmed::Untrimmed;
 
 /// Everything that a record says about its run.
@@ -64,6 +65,8 @@ pub struct Summary {
     pub released: Vec<Released>,
     /// Checkpoints of the purged lens whose memory does not count: freed memory is in it.
     pub untrimmed: Vec<Untrimmed>,
+    /// Settings that were not in force in the process that led the tree's memory.
+    pub unset: Vec<Unset>,
     /// What the server said of its own memory.
     pub reported: Vec<Reported>,
     /// Memory calls by phase, if the run was traced.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{Counters, Nanos, Process, Sample, Used};
+use crate::record::{Checkpoint, Counters, Environment, Nanos, Process, Rollup, Sample, Used};
 
 use super::summary::ProgramSummary;
 use super::totals::Totals;
@@ -26,6 +26,8 @@ pub(super) struct Live {
     pub since: Nanos,
     /// The libraries that were preloaded and that it does not have.
     pub without: Vec<String>,
+    /// How far it has the variables that the server was given; `None` where that is not known of its program.
+    pub environment: Option<Environment>,
     /// Whether it runs in the memory of another process, as a child does from `vfork` to `exec`.
     pub borrows: bool,
     /// What its high-water mark must exceed to belong to this epoch; `None` after a reset and for a new process.
@@ -98,6 +100,26 @@ impl Tree {
         }
     }
 
+    /// A process, which may run another program by now, was looked at for the variables that the server was given.
+    pub fn has(&mut self, environment: Environment) {
+        if let Some(live) = self.live.get_mut(&environment.process) {
+            live.environment = Some(environment);
+        }
+    }
+
+    /// Those that hold memory of their own at a checkpoint, each with its private memory in bytes; `None` where that is not
+    /// known. A child before its exec has nothing of its own.
+    pub fn held<'t>(&'t self, checkpoint: &'t Checkpoint) -> impl Iterator<Item = (&'t Live, Option<u64>)> {
+        let last = checkpoint.rounds.last().map_or(&[][..], Vec::as_slice);
+        self.live()
+            .filter(|(_, live)| !live.borrows)
+            .filter_map(|(process, live)| {
+                let sample = last.iter().find(|sample| sample.process == process)?;
+                let rollup = checkpoint.rollups.iter().find(|rollup| rollup.process == process);
+                Some((live, rollup.and_then(Rollup::private).or(sample.counters.private)))
+            })
+    }
+
     /// A process comes into view, or one that is there runs another program now. `server` is the server's own process id.
     pub fn appear(&mut self, at: Nanos, process: &Process, server: Option<u32>) {
         let name = process.name.clone();
@@ -106,6 +128,7 @@ impl Tree {
                 return; // The same program with other arguments.
             }
             let before = std::mem::replace(&mut live.name, name);
+            live.environment = None;
             self.leave(&before);
         } else {
             let counters = Counters::default();
@@ -120,6 +143,7 @@ impl Tree {
                     resident_max: 0,
                     since: self.looked,
                     without: Vec::new(),
+                    environment: None,
                     borrows: false,
                     mark_floor: None,
                 },

@@ -1,10 +1,12 @@
 //! Checkpoints of the purged lens whose memory does not count, because a process with more than a trifle of it did not give
 //! back: what it had freed is still in the figure.
 
-use crate::lens::Lens;
-use crate::record::{AllocatorFamily, Checkpoint, Listening, PhaseRef, Release, Releaser, Rollup, ServerFacts};
+use std::collections::BTreeMap;
 
-use super::tree::Tree;
+use crate::lens::Lens;
+use crate::record::{AllocatorFamily, Checkpoint, Listening, PhaseRef, Release, Releaser, ServerFacts};
+
+use super::tree::{Live, Tree};
 
 /// What may have been left untold, in bytes: half the difference of memory that no rule of a gate counts by itself (2 MiB).
 const TRIFLE: u64 = 1 << 20;
@@ -50,23 +52,33 @@ pub enum Deaf {
     Malloc(String),
     /// It was started without this library, which was to be preloaded and is what was told to purge.
     Without(String),
+    /// This variable, by which its allocator was told to purge, is not in its environment as it was given.
+    Unset(String),
 }
 
 /// How processes are made to give back, as far as it is seen of each.
 pub(super) enum Means<'r> {
     /// By force before each checkpoint: these listen.
     Forced(&'r [Listening]),
-    /// By settings of the allocator in this library, which was preloaded.
-    Preloaded(&'r str),
+    /// By settings of their allocator.
+    Told {
+        /// The library that has it, where it was preloaded.
+        library: Option<&'r str>,
+        /// The variables with the settings.
+        variables: &'r BTreeMap<String, String>,
+    },
 }
 
 impl Means<'_> {
-    /// Those of a run; `None` as shipped, and where the settings are of what is within the server.
+    /// Those of a run; `None` as shipped.
     pub fn of<'r>(server: &'r ServerFacts, listening: &'r [Listening]) -> Option<Means<'r>> {
-        match (&server.preload, server.lens.name) {
+        match server.lens.name {
             _ if server.lens.forced => Some(Means::Forced(listening)),
-            (Some(preload), Lens::Purged) => Some(Means::Preloaded(&preload.path)),
-            _ => None,
+            Lens::AsShipped => None,
+            Lens::Purged => Some(Means::Told {
+                library: server.preload.as_ref().map(|preload| preload.path.as_str()),
+                variables: &server.lens.env,
+            }),
         }
     }
 }
@@ -75,25 +87,12 @@ impl Means<'_> {
 pub(super) fn untrimmed(checkpoint: &Checkpoint, tree: &Tree, means: &Means<'_>) -> Option<Untrimmed> {
     let nothing = Release::default();
     let release = checkpoint.released.as_ref().unwrap_or(&nothing);
-    let last = checkpoint.rounds.last().map_or(&[][..], Vec::as_slice);
     let (mut processes, mut sum) = (Vec::new(), Some(0_u64));
-    for (process, live) in tree.live() {
-        let Some(sample) = last.iter().find(|sample| sample.process == process) else {
-            continue;
-        };
-        // A child before its exec has nothing of its own.
-        if live.borrows {
-            continue;
-        }
-        let rollup = checkpoint.rollups.iter().find(|rollup| rollup.process == process);
-        let private = rollup.and_then(Rollup::private).or(sample.counters.private);
+    for (live, private) in tree.held(checkpoint) {
         sum = sum.zip(private).map(|(sum, private)| sum.saturating_add(private));
         let why = match means {
             Means::Forced(listening) => deaf(live.pid, release, listening),
-            Means::Preloaded(path) => {
-                let without = live.without.iter().any(|missing| missing == path);
-                without.then(|| Deaf::Without((*path).to_owned()))
-            }
+            Means::Told { library, variables } => untold(live, *library, variables),
         };
         processes.extend(why.map(|why| Unreached {
             pid: live.pid,
@@ -116,6 +115,17 @@ pub(super) fn untrimmed(checkpoint: &Checkpoint, tree: &Tree, means: &Means<'_>)
         tree: sum,
         told: release.missing.clone(),
     })
+}
+
+/// Why a process was not told to purge; `None` if it was, and where that is not known.
+fn untold(live: &Live, library: Option<&str>, variables: &BTreeMap<String, String>) -> Option<Deaf> {
+    let without = library.filter(|path| live.without.iter().any(|missing| missing == path));
+    if let Some(path) = without {
+        return Some(Deaf::Without(path.to_owned()));
+    }
+    let environment = live.environment.as_ref()?;
+    let unset = variables.keys().find(|name| environment.lacks(name))?;
+    Some(Deaf::Unset(unset.clone()))
 }
 
 /// Why a process gave nothing back; `None` if it did.

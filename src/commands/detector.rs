@@ -14,7 +14,7 @@ use crate::allocator::{self, Detection, Subject};
 use crate::config::{Allocator, Program, ServerChoice, asks_for};
 use crate::drive::KnownDecay;
 use crate::lsp::process::Launch;
-use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, LensFacts};
+use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, LensFacts, ServerFacts};
 
 use super::{preload, prepare};
 
@@ -201,6 +201,20 @@ pub fn confirm(launch: &mut Launch, facts: &AllocatorFacts) {
             *value = confirmed;
         }
     }
+}
+
+/// The settings of its allocator that a server is started with, each as the system sees it; what is preloaded is seen in what
+/// it maps.
+pub fn given(launch: &Launch, server: &ServerFacts) -> Vec<(String, String)> {
+    let is_setting = |name: &str| {
+        let is_knob = server.knobs.iter().any(|knob| knob.variable == name);
+        name != VARIABLE && (is_knob || server.lens.env.contains_key(name))
+    };
+    let given = launch.env.iter().filter_map(|(name, value)| {
+        let (name, value) = (name.to_str()?, value.as_ref()?.to_str()?);
+        is_setting(name).then(|| (name.to_owned(), value.to_owned()))
+    });
+    given.collect()
 }
 
 /// The lens of a run, and whether the server was seen to look through it.

@@ -102,6 +102,7 @@ impl Run {
             interval: run.measuring.interval.0,
             peak_reset: !run.measuring.no_peak_reset,
             libraries: run.choice.libraries.clone(),
+            variables: detector::given(&job.launch, &header.server),
             ..sample::Options::default()
         };
         run.progress.command(&words(&job.launch));

@@ -8,7 +8,7 @@ use super::calls::SystemCalls;
 use super::ending::{Close, Ending, Shutdown};
 use super::idle::IdleWindow;
 use super::memory::{Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen};
-use super::preload::Libraries;
+use super::preload::{Environment, Libraries};
 use super::release::{Listening, Release, SelfReport};
 
 /// One line of the journal after the header.
@@ -79,6 +79,8 @@ pub enum Event {
     Process(Process),
     /// A process was looked at for the libraries that were preloaded.
     Libraries(Libraries),
+    /// A process was looked at for the variables that its server was given.
+    Environment(Environment),
     /// A process went away.
     ProcessEnded(ProcessEnd),
     /// Cheap counters of a process.

@@ -48,7 +48,7 @@ pub use idle::{AllocatorDecay, Delay, IdleKind, IdleWindow, WindowEnd};
 pub use memory::{
     Counters, Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen, Used,
 };
-pub use preload::{Libraries, PreloadFacts};
+pub use preload::{Environment, Libraries, PreloadFacts};
 pub use read::{FORMAT, LeftOut, ReadError, Reader, open};
 pub use release::{Listening, Release, ReleasedBy, Releaser, SelfReport, ShimFacts};
 pub use write::{Journal, JournalEnd, Storage, WriteError};

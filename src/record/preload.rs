@@ -1,5 +1,7 @@
 //! What was preloaded into a server, and where it was seen in the run.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +52,28 @@ pub struct Libraries {
     pub mapped: Vec<String>,
     /// Those that it has not.
     pub missing: Vec<String>,
+}
+
+/// How far a process has the variables that its server was given, looked at once its program runs. No other variable is
+/// ever recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Environment {
+    /// Our number for the process.
+    pub process: u32,
+    /// Those that it began with as they were given.
+    pub given: Vec<String>,
+    /// Those that it began with and that had another value, with that value.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub other: BTreeMap<String, String>,
+    /// Those that it began without.
+    pub missing: Vec<String>,
+}
+
+impl Environment {
+    /// Whether this variable was looked for and not found with the value that was given.
+    pub fn lacks(&self, name: &str) -> bool {
+        self.other.contains_key(name) || self.missing.iter().any(|missing| missing == name)
+    }
 }
 
 #[cfg(test)]

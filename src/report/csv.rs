@@ -103,6 +103,7 @@ impl Samples {
             | Event::ServerMessage { .. }
             | Event::ProcessEnded(_)
             | Event::Libraries(_)
+            | Event::Environment(_)
             | Event::Rollup(_)
             | Event::Late(_)
             | Event::Delays(_)

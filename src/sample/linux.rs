@@ -292,6 +292,12 @@ impl Source for System {
         Some(mapped(&text))
     }
 
+    fn environment(&mut self, process: &Process) -> Option<Vec<Vec<u8>>> {
+        let mut text = Vec::new();
+        file(&process.directory, "environ").ok()?.read_to_end(&mut text).ok()?;
+        procfs::environment(&text)
+    }
+
     fn rollup(&mut self, process: &Process, number: u32) -> Result<Option<Rollup>, Failure> {
         let started = Instant::now();
         // Opened anew each time: the descriptor belongs to one address space, and an exec brings another.

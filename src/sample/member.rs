@@ -17,6 +17,8 @@ pub(super) struct Member<P> {
     pub program: Option<u64>,
     /// The program in which it was looked for libraries.
     pub searched: Option<u64>,
+    /// The program in whose environment variables were looked for.
+    pub asked: Option<u64>,
     /// How often it was read.
     pub readings: u64,
     /// How often the command line was asked for since the program changed.
@@ -58,6 +60,7 @@ impl<P> Member<P> {
             runs,
             program: None,
             searched: None,
+            asked: None,
             readings: 0,
             command_tries: 0,
             reading: Reading::default(),

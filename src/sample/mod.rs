@@ -72,6 +72,9 @@ pub struct Options {
     pub apart: Apart,
     /// Libraries that every process is looked at for, with links resolved: those that were preloaded.
     pub libraries: Vec<PathBuf>,
+    /// Variables with their values that the environment of every process is looked at for: those that the server's
+    /// allocator was given.
+    pub variables: Vec<(String, String)>,
 }
 
 /// Process ids that are shared with the sampler, which may come to know of them at any time.
@@ -100,6 +103,7 @@ impl Default for Options {
             orphans_since: None,
             apart: Apart::default(),
             libraries: Vec::new(),
+            variables: Vec::new(),
         }
     }
 }

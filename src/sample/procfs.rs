@@ -213,6 +213,14 @@ pub fn arguments(text: &[u8], most: usize) -> Vec<String> {
         .collect()
 }
 
+/// The variables in the text of `/proc/PID/environ`; `None` where there is text and no variable in it, as in a process that
+/// wrote its title over them.
+pub fn environment(text: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let entries = text.split(|&byte| byte == 0).filter(|entry| entry.contains(&b'='));
+    let entries: Vec<Vec<u8>> = entries.map(<[u8]>::to_vec).collect();
+    (text.is_empty() || !entries.is_empty()).then_some(entries)
+}
+
 /// Bytes of a program's name that the kernel keeps, `TASK_COMM_LEN` less its end (include/linux/sched.h).
 const KEPT: usize = 15;
 

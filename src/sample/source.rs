@@ -114,6 +114,12 @@ pub trait Source {
         None
     }
 
+    /// What the program that it runs began with as its environment, `NAME=value` each; `None` where that cannot be read, and
+    /// when the process is over.
+    fn environment(&mut self, _process: &Self::Process) -> Option<Vec<Vec<u8>>> {
+        None
+    }
+
     /// Reads the exact counters; `None` where there are none, or when the process is over.
     fn rollup(&mut self, process: &Self::Process, number: u32) -> Result<Option<Rollup>, Failure>;
 

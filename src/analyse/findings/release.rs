@@ -49,6 +49,7 @@ fn process(largest: &Unreached, others: usize, tree: Option<u64>) -> String {
         Deaf::Silent => "did not answer when it was told to give back".to_owned(),
         Deaf::Within(family) => format!("gave back what the C library has, and cannot be told to empty its {family}"),
         Deaf::Malloc(path) => format!("gave back what the C library has, and its `malloc` is that of {path}"),
+        Deaf::Unset(name) => format!("has not the {name} by which it was told to purge"),
         Deaf::Without(path) => format!("runs without {path}, which alone was told to purge"),
     };
     let others = match others {

@@ -42,15 +42,17 @@ pub fn settings(summary: &Summary) -> Vec<KnobFacts> {
     let server = summary.unloaded.iter().filter(|unloaded| unloaded.server);
     let missing: Vec<&String> = server.flat_map(|unloaded| &unloaded.libraries).collect();
     let knobs = summary.header.server.knobs.iter().cloned();
-    let seen = knobs.map(|knob| match missing.contains(&&knob.requested) {
-        true => KnobFacts {
-            effective: Some("nothing".to_owned()),
-            seen: Some("what it had mapped in the run".to_owned()),
-            taken: Some(false),
-            ..knob
+    let seen = knobs.map(
+        |knob| match knob.taken != Some(false) && missing.contains(&&knob.requested) {
+            true => KnobFacts {
+                effective: Some("nothing".to_owned()),
+                seen: Some("what it had mapped in the run".to_owned()),
+                taken: Some(false),
+                ..knob
+            },
+            false => knob,
         },
-        false => knob,
-    });
+    );
     seen.collect()
 }
 
@@ -62,6 +64,9 @@ pub fn setting(knob: &KnobFacts) -> String {
     match (knob.taken, seen) {
         (Some(true), Some(seen)) => format!("{written}, seen in {seen}"),
         (Some(true), None) => format!("{written}, seen"),
+        (Some(false), Some(seen)) if knob.effective.is_none() => {
+            format!("{written} was asked for, and is not in {seen}")
+        }
         (Some(false), seen) => format!(
             "{written} was asked for, and {effective} is in force by {}",
             seen.unwrap_or("what was seen")

@@ -17,7 +17,7 @@ use super::resume::Invocation;
 use super::{output, prepare};
 use records::{Named, recorded};
 use rules::{lenses, planned, played, rules};
-use sides::{alike, common, driven, lens_of, split, unseen_settings};
+use sides::{alike, common, driven, in_force, lens_of, split, unseen_settings};
 use tell::{Verdict, tell};
 
 mod anchor;
@@ -86,7 +86,10 @@ fn live(options: &cli::Gate, resumed: Option<&Path>) -> anyhow::Result<u8> {
         repeating: &repeating(options),
         measuring: options.measuring,
         talk: options.voice.talk(),
-        enough: &|runs| judge(&side(runs), &rules, &looks).is_final(),
+        enough: &|runs| {
+            let sides = side(runs);
+            in_force(&sides).is_err() || judge(&sides, &rules, &looks).is_final()
+        },
         sweep: None,
     };
     let (runs, exit) = play(&campaign)?;
@@ -95,6 +98,7 @@ fn live(options: &cli::Gate, resumed: Option<&Path>) -> anyhow::Result<u8> {
     if exit == Exit::Interrupted {
         return Ok(exit.code());
     }
+    in_force(&sides)?;
     notes.extend(unseen_settings(&sides));
     let verdict = Verdict {
         sides: &sides,
@@ -128,6 +132,7 @@ fn play(campaign: &Campaign<'_>) -> anyhow::Result<(Vec<Played>, Exit)> {
 fn from(options: &cli::Gate) -> anyhow::Result<u8> {
     let looks = looks(options)?;
     let sides = recorded(options)?;
+    in_force(&sides)?;
     let all = || {
         let compared = [&sides.baseline, &sides.candidate].into_iter();
         compared.chain(sides.anchor.as_ref()).flatten()

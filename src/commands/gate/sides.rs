@@ -94,6 +94,44 @@ pub fn common(sides: &Sides) -> anyhow::Result<Vec<Lens>> {
     )
 }
 
+/// Refuses runs in which a setting or a library was seen not to be in force: a verdict would be on something else. Memory that
+/// the purged lens was to purge is not known then, and decides nothing by itself.
+pub fn in_force(sides: &Sides) -> anyhow::Result<()> {
+    let all = [&sides.baseline, &sides.candidate]
+        .into_iter()
+        .chain(sides.anchor.as_ref());
+    let mut told: Vec<String> = Vec::new();
+    for run in all.flatten() {
+        let server = &run.summary.header.server;
+        let unset = run.summary.unset.iter();
+        let unset = unset.filter(|one| one.library || !server.lens.env.contains_key(&one.variable));
+        for one in unset {
+            let words = format!(
+                "`{}` in `{}`: {} was asked for, and is not in {}",
+                server.label,
+                run.record,
+                one.variable,
+                one.place()
+            );
+            // One run of each side is enough.
+            if told
+                .iter()
+                .all(|said| !said.starts_with(&format!("`{}`", server.label)))
+            {
+                told.push(words);
+            }
+        }
+    }
+    match told.is_empty() {
+        true => Ok(()),
+        false => bail!(
+            "nothing is decided of servers that ran without their settings: {}; give the program itself, or a wrapper that passes \
+             its environment on",
+            told.join("; ")
+        ),
+    }
+}
+
 /// What some run was to have and did not: settings, libraries, memory given back. So nobody takes the verdict for one on
 /// them.
 pub fn unseen_settings(sides: &Sides) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! A comparison in sentences.
 
 use crate::analyse::compare::{Cell, Comparison, Figure, Measure, Place, Ratio, Row, Side, Unit, Why};
+use crate::analyse::setting;
 use crate::record::PreloadFacts;
 use crate::units;
 
@@ -15,6 +16,10 @@ pub fn verdict(comparison: &Comparison, place: usize) -> Vec<String> {
     if !side.is_purged_as(baseline) {
         return vec![apart(side, baseline)];
     }
+    let both = [side, baseline];
+    if let Some(said) = both.into_iter().filter(|_| place > 0).find_map(without) {
+        return vec![said];
+    }
     let said = telling(comparison).into_iter().filter_map(|row| {
         let cell = &row.cells[place];
         let ratio = cell.ratio.as_ref().filter(|ratio| ratio.high.is_finite())?;
@@ -25,6 +30,17 @@ pub fn verdict(comparison: &Comparison, place: usize) -> Vec<String> {
         said if said.is_empty() && place > 0 => vec![nothing(comparison, place)],
         said => said,
     }
+}
+
+/// That a server ran without a setting that it was to have, so that nothing is said of it; `None` where it had them all as
+/// far as that is known.
+fn without(side: &Side) -> Option<String> {
+    let knob = side.unseen.iter().find(|knob| knob.taken == Some(false))?;
+    Some(format!(
+        "{} ran without its setting, so nothing is said of it: {}",
+        side.label,
+        setting(knob)
+    ))
 }
 
 /// That servers which were told to purge in different ways are not compared.

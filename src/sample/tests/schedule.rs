@@ -285,3 +285,52 @@ fn every_process_is_looked_at_once_for_what_was_preloaded_and_again_when_it_runs
         .collect();
     assert_eq!(looked, [(0, 2, 0), (1, 0, 2), (1, 0, 2)]);
 }
+
+#[test]
+fn every_process_is_asked_for_the_variables_that_were_given_and_for_no_other() {
+    let mut scene = Scene::new().until(5 * SECOND);
+    scene.options.variables = [("A", "1"), ("B", "2"), ("C", "")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
+    scene.at(MILLISECOND, |world| {
+        world.process(100).environment = vec!["A=1", "AB=3", "B=5", "B=2", "C=", "TOKEN=secret"];
+        world.spawn(200, 100);
+        world.process(200).environment = vec!["A=1"];
+    });
+    let taken = Taken::default();
+    for at in [SECOND, 2 * SECOND, 4 * SECOND] {
+        let taken = Arc::clone(&taken);
+        scene.command(at, move || checkpoint(&taken));
+    }
+    scene.at(3 * SECOND, |world| {
+        world.process(200).environment.clear();
+        world.exec(200, "another-program");
+    });
+    let events = scene.play();
+    let seen: Vec<Environment> = events
+        .into_iter()
+        .filter_map(|(_, event)| match event {
+            Event::Environment(seen) => Some(seen),
+            _ => None,
+        })
+        .collect();
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
+    let own = Environment {
+        process: 0,
+        given: names(&["A", "C"]),
+        other: [("B".to_owned(), "5".to_owned())].into(),
+        missing: Vec::new(),
+    };
+    let before = Environment {
+        process: 1,
+        given: names(&["A"]),
+        missing: names(&["B", "C"]),
+        ..Environment::default()
+    };
+    let after = Environment {
+        process: 1,
+        missing: names(&["A", "B", "C"]),
+        ..Environment::default()
+    };
+    assert_eq!(seen, [own, before, after]);
+}

@@ -40,6 +40,7 @@ pub struct Made {
     pub fails: bool,
     pub refuses_reset: bool,
     pub mapped: Vec<PathBuf>,
+    pub environment: Vec<&'static str>,
 }
 
 /// Counters of a process with that much private memory.
@@ -68,6 +69,7 @@ impl World {
             fails: false,
             refuses_reset: false,
             mapped: Vec::new(),
+            environment: Vec::new(),
         };
         self.processes.insert(pid, made);
     }
@@ -311,6 +313,12 @@ impl Source for Fake {
     fn mapped(&mut self, process: &(u32, u64)) -> Option<Vec<PathBuf>> {
         let world = self.world.borrow();
         Some(world.processes.get(&process.0)?.mapped.clone())
+    }
+
+    fn environment(&mut self, process: &(u32, u64)) -> Option<Vec<Vec<u8>>> {
+        let world = self.world.borrow();
+        let own = &world.processes.get(&process.0)?.environment;
+        Some(own.iter().map(|entry| entry.as_bytes().to_vec()).collect())
     }
 
     fn rollup(&mut self, process: &(u32, u64), number: u32) -> Result<Option<Rollup>, Failure> {

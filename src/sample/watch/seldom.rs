@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::record::{Event, Libraries, PeakMark, PhaseRef, Rollup};
+use crate::record::{Environment, Event, Libraries, PeakMark, PhaseRef, Rollup};
 
 use super::super::member::News;
 use super::super::source::{Effort, Source};
@@ -72,10 +72,27 @@ impl<S: Source> Watch<S> {
         }
     }
 
+    /// Looks whether every process began with the variables that the server was given, once for each program that it runs.
+    fn ask(&mut self, now: Now) {
+        for member in self.members.iter_mut().filter(|_| !self.variables.is_empty()) {
+            let program = member.reading.kin.map(|kin| kin.program);
+            if program.is_none() || program == member.asked || member.readings < ENOUGH {
+                continue;
+            }
+            let Some(environment) = self.source.environment(&member.process) else {
+                continue;
+            };
+            member.asked = program;
+            let seen = compared(member.number, &self.variables, &environment);
+            self.sink.put(now(), Event::Environment(seen));
+        }
+    }
+
     /// Reads the exact counters of every process that has any.
     pub fn rollups(&mut self, now: Now) -> Vec<Rollup> {
         // Here a read that takes long is in nobody's way, and a process has had time to load what it loads.
         self.search(now);
+        self.ask(now);
         let mut rollups = Vec::with_capacity(self.members.len());
         for member in &mut self.members {
             match self.source.rollup(&member.process, member.number) {
@@ -103,4 +120,28 @@ impl<S: Source> Watch<S> {
         }
         changed
     }
+}
+
+/// Which of these variables an environment has as they were given; of the others in it nothing is kept.
+fn compared(process: u32, variables: &[(String, String)], environment: &[Vec<u8>]) -> Environment {
+    let mut seen = Environment {
+        process,
+        ..Environment::default()
+    };
+    for (name, value) in variables {
+        // Of one that is there twice the first counts, as for getenv(3).
+        let found = environment.iter().find_map(|entry| {
+            let rest = entry.strip_prefix(name.as_bytes())?;
+            rest.strip_prefix(b"=")
+        });
+        match found {
+            Some(found) if found == value.as_bytes() => seen.given.push(name.clone()),
+            Some(found) => {
+                let found = String::from_utf8_lossy(found).into_owned();
+                seen.other.insert(name.clone(), found);
+            }
+            None => seen.missing.push(name.clone()),
+        }
+    }
+    seen
 }
