@@ -1,6 +1,7 @@
 //! Tests of the whole pass, on made-up sessions whose truth is known.
 
 mod tree;
+mod unset;
 
 use std::convert::Infallible;
 

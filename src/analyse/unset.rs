@@ -1,5 +1,7 @@
 //! Settings that the server was given and that did not reach the process which has the memory: a wrapper kept them.
 
+use std::fmt;
+
 use crate::record::{AllocatorFacts, Checkpoint, ServerFacts};
 use crate::units;
 
@@ -33,6 +35,19 @@ impl Unset {
         match self.library {
             true => format!("what `{program}` has mapped, {size}"),
             false => format!("the environment of `{program}`, {size}"),
+        }
+    }
+}
+
+impl fmt::Display for Unset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (variable, place) = (&self.variable, self.place());
+        match &self.value {
+            None => write!(f, "{variable} was asked for, and is not in {place}"),
+            Some(value) => write!(
+                f,
+                "{variable} was asked for with another value than the {value} in {place}"
+            ),
         }
     }
 }

@@ -41,6 +41,8 @@ mod memory;
 #[cfg(target_os = "linux")]
 mod outcome;
 #[cfg(target_os = "linux")]
+mod passing_on;
+#[cfg(target_os = "linux")]
 mod peer;
 #[cfg(target_os = "linux")]
 mod preloads;

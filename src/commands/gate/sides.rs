@@ -106,13 +106,7 @@ pub fn in_force(sides: &Sides) -> anyhow::Result<()> {
         let unset = run.summary.unset.iter();
         let unset = unset.filter(|one| one.library || !server.lens.env.contains_key(&one.variable));
         for one in unset {
-            let words = format!(
-                "`{}` in `{}`: {} was asked for, and is not in {}",
-                server.label,
-                run.record,
-                one.variable,
-                one.place()
-            );
+            let words = format!("`{}` in `{}`: {one}", server.label, run.record);
             // One run of each side is enough.
             if told
                 .iter()

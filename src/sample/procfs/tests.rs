@@ -176,3 +176,13 @@ fn a_program_is_called_what_the_kernel_calls_it_unless_it_renamed_itself() {
     assert_eq!(name("pylsp", &["/venv/bin/python", "/venv/bin/pylsp"]), "pylsp");
     assert_eq!(name("kworker", &[]), "kworker");
 }
+
+#[test]
+fn an_environment_is_read_and_one_that_was_written_over_is_not_known() {
+    let entries = |text: &[u8]| environment(text);
+    assert_eq!(entries(b""), Some(Vec::new()), "it was started with none");
+    let own = vec![b"A=1".to_vec(), b"B=".to_vec(), b"C=\xff=2".to_vec()];
+    assert_eq!(entries(b"A=1\0B=\0C=\xff=2\0"), Some(own));
+    assert_eq!(entries(b"server: idle\0\0\0"), None);
+    assert_eq!(entries(b"\0\0\0"), None);
+}

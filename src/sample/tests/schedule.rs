@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::record::{self, Clock, Delays, Event, Header, Journal, Nanos, Rollup, Sample, Warning, WarningKind};
+use crate::record::{
+    self, Clock, Delays, Environment, Event, Header, Journal, Nanos, Rollup, Sample, Warning, WarningKind,
+};
 use crate::sample::schedule::Command;
 
 use super::world::{MILLISECOND, SECOND, Scene, counters};

@@ -1,0 +1,148 @@
+//! Settings that the server was given, and processes that did not have them.
+
+use std::collections::BTreeMap;
+
+use crate::analyse::{Deaf, Summary, setting, settings};
+use crate::lens::Lens;
+use crate::record::golden::Session;
+use crate::record::{Entry, Environment, Event, KnobFacts, LensFacts, Libraries, PreloadFacts};
+
+use super::of;
+
+const NAME: &str = "MIMALLOC_PURGE_DELAY";
+
+/// A wrapper of 5 MiB and a server of 80 MiB under it, that were looked at like this before the only checkpoint.
+fn session(seen: Vec<Event>) -> Session {
+    let mut session = Session::new("server");
+    session.header.server.knobs = vec![KnobFacts {
+        variable: NAME.to_owned(),
+        requested: "0".to_owned(),
+        effective: Some("0".to_owned()),
+        seen: Some("its list".to_owned()),
+        taken: Some(true),
+        ..KnobFacts::default()
+    }];
+    session.spawn(0, "sh", None, 5, 0);
+    session.spawn(1, "ty", Some(0), 80, 4);
+    session.phase("start");
+    session.settle(true);
+    let taken = |entry: &Entry| matches!(entry.event, Event::Checkpoint(_));
+    let place = session.entries.iter().position(taken).unwrap();
+    for event in seen {
+        let at = session.at;
+        session.entries.insert(place, Entry { at, event });
+    }
+    session
+}
+
+fn has(process: u32) -> Event {
+    Event::Environment(Environment {
+        process,
+        given: vec![NAME.to_owned()],
+        ..Environment::default()
+    })
+}
+
+fn lacks(process: u32) -> Event {
+    Event::Environment(Environment {
+        process,
+        missing: vec![NAME.to_owned()],
+        ..Environment::default()
+    })
+}
+
+fn other(process: u32) -> Event {
+    Event::Environment(Environment {
+        process,
+        other: BTreeMap::from([(NAME.to_owned(), "10".to_owned())]),
+        ..Environment::default()
+    })
+}
+
+fn told(summary: &Summary) -> Vec<String> {
+    settings(summary).iter().map(setting).collect()
+}
+
+#[test]
+fn a_setting_is_in_force_where_the_process_with_the_memory_has_it() {
+    let seen = format!("{NAME}=0, seen in its list");
+    for events in [
+        Vec::new(),
+        vec![has(0), has(1)],
+        // Who has the memory matters, and of that one nothing is known in the second case.
+        vec![lacks(0), has(1)],
+        vec![lacks(0)],
+    ] {
+        let summary = of(&session(events));
+        assert_eq!((told(&summary), summary.unset.len()), (vec![seen.clone()], 0));
+    }
+    let place = "the environment of `ty`, which holds 78.4 of 83.3 MiB";
+    let summary = of(&session(vec![has(0), lacks(1)]));
+    assert_eq!(
+        told(&summary),
+        [format!("{NAME}=0 was asked for, and is not in {place}")]
+    );
+    let summary = of(&session(vec![has(0), other(1)]));
+    assert_eq!(
+        told(&summary),
+        [format!("{NAME}=0 was asked for, and 10 is in force by {place}")]
+    );
+}
+
+#[test]
+fn through_the_purged_lens_memory_counts_where_all_but_a_trifle_was_told() {
+    for (events, counts, verified) in [
+        (Vec::new(), true, true),
+        (vec![has(0), has(1)], true, true),
+        (vec![has(0), lacks(1)], false, false),
+        (vec![lacks(0), has(1)], false, false),
+        (vec![has(0), other(1)], false, false),
+    ] {
+        let mut session = session(events);
+        session.header.server.lens = LensFacts {
+            name: Lens::Purged,
+            env: BTreeMap::from([(NAME.to_owned(), "0".to_owned())]),
+            verified: Some(true),
+            ..LensFacts::default()
+        };
+        let summary = of(&session);
+        assert_eq!(summary.phases[0].private.is_some(), counts);
+        assert_eq!(summary.header.server.lens.verified, Some(verified));
+        let whys = summary.untrimmed.iter().flat_map(|one| &one.processes);
+        assert!(whys.clone().all(|one| one.why == Deaf::Unset(NAME.to_owned())));
+        assert_eq!(whys.count(), usize::from(!counts));
+    }
+}
+
+#[test]
+fn what_is_preloaded_counts_where_the_process_with_the_memory_has_mapped_it() {
+    let path = "/lib/je.so";
+    let missing = |process| {
+        Event::Libraries(Libraries {
+            process,
+            mapped: Vec::new(),
+            missing: vec![path.to_owned()],
+        })
+    };
+    let with = |seen: Vec<Event>| {
+        let mut session = session(seen);
+        session.header.server.preload = Some(PreloadFacts {
+            path: path.to_owned(),
+            ..PreloadFacts::default()
+        });
+        session.header.server.knobs[0] = KnobFacts {
+            variable: "LD_PRELOAD".to_owned(),
+            requested: path.to_owned(),
+            taken: Some(true),
+            ..KnobFacts::default()
+        };
+        of(&session)
+    };
+    assert!(with(Vec::new()).header.server.preload.is_some());
+    let summary = with(vec![missing(1)]);
+    assert_eq!(summary.header.server.preload, None, "it is no more called preloaded");
+    assert_eq!(
+        told(&summary),
+        ["LD_PRELOAD=/lib/je.so was asked for, and is not in what `ty` has mapped, which holds 78.4 of 83.3 MiB"]
+    );
+}

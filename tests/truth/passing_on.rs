@@ -1,0 +1,166 @@
+//! Settings behind wrappers: they were in force only where the wrapper passed them on to whoever has the memory.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use lsp_soak::record::Event;
+
+use crate::ground::Ground;
+use crate::outcome::Outcome;
+use crate::soak::{START, Soak};
+
+const SYSTEM: &str = env!("CARGO_BIN_EXE_fixture-system");
+
+/// Every fixture whose allocator reads its environment, with a setting.
+fn settings() -> Vec<(&'static str, &'static str, &'static str)> {
+    vec![
+        (SYSTEM, "MALLOC_ARENA_MAX", "1"),
+        #[cfg(feature = "fixture-jemalloc")]
+        (
+            env!("CARGO_BIN_EXE_fixture-jemalloc"),
+            "_RJEM_MALLOC_CONF",
+            "dirty_decay_ms:3",
+        ),
+        #[cfg(feature = "fixture-mimalloc")]
+        (env!("CARGO_BIN_EXE_fixture-mimalloc"), "MIMALLOC_PURGE_DELAY", "5"),
+    ]
+}
+
+/// A wrapper that behaves while its server is only asked for its version, and then does this first.
+fn wrapper(program: &str, first: &str) -> String {
+    format!("case \"$1\" in --version) exec {program} \"$@\";; esac\n{first}\n{program} \"$@\"\ntrue")
+}
+
+fn behind(program: &str, first: &str, setting: &str) -> Outcome {
+    let soak = Soak::new(START).script(&wrapper(program, first));
+    soak.options(&["--env", setting]).run()
+}
+
+#[test]
+fn a_setting_that_a_wrapper_keeps_to_itself_was_not_in_force() {
+    for (program, name, value) in settings() {
+        let setting = format!("{name}={value}");
+        let outcome = behind(program, &format!("unset {name}"), &setting);
+        let summary = outcome.passed();
+        let knobs = &summary.header.server.knobs;
+        assert!(knobs.iter().all(|knob| knob.taken == Some(false)), "{knobs:?}");
+        let [unset] = summary.unset.as_slice() else {
+            panic!("{name}: {:?}", summary.unset);
+        };
+        assert!(unset.program.starts_with("fixture-"), "{unset:?}");
+        assert_eq!((unset.variable.as_str(), &unset.value), (name, &None));
+        outcome.says(&["was asked for, and is not in the environment of `fixture-"]);
+        let entries = outcome.entries();
+        let seen = entries.iter().filter_map(|entry| match &entry.event {
+            Event::Environment(seen) => Some(seen),
+            _ => None,
+        });
+        assert!(
+            seen.clone()
+                .all(|seen| seen.given.iter().chain(&seen.missing).all(|own| own == name))
+        );
+        assert_eq!(seen.count(), 2, "the shell has it");
+    }
+}
+
+#[test]
+fn a_setting_that_a_wrapper_changes_was_not_in_force() {
+    let outcome = behind(SYSTEM, "export MALLOC_ARENA_MAX=7", "MALLOC_ARENA_MAX=1");
+    assert_eq!(outcome.passed().unset[0].value.as_deref(), Some("7"));
+    outcome.says(&["MALLOC_ARENA_MAX=1 was asked for, and 7 is in force by the environment of `fixture-system`"]);
+}
+
+#[test]
+fn a_setting_that_a_wrapper_passes_on_was_in_force() {
+    for (program, name, value) in settings() {
+        let summary = behind(program, "true", &format!("{name}={value}")).passed();
+        let knobs = &summary.header.server.knobs;
+        assert!(knobs.iter().all(|knob| knob.taken == Some(true)), "{knobs:?}");
+        assert_eq!(summary.unset, []);
+    }
+}
+
+/// A server behind a wrapper, and the same without.
+fn pair(program: &str, first: &str) -> Ground {
+    let args = ["--via", "allocator", "--ballast", "30MiB"];
+    let ground = Ground::pair();
+    ground.write("launcher", &format!("#!/bin/sh\n{}\n", wrapper(program, first)));
+    let launcher = ground.join("launcher");
+    fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    let server = |name: &str, program: &str| {
+        format!("[server.{name}]\nprograms = [{program:?}]\nargs = {args:?}\nlanguages = ['python']\n")
+    };
+    let launcher = launcher.display().to_string();
+    ground.write(
+        "servers.toml",
+        &(server("base", program) + &server("behind", &launcher)),
+    );
+    ground
+}
+
+fn gate(code: i32, ground: &Ground, more: &[&str]) -> String {
+    let mut words = vec![
+        "gate", "scenario.toml", "--baseline", "base", "--candidate", "behind", "--runs", "2", "--out", "out", "-q",
+    ];
+    words.extend(more);
+    let (said, errors) = ground.ends(code, &words);
+    let kept = ground.ends(code, &["gate", "--from", "out", "--runs", "2"]);
+    assert_eq!(kept.0, said);
+    let plain = format!("{said} {errors} {}", kept.1);
+    plain.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+#[cfg(feature = "fixture-jemalloc")]
+#[test]
+fn a_gate_does_not_decide_on_memory_of_a_server_that_was_never_told_to_purge() {
+    let program = env!("CARGO_BIN_EXE_fixture-jemalloc");
+    let ground = pair(program, "unset _RJEM_MALLOC_CONF");
+    let said = gate(3, &ground, &["--lens", "purged"]);
+    for part in [
+        "behind: INCONCLUSIVE",
+        "no usable data of the candidate",
+        "has not the _RJEM_MALLOC_CONF by which it was told to purge",
+    ] {
+        assert!(said.contains(part), "`{part}` is not in\n{said}");
+    }
+    let said = gate(0, &pair(program, "true"), &["--lens", "purged"]);
+    assert!(said.contains("verified") && said.contains("PASS"), "{said}");
+}
+
+#[test]
+fn a_gate_refuses_servers_that_ran_without_their_settings() {
+    let ground = pair(SYSTEM, "unset MALLOC_ARENA_MAX");
+    let said = gate(2, &ground, &["--env", "MALLOC_ARENA_MAX=1"]);
+    let words = "MALLOC_ARENA_MAX was asked for, and is not in the environment of `fixture-system`";
+    assert!(said.matches(words).count() == 2, "{said}");
+    let said = ground.said(&["compare", "out", "--format", "markdown"]);
+    let words = "candidate ran without its setting, so nothing is said of it";
+    assert!(said.contains(words), "{said}");
+}
+
+#[test]
+fn a_gate_refuses_a_preload_that_does_not_serve_whoever_has_the_memory() {
+    for first in ["unset LD_PRELOAD", "export LD_PRELOAD="] {
+        let ground = pair(SYSTEM, first);
+        let said = gate(2, &ground, &["--preload", "jemalloc"]);
+        assert!(
+            said.contains("LD_PRELOAD was asked for, and is not in what `fixture-system` has mapped"),
+            "{said}"
+        );
+    }
+    let said = gate(
+        0,
+        &pair(SYSTEM, "true"),
+        &["--preload", "jemalloc", "--tol", "10%", "--fail", "20%"],
+    );
+    assert!(said.contains("preloaded"), "{said}");
+}
+
+#[test]
+fn a_run_is_not_called_preloaded_where_its_memory_is_not() {
+    let soak = Soak::new(START).script(&wrapper(SYSTEM, "unset LD_PRELOAD"));
+    let outcome = soak.options(&["--preload", "jemalloc"]).run();
+    assert_eq!(outcome.passed().header.server.preload, None);
+    outcome.says(&["was asked for, and is not in what `fixture-system` has mapped"]);
+    assert!(!outcome.stdout.contains(" preloaded"), "{}", outcome.output());
+}
