@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 
 use crate::analyse::Exit;
 use crate::analyse::compare::Played;
-use crate::analyse::gate::judge;
+use crate::analyse::gate::{Rules, Sides, judge};
 use crate::analyse::stats::Looks;
 use crate::cli::{self, Command, Lenses, Repeating, Runs};
 use crate::progress::Talk;
@@ -86,10 +86,7 @@ fn live(options: &cli::Gate, resumed: Option<&Path>) -> anyhow::Result<u8> {
         repeating: &repeating(options),
         measuring: options.measuring,
         talk: options.voice.talk(),
-        enough: &|runs| {
-            let sides = side(runs);
-            in_force(&sides).is_err() || judge(&sides, &rules, &looks).is_final()
-        },
+        enough: &|runs| decided(&side(runs), &rules, &looks),
         sweep: None,
     };
     let (runs, exit) = play(&campaign)?;
@@ -114,6 +111,11 @@ fn one_preload(options: &cli::Gate) -> anyhow::Result<()> {
         bail!("a gate compares servers under one allocator, and --preload names several: {cure}");
     }
     Ok(())
+}
+
+/// Whether more runs would change nothing: what ran without its settings is refused however many there are.
+fn decided(sides: &Sides, rules: &Rules, looks: &Looks) -> bool {
+    in_force(sides).is_err() || judge(sides, rules, looks).is_final()
 }
 
 /// Plays the runs, says where their records are, and how the worst of them ended.
