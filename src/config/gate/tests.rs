@@ -137,7 +137,7 @@ fn more_than_three_endpoints_cannot_decide() {
 #[test]
 fn the_gate_files_of_the_documents_are_understood() {
     let documents = [
-        ("README.md", include_str!("../../../README.md")),
+        ("docs/gate.md", include_str!("../../../docs/gate.md")),
         ("docs/ci.md", include_str!("../../../docs/ci.md")),
     ];
     let repeated = GateContext {
