@@ -66,6 +66,7 @@ mod tree;
 mod tune;
 #[cfg(target_os = "linux")]
 mod untrimmed;
+#[cfg(target_os = "linux")]
 mod verdicts;
 #[cfg(target_os = "linux")]
 mod wedges;
