@@ -24,7 +24,7 @@ const MOST_PHASES: usize = 5;
 const AT_ONCE: usize = 6;
 
 /// The programs that the documents name, and the fixture that stands for each.
-const PROGRAMS: [(&str, &str); 12] = [
+const PROGRAMS: [(&str, &str); 13] = [
     ("bin/ty", env!("CARGO_BIN_EXE_fixture-jemalloc")),
     ("bin/ty-system", env!("CARGO_BIN_EXE_fixture-system")),
     ("bin/ty-jemalloc", env!("CARGO_BIN_EXE_fixture-jemalloc")),
@@ -36,6 +36,7 @@ const PROGRAMS: [(&str, &str); 12] = [
     ("target/release/my-server", env!("CARGO_BIN_EXE_fixture-system")),
     ("old/target/release/my-server", env!("CARGO_BIN_EXE_fixture-system")),
     ("new/target/release/my-server", env!("CARGO_BIN_EXE_fixture-system")),
+    ("bin/fixture-system", env!("CARGO_BIN_EXE_fixture-system")),
     ("bin/lsp-soak", env!("CARGO_BIN_EXE_lsp-soak")),
 ];
 
@@ -101,9 +102,18 @@ fn inline(text: &str) -> Value {
 struct Place(TempDir);
 
 impl Place {
-    fn new() -> Place {
+    /// Where this is to be typed. A server that an allocator is preloaded into is one that has none of its own.
+    fn of(command: &str) -> Place {
+        let embeds = |(name, program)| match name {
+            "bin/ty" if command.contains("--preload") => (name, env!("CARGO_BIN_EXE_fixture-system")),
+            _ => (name, program),
+        };
+        Place::new(&PROGRAMS.map(embeds))
+    }
+
+    fn new(programs: &[(&str, &str)]) -> Place {
         let place = Place(tempfile::tempdir().expect("there is a place for temporary files"));
-        for (name, program) in PROGRAMS {
+        for (name, program) in programs {
             place.link(name, Path::new(program));
         }
         let root = Path::new(ROOT);
@@ -120,10 +130,12 @@ impl Place {
                 place.write(&format!("{below}scenarios/{name}"), &shortened(&text));
             }
         }
-        place.write("servers.toml", &profiles());
+        place.write("servers.toml", &profiles(programs));
         place.copy("src/myproject", &root.join("fixtures/workspaces/shop"));
         place.copy("src/mycrate", &root.join("fixtures/workspaces/crate"));
         place.copy("src/myc", &root.join("fixtures/workspaces/cproject"));
+        place.copy("prefect", &root.join("fixtures/workspaces/shop"));
+        place.copy("regex-automata", &root.join("fixtures/workspaces/crate"));
         place
     }
 
@@ -205,9 +217,9 @@ impl Place {
 
 /// Profiles under the names of real servers, for what stands in their place here. They are for the languages of those
 /// servers, so that a command which opens a project of another one is refused here too.
-fn profiles() -> String {
+fn profiles(programs: &[(&str, &str)]) -> String {
     let known = Catalogue::built_in();
-    let servers = PROGRAMS
+    let servers = programs
         .iter()
         .filter_map(|(name, program)| Some((name.strip_prefix("bin/")?, program)))
         .filter(|(name, _)| *name != "lsp-soak");
@@ -250,7 +262,7 @@ fn type_all(document: &str, records: &[(&str, &[&str])], expected: usize) {
 
 /// Types a command. A gate may answer as it likes; bad input, a failing server and a failure of ours are wrong.
 fn typed(command: &str, records: &[(&str, &[&str])]) -> Result<(), String> {
-    let place = Place::new();
+    let place = Place::of(command);
     // What makes records finds none.
     let read = records
         .iter()
@@ -264,10 +276,10 @@ fn typed(command: &str, records: &[(&str, &[&str])]) -> Result<(), String> {
     }
     let sweep = command.starts_with("lsp-soak tune") && !command.contains("--list") && !command.contains("--from");
     // Every setting once is enough to see that a sweep does what it says.
-    let command = if sweep {
-        format!("{command} --rungs 1")
-    } else {
-        command.to_owned()
+    let command = match command.split_once(" --rungs ") {
+        Some((command, _)) if sweep => format!("{command} --rungs 1"),
+        None if sweep => format!("{command} --rungs 1"),
+        _ => command.to_owned(),
     };
     let shell = ["-e", "-o", "pipefail", "-c", &command];
     let output = place.command("bash").args(shell).output().expect("there is a shell");
@@ -311,7 +323,7 @@ fn every_command_about_scenarios_does_what_it_promises() {
 
 #[test]
 fn every_step_of_a_scenario_is_in_the_document_about_them() {
-    let place = Place::new();
+    let place = Place::new(&PROGRAMS);
     let output = place
         .command("lsp-soak")
         .args(["schema", "scenario"])
@@ -337,4 +349,9 @@ fn every_command_of_the_workflows_does_what_it_promises() {
 #[test]
 fn every_command_about_sweeps_does_what_it_promises() {
     type_all("docs/tune.md", &[("reports/20261121-120000-completions", &[])], 5);
+}
+
+#[test]
+fn every_command_of_the_kept_reports_does_what_it_promises() {
+    type_all("reports/README.md", &[], 6);
 }
