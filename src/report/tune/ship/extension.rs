@@ -47,6 +47,16 @@ impl Extension {
     }
 }
 
+/// An extension that has a setting for nothing.
+const NONE: Extension = Extension {
+    server: "",
+    env: None,
+    args: None,
+    path: None,
+    section: None,
+    instead: None,
+};
+
 /// Extensions by their servers' profiles, as their manifests have it.
 static EXTENSIONS: [Extension; 11] = [
     Extension {
@@ -54,8 +64,7 @@ static EXTENSIONS: [Extension; 11] = [
         env: Some("rust-analyzer.server.extraEnv"),
         path: Some(Path::Text("rust-analyzer.server.path")),
         section: Some("rust-analyzer"),
-        args: None,
-        instead: None,
+        ..NONE
     },
     Extension {
         server: "gopls",
@@ -63,71 +72,52 @@ static EXTENSIONS: [Extension; 11] = [
         args: Some("go.languageServerFlags"),
         path: Some(Path::Member("go.alternateTools", "gopls")),
         section: Some("gopls"),
-        instead: None,
+        ..NONE
     },
     Extension {
         server: "clangd",
         args: Some("clangd.arguments"),
         path: Some(Path::Text("clangd.path")),
-        env: None,
-        section: None,
-        instead: None,
+        ..NONE
     },
     Extension {
         server: "haskell-language-server",
         env: Some("haskell.serverEnvironment"),
         path: Some(Path::Text("haskell.serverExecutablePath")),
-        args: None,
-        section: None,
-        instead: None,
+        ..NONE
     },
     Extension {
         server: "ty",
         path: Some(Path::First("ty.path")),
         section: Some("ty"),
-        env: None,
-        args: None,
-        instead: None,
+        ..NONE
     },
     Extension {
         server: "ruff",
         path: Some(Path::First("ruff.path")),
         section: Some("ruff"),
-        env: None,
-        args: None,
-        instead: None,
+        ..NONE
     },
     Extension {
         server: "zls",
         path: Some(Path::Text("zig.zls.path")),
-        env: None,
-        args: None,
-        section: None,
-        instead: None,
+        ..NONE
     },
     Extension {
         server: "lua-language-server",
         args: Some("Lua.misc.parameters"),
         path: Some(Path::Text("Lua.misc.executablePath")),
-        env: None,
-        section: None,
-        instead: None,
+        ..NONE
     },
     Extension {
         server: "pyright",
         instead: Some(OWN_NODE),
-        env: None,
-        args: None,
-        path: None,
-        section: None,
+        ..NONE
     },
     Extension {
         server: "basedpyright",
         instead: Some(OWN_NODE),
-        env: None,
-        args: None,
-        path: None,
-        section: None,
+        ..NONE
     },
     Extension {
         server: "typescript-language-server",
@@ -135,10 +125,7 @@ static EXTENSIONS: [Extension; 11] = [
             "VS Code does not use typescript-language-server but starts tsserver itself: of such settings it has \
              `typescript.tsserver.maxTsServerMemory`, in MB",
         ),
-        env: None,
-        args: None,
-        path: None,
-        section: None,
+        ..NONE
     },
 ];
 
