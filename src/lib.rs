@@ -9,6 +9,7 @@
 
 pub mod allocator;
 pub mod analyse;
+pub mod band;
 pub mod cli;
 pub mod commands;
 pub mod config;

@@ -1,14 +1,11 @@
 //! The values at the end of a phase, from the rounds of cheap counters and the exact ones that follow them.
 
+use crate::band;
 use crate::record::{Checkpoint, Counters, Nanos, Rollup, Sample};
 use crate::units;
 
 use super::latency::median;
 use super::summary::CheckpointSummary;
-
-/// How far private memory may go from the first round to the last and still count as at rest: as in the windows.
-const BAND_SHARE: f64 = 0.005;
-const BAND_LEAST: u64 = 512 << 10;
 
 /// The figures of a checkpoint. Medians, because a round may fall on a moment when something woke up. Where memory was
 /// on its way, nothing was at rest: then all figures are of the last round, which the exact counters follow at once,
@@ -42,12 +39,11 @@ pub(super) fn summarise(at: Nanos, checkpoint: &Checkpoint) -> CheckpointSummary
     }
 }
 
-/// Private memory in the first round and in the last, where it went further than memory at rest does.
+/// Private memory in the first round and in the last, where it went further than memory at rest does in a window.
 fn drift(rounds: &[Vec<Sample>]) -> Option<(u64, u64)> {
     let private = |round: &Vec<Sample>| sum(round, |counters| counters.private);
     let (first, last) = (private(rounds.first()?)?, private(rounds.last()?)?);
-    let band = ((first.max(last) as f64 * BAND_SHARE) as u64).max(BAND_LEAST);
-    (first.abs_diff(last) > band).then_some((first, last))
+    (first.abs_diff(last) > band::around(first.max(last))).then_some((first, last))
 }
 
 /// What was still moving: what the settling saw, and memory while it was read.

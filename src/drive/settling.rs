@@ -3,12 +3,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use crate::band;
 use crate::config::step::Idle;
 use crate::record::{AllocatorDecay, Delay, WindowEnd};
-
-/// The band within which memory keeps still: half a per cent, but at least 512 KiB.
-const BAND_SHARE: f64 = 0.005;
-const BAND_LEAST: u64 = 512 << 10;
 
 /// The longest that is waited for an allocator, however slow it was told to be.
 const LONGEST: Duration = Duration::from_secs(120);
@@ -115,7 +112,8 @@ impl Settling {
 
     /// Whether memory moved in the last while.
     pub fn moves(&self) -> bool {
-        self.spread().is_some_and(|(least, most)| most - least > band(most))
+        self.spread()
+            .is_some_and(|(least, most)| most - least > band::around(most))
     }
 
     /// The least and the most of the last while.
@@ -144,13 +142,8 @@ impl Settling {
         let (Some(first), Some(last)) = (self.first, last) else {
             return false;
         };
-        first.saturating_sub(last) > band(first)
+        first.saturating_sub(last) > band::around(first)
     }
-}
-
-/// The width of the band around a value.
-fn band(value: u64) -> u64 {
-    ((value as f64 * BAND_SHARE) as u64).max(BAND_LEAST)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::analyse::stats::{
-    Arm, NoiseFloor, Outlier, Strata, clusters, mann_whitney, median_interval, outliers, permutation,
+    Arm, MedianInterval, NoiseFloor, Outlier, Strata, clusters, mann_whitney, median_interval, outliers, permutation,
 };
 
 use super::{CONFIDENCE, Cell, MachineRatio, Ratio};
@@ -21,11 +21,16 @@ pub(in crate::analyse) fn cell(values: &Values, baseline: Option<&Values>, floor
     let arm = Arm::new(&known).ok().filter(|_| by_machine(values).len() < 2);
     Cell {
         values: values.iter().map(|(_, value)| *value).collect(),
-        median: median_interval(&known, CONFIDENCE),
+        median: median(known.iter().copied()),
         ratio: baseline.and_then(|baseline| ratio(baseline, values, floor)),
         clusters: arm.as_ref().map_or_else(Vec::new, |arm| clusters(arm, floor)),
         outliers: far(values, floor),
     }
+}
+
+/// The median of what is known, with the interval of every comparison; `None` of nothing.
+pub(super) fn median(known: impl Iterator<Item = f64>) -> Option<MedianInterval> {
+    median_interval(&known.collect::<Vec<f64>>(), CONFIDENCE)
 }
 
 /// The values that are far from the others of their machine, by their place among those that are known.

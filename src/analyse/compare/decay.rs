@@ -2,12 +2,12 @@
 
 use crate::analyse::Summary;
 use crate::analyse::decay::{self, AFTER, Course, Gave, Window, WindowKind};
-use crate::analyse::stats::{MedianInterval, NoiseFloor, median_interval};
+use crate::analyse::stats::{MedianInterval, NoiseFloor};
 use crate::record::{Nanos, WindowEnd};
 
-use super::cell::{Values, cell};
+use super::Cell;
+use super::cell::{Values, cell, median};
 use super::gather::Played;
-use super::{CONFIDENCE, Cell};
 
 /// One window of the scenario, of all servers.
 #[derive(Clone, Debug)]
@@ -159,7 +159,7 @@ fn middle(windows: &[Found], median: Option<f64>) -> Option<Window> {
 /// What light traffic costs by itself, in bytes a minute over the runs with a control window; `None` without any.
 pub(super) fn traffic(runs: &[&Summary]) -> Option<MedianInterval> {
     let costs = runs.iter().filter_map(|run| decay::traffic(&run.windows));
-    median_interval(&costs.map(|cost| cost.per_minute()).collect::<Vec<f64>>(), CONFIDENCE)
+    median(costs.map(|cost| cost.per_minute()))
 }
 
 /// What the windows of one kind gave back, over the runs of a server that had such windows.
@@ -191,11 +191,10 @@ pub(super) fn gave(runs: &[&Summary]) -> Vec<Given> {
     }
     let of = |kind: WindowKind| {
         let runs: Vec<Gave> = all.iter().flatten().filter(|one| one.kind == kind).copied().collect();
-        let middle = |values: Vec<f64>| median_interval(&values, CONFIDENCE).map(|median| median.median);
         let middle = Gave {
             kind,
-            bytes: middle(runs.iter().map(|one| one.bytes).collect())?,
-            share: middle(runs.iter().filter_map(|one| one.share).collect()),
+            bytes: median(runs.iter().map(|one| one.bytes))?.median,
+            share: median(runs.iter().filter_map(|one| one.share)).map(|share| share.median),
             much: runs.iter().all(|one| one.much),
             took: runs.iter().all(|one| one.took),
             held: runs.iter().all(|one| one.held),

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::analyse::Summary;
 use crate::analyse::release::{Released, Reported, Share};
-use crate::analyse::stats::{MedianInterval, median_interval};
+use crate::analyse::stats::MedianInterval;
 use crate::record::AllocatorFamily;
 
-use super::CONFIDENCE;
+use super::cell::median;
 
 /// One forced release of a phase, over the runs of a server. Sizes are bytes of private memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +72,7 @@ fn one_forced(step: u32, ones: &[(Released, Option<AllocatorFamily>)]) -> Forced
     let all = || ones.iter().map(|(one, _)| one);
     let done = || all().filter(|one| one.is_done());
     let why: Vec<String> = ones.iter().flat_map(|(one, family)| one.why(*family)).collect();
-    let middle = |value: fn(&Released) -> Option<f64>| middle(done().filter_map(value));
+    let middle = |value: fn(&Released) -> Option<f64>| median(done().filter_map(value));
     Forced {
         phase: all().next().map_or_else(String::new, |one| one.phase.name.clone()),
         step,
@@ -108,10 +108,10 @@ fn one_accounted(step: u32, ones: &[Reported]) -> Accounted {
         step,
         asked: ones.iter().find_map(|one| one.report.asked.clone()),
         missing: each_once(missing.filter(|why| !why.is_empty())),
-        accounted: middle(answered().filter_map(|one| one.report.accounted.map(|bytes| bytes as f64))),
-        of: middle(alike().map(|share| share.of as f64)),
+        accounted: median(answered().filter_map(|one| one.report.accounted.map(|bytes| bytes as f64))),
+        of: median(alike().map(|share| share.of as f64)),
         resident,
-        ratio: middle(alike().map(|share| share.ratio())),
+        ratio: median(alike().map(|share| share.ratio())),
     }
 }
 
@@ -125,10 +125,6 @@ fn by_step<T>(runs: &[&Summary], of: impl Fn(&Summary) -> Vec<(Step, T)>) -> BTr
         }
     }
     steps
-}
-
-fn middle(values: impl Iterator<Item = f64>) -> Option<MedianInterval> {
-    median_interval(&values.collect::<Vec<f64>>(), CONFIDENCE)
 }
 
 fn each_once<'t>(texts: impl Iterator<Item = &'t String>) -> Vec<String> {

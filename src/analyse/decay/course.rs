@@ -1,9 +1,9 @@
 //! The figures of one quantity over one window. No model of how allocators decay is behind any of them but the half-life.
 
 use crate::analyse::phases::{LEAST_TAKEN, share};
+use crate::band;
 use crate::record::Nanos;
 
-use super::band;
 use super::curve::{Curve, at};
 
 const SECOND: Nanos = 1_000_000_000;
@@ -87,18 +87,18 @@ impl Course {
 
     /// Whether what came back is more than memory moves by itself.
     pub fn gave_much(&self) -> bool {
-        self.before.saturating_sub(self.after) > band(self.before)
+        self.before.saturating_sub(self.after) > band::around(self.before)
     }
 
     /// Whether more was taken than memory moves by itself.
     pub fn took_much(&self) -> bool {
-        self.after.saturating_sub(self.before) > band(self.before)
+        self.after.saturating_sub(self.before) > band::around(self.before)
     }
 }
 
 /// When the curve came into the band above its floor to stay.
 fn settled(points: &[(Nanos, u64)], floor: u64) -> Option<Nanos> {
-    let outside = |value: u64| value - floor > band(floor);
+    let outside = |value: u64| value - floor > band::around(floor);
     match points.iter().rposition(|(_, value)| outside(*value)) {
         None => Some(0),
         Some(last) => points.get(last + 1).map(|(at, _)| *at),

@@ -109,10 +109,3 @@ impl WindowKind {
         }
     }
 }
-
-/// How far from a value memory may be and count as the same: half a per cent, at least 512 KiB.
-pub(super) fn band(value: u64) -> u64 {
-    /// The same as the driver's, which waits by it.
-    const LEAST: u64 = 512 << 10;
-    (value / 200).max(LEAST)
-}

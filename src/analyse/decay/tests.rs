@@ -87,6 +87,15 @@ fn taken() -> Session {
     session
 }
 
+/// A step after which so many documents are open.
+fn close(session: &mut Session, step: &str, left_open: u64) {
+    session.step(step);
+    session.step_end(step, 0, 0);
+    if let Some(Event::StepEnded(end)) = session.entries.last_mut().map(|entry| &mut entry.event) {
+        end.left_open = Some(left_open);
+    }
+}
+
 #[test]
 fn silence_traffic_and_closed_documents_are_told_apart() {
     let mut session = taken();
@@ -94,11 +103,7 @@ fn silence_traffic_and_closed_documents_are_told_apart() {
     session.idle(IdleKind::Simmer, 0, 180, 8);
     session.settle(true);
     session.phase("close");
-    session.step("close");
-    session.step_end("close", 0, 0);
-    if let Some(Event::StepEnded(end)) = session.entries.last_mut().map(|entry| &mut entry.event) {
-        end.left_open = Some(0);
-    }
+    close(&mut session, "close", 0);
     session.go(0, 120, 3, 5);
     session.settle(true);
     let windows = of(&session).windows;
@@ -165,11 +170,7 @@ fn of_a_record_that_does_not_say_when_a_window_began_it_begins_with_its_step() {
 #[test]
 fn what_closed_documents_give_back_before_the_next_window_begins_is_theirs() {
     let mut session = taken();
-    session.step("close");
-    session.step_end("close", 0, 0);
-    if let Some(Event::StepEnded(end)) = session.entries.last_mut().map(|entry| &mut entry.event) {
-        end.left_open = Some(0);
-    }
+    close(&mut session, "close", 0);
     session.step("idle");
     session.go(0, 140, 2, 90);
     session.window();
@@ -193,11 +194,7 @@ fn what_closed_documents_give_back_before_the_next_window_begins_is_theirs() {
 fn what_comes_back_by_force_before_a_checkpoint_is_none_of_the_open_window() {
     for (step, kind) in [("close", WindowKind::Closed), ("release", WindowKind::Released)] {
         let mut session = taken();
-        session.step(step);
-        session.step_end(step, 0, 0);
-        if let Some(Event::StepEnded(end)) = session.entries.last_mut().map(|entry| &mut entry.event) {
-            end.left_open = Some(0);
-        }
+        close(&mut session, step, 0);
         session.go(0, 200, 3, 0);
         session.release_began();
         session.go(0, 90, 1, 100);
@@ -235,11 +232,7 @@ fn a_held_window_has_no_settle_time() {
 #[test]
 fn documents_of_which_some_stay_open_are_no_window_and_controls_do_not_count() {
     let mut session = taken();
-    session.step("close");
-    session.step_end("close", 0, 0);
-    if let Some(Event::StepEnded(end)) = session.entries.last_mut().map(|entry| &mut entry.event) {
-        end.left_open = Some(3);
-    }
+    close(&mut session, "close", 3);
     session.idle(IdleKind::Simmer, 0, 150, 8);
     if let Some(Event::StepEnded(end)) = session.entries.last_mut().map(|entry| &mut entry.event)
         && let Some(idle) = &mut end.idle
