@@ -45,6 +45,8 @@ mod passing_on;
 #[cfg(target_os = "linux")]
 mod peer;
 #[cfg(target_os = "linux")]
+mod phases;
+#[cfg(target_os = "linux")]
 mod preloads;
 #[cfg(target_os = "linux")]
 mod purge;

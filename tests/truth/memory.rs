@@ -6,6 +6,7 @@ use lsp_soak::record::{Entry, Event};
 
 use crate::outcome::{KIB, MIB, changed, increment, phase, private};
 use crate::peer::same;
+use crate::phases::{CLOSE_TWO, OPEN};
 use crate::soak::{Soak, passing};
 
 const HOVERS: &str = r#"
@@ -17,16 +18,13 @@ name = "hover"
 steps = [{ hover = { per-file = 20 } }, { document-symbol = { times = 5 } }]
 "#;
 
-const OPEN_AND_CLOSE: &str = r#"
+const LOOK: &str = r#"
 [[phase]]
 name = "look"
 steps = [{ workspace-symbol = { queries = ["total"] } }]
-[[phase]]
-name = "open"
-steps = [{ open = { files = 3 } }]
-[[phase]]
-name = "close"
-steps = [{ close = { files = 2 } }]
+"#;
+
+const CLOSE_ALL: &str = r#"
 [[phase]]
 name = "close-all"
 steps = [{ close = {} }]
@@ -105,7 +103,8 @@ steps = [{ hover = { per-file = 10 } }]
 
 #[test]
 fn memory_of_open_documents_comes_and_goes_with_them() {
-    let summary = passing(OPEN_AND_CLOSE, &["--retain-open", "16MiB"]);
+    let phases = format!("{LOOK}{OPEN}{CLOSE_TWO}{CLOSE_ALL}");
+    let summary = passing(&phases, &["--retain-open", "16MiB"]);
     changed(increment(&summary, "open"), (48 * MIB).cast_signed());
     changed(increment(&summary, "close"), -(32 * MIB).cast_signed());
     changed(increment(&summary, "close-all"), -(16 * MIB).cast_signed());

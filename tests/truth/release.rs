@@ -8,31 +8,8 @@ use lsp_soak::analyse::decay::WindowKind;
 use lsp_soak::record::{Event, ReleasedBy};
 
 use crate::outcome::{MIB, Outcome, private};
+use crate::phases::{CLOSE_TWO, HOLDS, KEEPS, OPEN};
 use crate::soak::{START, Soak};
-
-/// Three documents are opened and the first two closed, so that what is freed lies below what is live.
-const CLOSED: &str = r#"
-[[phase]]
-name = "open"
-steps = [{ open = { files = 3 } }]
-[[phase]]
-name = "close"
-steps = [{ close = { files = 2 } }]
-"#;
-
-/// Three documents are opened.
-const OPENED: &str = "[[phase]]\nname = \"open\"\nsteps = [{ open = { files = 3 } }]\n";
-
-/// Memory from the C library, 16 MiB for each open document.
-const HOLDS: [&str; 4] = ["--via", "allocator", "--retain-open", "16MiB"];
-
-/// The C library gives nothing back by itself: one arena, and a top that is never cut.
-const KEEPS: [&str; 4] = [
-    "--env",
-    "MALLOC_ARENA_MAX=1",
-    "--env",
-    "MALLOC_TRIM_THRESHOLD_=1073741824",
-];
 
 /// The library, built once for all tests.
 pub fn library() -> PathBuf {
@@ -71,7 +48,7 @@ fn is_live(summary: &Summary, phase: &str) {
 }
 
 fn played(phases: &str, options: &[&str]) -> Outcome {
-    let soak = Soak::new(&format!("{START}{CLOSED}{phases}"));
+    let soak = Soak::new(&format!("{START}{OPEN}{CLOSE_TWO}{phases}"));
     soak.server(&HOLDS).options(options).run()
 }
 
@@ -198,7 +175,7 @@ fn what_the_lens_gives_back_is_not_credited_to_closing_documents() {
     let phases = "[[phase]]\nname = \"closed\"\nsteps = [{ close = {} }]\n";
     let shim = shim();
     let options = [&["--lens", "purged", shim.as_str()], KEEPS.as_slice()].concat();
-    let outcome = Soak::new(&format!("{START}{OPENED}{phases}"))
+    let outcome = Soak::new(&format!("{START}{OPEN}{phases}"))
         .server(&HOLDS)
         .options(&options)
         .run();

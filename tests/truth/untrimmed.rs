@@ -9,40 +9,22 @@ use lsp_soak::analyse::{Deaf, Unreached};
 
 use crate::ground::{Ground, SYSTEM, scenario};
 use crate::outcome::{MIB, Outcome, phase, private};
+use crate::phases::{CLOSE_TWO, HOLDS, KEEPS, OPEN};
 use crate::release::library;
 use crate::soak::{START, Soak};
 
-/// What is freed lies below what is live, so that the C library keeps it.
-const CLOSED: &str = r#"
-[[phase]]
-name = "open"
-steps = [{ open = { files = 3 } }]
-[[phase]]
-name = "close"
-steps = [{ close = { files = 2 } }]
-"#;
-
-/// 16 MiB of the C library for each open document, in one arena whose top is never cut.
-const HOLDS: [&str; 4] = ["--via", "allocator", "--retain-open", "16MiB"];
-
 /// A server that a shell script starts.
 fn behind(script: &str) -> Outcome {
-    let soak = Soak::new(&format!("{START}{CLOSED}")).script(script).server(&HOLDS);
+    let soak = Soak::new(&format!("{START}{OPEN}{CLOSE_TWO}"))
+        .script(script)
+        .server(&HOLDS);
     let program = soak.workspace().with_file_name("scripted-server");
     let profile = format!(
         "[server.behind]\nprograms = ['{}']\nlanguages = ['python']\n{SYSTEM}",
         program.display()
     );
     let shim = format!("--purge-shim={}", library().display());
-    let options = [
-        "--lens",
-        "purged",
-        &shim,
-        "--env",
-        "MALLOC_ARENA_MAX=1",
-        "--env",
-        "MALLOC_TRIM_THRESHOLD_=1073741824",
-    ];
+    let options = [&["--lens", "purged", shim.as_str()], KEEPS.as_slice()].concat();
     soak.file("servers.toml", profile)
         .named("behind")
         .options(&options)
@@ -135,7 +117,7 @@ fn a_static_program_in_the_tree_does_not_count() {
 #[test]
 fn a_gate_does_not_decide_on_memory_that_was_freed() {
     let ground = Ground::of(
-        &scenario("behind", "200ms", &format!("{START}{CLOSED}")),
+        &scenario("behind", "200ms", &format!("{START}{OPEN}{CLOSE_TWO}")),
         "def price(item):\n    return item\n",
     );
     let program = env!("CARGO_BIN_EXE_fixture-system");
