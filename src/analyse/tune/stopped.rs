@@ -50,6 +50,17 @@ impl Halving {
         let left = labels.iter().filter(|label| !self.stopped.contains_key(**label));
         self.stopped.contains_key(default) || left.count() < 2
     }
+
+    /// Stops the cells that have failed by a rung.
+    fn failed(&mut self, cells: &BTreeMap<&str, Cell<'_>>, rung: u32) {
+        let failed = cells
+            .iter()
+            .filter_map(|(label, cell)| Some((*label, cell.failed_after()?)));
+        for (label, after) in failed.filter(|(_, after)| *after <= rung) {
+            let why = Why::Failed;
+            self.stopped.entry(label.to_owned()).or_insert(Stopped { after, why });
+        }
+    }
 }
 
 /// Decides, from the runs so far, which cells are not run any more. Runs beyond a rung never change what was decided at it.
@@ -59,22 +70,24 @@ pub fn stopped(runs: &[Played], rules: &Rules) -> Halving {
     let Some(default) = cells.iter().find(|(_, cell)| cell.default).map(|(label, _)| *label) else {
         return halving;
     };
-    let places = places(runs, default);
-    for (label, cell) in &cells {
-        if let Some(after) = cell.failed_after() {
-            let why = Why::Failed;
-            halving.stopped.insert((*label).to_owned(), Stopped { after, why });
-        }
-    }
     let planned = cells.values().map(|cell| cell.of).max().unwrap_or(0);
-    if cells.len() < planned as usize {
-        return halving;
+    if cells.len() >= planned as usize {
+        halve(&mut halving, runs, &cells, default, rules);
     }
+    halving.failed(&cells, u32::MAX);
+    halving
+}
+
+/// Goes through the rungs that all cells have reached which are left by then.
+fn halve(halving: &mut Halving, runs: &[Played], cells: &BTreeMap<&str, Cell<'_>>, default: &str, rules: &Rules) {
+    let places = places(runs, default);
     // What happened is decided by what was asked for then.
     let facts = super::planned(runs);
     let rungs = facts.map(|facts| &facts.rungs).filter(|rungs| !rungs.is_empty());
     let rungs = rungs.unwrap_or(&rules.rungs);
     for rung in rungs {
+        // What fails later was there when the others were weighed, and stopped those that it stopped.
+        halving.failed(cells, *rung);
         let left: Vec<&str> = cells
             .keys()
             .copied()
@@ -104,7 +117,6 @@ pub fn stopped(runs: &[Played], rules: &Rules) -> Halving {
             halving.stopped.insert(label, Stopped { after: *rung, why });
         }
     }
-    halving
 }
 
 /// The runs of one cell.
@@ -141,6 +153,8 @@ impl Cell<'_> {
         self.runs.iter().copied().filter(|run| counts(&run.summary))
     }
 
+    /// Whether it was run so often. A run that was not played to its end is none: it is played again when the sweep is gone
+    /// on with, and what was decided without it would change. Cells that failed are not asked.
     fn has_reached(&self, rung: u32) -> bool {
         self.counting().any(|run| run.summary.header.plan.block >= rung)
     }

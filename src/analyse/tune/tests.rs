@@ -188,11 +188,7 @@ fn a_cell_that_the_server_fails_with_stops_at_once_and_is_never_recommended() {
         .iter_mut()
         .find(|run| run.summary.header.server.label == "dirty-0")
         .unwrap();
-    broken.summary.ending = Some(Ending::Crashed {
-        signal: Some(6),
-        code: None,
-        during: "goto".to_owned(),
-    });
+    crashes(broken);
     let halving = stopped(&runs, &rules);
     assert_eq!(
         halving.stopped["dirty-0"],
@@ -203,6 +199,62 @@ fn a_cell_that_the_server_fails_with_stops_at_once_and_is_never_recommended() {
     );
     let sweep = sweep(&runs, &rules).unwrap();
     assert!(sweep.cells.iter().all(|cell| cell.label != "dirty-0" || !cell.front));
+}
+
+/// The server fails with this run.
+pub fn crashes(run: &mut Played) {
+    run.summary.ending = Some(Ending::Crashed {
+        signal: Some(6),
+        code: None,
+        during: "goto".to_owned(),
+    });
+}
+
+#[test]
+fn what_fails_in_the_end_changes_nothing_that_was_decided_before() {
+    let rules = Rules::default();
+    for block in [4, 8] {
+        let runs = with_impostor(|run| {
+            if run.summary.header.plan.block == block {
+                crashes(run);
+            }
+        });
+        let until = |blocks: u32| {
+            let runs = runs.iter().filter(|run| run.summary.header.plan.block <= blocks);
+            stopped(&runs.cloned().collect::<Vec<Played>>(), &rules)
+        };
+        let by_impostor = |halving: &Halving| {
+            let mut whys = halving.stopped.values().map(|stopped| &stopped.why);
+            whys.any(|why| *why == Why::Beaten("dirty-impostor".to_owned()))
+        };
+        assert!(by_impostor(&until(3)), "{:?}", until(3));
+        for blocks in 1..8 {
+            for (label, stopped) in &until(blocks).stopped {
+                assert_eq!(until(blocks + 1).stopped.get(label), Some(stopped), "{label}");
+            }
+        }
+        let halving = until(8);
+        let after = block;
+        assert_eq!(
+            halving.stopped["dirty-impostor"],
+            Stopped {
+                after,
+                why: Why::Failed
+            }
+        );
+        assert_eq!(halving.rung, Some(8), "the sweep has its end");
+    }
+}
+
+#[test]
+fn a_run_that_was_cut_off_is_none_that_a_rung_could_be_decided_by() {
+    let rules = Rules::default();
+    let whole = played(&cells(), 1, &rules);
+    let mut cut = whole.clone();
+    let last = cut.last_mut().unwrap();
+    last.summary.ending = Some(Ending::Interrupted);
+    assert_eq!(stopped(&cut, &rules), Halving::default());
+    assert_eq!(stopped(&whole, &rules).rung, Some(1), "once it was played again");
 }
 
 #[test]
@@ -221,7 +273,7 @@ fn the_front_is_what_nothing_beats_in_memory_latency_and_cpu() {
 }
 
 /// A sweep in which one cell needs far less than any other; `fault` is what is wrong with its runs.
-fn with_impostor(fault: impl Fn(&mut Played)) -> Vec<Played> {
+pub fn with_impostor(fault: impl Fn(&mut Played)) -> Vec<Played> {
     let rules = Rules::default();
     let mut cells = cells();
     cells.push(("dirty-impostor", (20, 60, 60)));

@@ -2,7 +2,7 @@
 
 use crate::analyse::Strain;
 use crate::analyse::compare::{
-    Cell, Comparison, Count, Difference, Figure, HugePages, Inequality, Row, Side, Strained, Task,
+    Cell, Comparison, Count, Difference, Figure, HugePages, Inequality, Row, Side, Strained, Task, Unit,
 };
 use crate::analyse::setting;
 use crate::record::KnobFacts;
@@ -203,15 +203,28 @@ fn of_memory(comparison: &Comparison, place: usize) -> impl Iterator<Item = (&Ro
 /// That values fall into groups: private memory before all else where it is farthest apart, and how many other figures do.
 fn groups(comparison: &Comparison, place: usize, side: &Side) -> Option<String> {
     let mut apart: Vec<(f64, &Row, &Cell)> = of_memory(comparison, place)
-        .filter_map(|(row, cell)| {
-            let gap = cell.clusters.last()?.low / cell.clusters.first()?.high - 1.0;
-            (cell.clusters.len() > 1 && gap >= WORTH).then_some((gap, row, cell))
-        })
+        .filter_map(|(row, cell)| Some((gap(cell)?, row, cell)))
         .collect();
     let figure = |row: &Row| row.measure.figure;
     apart.sort_by(|a, b| figure(a.1).cmp(&figure(b.1)).then(b.0.total_cmp(&a.0)));
     let (_, row, cell) = apart.first()?;
-    let unit = row.measure.figure.unit();
+    let others = match apart.len() - 1 {
+        0 => String::new(),
+        1 => "; so does 1 other figure of memory".to_owned(),
+        others => format!("; so do {others} other figures of memory"),
+    };
+    let said = in_groups(&side.label, &figures::place(row), cell, row.measure.figure.unit());
+    Some(format!("{said}{others}"))
+}
+
+/// How far the groups of a figure are apart, as a share; `None` where it has none that are worth a word.
+pub fn gap(cell: &Cell) -> Option<f64> {
+    let gap = cell.clusters.last()?.low / cell.clusters.first()?.high - 1.0;
+    (cell.clusters.len() > 1 && gap >= WORTH).then_some(gap)
+}
+
+/// That the values of a figure fall into groups, and into which.
+pub fn in_groups(label: &str, figure: &str, cell: &Cell, unit: Unit) -> String {
     let groups = cell.clusters.iter().map(|group| {
         let span = figures::span(
             &figures::value(group.low, unit),
@@ -219,17 +232,10 @@ fn groups(comparison: &Comparison, place: usize, side: &Side) -> Option<String> 
         );
         format!("{} of {span}", units::counted(group.runs.len() as u64, "run"))
     });
-    let others = match apart.len() - 1 {
-        0 => String::new(),
-        1 => "; so does 1 other figure of memory".to_owned(),
-        others => format!("; so do {others} other figures of memory"),
-    };
-    Some(format!(
-        "{}: {} falls into groups, {}{others}",
-        side.label,
-        figures::place(row),
+    format!(
+        "{label}: {figure} falls into groups, {}",
         groups.collect::<Vec<String>>().join(" and ")
-    ))
+    )
 }
 
 /// The runs that are far from the others, each with the first of its figures that is.

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use crate::analyse::tune::{Moving, Sweep, Swept, as_fast};
+use crate::analyse::compare::Unit;
+use crate::analyse::tune::{Moving, Sweep, Swept, Tuned, Why, as_fast};
 use crate::report::comparison::notes;
 use crate::units;
+
+use super::words::after;
 
 /// All of them, a sentence each.
 pub(super) fn doubts(sweep: &Sweep) -> Vec<String> {
@@ -18,7 +21,47 @@ pub(super) fn doubts(sweep: &Sweep) -> Vec<String> {
         ))
     });
     let others = not_fastest(sweep).into_iter().chain(unsettled(&sweep.cells));
+    let others = others.chain(in_groups(sweep)).chain(beside_failed(sweep));
     others.chain(huge_pages).collect()
+}
+
+/// The cells whose private memory falls into groups, so that its mean is that of no run; the default, which all ratios
+/// are against, among them. What was stopped is no answer.
+fn in_groups(sweep: &Sweep) -> Vec<String> {
+    let said = sweep.cells.iter().enumerate().filter_map(|(place, cell)| {
+        let figure = cell.figure(Tuned::Private);
+        let apart = cell.stopped.is_none() && notes::gap(figure).is_some();
+        let name = format!("private{}", after(sweep));
+        let said = apart.then(|| notes::in_groups(&cell.label, &name, figure, Unit::Bytes))?;
+        let all = "; all others are compared with the mean of these";
+        Some(if place == 0 { format!("{said}{all}") } else { said })
+    });
+    said.collect()
+}
+
+/// The cells that stopped because of one that the server failed with later, in a sentence for each of those.
+fn beside_failed(sweep: &Sweep) -> Vec<String> {
+    let because = |cell: &Swept| match &cell.stopped.as_ref()?.why {
+        Why::Beaten(other) | Why::WorseHalf(other) | Why::Slower(other) => Some(other.clone()),
+        Why::Failed | Why::OverLimit => None,
+    };
+    let failed = sweep.cells.iter().filter(|cell| cell.failed());
+    let said = failed.filter_map(|failed| {
+        let stopped = sweep
+            .cells
+            .iter()
+            .filter(|cell| because(cell).as_ref() == Some(&failed.label));
+        let labels: Vec<&str> = stopped.map(|cell| cell.label.as_str()).collect();
+        (!labels.is_empty()).then(|| {
+            format!(
+                "{} stopped because of {failed}, which the server failed with later, and may have been the answer: play the \
+                 sweep without {failed} to know",
+                labels.join(", "),
+                failed = failed.label
+            )
+        })
+    });
+    said.collect()
 }
 
 /// That the one that was chosen as the fastest may not be it.

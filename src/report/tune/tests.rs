@@ -9,9 +9,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::analyse::compare::Played;
-use crate::analyse::tune::tests::{cells, played};
+use crate::analyse::tune::tests::{cells, crashes, played, with_impostor};
 use crate::analyse::tune::{Rules, Sweep, sweep};
-use crate::record::{Ending, SweepFacts, WindowEnd};
+use crate::record::{SweepFacts, WindowEnd};
 use crate::report::html;
 use crate::report::terminal::Look;
 
@@ -41,11 +41,7 @@ fn runs() -> Vec<Played> {
         .filter(|run| run.summary.header.server.label == "dirty-5000")
     {
         if run.summary.header.plan.block == 3 {
-            run.summary.ending = Some(Ending::Crashed {
-                signal: Some(6),
-                code: None,
-                during: "goto".to_owned(),
-            });
+            crashes(run);
         }
     }
     runs
@@ -108,11 +104,7 @@ fn every_answer_is_one_sentence() {
     let mut failed = runs();
     failed.retain(|run| run.summary.header.plan.block == 0);
     let unplayed = failed.clone();
-    failed[0].summary.ending = Some(Ending::Crashed {
-        signal: Some(6),
-        code: None,
-        during: "goto".to_owned(),
-    });
+    crashes(&mut failed[0]);
     let mut few = runs();
     few.retain(|run| run.summary.header.plan.block <= 2);
     let all = [
@@ -172,6 +164,46 @@ fn an_answer_from_memory_that_was_still_moving_says_so() {
             .iter()
             .any(|text| text.contains("had not settled"))
     );
+}
+
+fn told(runs: &[Played]) -> Vec<String> {
+    let said = sentences(&sweep(runs, &Rules::default()).unwrap());
+    said.into_iter().map(|sentence| sentence.text).collect()
+}
+
+#[test]
+fn private_memory_that_falls_into_groups_is_told_of_the_default_and_of_settings() {
+    for (label, of_all) in [("default", true), ("dirty-1000", false)] {
+        let mut runs = runs();
+        let is_it = |run: &&mut Played| run.summary.header.server.label == label;
+        for run in runs.iter_mut().filter(is_it) {
+            let more = 10 * u64::from(run.summary.header.plan.block % 2);
+            for phase in &mut run.summary.phases {
+                phase.private = phase.private.map(|value| value / 100 * (100 + more));
+            }
+        }
+        let told: Vec<String> = told(&runs).into_iter().filter(|text| text.contains("groups")).collect();
+        let [one] = told.as_slice() else { panic!("{told:?}") };
+        assert!(one.starts_with(&format!("{label}: private after ")), "{one}");
+        assert!(
+            one.contains("falls into groups, 4 runs of ") && one.contains(" and 4 runs of "),
+            "{one}"
+        );
+        assert_eq!(one.contains("all others are compared"), of_all, "{one}");
+    }
+    assert!(told(&runs()).iter().all(|text| !text.contains("groups")));
+}
+
+#[test]
+fn what_stopped_because_of_one_that_failed_later_is_told() {
+    let runs = with_impostor(|run| {
+        if run.summary.header.plan.block == 4 {
+            crashes(run);
+        }
+    });
+    let told = told(&runs);
+    let of = |text: &&String| text.contains("because of dirty-impostor, which the server failed with later");
+    assert!(told.iter().any(|text| of(&text)), "{told:?}");
 }
 
 #[test]

@@ -241,7 +241,8 @@ fn untold(sweep: &Sweep) -> Option<String> {
     })
 }
 
-fn after(sweep: &Sweep) -> String {
+/// After which phase memory was settled, where that is known.
+pub(super) fn after(sweep: &Sweep) -> String {
     let phase = sweep.places.phase.as_ref();
     phase.map_or_else(String::new, |(_, name)| format!(" after {name}"))
 }
