@@ -1,11 +1,12 @@
 //! A place for a stand-in under the scratch directory: claimed by a lock, cleaned of leftovers, removed at the end.
 
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::lock::{self, Lock};
 use super::{WorkspaceError, canonical, overlay};
 
 /// How many runs may use stand-ins of one workspace at the same time.
@@ -15,7 +16,7 @@ const SLOTS: usize = 16;
 #[derive(Debug)]
 pub struct Scratch {
     dir: PathBuf,
-    _lock: File,
+    _lock: Lock,
 }
 
 /// The directory of this user's places under `base`. Others may not look into it, let alone have made it: what a server
@@ -35,7 +36,7 @@ impl Scratch {
     pub fn claim(home: &Path, name: &str) -> Result<Scratch, WorkspaceError> {
         for slot in 0..SLOTS {
             let dir = home.join(format!("{name}-{slot:x}"));
-            let Some(lock) = lock(&dir)? else { continue };
+            let Some(lock) = Lock::of(&dir)? else { continue };
             let scratch = Scratch { dir, _lock: lock };
             scratch.clear()?;
             create_private(&scratch.dir).map_err(|error| WorkspaceError::io("create", &scratch.dir, error))?;
@@ -80,24 +81,17 @@ impl Scratch {
     }
 }
 
-/// Opens and locks the place's lock file; `None` while another run holds it.
-fn lock(dir: &Path) -> Result<Option<File>, WorkspaceError> {
-    let path = dir.with_extension("lock");
-    let file = File::options().create(true).truncate(false).write(true).open(&path);
-    let file = file.map_err(|error| WorkspaceError::io("create", &path, error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(WorkspaceError::io("lock", &path, error)),
-    }
-}
-
-/// Removes the places of killed runs. What cannot be removed is left: it is in nobody's way but the disk's.
+/// Removes the places of killed runs, and their locks. What cannot be removed is left: it is in nobody's way but the
+/// disk's.
 fn sweep(home: &Path) {
     let Ok(entries) = fs::read_dir(home) else { return };
     for entry in entries.flatten() {
-        let dir = entry.path();
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) && matches!(lock(&dir), Ok(Some(_))) {
+        let dir = match entry.file_type() {
+            Ok(kind) if kind.is_dir() => entry.path(),
+            Ok(_) if lock::is_left(&entry) => entry.path().with_extension(""),
+            Ok(_) | Err(_) => continue,
+        };
+        if let Ok(Some(_lock)) = Lock::of(&dir) {
             let _ = remove(&dir);
         }
     }

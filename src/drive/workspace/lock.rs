@@ -1,0 +1,174 @@
+//! The lock of a place: a file beside it, which is removed with the claim, so that no file stays of every project that was
+//! ever looked at.
+
+use std::fs::{self, DirEntry, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::WorkspaceError;
+
+/// What the file's name ends in.
+const EXTENSION: &str = "lock";
+
+/// A lock file younger than this may be of somebody who has made it and is about to lock it: held for a moment by who
+/// cleans up, it would send them to another place, and their server to another path.
+const YOUNG: Duration = Duration::from_secs(60);
+
+/// A lock that is held. The system lets go of it when we are killed; the file stays then until somebody cleans up.
+#[derive(Debug)]
+pub(super) struct Lock {
+    file: File,
+    path: PathBuf,
+}
+
+impl Lock {
+    /// Opens and locks the place's lock file; `None` while another run holds it.
+    pub fn of(dir: &Path) -> Result<Option<Lock>, WorkspaceError> {
+        let path = dir.with_extension(EXTENSION);
+        loop {
+            let file = File::options().create(true).truncate(false).write(true).open(&path);
+            let file = file.map_err(|error| WorkspaceError::io("create", &path, error))?;
+            let lock = match file.try_lock() {
+                Ok(()) => Some(Lock {
+                    file,
+                    path: path.clone(),
+                }),
+                Err(TryLockError::WouldBlock) if is_at(&file, &path) => None,
+                Err(TryLockError::WouldBlock) => continue,
+                Err(TryLockError::Error(error)) => return Err(WorkspaceError::io("lock", &path, error)),
+            };
+            // Whoever had it may have removed it after it was opened here: then it keeps nobody out any more.
+            if lock.as_ref().is_none_or(|lock| is_at(&lock.file, &path)) {
+                return Ok(lock);
+            }
+        }
+    }
+}
+
+impl Drop for Lock {
+    /// Removes the file while it is still locked: who opens it until then sees that it is at no path any more.
+    fn drop(&mut self) {
+        // Windows keeps the name of an open file that is removed, and refuses it to others until it is closed.
+        if cfg!(unix) && is_at(&self.file, &self.path) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Whether a file is a lock that a killed run may have left.
+pub(super) fn is_left(entry: &DirEntry) -> bool {
+    let age = |meta: fs::Metadata| meta.modified().ok()?.elapsed().ok();
+    let is_lock = entry.path().extension().is_some_and(|extension| extension == EXTENSION);
+    cfg!(unix) && is_lock && entry.metadata().ok().and_then(age).is_some_and(|age| age >= YOUNG)
+}
+
+/// Whether the file at `path` is this one.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |meta: io::Result<fs::Metadata>| meta.map(|meta| (meta.dev(), meta.ino())).ok();
+    let own = place(file.metadata());
+    own.is_some() && own == place(fs::symlink_metadata(path))
+}
+
+/// Locks are never removed.
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Mutex;
+    use std::time::SystemTime;
+
+    use super::super::scratch::{self, Scratch};
+    use super::super::{Isolation, Workspace};
+    use super::*;
+
+    #[test]
+    fn a_lock_keeps_others_out_and_leaves_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let place = home.path().join("place-0");
+        let held = Lock::of(&place).unwrap().unwrap();
+        assert!(Lock::of(&place).unwrap().is_none());
+        drop(held);
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+        assert!(Lock::of(&place).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_lock_that_was_removed_after_it_was_opened_is_none() {
+        let home = tempfile::tempdir().unwrap();
+        let place = home.path().join("place-0");
+        let first = Lock::of(&place).unwrap().unwrap();
+        let opened = File::options().write(true).open(&first.path).unwrap();
+        let path = first.path.clone();
+        drop(first);
+        assert!(!is_at(&opened, &path), "it is at no path any more");
+        opened.lock().unwrap();
+        let second = Lock::of(&place).unwrap().expect("another file is there by now");
+        // The end of one that is at no path takes nobody's away.
+        drop(Lock { file: opened, path });
+        assert!(is_at(&second.file, &second.path));
+    }
+
+    #[test]
+    fn no_two_ever_have_one_place_while_locks_come_and_go() {
+        let home = tempfile::tempdir().unwrap();
+        let held = Mutex::new(BTreeSet::new());
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        let scratch = Scratch::claim(home.path(), "place").unwrap();
+                        let place = scratch.path().to_owned();
+                        assert!(held.lock().unwrap().insert(place.clone()), "{place:?} is held twice");
+                        fs::write(place.join("file"), "text").unwrap();
+                        assert!(held.lock().unwrap().remove(&place));
+                        scratch.clear().unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn the_next_run_removes_the_locks_that_nobody_holds() {
+        let (source, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let home = scratch::home(scratch.path()).unwrap();
+        let open = || Workspace::open(source.path(), Isolation::Copy, scratch.path(), &|| false).unwrap();
+        for left in ["0123456789abcdef-0.lock", "shim-0.lock"] {
+            let file = File::create(home.join(left)).unwrap();
+            file.set_modified(SystemTime::now() - YOUNG).unwrap();
+        }
+        let held = File::open(home.join("shim-0.lock")).unwrap();
+        held.lock().unwrap();
+        let workspace = open();
+        assert!(!home.join("0123456789abcdef-0.lock").exists() && home.join("shim-0.lock").exists());
+        assert_eq!(
+            fs::read_dir(&home).unwrap().count(),
+            3,
+            "a place, its lock, and the one that is held"
+        );
+        drop(held);
+        workspace.close().unwrap();
+        open().close().unwrap();
+        assert_eq!(fs::read_dir(&home).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn locks_of_killed_runs_are_found_and_young_ones_left_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let file = File::create(home.path().join("place-0.lock")).unwrap();
+        let entry = || fs::read_dir(home.path()).unwrap().next().unwrap().unwrap();
+        assert!(!is_left(&entry()));
+        file.set_modified(SystemTime::now() - YOUNG).unwrap();
+        assert!(is_left(&entry()));
+        fs::rename(entry().path(), home.path().join("place-0.other")).unwrap();
+        assert!(!is_left(&entry()));
+    }
+}
