@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use super::read::Reader;
 use super::tests::{Disk, header, warning};
 use super::{
-    Checkpoint, Clock, Counters, Ending, Event, Journal, Outcome, PhaseRef, Release, ReleasedBy, Releaser, Request,
-    Rollup, Sample, SelfReport, StepEnd, WindowStart,
+    Checkpoint, Clock, Counters, Ending, Environment, Event, Journal, Libraries, Outcome, PhaseRef, Release,
+    ReleasedBy, Releaser, Request, Rollup, Sample, SelfReport, StepEnd, WindowStart,
 };
 
 fn counters() -> impl Strategy<Value = Counters> {
@@ -102,6 +102,28 @@ fn step_end() -> impl Strategy<Value = StepEnd> {
     )
 }
 
+fn names() -> impl Strategy<Value = Vec<String>> {
+    proptest::collection::vec(any::<String>(), 0..3)
+}
+
+fn environment() -> impl Strategy<Value = Environment> {
+    let other = proptest::collection::btree_map(any::<String>(), any::<String>(), 0..3);
+    (any::<u32>(), names(), other, names()).prop_map(|(process, given, other, missing)| Environment {
+        process,
+        given,
+        other,
+        missing,
+    })
+}
+
+fn libraries() -> impl Strategy<Value = Libraries> {
+    (any::<u32>(), names(), names()).prop_map(|(process, mapped, missing)| Libraries {
+        process,
+        mapped,
+        missing,
+    })
+}
+
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         sample().prop_map(Event::Sample),
@@ -110,6 +132,8 @@ fn event() -> impl Strategy<Value = Event> {
         step_end().prop_map(Event::StepEnded),
         (phase(), any::<u32>()).prop_map(|(phase, step)| Event::WindowBegan(WindowStart { phase, step })),
         phase().prop_map(Event::ReleaseBegan),
+        environment().prop_map(Event::Environment),
+        libraries().prop_map(Event::Libraries),
         (
             any::<String>(),
             proptest::option::of(any::<u64>()),
