@@ -71,14 +71,8 @@ fn phase(phase: &mut PhaseSummary) {
     phase.returned = Returned::default();
     if let Some(taken) = &mut phase.checkpoint {
         *taken = CheckpointSummary {
-            at: taken.at,
-            settled: taken.settled,
-            waited: taken.waited,
-            unsettled: std::mem::take(&mut taken.unsettled),
-            threads: taken.threads,
-            processes: taken.processes,
-            forked: taken.forked,
-            ..CheckpointSummary::default()
+            virtual_size: None,
+            ..std::mem::take(taken).without_memory()
         };
     }
     phase.steps.iter_mut().for_each(|step| step.took = None);
