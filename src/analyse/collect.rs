@@ -221,10 +221,8 @@ impl Pass {
         if libraries.missing.is_empty() {
             return;
         }
-        let (program, server) = self.tree.program(libraries.process);
         self.summary.unloaded.push(Unloaded {
-            program,
-            server,
+            program: self.tree.program(libraries.process),
             libraries: libraries.missing,
         });
     }

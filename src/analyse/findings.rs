@@ -18,7 +18,7 @@ use super::left_out;
 use super::summary::Summary;
 
 pub use doubt::{Doubt, doubts};
-pub use settings::{setting, settings};
+pub use settings::setting;
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -96,8 +96,6 @@ pub struct Summary {
 pub struct Unloaded {
     /// Its program's short name.
     pub program: String,
-    /// Whether it is the server's own process.
-    pub server: bool,
     /// The libraries.
     pub libraries: Vec<String>,
 }
@@ -183,7 +181,7 @@ pub struct CheckpointSummary {
 }
 
 impl CheckpointSummary {
-    /// The same of which no memory counts.
+    /// The same of which no memory counts; address space is none.
     pub(super) fn without_memory(self) -> CheckpointSummary {
         CheckpointSummary {
             private_exact: None,

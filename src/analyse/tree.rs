@@ -84,13 +84,10 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// The short name of a process, and whether it is the server's own.
-    pub fn program(&self, process: u32) -> (String, bool) {
+    /// The short name of a process.
+    pub fn program(&self, process: u32) -> String {
         let live = self.live.get(&process);
-        live.map_or_else(
-            || (format!("process {process}"), false),
-            |live| (live.name.clone(), live.server),
-        )
+        live.map_or_else(|| format!("process {process}"), |live| live.name.clone())
     }
 
     /// A process, which may run another program by now, was looked at for what was preloaded.
@@ -128,7 +125,7 @@ impl Tree {
                 return; // The same program with other arguments.
             }
             let before = std::mem::replace(&mut live.name, name);
-            live.environment = None;
+            (live.without, live.environment) = (Vec::new(), None);
             self.leave(&before);
         } else {
             let counters = Counters::default();

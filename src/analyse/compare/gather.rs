@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use crate::analyse::calls::Traced;
-use crate::analyse::{self, Doubt, Exit, Summary, exit, settings};
+use crate::analyse::{self, Doubt, Exit, Summary, exit};
 use crate::record::{Header, KnobFacts, PreloadFacts};
 use crate::units;
 
@@ -181,11 +181,11 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
 /// The settings that some run asked for and did not see in force.
 pub fn unseen(arm: &[&Played]) -> Vec<KnobFacts> {
     let mut unseen: Vec<KnobFacts> = Vec::new();
-    for knob in arm.iter().flat_map(|run| settings(&run.summary)) {
+    for knob in arm.iter().flat_map(|run| &run.summary.header.server.knobs) {
         // Where it was looked for in a run has sizes in it, which differ from run to run.
         let known = |one: &KnobFacts| one.written() == knob.written() && one.effective == knob.effective;
         if knob.taken != Some(true) && !unseen.iter().any(known) {
-            unseen.push(knob);
+            unseen.push(knob.clone());
         }
     }
     unseen

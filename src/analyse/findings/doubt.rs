@@ -20,7 +20,7 @@ impl Doubt {
     }
 }
 
-/// Everything that a comparison of this run has to repeat, but for [settings](settings()) that were not seen in force
+/// Everything that a comparison of this run has to repeat, but for settings that were not seen in force
 /// before it.
 pub fn doubts(summary: &Summary) -> Vec<Doubt> {
     let mut doubts = settings::unconfirmed(summary);

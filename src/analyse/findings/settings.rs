@@ -7,23 +7,29 @@ use crate::units;
 
 use super::{Doubt, Finding, Severity, finding};
 
-/// Settings that were not seen in force before the run, or in what was loaded in it.
+/// Settings that were not seen in force before the run, or in the process with the memory.
 pub(super) fn unseen(summary: &Summary, found: &mut Vec<Finding>) {
-    let unseen = settings(summary).into_iter().filter(|knob| knob.taken != Some(true));
-    found.extend(unseen.map(|knob| finding(Severity::Warning, setting(&knob))));
+    let knobs = summary.header.server.knobs.iter();
+    let unseen = knobs.filter(|knob| knob.taken != Some(true));
+    found.extend(unseen.map(|knob| finding(Severity::Warning, setting(knob))));
 }
 
 /// Settings that were seen in force before the run and not in it.
 pub(super) fn unconfirmed(summary: &Summary) -> Vec<Doubt> {
-    let seen = settings(summary).into_iter().filter(|knob| knob.taken == Some(true));
-    seen.filter_map(|knob| Some(Doubt::new(knob.written(), not_confirmed(&knob, summary)?)))
+    let knobs = summary.header.server.knobs.iter();
+    let seen = knobs.filter(|knob| knob.taken == Some(true));
+    seen.filter_map(|knob| Some(Doubt::new(knob.written(), not_confirmed(knob, summary)?)))
         .collect()
 }
 
-/// Helpers that were started without what was preloaded.
+/// Processes that were started without what was preloaded, but for the one with the memory, of which the setting tells.
 pub(super) fn helpers(summary: &Summary) -> Vec<Doubt> {
+    let told_by_setting = |program: &str| summary.unset.iter().any(|one| one.library && one.program == program);
     let mut told: Vec<Doubt> = Vec::new();
-    for unloaded in summary.unloaded.iter().filter(|unloaded| !unloaded.server) {
+    for unloaded in &summary.unloaded {
+        if told_by_setting(&unloaded.program) {
+            continue;
+        }
         let text = format!(
             "`{}` was started without {}: its memory is that of its own allocator",
             unloaded.program,
@@ -35,25 +41,6 @@ pub(super) fn helpers(summary: &Summary) -> Vec<Doubt> {
         }
     }
     told
-}
-
-/// The settings that were asked for, each as it was seen; what was preloaded and then was not there in the run was not.
-pub fn settings(summary: &Summary) -> Vec<KnobFacts> {
-    let server = summary.unloaded.iter().filter(|unloaded| unloaded.server);
-    let missing: Vec<&String> = server.flat_map(|unloaded| &unloaded.libraries).collect();
-    let knobs = summary.header.server.knobs.iter().cloned();
-    let seen = knobs.map(
-        |knob| match knob.taken != Some(false) && missing.contains(&&knob.requested) {
-            true => KnobFacts {
-                effective: Some("nothing".to_owned()),
-                seen: Some("what it had mapped in the run".to_owned()),
-                taken: Some(false),
-                ..knob
-            },
-            false => knob,
-        },
-    );
-    seen.collect()
 }
 
 /// A setting and how it was seen: `GOGC=50, asked for but not seen in force (its syntax was checked)`.
@@ -103,6 +90,7 @@ fn not_confirmed(knob: &KnobFacts, summary: &Summary) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyse::Unset;
     use crate::analyse::summary::Unloaded;
     use crate::analyse::tests::of;
     use crate::record::golden::Session;
@@ -144,35 +132,25 @@ mod tests {
     }
 
     #[test]
-    fn what_was_preloaded_and_is_not_in_the_run_is_told() {
+    fn whoever_was_started_without_what_was_preloaded_is_told_once() {
         let mut summary = of(&Session::new("server"));
-        summary.header.server.knobs = vec![KnobFacts {
-            variable: "LD_PRELOAD".to_owned(),
-            requested: "/lib/je.so".to_owned(),
-            effective: Some("/lib/je.so".to_owned()),
-            seen: Some("what the loader bound `malloc` to".to_owned()),
-            taken: Some(true),
-            ..KnobFacts::default()
-        }];
-        let told = all;
-        assert_eq!(told(&summary), Vec::<String>::new());
-        let missing = |program: &str, server| Unloaded {
+        let missing = |program: &str| Unloaded {
             program: program.to_owned(),
-            server,
             libraries: vec!["/lib/je.so".to_owned()],
         };
-        summary.unloaded = vec![
-            missing("server", true),
-            missing("helper", false),
-            missing("helper", false),
-        ];
-        assert_eq!(
-            told(&summary),
-            [
-                "LD_PRELOAD=/lib/je.so was asked for, and nothing is in force by what it had mapped in the run",
-                "`helper` was started without /lib/je.so: its memory is that of its own allocator"
-            ]
-        );
+        summary.unloaded = vec![missing("server"), missing("helper"), missing("helper")];
+        let helper = "`helper` was started without /lib/je.so: its memory is that of its own allocator";
+        assert_eq!(all(&summary), [helper.replace("helper", "server").as_str(), helper]);
+        // Its setting has said so.
+        summary.unset = vec![Unset {
+            variable: "LD_PRELOAD".to_owned(),
+            value: None,
+            library: true,
+            program: "server".to_owned(),
+            private: 2,
+            tree: 3,
+        }];
+        assert_eq!(all(&summary), [helper]);
     }
 
     #[test]

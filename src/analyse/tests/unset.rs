@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::analyse::{Deaf, Summary, setting, settings};
+use crate::analyse::{Deaf, Summary, setting};
 use crate::lens::Lens;
 use crate::record::golden::Session;
 use crate::record::{Entry, Environment, Event, KnobFacts, LensFacts, Libraries, PreloadFacts};
@@ -60,7 +60,7 @@ fn other(process: u32) -> Event {
 }
 
 fn told(summary: &Summary) -> Vec<String> {
-    settings(summary).iter().map(setting).collect()
+    summary.header.server.knobs.iter().map(setting).collect()
 }
 
 #[test]
