@@ -1,14 +1,15 @@
-//! Settings that the server was given and that did not reach the process which has the memory: a wrapper kept them.
+//! Settings that the server was given and that did not reach whoever has the memory: a wrapper kept them.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::record::{AllocatorFacts, Checkpoint, ServerFacts};
 use crate::units;
 
-use super::tree::Tree;
+use super::tree::{Live, Tree};
 use super::untrimmed::{Deaf, Untrimmed};
 
-/// A setting that was not in force in the process that led the tree's memory at a checkpoint.
+/// A setting that was not in force in much of the tree's memory at a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unset {
     /// The variable.
@@ -17,7 +18,7 @@ pub struct Unset {
     pub value: Option<String>,
     /// Whether it is a library that was preloaded, and that the process had not mapped.
     pub library: bool,
-    /// Its program's short name.
+    /// The short name of its program, the largest of them.
     pub program: String,
     /// Its private memory in bytes.
     pub private: u64,
@@ -52,38 +53,68 @@ impl fmt::Display for Unset {
     }
 }
 
-/// The settings that the process with the most memory did not have; none where that is not known.
+/// Of the tree's private memory, the part that may be without a setting: a tenth. A helper with less hardly moves the
+/// figure, whereas a small server under the interpreter of its wrapper has more.
+const SMALL_SHARE: u64 = 10;
+
+/// The settings that a checkpoint's memory was without: variables where more than a small share of it was, and what was
+/// preloaded where the process with the most memory was, since a helper may be unable to load it. None where memory is not
+/// known of every process.
 pub(super) fn unset(checkpoint: &Checkpoint, tree: &Tree, server: &ServerFacts) -> Vec<Unset> {
-    let held: Option<Vec<_>> = tree
+    let held: Option<Vec<(&Live, u64)>> = tree
         .held(checkpoint)
         .map(|(live, private)| Some((live, private?)))
         .collect();
     let held = held.unwrap_or_default();
-    let Some((leader, private)) = held.iter().max_by_key(|(_, private)| *private) else {
-        return Vec::new();
-    };
-    let one = |variable: &str, value: Option<&String>, library: bool| Unset {
-        variable: variable.to_owned(),
-        value: value.cloned(),
-        library,
-        program: leader.name.clone(),
-        private: *private,
-        tree: held.iter().map(|(_, private)| private).sum(),
-    };
-    let environment = leader.environment.iter();
-    let mut found: Vec<Unset> = environment
-        .flat_map(|seen| {
-            let missing = seen.missing.iter().map(|name| one(name, None, false));
-            missing.chain(seen.other.iter().map(|(name, value)| one(name, Some(value), false)))
-        })
-        .collect();
+    let all = sum(&mut held.iter());
+    let mut found = changed(&held, all);
     let library = server.preload.as_ref().map(|preload| &preload.path);
-    if let Some(path) = library.filter(|path| leader.without.contains(path)) {
+    let leader = held.iter().max_by_key(|(_, private)| *private);
+    if let Some((path, (leader, private))) = library.zip(leader)
+        && leader.without.contains(path)
+    {
         let knob = server.knobs.iter().find(|knob| knob.requested == *path);
-        let variable = knob.map_or("LD_PRELOAD", |knob| &knob.variable);
-        found.push(one(variable, None, true));
+        found.push(Unset {
+            variable: knob.map_or("LD_PRELOAD", |knob| &knob.variable).to_owned(),
+            value: None,
+            library: true,
+            program: leader.name.clone(),
+            private: *private,
+            tree: all,
+        });
     }
     found
+}
+
+/// The variables that more than a small share of the memory was without, each of the largest process that was.
+fn changed(held: &[(&Live, u64)], tree: u64) -> Vec<Unset> {
+    let seen = held.iter().filter_map(|(live, _)| live.environment.as_ref());
+    let names: BTreeSet<&String> = seen
+        .flat_map(|seen| seen.missing.iter().chain(seen.other.keys()))
+        .collect();
+    let one = |name: &String| {
+        let lacks = |live: &Live| live.environment.as_ref().is_some_and(|seen| seen.lacks(name));
+        let without = held.iter().filter(|(live, _)| lacks(live));
+        let sum = sum(&mut without.clone());
+        let (largest, private) = without.max_by_key(|(_, private)| *private)?;
+        (sum > tree / SMALL_SHARE).then(|| Unset {
+            variable: name.clone(),
+            value: largest
+                .environment
+                .as_ref()
+                .and_then(|seen| seen.other.get(name))
+                .cloned(),
+            library: false,
+            program: largest.name.clone(),
+            private: *private,
+            tree,
+        })
+    };
+    names.into_iter().filter_map(one).collect()
+}
+
+fn sum<'h>(held: &mut dyn Iterator<Item = &'h (&'h Live, u64)>) -> u64 {
+    held.fold(0, |sum, (_, private)| sum.saturating_add(*private))
 }
 
 /// Adds what is new; of one that is known that of the larger tree stays.

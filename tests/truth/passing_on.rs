@@ -71,6 +71,19 @@ fn a_setting_that_a_wrapper_changes_was_not_in_force() {
 }
 
 #[test]
+fn a_setting_that_a_large_wrapper_changes_was_not_in_force_in_a_small_server() {
+    // Some 10 MB in a variable of the shell, as an interpreter has them in modules.
+    let first = "hold=$(head -c 10000000 /dev/zero | tr '\\0' x)\nexport MALLOC_ARENA_MAX=7";
+    let summary = behind(SYSTEM, first, "MALLOC_ARENA_MAX=1").passed();
+    let unset = &summary.unset[0];
+    assert_eq!(
+        (unset.program.as_str(), unset.value.as_deref()),
+        ("fixture-system", Some("7"))
+    );
+    assert!(unset.private < unset.tree / 2, "the shell has more: {unset:?}");
+}
+
+#[test]
 fn a_setting_that_a_wrapper_passes_on_was_in_force() {
     for (program, name, value) in settings() {
         let summary = behind(program, "true", &format!("{name}={value}")).passed();

@@ -64,6 +64,40 @@ fn told(summary: &Summary) -> Vec<String> {
 }
 
 #[test]
+fn a_small_server_under_a_large_wrapper_is_one_without_its_setting() {
+    let of_sizes = |wrapper, helper| {
+        let mut session = Session::new("server");
+        session.header.server.knobs = vec![KnobFacts {
+            variable: NAME.to_owned(),
+            requested: "0".to_owned(),
+            taken: Some(true),
+            ..KnobFacts::default()
+        }];
+        session.spawn(0, "python3", None, wrapper, 0);
+        session.spawn(1, "ty", Some(0), 4, 0);
+        session.spawn(2, "helper", Some(0), helper, 0);
+        session.phase("start");
+        session.settle(true);
+        let taken = |entry: &Entry| matches!(entry.event, Event::Checkpoint(_));
+        let place = session.entries.iter().position(taken).unwrap();
+        for event in [has(0), other(1), lacks(2)] {
+            let at = session.at;
+            session.entries.insert(place, Entry { at, event });
+        }
+        let unset = of(&session).unset;
+        unset
+            .into_iter()
+            .map(|one| (one.program, one.value))
+            .collect::<Vec<_>>()
+    };
+    let ty = ("ty".to_owned(), Some("10".to_owned()));
+    assert_eq!(of_sizes(7, 1), [ty]);
+    assert_eq!(of_sizes(7, 8), [("helper".to_owned(), None)]);
+    assert_eq!(of_sizes(80, 1), [], "less than a tenth of the memory");
+    assert_eq!(of_sizes(80, 6), [("helper".to_owned(), None)], "more, together");
+}
+
+#[test]
 fn a_setting_is_in_force_where_the_process_with_the_memory_has_it() {
     let seen = format!("{NAME}=0, seen in its list");
     for events in [
