@@ -121,6 +121,25 @@ impl AllocatorFamily {
         }
     }
 
+    /// Whether it is one that a program has in place of its C library's: built in, linked or preloaded.
+    pub fn is_replacement(self) -> bool {
+        match self {
+            AllocatorFamily::Jemalloc
+            | AllocatorFamily::Mimalloc
+            | AllocatorFamily::Tcmalloc
+            | AllocatorFamily::Tbbmalloc
+            | AllocatorFamily::Snmalloc
+            | AllocatorFamily::Rpmalloc
+            | AllocatorFamily::Scudo => true,
+            AllocatorFamily::Glibc
+            | AllocatorFamily::Musl
+            | AllocatorFamily::Go
+            | AllocatorFamily::V8
+            | AllocatorFamily::Jvm
+            | AllocatorFamily::Unknown => false,
+        }
+    }
+
     /// The one that a profile's word means; the system's is the C library's.
     pub fn named(word: &str) -> AllocatorFamily {
         let word = word.to_ascii_lowercase();

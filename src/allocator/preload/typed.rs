@@ -26,19 +26,8 @@ pub fn typed(value: &str, places: &Places) -> Result<Typed, FindError> {
         if path.is_absolute() && !name.contains('$') && !path.is_file() {
             return Err(FindError::Missing(path.to_owned()));
         }
-        let known = Preload::Path(path.to_owned()).family();
-        let is_allocator = matches!(
-            known,
-            Some(
-                AllocatorFamily::Jemalloc
-                    | AllocatorFamily::Mimalloc
-                    | AllocatorFamily::Tcmalloc
-                    | AllocatorFamily::Tbbmalloc
-                    | AllocatorFamily::Snmalloc
-                    | AllocatorFamily::Rpmalloc
-                    | AllocatorFamily::Scudo
-            )
-        );
+        let family = Preload::Path(path.to_owned()).family();
+        let is_allocator = family.is_some_and(AllocatorFamily::is_replacement);
         let file = match name.contains('/') {
             true => Some(path.to_owned()).filter(|path| path.is_absolute() && path.is_file()),
             false => listed(name, places),

@@ -173,15 +173,7 @@ fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
                 allocator: format!("Go{}", version(facts)),
             });
         }
-        AllocatorFamily::Jemalloc
-        | AllocatorFamily::Mimalloc
-        | AllocatorFamily::Tcmalloc
-        | AllocatorFamily::Tbbmalloc
-        | AllocatorFamily::Snmalloc
-        | AllocatorFamily::Rpmalloc
-        | AllocatorFamily::Scudo
-            if sure =>
-        {
+        family if family.is_replacement() && sure => {
             let prefix = facts.prefix.as_ref().map(|prefix| format!(" (prefix `{prefix}`)"));
             return Err(PreloadError::Embedded {
                 program: embedding(),
