@@ -1,5 +1,6 @@
 //! Looks at a program from all sides: what it says when it is asked, what its bytes hold, what it is linked with.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::elf::{self, Linking};
@@ -8,8 +9,9 @@ use super::modules;
 use super::probe::{self, Subject};
 use super::scan::{self, Mark};
 use super::verdict::{Place, Signs, families, verdict};
-use super::{glibc, jemalloc, mimalloc, seen};
-use crate::record::{AllocatorFacts, AllocatorFamily, Evidence};
+use super::{glibc, jemalloc, mimalloc, seen, stated};
+use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence};
+use crate::units;
 
 /// What is known of a program's allocator, and the files that settings are checked with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,7 +39,28 @@ pub fn detect(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &
     };
     look.say(subject, stop);
     let file = look.files(subject, &followed, find, stop);
-    look.detection(file)
+    let mut detection = look.detection(file);
+    tune(&mut detection, subject, stop);
+    detection
+}
+
+/// Adds what malloc of the C library goes by, where it is surely what serves the program.
+fn tune(detection: &mut Detection, subject: &Subject, stop: &dyn Fn() -> bool) {
+    let facts = &mut detection.facts;
+    let serves = facts.family == AllocatorFamily::Glibc && facts.confidence > Some(Confidence::Guess);
+    let Some(loader) = detection.loader.as_ref().filter(|_| serves) else {
+        return;
+    };
+    let none = BTreeMap::new();
+    let listed = glibc::ask::listed(subject, loader, &none, stop);
+    facts.options = glibc::ask::options(subject, &detection.file, &listed, &none, facts.version.as_deref());
+    if !facts.options.is_empty() {
+        let saw = format!(
+            "its loader lists {} of malloc; what nothing sets is as malloc/malloc.c has it",
+            units::counted(facts.options.len() as u64, "tunable")
+        );
+        facts.evidence.push(seen("libraries", saw));
+    }
 }
 
 /// Finds the allocator in a file that cannot be started, such as a native module.
@@ -139,6 +162,12 @@ impl Look {
         self.bytes(&file);
         for library in &subject.preloaded {
             self.library(library, Place::Preloaded, "environment");
+            // oneTBB's proxy only passes on what another library does.
+            for under in elf::libraries(library, &elf::linking(library).unwrap_or_default(), &[]) {
+                if is_named_so(&under) {
+                    self.library(&under, Place::Preloaded, "environment");
+                }
+            }
         }
         let linking = elf::linking(&file).unwrap_or_default();
         let libraries = elf::libraries(&file, &linking, &subject.library_path());
@@ -160,10 +189,23 @@ impl Look {
             }
         }
         for family in families(&self.signs) {
-            self.saw("file", format!("`{}` holds marks of {family}", file.display()));
+            self.marked(file, family, "file");
         }
         if let Some(release) = self.signs.go.clone() {
             self.saw("file", format!("`{}` was built with Go {release}", file.display()));
+        }
+    }
+
+    /// A file has the marks of an allocator, and perhaps its version.
+    fn marked(&mut self, file: &Path, family: AllocatorFamily, source: &str) {
+        let version = stated::version(file, family);
+        let shown = version
+            .as_ref()
+            .map(|version| format!(" {version}"))
+            .unwrap_or_default();
+        self.saw(source, format!("`{}` holds marks of {family}{shown}", file.display()));
+        if let Some(version) = version {
+            self.signs.versions.entry(family).or_insert(version);
         }
     }
 
@@ -181,11 +223,8 @@ impl Look {
         let Some(family) = found.first().filter(|_| found.len() == 1) else {
             return;
         };
-        if *family == AllocatorFamily::Mimalloc {
-            self.signs.mimalloc_library = library_version(path);
-        }
         self.signs.brought.insert((place, *family));
-        self.saw(source, format!("`{}` holds marks of {family}", path.display()));
+        self.marked(path, *family, source);
     }
 
     /// What the program is linked with: libraries, and the C library under them.
@@ -205,7 +244,7 @@ impl Look {
             }
             // Those of the system that are no allocators are not read: there may be dozens.
             let system = path.starts_with("/lib") || path.starts_with("/usr/lib");
-            if !system || name.contains("malloc") {
+            if !system || is_named_so(path) {
                 self.library(path, Place::Library, "libraries");
             }
             // Those of the system always call it, also under a Rust program that does not, unless one is its own.
@@ -286,6 +325,12 @@ impl Look {
     }
 }
 
+/// Whether a library is called like an allocator.
+fn is_named_so(path: &Path) -> bool {
+    path.file_name()
+        .is_some_and(|name| name.to_string_lossy().contains("malloc"))
+}
+
 /// Libraries are often executable, and crash when they are run.
 fn is_library(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -296,12 +341,4 @@ fn is_library(path: &Path) -> bool {
             None => name.ends_with(end),
         });
     named && elf::linking(path).is_none_or(|linking| linking.loader.is_none())
-}
-
-/// `2.0` of `libmimalloc.so.2.0`, with links resolved.
-fn library_version(path: &Path) -> Option<String> {
-    let real = path.canonicalize().ok()?;
-    let name = real.file_name()?.to_str()?;
-    let (_, version) = name.split_once(".so.")?;
-    Some(version.to_owned())
 }

@@ -35,6 +35,13 @@ pub struct Machine {
     processor: u16,
 }
 
+impl Machine {
+    /// Whether its addresses have 64 bits.
+    pub fn is_wide(self) -> bool {
+        self.bits == 64
+    }
+}
+
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match elf::Machine(self.processor) {

@@ -1,5 +1,8 @@
 //! What the loader of the GNU C library says: its version, and which tunables it has with which values.
 
+pub mod ask;
+pub mod malloc;
+
 use std::collections::BTreeMap;
 
 /// The variables of old that are tunables under other names.

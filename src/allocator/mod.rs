@@ -17,6 +17,7 @@ mod modules;
 pub mod preload;
 mod probe;
 mod scan;
+mod stated;
 mod verdict;
 mod within;
 

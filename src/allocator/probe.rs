@@ -74,13 +74,18 @@ fn change(command: &mut Command, subject: &Subject, with: &[(&str, &str)]) {
 }
 
 impl Subject {
+    /// A variable as the server sees it.
+    pub fn variable(&self, name: &str) -> Option<OsString> {
+        let mut changes = self.env.iter().rev();
+        match changes.find(|(changed, _)| changed == name) {
+            Some((_, value)) => value.clone(),
+            None => std::env::var_os(name),
+        }
+    }
+
     /// Where the loader looks for its libraries first: `LD_LIBRARY_PATH` as the server sees it.
     pub fn library_path(&self) -> Vec<PathBuf> {
-        let mut changes = self.env.iter().rev();
-        let value = match changes.find(|(name, _)| name == "LD_LIBRARY_PATH") {
-            Some((_, value)) => value.clone(),
-            None => std::env::var_os("LD_LIBRARY_PATH"),
-        };
+        let value = self.variable("LD_LIBRARY_PATH");
         let paths = value.iter().flat_map(std::env::split_paths);
         paths.filter(|path| path.is_absolute()).collect()
     }

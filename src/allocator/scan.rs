@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -92,46 +93,40 @@ pub fn file(path: &Path) -> io::Result<Scan> {
 /// The marks of what is read, and where Go's first is.
 fn marks(source: &mut impl Read) -> io::Result<(BTreeSet<Mark>, Option<u64>)> {
     let (mut found, mut go) = (BTreeSet::new(), None);
-    let mut buffer = vec![0; CHUNK + OVERLAP];
-    let (mut kept, mut before) = (0, 0);
-    loop {
-        let read = fill(source, &mut buffer[kept..])?;
-        let filled = kept + read;
-        for one in SEARCH.find_iter(&buffer[..filled]) {
+    windows(source, OVERLAP, |window| {
+        for one in SEARCH.find_iter(window.bytes) {
             let mark = MARKS[one.pattern().as_usize()].1;
             found.insert(mark);
             if mark == Mark::Go && go.is_none() {
-                go = Some(before + one.start() as u64);
+                go = Some(window.at + one.start() as u64);
             }
         }
-        if read == 0 {
-            return Ok((found, go));
-        }
-        kept = filled.min(OVERLAP);
-        buffer.copy_within(filled - kept..filled, 0);
-        before += (filled - kept) as u64;
-    }
+        ControlFlow::Continue(())
+    })?;
+    Ok((found, go))
 }
 
 /// Whether a text is in a file.
 pub fn contains(path: &Path, text: &str) -> io::Result<bool> {
-    let mut file = File::open(path)?.take(MOST);
+    Ok(after(path, text, 0)?.is_some())
+}
+
+/// Up to `most` bytes that stand behind a text in a file, where it is found first.
+pub fn after(path: &Path, text: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
     let finder = memchr::memmem::Finder::new(text.as_bytes());
-    let overlap = text.len().saturating_sub(1);
-    let mut buffer = vec![0; CHUNK + overlap];
-    let mut kept = 0;
-    loop {
-        let read = fill(&mut file, &mut buffer[kept..])?;
-        let filled = kept + read;
-        if finder.find(&buffer[..filled]).is_some() {
-            return Ok(true);
+    let mut found = None;
+    windows(&mut File::open(path)?.take(MOST), text.len() + most, |window| {
+        let rest = finder.find(window.bytes).map(|at| &window.bytes[at + text.len()..]);
+        // What reaches the end of this window is found whole in the next.
+        match rest.filter(|rest| window.is_last || rest.len() >= most) {
+            Some(rest) => {
+                found = Some(rest[..most.min(rest.len())].to_vec());
+                ControlFlow::Break(())
+            }
+            None => ControlFlow::Continue(()),
         }
-        if read == 0 {
-            return Ok(false);
-        }
-        kept = filled.min(overlap);
-        buffer.copy_within(filled - kept..filled, 0);
-    }
+    })?;
+    Ok(found)
 }
 
 /// No name of a setting is longer.
@@ -139,33 +134,60 @@ const NAME: usize = 128;
 
 /// The words in capitals that begin with `start`, as names of environment variables stand in a file.
 pub fn names(path: &Path, start: &str) -> io::Result<BTreeSet<String>> {
-    let mut file = File::open(path)?.take(MOST);
     let finder = memchr::memmem::Finder::new(start.as_bytes());
     let is_letter = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
     let mut found = BTreeSet::new();
-    let mut buffer = vec![0; CHUNK + NAME];
-    let mut kept = 0;
-    loop {
-        let read = fill(&mut file, &mut buffer[kept..])?;
-        let filled = kept + read;
-        for at in finder.find_iter(&buffer[..filled]) {
-            let rest = &buffer[at..filled];
-            let length = rest.iter().position(|byte| !is_letter(byte));
-            // What reaches the end of this read is found whole in the next.
-            let length = length.or((read == 0).then_some(rest.len()));
-            let Some(word) = length.map(|length| &rest[..length]) else {
-                continue;
-            };
-            let begins = at == 0 || !is_letter(&buffer[at - 1]);
-            if begins && word.len() > start.len() {
-                found.insert(String::from_utf8_lossy(word).into_owned());
+    windows(
+        &mut File::open(path)?.take(MOST),
+        NAME,
+        |Window { bytes, is_last, .. }| {
+            for at in finder.find_iter(bytes) {
+                let rest = &bytes[at..];
+                let length = rest.iter().position(|byte| !is_letter(byte));
+                // What reaches the end of this window is found whole in the next.
+                let length = length.or(is_last.then_some(rest.len()));
+                let Some(word) = length.map(|length| &rest[..length]) else {
+                    continue;
+                };
+                let begins = at == 0 || !is_letter(&bytes[at - 1]);
+                if begins && word.len() > start.len() {
+                    found.insert(String::from_utf8_lossy(word).into_owned());
+                }
             }
+            ControlFlow::Continue(())
+        },
+    )?;
+    Ok(found)
+}
+
+/// A stretch of a file.
+struct Window<'w> {
+    bytes: &'w [u8],
+    /// Where in the file it begins.
+    at: u64,
+    /// Whether nothing follows.
+    is_last: bool,
+}
+
+/// Shows what is read in windows, each of which begins with the last `overlap` bytes of the one before, until told to stop.
+fn windows(
+    source: &mut impl Read,
+    overlap: usize,
+    mut see: impl FnMut(Window<'_>) -> ControlFlow<()>,
+) -> io::Result<()> {
+    let mut buffer = vec![0; CHUNK + overlap];
+    let (mut kept, mut at) = (0, 0);
+    loop {
+        let read = fill(source, &mut buffer[kept..])?;
+        let filled = kept + read;
+        let is_last = read == 0;
+        let bytes = &buffer[..filled];
+        if see(Window { bytes, at, is_last }).is_break() || is_last {
+            return Ok(());
         }
-        if read == 0 {
-            return Ok(found);
-        }
-        kept = filled.min(NAME);
+        kept = filled.min(overlap);
         buffer.copy_within(filled - kept..filled, 0);
+        at += (filled - kept) as u64;
     }
 }
 

@@ -1,6 +1,6 @@
 //! From what was seen of a program to which allocator it has, and how sure that is (pure).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::scan::Mark;
 use super::{jemalloc, mimalloc};
@@ -26,8 +26,8 @@ pub struct Signs {
     pub jemalloc: Vec<jemalloc::Said>,
     /// What a mimalloc said then.
     pub mimalloc: Option<mimalloc::Said>,
-    /// The version that the name of mimalloc's library has.
-    pub mimalloc_library: Option<String>,
+    /// The versions that files state of the allocators whose marks they have.
+    pub versions: BTreeMap<AllocatorFamily, String>,
     /// The marks of the program.
     pub marks: BTreeSet<Mark>,
     /// The allocators whose marks are in what it is linked with or brings.
@@ -88,7 +88,10 @@ fn spoken(signs: &Signs, from: Place, to: Place) -> Option<AllocatorFacts> {
     match [je, mi].into_iter().flatten().min()? {
         (_, AllocatorFamily::Mimalloc) => signs.mimalloc.as_ref().map(|said| AllocatorFacts {
             family: AllocatorFamily::Mimalloc,
-            version: said.version.clone().or_else(|| signs.mimalloc_library.clone()),
+            version: said
+                .version
+                .clone()
+                .or_else(|| signs.versions.get(&AllocatorFamily::Mimalloc).cloned()),
             variable: Some("MIMALLOC_*".to_owned()),
             options: said.options.clone(),
             confidence: Some(Confidence::Certain),
@@ -136,6 +139,7 @@ fn embedded(signs: &Signs) -> Option<AllocatorFacts> {
     let silent = speaks && signs.asked;
     Some(AllocatorFacts {
         family,
+        version: signs.versions.get(&family).cloned(),
         confidence: Some(if silent { Confidence::Guess } else { Confidence::Likely }),
         ..AllocatorFacts::default()
     })
@@ -182,6 +186,7 @@ fn preloaded(signs: &Signs) -> Option<AllocatorFacts> {
     let speaks = matches!(family, AllocatorFamily::Jemalloc | AllocatorFamily::Mimalloc);
     (!(speaks && signs.asked)).then(|| AllocatorFacts {
         family: *family,
+        version: signs.versions.get(family).cloned(),
         confidence: Some(Confidence::Likely),
         ..AllocatorFacts::default()
     })

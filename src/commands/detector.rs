@@ -142,12 +142,18 @@ fn preloaded(choice: &ServerChoice, facts: &mut AllocatorFacts) {
         saw: format!("its `malloc` is that of `{}`", shown.unwrap_or_default()),
     });
     let family = choice.preload.family().unwrap_or_default();
-    let machine = matches!(facts.family, AllocatorFamily::V8 | AllocatorFamily::Jvm);
-    if family != AllocatorFamily::Unknown && family != facts.family && !machine {
-        (facts.family, facts.version, facts.confidence) = (family, None, Some(Confidence::Certain));
-    } else if !machine {
-        facts.confidence = Some(Confidence::Certain);
+    let other = match facts.family {
+        AllocatorFamily::V8 | AllocatorFamily::Jvm => return,
+        own if family == own => false,
+        // Nothing tells what the library is, only that it is not the C library's.
+        AllocatorFamily::Glibc | AllocatorFamily::Musl => true,
+        _ => family != AllocatorFamily::Unknown,
+    };
+    if other {
+        (facts.family, facts.version) = (family, None);
+        facts.options.clear();
     }
+    facts.confidence = (facts.family != AllocatorFamily::Unknown).then_some(Confidence::Certain);
 }
 
 /// When the server's allocator gives memory back, under the settings that it is given. A guess says nothing of that: a

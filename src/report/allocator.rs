@@ -42,8 +42,10 @@ pub fn terminal(shown: &str, facts: &AllocatorFacts, knobs: &[KnobFacts], look: 
     }
     if !facts.options.is_empty() {
         line_of(&mut out, String::new());
-        for (name, value) in options(facts) {
-            line_of(&mut out, format!("  {name:<32} {value}"));
+        let options = options(facts);
+        let longest = options.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+        for (name, value) in options {
+            line_of(&mut out, format!("  {name:<width$} {value}", width = longest.max(32)));
         }
     }
     out
@@ -155,6 +157,28 @@ pub(super) mod tests {
         };
         let text = terminal("/opt/bin/ty", &facts, &knobs, look);
         insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(text) });
+    }
+
+    #[test]
+    fn long_names_of_options_have_their_values_under_each_other() {
+        let facts = AllocatorFacts {
+            family: AllocatorFamily::Glibc,
+            options: [
+                ("glibc.malloc.arena_max", "2"),
+                ("glibc.malloc.tcache_unsorted_limit", "no limit (default)"),
+            ]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+            ..AllocatorFacts::default()
+        };
+        let look = Look {
+            columns: 80,
+            color: false,
+            ascii: false,
+        };
+        let text = terminal("/usr/bin/clangd", &facts, &[], look);
+        let at = |value: &str| text.lines().find_map(|line| line.find(value));
+        assert_eq!(at(" 2"), at(" no limit"));
     }
 
     #[test]

@@ -74,6 +74,14 @@ fn the_c_library_is_found_and_its_settings_are_checked_by_the_loader() {
     is("/bin/true", "glibc", "likely");
     takes(&format!("MALLOC_ARENA_MAX=2 {SYSTEM}"), "0x2");
     takes(&format!("GLIBC_TUNABLES=glibc.malloc.arena_max=3 {SYSTEM}"), "0x3");
+    let goes_by = |what: &str, name: &str| found(what)["allocator"]["options"][format!("glibc.malloc.{name}")].clone();
+    let trim = goes_by(SYSTEM, "trim_threshold");
+    assert!(trim.as_str().is_some_and(|trim| trim.contains("default")), "{trim}");
+    let set = format!("GLIBC_TUNABLES=glibc.malloc.tcache_count=0 MALLOC_ARENA_MAX=2 {SYSTEM}");
+    assert_eq!(
+        (goes_by(&set, "arena_max"), goes_by(&set, "tcache_count")),
+        ("2".into(), "0".into())
+    );
     refused(
         SYSTEM,
         &[

@@ -35,6 +35,7 @@ fn each_allocator_serves_a_server_that_nobody_rebuilt() {
             "{preload:?}"
         );
         assert_eq!(server.allocator.as_ref().map(|facts| facts.family), Some(family));
+        assert!(preload.version.is_some(), "{preload:?}");
         let [knob] = server.knobs.as_slice() else {
             panic!("{:?}", server.knobs);
         };

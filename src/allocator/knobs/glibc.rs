@@ -3,18 +3,26 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 
-use super::super::glibc::{LEGACY, Tunable, number, tunables};
+use super::super::glibc::malloc::{TUNABLES, is_read, most, numbers, size};
+use super::super::glibc::{LEGACY, Tunable, ask, number};
 use super::super::preload;
-use super::super::probe::{self, Subject};
+use super::super::probe::Subject;
 use super::{Checked, KnobError, Question, near, unseen};
 use crate::record::{AllocatorFamily, KnobFacts};
 
-/// The variable that holds tunables.
-const TUNABLES: &str = "GLIBC_TUNABLES";
-
 pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> {
     let (mut asked, mut errors) = (Vec::new(), Vec::new());
-    let plain = listed(question, &BTreeMap::new());
+    let Question {
+        subject,
+        detection,
+        stop,
+        ..
+    } = question;
+    let listed = |env: &BTreeMap<String, String>| match &detection.loader {
+        Some(loader) => ask::listed(subject, loader, env, stop),
+        None => BTreeMap::new(),
+    };
+    let plain = listed(&BTreeMap::new());
     for (variable, value) in question.env {
         for request in requests(variable, value) {
             let request = request.and_then(|request| valid(request, &plain, version(question)));
@@ -31,7 +39,11 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
     if plain.is_empty() {
         return Ok(unseen(question.env));
     }
-    let now = listed(question, question.env);
+    let now = listed(question.env);
+    let facts = &detection.facts;
+    let is_malloc = facts.family == AllocatorFamily::Glibc;
+    let options =
+        is_malloc.then(|| ask::options(subject, &detection.file, &now, question.env, facts.version.as_deref()));
     let knob = |request: Request| {
         let option = (request.variable == TUNABLES).then(|| request.tunable.clone());
         // What malloc makes of it is not known, and the loader's list says nothing of that.
@@ -47,7 +59,7 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
     };
     Ok(Checked {
         knobs: asked.into_iter().map(knob).collect(),
-        options: None,
+        options,
     })
 }
 
@@ -74,19 +86,6 @@ fn overruled(request: &Request, asked: &[Request]) -> Option<KnobError> {
         ),
         cure: "leave one of the two out".to_owned(),
     })
-}
-
-/// The tunables that the loader lists under these settings; none where there is no loader, or an old one.
-fn listed(question: &Question<'_>, env: &BTreeMap<String, String>) -> BTreeMap<String, Tunable> {
-    let Some(loader) = &question.detection.loader else {
-        return BTreeMap::new();
-    };
-    let with: Vec<(&str, &str)> = env
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_str()))
-        .collect();
-    let heard = probe::ask_other(question.subject, loader, &["--list-tunables"], &with, question.stop);
-    heard.map(|heard| tunables(&heard.said.stdout)).unwrap_or_default()
 }
 
 fn requests(variable: &str, value: &str) -> Vec<Result<Request, KnobError>> {
@@ -155,35 +154,7 @@ fn version(question: &Question<'_>) -> Option<(u32, u32)> {
         AllocatorFamily::Glibc => facts.version.as_deref()?,
         _ => beside()?,
     };
-    let (major, minor) = text.split_once('.')?;
-    let minor: String = minor.chars().take_while(char::is_ascii_digit).collect();
-    Some((major.parse().ok()?, minor.parse().ok()?))
-}
-
-/// The newest glibc whose malloc was read for what it takes.
-const READ: (u32, u32) = (2, 41);
-
-/// The most that malloc itself takes of a tunable, and which constant of `malloc/malloc.c` says so. What is more its setters
-/// (`do_set_tcache_count`, `do_set_tcache_max` and `do_set_mxfast`) leave be without a word, while the loader takes and
-/// lists any number. For 64 bits; those of 32 are lower.
-fn most(tunable: &str, now: Option<(u32, u32)>) -> Option<(i128, &'static str)> {
-    match tunable {
-        // A count was a `char` until 2.30, which wrapped around: bug 24531.
-        "glibc.malloc.tcache_count" if now.is_some_and(|now| now < (2, 30)) => Some((127, "MAX_TCACHE_COUNT")),
-        "glibc.malloc.tcache_count" => Some((65_535, "MAX_TCACHE_COUNT")),
-        "glibc.malloc.tcache_max" => Some((1032, "MAX_TCACHE_SIZE")),
-        "glibc.malloc.mxfast" => Some((160, "MAX_FAST_SIZE")),
-        _ => None,
-    }
-}
-
-/// A value as the loader takes it: a size below 0 wraps around, so that -1 is the most that there is.
-fn size(value: &str, bounds: Option<(i128, i128)>) -> Option<i128> {
-    let asked = number(value)?;
-    match bounds {
-        Some((_, most)) if asked < 0 && most >= i128::from(u32::MAX) => Some(asked + most + 1),
-        Some(_) | None => Some(asked),
-    }
+    numbers(text)
 }
 
 fn valid(request: Request, known: &BTreeMap<String, Tunable>, now: Option<(u32, u32)>) -> Result<Request, KnobError> {
@@ -226,7 +197,7 @@ fn valid(request: Request, known: &BTreeMap<String, Tunable>, now: Option<(u32, 
         ));
     }
     match most(tunable, now).filter(|(most, _)| asked > *most) {
-        Some((most, constant)) if now.is_some_and(|now| now <= READ) => Err(wrong(
+        Some((most, constant)) if now.is_some_and(is_read) => Err(wrong(
             format!("malloc takes at most {most} ({constant}) and leaves the rest be without a word"),
             format!("write 0 to {most}"),
         )),
