@@ -4,11 +4,15 @@
 
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod time;
+
 use std::fmt;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use time::{TICK, cpu_time, cpu_time_like, duration, duration_like};
 
 /// A size in bytes, written `"64 KiB"`, `"200 MiB"`, `"1.5 GiB"` or as a bare number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, Serialize, JsonSchema)]
@@ -224,26 +228,6 @@ pub fn signed_kib(value: f64) -> String {
         _ if text == "0.0" => text,
         value if value > 0.0 => format!("+{text}"),
         _ => format!("−{text}"),
-    }
-}
-
-/// `1234567` ns → `1.23 ms`; three significant digits up to minutes, then `2 min 05 s`, `8 h 03 min`.
-pub fn duration(value: Duration) -> String {
-    let nanos = value.as_nanos() as f64;
-    let significant = |number: f64, unit: &str| match number {
-        n if n >= 100.0 => format!("{n:.0} {unit}"),
-        n if n >= 10.0 => format!("{n:.1} {unit}"),
-        n => format!("{n:.2} {unit}"),
-    };
-    let seconds = value.as_secs();
-    match nanos {
-        n if n < 1.0 => "0 s".to_owned(),
-        n if n < 1e3 => format!("{n} ns"),
-        n if n < 1e6 => significant(n / 1e3, "µs"),
-        n if n < 1e9 => significant(n / 1e6, "ms"),
-        n if n < 60e9 => significant(n / 1e9, "s"),
-        _ if seconds < 3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {:02} min", seconds / 3600, seconds % 3600 / 60),
     }
 }
 

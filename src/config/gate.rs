@@ -275,7 +275,7 @@ impl GateContext {
             (Some(text), _, unit) => amount(text, unit)?,
             (None, Some(size), Unit::Bytes) => size.0 as f64,
             (None, None, Unit::Bytes) => usual.floor(),
-            (None, _, Unit::Nanos | Unit::Count) => 0.0,
+            (None, _, Unit::Nanos | Unit::CpuNanos | Unit::Count) => 0.0,
         };
         let tol = entry.tol.or(self.tol).map(|share| share.0);
         let fail = entry.fail.or(self.fail).map(|share| share.0);

@@ -1,5 +1,7 @@
 //! A calibration as text: the table, and what later runs can and cannot see by it.
 
+use std::time::Duration;
+
 use crate::analyse::calibration::{WANTED, least, needed};
 use crate::analyse::stats::Looks;
 use crate::lens::Lens;
@@ -83,7 +85,8 @@ fn what(noise: &Noise) -> String {
 fn mean(noise: &Noise) -> String {
     match noise.figure.as_str() {
         "private" | "peak" => units::bytes(noise.mean as u64),
-        _ => units::duration(std::time::Duration::from_nanos(noise.mean as u64)),
+        "cpu" => units::cpu_time(Duration::from_nanos(noise.mean as u64)),
+        _ => units::duration(Duration::from_nanos(noise.mean as u64)),
     }
 }
 

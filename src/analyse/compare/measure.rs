@@ -2,6 +2,7 @@
 
 use crate::analyse::stats::NoiseFloor;
 use crate::analyse::{MethodSummary, PhaseSummary, Summary};
+use crate::units::TICK;
 
 /// One figure of a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,6 +55,8 @@ pub enum Unit {
     Bytes,
     /// Nanoseconds.
     Nanos,
+    /// Nanoseconds of processor time, which is counted in ticks.
+    CpuNanos,
     /// A plain number.
     Count,
 }
@@ -102,7 +105,7 @@ impl Figure {
     pub fn noise(self) -> NoiseFloor {
         let absolute = match self {
             Figure::Private | Figure::Peak | Figure::Resident => return NoiseFloor::MEMORY,
-            Figure::Cpu => 10_000_000.0,
+            Figure::Cpu => TICK.as_nanos() as f64,
             Figure::Faults => 16.0,
             Figure::P50 | Figure::P95 => return NoiseFloor::RELATIVE,
         };
@@ -116,7 +119,8 @@ impl Figure {
     pub fn unit(self) -> Unit {
         match self {
             Figure::Private | Figure::Peak | Figure::Resident => Unit::Bytes,
-            Figure::Cpu | Figure::P50 | Figure::P95 => Unit::Nanos,
+            Figure::Cpu => Unit::CpuNanos,
+            Figure::P50 | Figure::P95 => Unit::Nanos,
             Figure::Faults => Unit::Count,
         }
     }

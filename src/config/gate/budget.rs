@@ -77,7 +77,7 @@ pub(super) fn amount(text: &str, unit: Unit) -> Result<f64, Wrong> {
         Unit::Bytes => Size::from_str(text)
             .map(|size| size.0 as f64)
             .map_err(|error| words(error.to_string())),
-        Unit::Nanos => Span::from_str(text)
+        Unit::Nanos | Unit::CpuNanos => Span::from_str(text)
             .map(|span| span.0.as_nanos() as f64)
             .map_err(|error| words(error.to_string())),
         Unit::Count => text.trim().parse::<u64>().map(|count| count as f64).map_err(|_| {

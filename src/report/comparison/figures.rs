@@ -51,10 +51,35 @@ pub fn ends(rows: &[Row]) -> Option<String> {
 
 /// A figure in its unit, sizes as MiB without one.
 pub fn value(value: f64, unit: Unit) -> String {
+    value_like(value, unit, value)
+}
+
+/// The same in the unit in which another figure of its kind is written, so that what stands together has one.
+pub fn value_like(value: f64, unit: Unit, like: f64) -> String {
+    let (whole, like) = (value.round() as u64, like.round() as u64);
+    let time = Duration::from_nanos;
     match unit {
-        Unit::Bytes => units::mib(value.round() as u64),
-        Unit::Nanos => units::duration(Duration::from_nanos(value.round() as u64)),
-        Unit::Count => units::count(value.round() as u64),
+        Unit::Bytes => units::mib(whole),
+        Unit::Nanos => units::duration_like(time(whole), time(like)),
+        Unit::CpuNanos => units::cpu_time_like(time(whole), time(like)),
+        Unit::Count => units::count(whole),
+    }
+}
+
+/// A figure with the unit that suits it, for sentences and for tables of several units.
+pub fn amount(value: f64, unit: Unit) -> String {
+    let value = value.max(0.0);
+    match unit {
+        Unit::Bytes => units::bytes(value.round() as u64),
+        Unit::Nanos | Unit::CpuNanos | Unit::Count => self::value(value, unit),
+    }
+}
+
+/// The unit of what was set and not measured, such as a limit or the end of an axis: it is not of whole ticks.
+pub fn as_set(unit: Unit) -> Unit {
+    match unit {
+        Unit::CpuNanos => Unit::Nanos,
+        Unit::Bytes | Unit::Nanos | Unit::Count => unit,
     }
 }
 
@@ -62,7 +87,7 @@ pub fn value(value: f64, unit: Unit) -> String {
 pub fn value_with_unit(size: f64, unit: Unit) -> String {
     match unit {
         Unit::Bytes => format!("{} MiB", value(size, unit)),
-        Unit::Nanos | Unit::Count => value(size, unit),
+        Unit::Nanos | Unit::CpuNanos | Unit::Count => value(size, unit),
     }
 }
 
@@ -72,12 +97,13 @@ pub fn median(cell: &Cell, unit: Unit) -> String {
         .map_or_else(|| HOLE.to_owned(), |median| value(median.median, unit))
 }
 
-/// The interval of the median; marked where it is the range of too few runs.
+/// The interval of the median, in the median's unit; marked where it is the range of too few runs.
 pub fn interval(cell: &Cell, unit: Unit) -> String {
     match cell.median {
         Some(median) if median.n > 1 => {
             let mark = if median.reached { "" } else { MARK };
-            let span = span(&value(median.low, unit), &value(median.high, unit));
+            let end = |end: f64| value_like(end, unit, median.median);
+            let span = span(&end(median.low), &end(median.high));
             if mark.is_empty() {
                 span
             } else {
@@ -111,11 +137,13 @@ pub fn tone(ratio: &Ratio) -> Tone {
     }
 }
 
-/// `355.0–367.2`, `1.26–1.55 ms`: the unit once where both have the same.
+/// `355.0–367.2`, `1.26–1.55 ms`, `< 10–30 ms`: the unit once where both have the same.
 pub fn span(low: &str, high: &str) -> String {
-    match (low.split_once(' '), high.split_once(' ')) {
+    match (low.rsplit_once(' '), high.rsplit_once(' ')) {
         _ if low == high => low.to_owned(),
-        (Some((number, one)), Some((_, other))) if one == other => format!("{number}–{high}"),
+        (Some((number, one)), Some((_, other))) if one == other && !number.contains(char::is_alphabetic) => {
+            format!("{number}–{high}")
+        }
         _ => format!("{low}–{high}"),
     }
 }
@@ -225,10 +253,47 @@ mod tests {
         assert_eq!(between(19.5, 20.5).unwrap(), "+1850 to +1950 %");
     }
 
+    fn cell(low: f64, median: f64, high: f64) -> Cell {
+        let median = MedianInterval {
+            low,
+            median,
+            high,
+            n: 8,
+            coverage: 0.95,
+            reached: true,
+        };
+        Cell {
+            values: Vec::new(),
+            median: Some(median),
+            ratio: None,
+            clusters: Vec::new(),
+            outliers: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn one_cell_has_one_unit() {
+        let told =
+            |low: f64, median: f64, high: f64, unit| with_interval(&cell(low * 1e6, median * 1e6, high * 1e6), unit);
+        assert_eq!(told(830.0, 1_020.0, 1_200.0, Unit::Nanos), "1.02 s (0.83–1.20 s)");
+        assert_eq!(told(0.8, 0.853, 1.38, Unit::Nanos), "853 µs (800–1380 µs)");
+        assert_eq!(told(20.0, 40.0, 220.0, Unit::CpuNanos), "40 ms (20–220 ms)");
+    }
+
+    #[test]
+    fn processor_time_that_no_tick_fell_into_is_less_than_one() {
+        let told = |low: f64, median: f64, high: f64| with_interval(&cell(low, median, high), Unit::CpuNanos);
+        assert_eq!(told(0.0, 0.0, 0.0), "< 10 ms (< 10 ms)");
+        assert_eq!(told(0.0, 0.0, 50e6), "< 10 ms (< 10–50 ms)");
+        assert_eq!(told(0.0, 1.2e9, 1.3e9), "1.20 s (< 0.010–1.30 s)");
+    }
+
     #[test]
     fn a_unit_that_both_ends_share_stands_once() {
         assert_eq!(span("1.26 ms", "1.55 ms"), "1.26–1.55 ms");
         assert_eq!(span("853 µs", "1.38 ms"), "853 µs–1.38 ms");
+        assert_eq!(span("< 10 ms", "30 ms"), "< 10–30 ms");
+        assert_eq!(span("1 min 05 s", "2 min 05 s"), "1 min 05 s–2 min 05 s");
         assert_eq!(span("355.0", "367.2"), "355.0–367.2");
     }
 }

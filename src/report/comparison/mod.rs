@@ -20,7 +20,7 @@ pub(super) mod words;
 #[cfg(test)]
 mod tests;
 
-pub(super) use figures::signed;
+pub(super) use figures::{amount, as_set, signed};
 pub(super) use notes::{difference, huge_pages, strained, unequal};
 pub use notes::{doubt, unseen};
 

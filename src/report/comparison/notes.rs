@@ -227,7 +227,7 @@ pub fn gap(cell: &Cell) -> Option<f64> {
 pub fn in_groups(label: &str, figure: &str, cell: &Cell, unit: Unit) -> String {
     let groups = cell.clusters.iter().map(|group| {
         let span = figures::span(
-            &figures::value(group.low, unit),
+            &figures::value_like(group.low, unit, group.high),
             &figures::value_with_unit(group.high, unit),
         );
         format!("{} of {span}", units::counted(group.runs.len() as u64, "run"))

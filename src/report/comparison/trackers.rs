@@ -100,7 +100,7 @@ fn part(row: &Row) -> &str {
 fn scale(figure: Figure) -> (&'static str, f64) {
     match figure.unit() {
         Unit::Bytes => ("MiB", 1_048_576.0),
-        Unit::Nanos => ("ms", 1_000_000.0),
+        Unit::Nanos | Unit::CpuNanos => ("ms", 1_000_000.0),
         Unit::Count => ("faults", 1.0),
     }
 }

@@ -170,7 +170,7 @@ fn sentence(candidate: &str, baseline: &str, row: &Row, ratio: &Ratio, runs: Str
     };
     let verb = match row.measure.figure.unit() {
         Unit::Bytes => "keeps",
-        Unit::Nanos | Unit::Count => "takes",
+        Unit::Nanos | Unit::CpuNanos | Unit::Count => "takes",
     };
     if !ratio.differs() {
         return format!(

@@ -4,11 +4,11 @@ use crate::analyse::compare::Inequality;
 use crate::analyse::gate::{Exact, Judged, Judgement, Kept, Leaking, Role};
 use crate::analyse::stats::{Answer, Side};
 use crate::lens::Lens;
-use crate::report::comparison::{difference, huge_pages, signed, strained, unequal};
+use crate::report::comparison::{amount, as_set, difference, huge_pages, signed, strained, unequal};
 use crate::report::growth::shapes;
 use crate::units;
 
-use super::words::{amount, change, limit};
+use super::words::{change, limit};
 
 /// One thing that a gate found.
 #[derive(Clone, Debug, PartialEq)]
@@ -185,7 +185,7 @@ fn more(needed: Option<usize>) -> String {
 
 fn budget(kept: &Kept) -> Finding {
     let unit = kept.limit.what.figure.unit();
-    let name = format!("{} <= {}", kept.limit.what, amount(kept.limit.limit, unit));
+    let name = format!("{} <= {}", kept.limit.what, amount(kept.limit.limit, as_set(unit)));
     let machines = match kept.verdict.machines {
         0 | 1 => String::new(),
         several => format!(" on the highest of {several} machines"),

@@ -2,13 +2,14 @@
 
 use crate::analyse::gate::{Against, Judged, Judgement, Role};
 use crate::analyse::stats::{Answer, Evidence, Seen};
+use crate::report::comparison::amount;
 use crate::report::lens;
 use crate::report::markdown::{escape, folded, heads_of, line, prose};
 use crate::report::text::line_of;
 use crate::units;
 
 use super::findings::{About, Finding, doubts, findings};
-use super::words::{amount, change, limit, name, outcome, who, word};
+use super::words::{change, limit, name, outcome, who, word};
 
 /// A rule, what it is held against, and how it came out.
 type Row<'j> = (&'j Against, &'j Judged);

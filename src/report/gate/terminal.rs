@@ -4,6 +4,7 @@ use crate::analyse::gate::{Against, Judged, Judgement, Role};
 use crate::analyse::stats::{Answer, Evidence};
 use crate::lens::Lens;
 use crate::report::ascii::ascii;
+use crate::report::comparison::amount;
 use crate::report::lens;
 use crate::report::table::{self, Cell, Column};
 use crate::report::terminal::Look;
@@ -11,7 +12,7 @@ use crate::report::text::{Paint, Tone, line_of, paragraph};
 use crate::units;
 
 use super::findings::{doubts, findings};
-use super::words::{amount, change, limit, outcome, who, word};
+use super::words::{change, limit, outcome, who, word};
 
 /// Marks a rule that decides nothing.
 const ADVISES: &str = " *";

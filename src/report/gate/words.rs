@@ -1,8 +1,5 @@
 //! Answers, amounts and bounds of a gate as text.
 
-use std::time::Duration;
-
-use crate::analyse::compare::Unit;
 use crate::analyse::gate::{Judgement, Party, Role};
 use crate::analyse::stats::{Answer, Bound};
 use crate::report::comparison::signed;
@@ -22,15 +19,6 @@ pub fn outcome(judgement: &Judgement) -> &'static str {
     match judgement.is_refused() {
         true => "REFUSED",
         false => word(judgement.answer),
-    }
-}
-
-/// A figure in its unit.
-pub fn amount(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Bytes => units::bytes(value.round() as u64),
-        Unit::Nanos => units::duration(Duration::from_nanos(value.round() as u64)),
-        Unit::Count => units::count(value.round() as u64),
     }
 }
 

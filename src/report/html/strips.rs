@@ -55,8 +55,9 @@ fn plot(comparison: &Comparison, row: &Row) -> Markup {
                 }
                 @let base = height - 18.0;
                 line.axis x1=(LEFT) x2=(RIGHT) y1=(base) y2=(base) {}
-                text.tick x=(LEFT) y=(height - 4.0) { (figures::value(scale.low, unit)) }
-                text.tick.end x=(RIGHT) y=(height - 4.0) { (figures::value(scale.high, unit)) }
+                @let end = |value| figures::value_like(value, figures::as_set(unit), scale.high);
+                text.tick x=(LEFT) y=(height - 4.0) { (end(scale.low)) }
+                text.tick.end x=(RIGHT) y=(height - 4.0) { (end(scale.high)) }
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::report::table::{self, Cell, Column};
 use crate::report::text::{Paint, Tone, cut, hanging, line_of, paragraph};
 use crate::units;
 
-use super::head::time;
+use super::head::{cpu_time, time};
 
 /// Where a report of one run has everything.
 pub(super) const JSON: &str = "`--format json`";
@@ -95,7 +95,7 @@ pub(in crate::report) fn columns_of_programs(summary: &Summary) -> Vec<Column> {
             cells(&|program| units::or_unknown(program.peak, units::mib)),
         )
         .of("resident"),
-        Column::number("CPU", 5, cells(&|program| units::or_unknown(program.cpu, time))),
+        Column::number("CPU", 5, cells(&|program| units::or_unknown(program.cpu, cpu_time))),
     ]
 }
 

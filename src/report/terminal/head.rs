@@ -65,6 +65,11 @@ pub(in crate::report) fn time(nanos: Nanos) -> String {
     units::duration(Duration::from_nanos(nanos))
 }
 
+/// Processor time, as far as it is believed.
+pub(in crate::report) fn cpu_time(nanos: Nanos) -> String {
+    units::cpu_time(Duration::from_nanos(nanos))
+}
+
 /// A peak with its certainty: `207.0`, `≥ 340.0`, `407.5–439.0`, `407.5–505.0 ?`.
 pub(in crate::report) fn peak(peak: Peak) -> String {
     let (text, doubt) = bounds(peak);

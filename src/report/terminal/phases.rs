@@ -6,7 +6,7 @@ use crate::report::text::{Paint, Tone, paragraph};
 use crate::units;
 
 use super::blocks::{JSON, heading};
-use super::head::{peak, time};
+use super::head::{cpu_time, peak, time};
 
 /// Rows from which the middle of a long soak is left out.
 const MOST: usize = 48;
@@ -65,7 +65,7 @@ pub(in crate::report) fn table(summary: &Summary, phases: &[&PhaseSummary]) -> V
     let gone = if tree { "private" } else { "resident" };
     let private = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.private, units::mib));
     let highest = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.peak, peak));
-    let cpu = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.cpu, time));
+    let cpu = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.cpu, cpu_time));
     let faults = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.minor_faults, units::count));
     let threads = |phase: &PhaseSummary| phase.checkpoint.as_ref().and_then(|taken| taken.threads);
     let mut table = vec![

@@ -1,7 +1,5 @@
 //! The table of a sweep: a row for each cell, the default first, then by settled private memory.
 
-use std::time::Duration;
-
 use crate::analyse::compare::{Cell as Figures, Unit};
 use crate::analyse::tune::{Choice, Keep, Sweep, Swept, Tuned, Why};
 use crate::report::comparison::figures::{self, HOLE};
@@ -13,7 +11,8 @@ use crate::units;
 pub fn unit(figure: Tuned) -> Option<Unit> {
     match figure {
         Tuned::Private | Tuned::Peak => Some(Unit::Bytes),
-        Tuned::T90 | Tuned::P50 | Tuned::P95 | Tuned::Cpu => Some(Unit::Nanos),
+        Tuned::T90 | Tuned::P50 | Tuned::P95 => Some(Unit::Nanos),
+        Tuned::Cpu => Some(Unit::CpuNanos),
         Tuned::Faults => Some(Unit::Count),
         Tuned::Returned => None,
     }
@@ -30,12 +29,7 @@ pub fn middle(cell: &Swept, figure: Tuned) -> String {
 
 /// The same in its unit, for sentences.
 pub fn amount(value: f64, figure: Tuned) -> String {
-    match unit(figure) {
-        Some(Unit::Bytes) => units::bytes(value.max(0.0).round() as u64),
-        Some(Unit::Nanos) => units::duration(Duration::from_nanos(value.max(0.0).round() as u64)),
-        Some(Unit::Count) => units::count(value.max(0.0).round() as u64),
-        None => units::percent(value),
-    }
+    unit(figure).map_or_else(|| units::percent(value), |unit| figures::amount(value, unit))
 }
 
 /// What a cell is: chosen, on the front, or not run any more.

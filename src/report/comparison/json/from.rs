@@ -143,7 +143,7 @@ pub(in crate::report) fn figure(figure: compare::Figure) -> Figure {
 pub(in crate::report) fn unit(unit: compare::Unit) -> Unit {
     match unit {
         compare::Unit::Bytes => Unit::Bytes,
-        compare::Unit::Nanos => Unit::Nanoseconds,
+        compare::Unit::Nanos | compare::Unit::CpuNanos => Unit::Nanoseconds,
         compare::Unit::Count => Unit::Count,
     }
 }
