@@ -20,6 +20,9 @@ const LEFT: f64 = 70.0;
 const RIGHT: f64 = 940.0;
 const HEIGHT: f64 = 300.0;
 
+/// The sign of a peak, as it is drawn and written.
+const PEAK: &str = "▲";
+
 /// Places of all lines together, so that a picture of many runs stays small enough to be looked at in a browser.
 const PLACES: usize = 12_000;
 
@@ -289,7 +292,7 @@ fn marks(drawn: &[Drawn], together: &Together, up: &dyn Fn(f64) -> f64) -> Marku
     let areas: Vec<Area> = diamonds.chain(triangles).collect();
     let values: Vec<(f64, f64, String)> = peaks
         .iter()
-        .map(|(_, x, y, value)| (*x, *y, units::mib(*value)))
+        .map(|(_, x, y, value)| (*x, *y, format!("{PEAK} {}", units::mib(*value))))
         .collect();
     html! {
         @for (one, taken) in drawn.iter().zip(&taken) {
@@ -302,8 +305,11 @@ fn marks(drawn: &[Drawn], together: &Together, up: &dyn Fn(f64) -> f64) -> Marku
         @for (place, x, y, _) in &peaks {
             g class={ "s" (place % COLORS) } { path.peak d={ "M" (x) " " (tenth(y - 9.0)) "l5 8h-10z" } {} }
         }
-        @for label in places::beside(&values, &areas, width) {
-            text.value x=(tenth(label.left)) y=(tenth(label.down)) { (label.text) }
+        @for ((place, ..), label) in peaks.iter().zip(places::beside(&values, &areas, width)) {
+            // A value that had to move away is known by its server's colour and by the order of the values.
+            text class={ "value s" (place % COLORS) } x=(tenth(label.left)) y=(tenth(label.down)) {
+                tspan.of { (PEAK) } (label.text.trim_start_matches(PEAK))
+            }
         }
     }
 }
