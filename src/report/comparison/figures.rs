@@ -13,40 +13,54 @@ pub const HOLE: &str = "–";
 /// Says that so few runs do not reach the confidence that is asked for.
 pub const MARK: &str = "*";
 
+/// Where the least and the most of a place are marked.
+pub const ENDS: &str = "where its interval is apart from all others and 4 runs or more show it";
+
 /// Signs of the least and of the most of a place.
 pub const LEAST: &str = "▾";
 /// See [`LEAST`].
 pub const MOST_OF_ALL: &str = "▴";
 
+/// Fewest runs of each server that put one apart: the ranges of two servers that are alike leave each other out by chance
+/// in one case of ten with three runs, in one of 35 with four.
+const APART: usize = 4;
+
 /// Whether a server has the least or the most of its place, shown beyond what varies from run to run: its interval is
-/// apart from the one at the other end. Nothing is where a server cannot be compared with the baseline.
+/// apart from that of every other. Nothing is where one of them cannot be compared with the baseline.
 pub fn end_of(row: &Row, side: usize) -> Option<&'static str> {
-    let known = || {
-        row.cells
-            .iter()
-            .enumerate()
-            .filter_map(|(place, cell)| Some((place, cell, cell.median?)))
-    };
-    if known().any(|(place, cell, median)| median.n < 2 || (place > 0 && cell.ratio.is_none())) {
+    let known = |(place, cell): (usize, &Cell)| Some((place, cell.ratio.is_some(), cell.median?));
+    let known: Vec<(usize, bool, MedianInterval)> = row.cells.iter().enumerate().filter_map(known).collect();
+    let is_few =
+        |(place, compared, median): &(usize, bool, MedianInterval)| median.n < APART || (*place > 0 && !compared);
+    let own = row.cells[side].median?;
+    if known.len() < 2 || known.iter().any(is_few) {
         return None;
     }
-    let medians = || known().map(|(_, _, median)| median);
-    let least = medians().min_by(|a, b| a.median.total_cmp(&b.median))?;
-    let most = medians().max_by(|a, b| a.median.total_cmp(&b.median))?;
-    let own = row.cells[side].median.filter(|_| least.high < most.low)?;
-    match own.median {
-        median if median == least.median => Some(LEAST),
-        median if median == most.median => Some(MOST_OF_ALL),
-        _ => None,
+    let others = || {
+        known
+            .iter()
+            .filter(|(place, ..)| *place != side)
+            .map(|(.., median)| median)
+    };
+    match (
+        others().all(|other| own.high < other.low),
+        others().all(|other| own.low > other.high),
+    ) {
+        (true, _) => Some(LEAST),
+        (_, true) => Some(MOST_OF_ALL),
+        (false, false) => None,
     }
+}
+
+/// Whether any of these rows has a least or a most.
+pub fn has_ends(rows: &[Row]) -> bool {
+    let marked = |row: &Row| (0..row.cells.len()).any(|side| end_of(row, side).is_some());
+    rows.iter().any(marked)
 }
 
 /// What the signs mean, where any of these rows has one.
 pub fn ends(rows: &[Row]) -> Option<String> {
-    let marked = |row: &Row| (0..row.cells.len()).any(|side| end_of(row, side).is_some());
-    rows.iter()
-        .any(marked)
-        .then(|| format!("{LEAST} the least and {MOST_OF_ALL} the most of a place, where their intervals are apart"))
+    has_ends(rows).then(|| format!("{LEAST} the least and {MOST_OF_ALL} the most of a place, {ENDS}"))
 }
 
 /// A figure in its unit, sizes as MiB without one.
@@ -239,6 +253,7 @@ pub fn heading(place: &Place) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyse::compare::Measure;
 
     #[test]
     fn a_difference_has_its_sign_and_the_decimals_that_its_width_needs() {
@@ -251,6 +266,64 @@ mod tests {
         assert_eq!(between(1e-9, 236_696.93).unwrap(), "−100 to > +1000 %");
         assert_eq!(between(1.2, 12.1).unwrap(), "+20 to > +1000 %");
         assert_eq!(between(19.5, 20.5).unwrap(), "+1850 to +1950 %");
+    }
+
+    fn ratio() -> Ratio {
+        Ratio {
+            ratio: 1.0,
+            low: 0.9,
+            high: 1.1,
+            p: 1.0,
+            permutation: None,
+            ranks: None,
+            runs: (8, 8),
+            machines: Vec::new(),
+        }
+    }
+
+    fn row(cells: Vec<Cell>) -> Row {
+        let place = Place::Run;
+        let measure = Measure {
+            place,
+            figure: Figure::Private,
+        };
+        Row { measure, cells }
+    }
+
+    #[test]
+    fn the_least_and_the_most_are_apart_from_the_next_and_not_only_from_the_other_end() {
+        let ends = |cells: &[(f64, f64, f64)]| {
+            let compared = |(place, (low, median, high)): (usize, &(f64, f64, f64))| Cell {
+                ratio: (place > 0).then(ratio),
+                ..cell(*low, *median, *high)
+            };
+            let row = row(cells.iter().enumerate().map(compared).collect());
+            (0..cells.len())
+                .map(|side| end_of(&row, side).unwrap_or(" "))
+                .collect::<String>()
+        };
+        assert_eq!(ends(&[(1.0, 2.0, 3.0), (4.0, 5.0, 6.0)]), "▾▴");
+        assert_eq!(ends(&[(1.0, 2.0, 3.0), (2.5, 5.0, 6.0), (7.0, 8.0, 9.0)]), "  ▴");
+        assert_eq!(ends(&[(1.0, 2.0, 3.0), (4.0, 5.0, 6.0), (5.0, 8.0, 9.0)]), "▾  ");
+        assert_eq!(ends(&[(0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0, 3.0, 9.0)]), "  ▴");
+        assert_eq!(ends(&[(2.0, 2.0, 2.0), (2.0, 2.0, 2.0)]), "  ");
+        assert_eq!(ends(&[(2.0, 2.0, 2.0)]), " ");
+    }
+
+    #[test]
+    fn three_runs_put_nobody_apart() {
+        let of = |low: f64, n: usize, ratio: Option<Ratio>| {
+            let cell = cell(low, low, low);
+            Cell {
+                median: cell.median.map(|median| MedianInterval { n, ..median }),
+                ratio,
+                ..cell
+            }
+        };
+        let marked = |n: usize, ratio: Option<Ratio>| end_of(&row(vec![of(1.0, n, None), of(2.0, n, ratio)]), 0);
+        assert_eq!(marked(4, Some(ratio())), Some(LEAST));
+        assert_eq!(marked(3, Some(ratio())), None);
+        assert_eq!(marked(4, None), None);
     }
 
     fn cell(low: f64, median: f64, high: f64) -> Cell {

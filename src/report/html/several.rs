@@ -6,6 +6,7 @@ use maud::{Markup, html};
 
 use crate::analyse::compare::{Comparison, Figure, Measure, Place, Played, Row, Scenarios, Target};
 use crate::analyse::{Histogram, Summary};
+use crate::report::comparison::figures::{self, ENDS};
 use crate::report::comparison::markdown::FOLDED;
 use crate::report::comparison::notes::{self, Weight};
 use crate::report::comparison::{across, calls, growth, words};
@@ -138,10 +139,11 @@ fn legend(target: &Target) -> String {
         0 | 1 => String::new(),
         machines => format!(" on {machines} machines"),
     };
+    let ends = figures::has_ends(&target.comparison.rows).then(|| format!("; least and most of a row, {ENDS}"));
     format!(
         "Medians with their 95 % intervals (* of all runs, which are too few for 95 %), and the 95 % interval of the ratio \
-         against the baseline: ▲ more, ▼ less, ≈ not told apart; least and most of a row, \
-         where their intervals are apart. Runs{machines}: {}.",
+         against the baseline: ▲ more, ▼ less, ≈ not told apart{}. Runs{machines}: {}.",
+        ends.unwrap_or_default(),
         runs.join(", ")
     )
 }
