@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 
 use crate::config::nearest;
 
@@ -23,7 +23,7 @@ pub use options::{
 };
 pub use shell::{Completions, Man, Schema, SchemaOf};
 pub use tune::{Choosing, Telling, Tune, TuneFormat};
-pub use values::{CpuList, Lenses, LookPlan, RungPlan, Runs};
+pub use values::{CpuList, Lenses, LookPlan, RungPlan, Runs, ServerText, server_names};
 
 /// Measure what a language server does with memory.
 ///
@@ -135,10 +135,10 @@ Examples:
 #[command(after_long_help = RUN)]
 pub struct Run {
     /// The scenarios to play, in order
-    #[arg(required_unless_present = "resume", value_name = "SCENARIO")]
+    #[arg(required_unless_present = "resume", value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenarios: Vec<PathBuf>,
     /// Go on with the runs of this directory, which were cut off; nothing else needs to be said again
-    #[arg(long, value_name = "DIR", exclusive = true)]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, exclusive = true)]
     pub resume: Option<PathBuf>,
     /// Which servers.
     #[command(flatten)]
@@ -170,10 +170,10 @@ Examples:
 #[command(after_long_help = CALIBRATE)]
 pub struct Calibrate {
     /// The scenario to play
-    #[arg(required_unless_present = "resume", value_name = "SCENARIO")]
+    #[arg(required_unless_present = "resume", value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenario: Option<PathBuf>,
     /// Go on with the runs of this directory, which were cut off; nothing else needs to be said again
-    #[arg(long, value_name = "DIR", exclusive = true)]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, exclusive = true)]
     pub resume: Option<PathBuf>,
     /// A server, as for `run`
     #[arg(
@@ -276,10 +276,15 @@ Examples:
 #[command(after_long_help = CHECK)]
 pub struct Check {
     /// The scenarios to check
-    #[arg(required = true, value_name = "SCENARIO")]
+    #[arg(required = true, value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenarios: Vec<PathBuf>,
     /// Also start this server and see whether it offers what the steps need
-    #[arg(long = "server", value_name = "[LABEL:] [K=V …] NAME|PATH")]
+    #[arg(
+        long = "server",
+        value_name = "[LABEL:] [K=V …] NAME|PATH",
+        value_parser = ServerText,
+        hide_possible_values = true
+    )]
     pub servers: Vec<String>,
     /// What every server is told.
     #[command(flatten)]
@@ -302,7 +307,7 @@ Examples:
 #[command(after_long_help = SERVERS)]
 pub struct Servers {
     /// Server profiles of your own [default: servers.toml in the current directory]
-    #[arg(long = "servers", value_name = "FILE")]
+    #[arg(long = "servers", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: Option<PathBuf>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -15,7 +15,7 @@ Examples:
 #[command(after_long_help = EXAMPLES)]
 pub struct AllocatorOptions {
     /// A program, a server as for `run`, or a library
-    #[arg(value_name = "[K=V …] NAME|PATH", required_unless_present = "pid")]
+    #[arg(value_name = "[K=V …] NAME|PATH", value_hint = ValueHint::AnyPath, required_unless_present = "pid")]
     pub program: Option<String>,
     /// A process that lives, instead: it is only looked at (Linux)
     #[arg(long, value_name = "PID", conflicts_with = "program")]
@@ -24,7 +24,7 @@ pub struct AllocatorOptions {
     #[arg(long, value_enum, default_value_t)]
     pub format: TextOrJson,
     /// Server profiles of your own [default: servers.toml in the current directory]
-    #[arg(long = "servers", value_name = "FILE")]
+    #[arg(long = "servers", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: Option<PathBuf>,
 }
 

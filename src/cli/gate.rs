@@ -2,29 +2,29 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 
 use crate::units::{Share, Size, Span};
 
 use super::CompareFormat;
 use super::options::{LENS, Measuring, ScenarioOptions, ServerExtras, Voice};
-use super::values::{CpuList, Lenses, LookPlan, Runs, cpus, looks, size};
+use super::values::{CpuList, Lenses, LookPlan, Runs, ServerText, cpus, looks, size};
 
 /// `lsp-soak gate`.
 #[derive(Debug, Args)]
 #[command(after_long_help = GATES)]
 pub struct Gate {
     /// The scenario to play
-    #[arg(required_unless_present_any = ["from", "resume"], value_name = "SCENARIO")]
+    #[arg(required_unless_present_any = ["from", "resume"], value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenario: Option<PathBuf>,
     /// What is compared with: a server; with --from its label in the records
-    #[arg(long, required_unless_present_any = ["from", "resume"], value_name = "SERVER")]
+    #[arg(long, required_unless_present_any = ["from", "resume"], value_name = "SERVER", value_parser = ServerText, hide_possible_values = true)]
     pub baseline: Option<String>,
     /// What is judged: a server; with --from its label in the records
-    #[arg(long, required_unless_present_any = ["from", "resume"], value_name = "SERVER")]
+    #[arg(long, required_unless_present_any = ["from", "resume"], value_name = "SERVER", value_parser = ServerText, hide_possible_values = true)]
     pub candidate: Option<String>,
     /// An older baseline, so that small steps do not add up unseen: a server, or records; of several servers `LABEL: RECORDS`
-    #[arg(long, value_name = "SERVER|RECORDS", hide_short_help = true)]
+    #[arg(long, value_name = "SERVER|RECORDS", value_hint = ValueHint::AnyPath, hide_short_help = true)]
     pub anchor: Option<String>,
     /// Decide from records: those of the baseline and of the candidate, or directories that each have both
     #[arg(
@@ -35,7 +35,7 @@ pub struct Gate {
     )]
     pub from: Vec<PathBuf>,
     /// Go on with the runs of this directory, which were cut off; nothing else needs to be said again
-    #[arg(long, value_name = "DIR", exclusive = true, hide_short_help = true)]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, exclusive = true, hide_short_help = true)]
     pub resume: Option<PathBuf>,
     /// What the candidate is held to.
     #[command(flatten)]
@@ -65,7 +65,7 @@ pub struct Gate {
     #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Measuring", hide_short_help = true)]
     pub cpus: Option<CpuList>,
     /// Where to write the records, and the verdict as gate.md, gate.json and gate.xml [default: reports/UTC-SCENARIO]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
     /// What to print
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
@@ -92,7 +92,7 @@ Exit codes:
 #[command(next_help_heading = "Rules")]
 pub struct Holding {
     /// Endpoints, budgets and limits, a TOML file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub gate: Option<PathBuf>,
     /// How much more is tolerated [default: 1% purged, 5% as shipped]
     #[arg(long, value_name = "SHARE")]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 
 use crate::config::Preload;
 use crate::plan::Partition;
@@ -10,7 +10,7 @@ use crate::progress::Talk;
 use crate::record::HugePages;
 use crate::units::Span;
 
-use super::values::{CpuList, Lenses, LookPlan, Runs, cpus, interval, looks, partition};
+use super::values::{CpuList, Lenses, LookPlan, Runs, ServerText, cpus, interval, looks, partition};
 
 /// What `--lens` chooses between.
 pub(super) const LENS: &str = "\
@@ -47,7 +47,9 @@ pub struct ServerOptions {
     #[arg(
         long = "server",
         value_name = "[LABEL:] [K=V …] NAME|PATH",
-        required_unless_present = "resume"
+        required_unless_present = "resume",
+        value_parser = ServerText,
+        hide_possible_values = true
     )]
     pub servers: Vec<String>,
     /// What every server is told.
@@ -75,22 +77,23 @@ pub struct ServerExtras {
     #[arg(long, value_name = "ALLOC,…", value_delimiter = ',', long_help = PRELOAD)]
     pub preload: Vec<Preload>,
     /// Initialization options, a JSON or TOML file, instead of the profile's
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub init_options: Option<PathBuf>,
     /// Settings to answer `workspace/configuration` with, a JSON or TOML file, instead of the profile's
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub settings: Option<PathBuf>,
     /// Preload the library that gives memory back on a signal, for `release` steps and the purged lens (Linux)
     #[arg(
         long,
         value_name = "PATH",
+        value_hint = ValueHint::FilePath,
         num_args = 0..=1,
         require_equals = true,
         long_help = SHIM
     )]
     pub purge_shim: Option<Option<PathBuf>>,
     /// Server profiles of your own [default: servers.toml beside the scenario or in the current directory]
-    #[arg(long = "servers", value_name = "FILE", hide_short_help = true)]
+    #[arg(long = "servers", value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub file: Option<PathBuf>,
 }
 
@@ -99,13 +102,13 @@ pub struct ServerExtras {
 #[command(next_help_heading = "Scenario")]
 pub struct ScenarioOptions {
     /// Your own project instead of the scenario's workspace
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub workspace: Option<PathBuf>,
     /// Its language
     #[arg(long, value_name = "ID")]
     pub language: Option<String>,
     /// Which of its files to open
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", value_hint = ValueHint::AnyPath)]
     pub files: Option<String>,
     /// Seed of everything that is picked at random
     #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
@@ -162,7 +165,7 @@ pub struct Recording {
     #[arg(long, value_name = "LIST", value_parser = cpus, hide_short_help = true)]
     pub cpus: Option<CpuList>,
     /// Where to write the records [default: reports/UTC-SCENARIO]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
 }
 

@@ -2,27 +2,29 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 
 use crate::config::tune::Preset;
 use crate::report::tune::ship::Form;
 use crate::units::{Share, Size, Span};
 
 use super::options::{Measuring, ScenarioOptions, ServerExtras, Voice};
-use super::values::{CpuList, RungPlan, cpus, rungs, size};
+use super::values::{CpuList, RungPlan, ServerText, cpus, rungs, size};
 
 /// `lsp-soak tune`.
 #[derive(Debug, Args)]
 #[command(after_long_help = TUNING)]
 pub struct Tune {
     /// The scenario to play
-    #[arg(required_unless_present_any = ["from", "resume"], value_name = "SCENARIO")]
+    #[arg(required_unless_present_any = ["from", "resume"], value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenario: Option<PathBuf>,
     /// The server to set, as for `run`
     #[arg(
         long,
         required_unless_present_any = ["from", "resume"],
         value_name = "[LABEL:] [K=V …] NAME|PATH",
+        value_parser = ServerText,
+        hide_possible_values = true,
         help_heading = "Servers"
     )]
     pub server: Option<String>,
@@ -30,7 +32,7 @@ pub struct Tune {
     #[command(flatten)]
     pub extra: ServerExtras,
     /// Settings to try, a TOML file
-    #[arg(long, value_name = "FILE", help_heading = "Settings")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Settings")]
     pub grid: Vec<PathBuf>,
     /// Settings to try that come along, for the allocator that the server has
     #[arg(
@@ -64,7 +66,7 @@ pub struct Tune {
     #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Measuring", hide_short_help = true)]
     pub cpus: Option<CpuList>,
     /// Where to write the records, and what came of them as tune.md, tune.json and report.html [default: reports/UTC-SCENARIO]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
     /// Choose from records that `tune` wrote, and drive nothing
     #[arg(
@@ -74,7 +76,7 @@ pub struct Tune {
         conflicts_with_all = ["scenario", "server", "grid", "preset", "list", "out", "time_budget", "cpus"], hide_short_help = true)]
     pub from: Vec<PathBuf>,
     /// Go on with the runs of this directory, which were cut off; nothing else needs to be said again
-    #[arg(long, value_name = "DIR", exclusive = true, hide_short_help = true)]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, exclusive = true, hide_short_help = true)]
     pub resume: Option<PathBuf>,
     /// What is printed.
     #[command(flatten)]

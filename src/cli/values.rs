@@ -1,10 +1,14 @@
 //! Values that can be typed, and what is wrong with those that cannot.
 
+use std::ffi::OsStr;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
 use crate::analyse::stats::Looks;
+use crate::config::Catalogue;
 use crate::lens::Lens;
 use crate::plan::Partition;
 use crate::processors;
@@ -26,6 +30,39 @@ pub struct LookPlan(pub Looks);
 /// Numbers of processors, each once, in rising order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuList(pub Vec<usize>);
+
+/// Reads a server as it was typed, which may be any text. Shells complete the names of built-in profiles.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerText;
+
+impl TypedValueParser for ServerText {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(
+            server_names().iter().map(|name| PossibleValue::new(name.as_str())),
+        ))
+    }
+}
+
+/// The names of the profiles that come along; those of the fixtures are for tests.
+pub fn server_names() -> &'static [String] {
+    static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let profiles = Catalogue::built_in();
+        let names = profiles.names().filter(|name| !name.starts_with("fixture-"));
+        names.map(str::to_owned).collect()
+    });
+    &NAMES
+}
 
 impl FromStr for Runs {
     type Err = String;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use clap::CommandFactory;
+use clap_complete::Shell;
 
 use crate::cli::{self, Cli, SchemaOf};
 use crate::config;
@@ -20,8 +21,26 @@ pub fn completions(options: &cli::Completions) -> anyhow::Result<u8> {
     clap_complete::generate(options.shell, &mut Cli::command(), NAME, &mut script);
     let script = String::from_utf8_lossy(&script);
     // clap_complete 4.6.11 takes the hyphen in the name for the blank before a subcommand, and bash finds none.
-    print(&script.replace("lsp__subcmd__soak", "lsp__soak"))?;
+    let script = script.replace("lsp__subcmd__soak", "lsp__soak");
+    print(&or_path(options.shell, &script, cli::server_names()))?;
     Ok(0)
+}
+
+/// The script with files offered beside the names of servers: where there are names, clap_complete has zsh and fish
+/// offer nothing else, though a server may be a path; bash looks for files by itself where no name fits.
+fn or_path(shell: Shell, script: &str, names: &[String]) -> String {
+    match (shell, names.first()) {
+        (Shell::Zsh, _) => {
+            let all = names.join(" ");
+            let both = format!("{{_alternative \"servers:server:({all})\" \"programs:program:_files\"}}");
+            script.replace(&format!(":({all})'"), &format!(":{both}'"))
+        }
+        (Shell::Fish, Some(first)) => {
+            let only = format!("-r -f -a \"{first}\\t");
+            script.replace(&only, &only.replace("-r -f", "-r -F"))
+        }
+        _ => script.to_owned(),
+    }
 }
 
 /// Prints the first page of the manual, or writes all of them.

@@ -51,6 +51,48 @@ fn bash_completes_commands_options_and_values() {
     assert_eq!(completed(&["lsp-soak", "cal"]), "calibrate");
     assert_eq!(completed(&["lsp-soak", "run", "--time"]), "--time-budget");
     assert_eq!(completed(&["lsp-soak", "compare", "--format", "mark"]), "markdown");
+    assert_eq!(completed(&["lsp-soak", "run", "--server", "rust"]), "rust-analyzer");
+    assert_eq!(completed(&["lsp-soak", "gate", "--candidate", "base"]), "basedpyright");
+    // No name fits: what bash is told then is to look for files.
+    assert_eq!(completed(&["lsp-soak", "run", "--server", "./"]), "");
+    assert!(printed(&["completions", "bash"]).contains("-o default lsp-soak"));
+}
+
+#[test]
+fn a_server_is_completed_by_its_name_or_its_path() {
+    let zsh = printed(&["completions", "zsh"]);
+    let option = zsh
+        .lines()
+        .find(|line| line.contains("--server="))
+        .expect("there is such an option");
+    assert!(
+        option.contains("servers:server:(") && option.contains("rust-analyzer") && option.contains("_files"),
+        "{option}"
+    );
+    let fish = printed(&["completions", "fish"]);
+    let option = fish
+        .lines()
+        .find(|line| line.contains("-l server -d"))
+        .expect("there is such an option");
+    assert!(option.contains("-r -F -a \"basedpyright"), "{option}");
+    assert!(!zsh.contains("fixture-") && !fish.contains("fixture-"));
+}
+
+#[test]
+fn directories_are_completed_where_one_is_wanted() {
+    let zsh = printed(&["completions", "zsh"]);
+    for option in ["--workspace=", "--out=", "--resume="] {
+        let line = zsh
+            .lines()
+            .find(|line| line.contains(option))
+            .expect("there is such an option");
+        assert!(line.contains("_files -/"), "{line}");
+    }
+    let from = zsh
+        .lines()
+        .find(|line| line.contains("--from="))
+        .expect("there is such an option");
+    assert!(from.contains(":_files'"), "{from}");
 }
 
 #[test]
