@@ -26,6 +26,7 @@ pub use detect::{Detection, detect, of_file, of_process};
 pub use elf::{Machine, is_static, machine};
 pub use glibc::is_tuned_so;
 pub use jemalloc::{Said as JemallocSaid, read as read_jemalloc};
+pub use knobs::same as same_value;
 pub use probe::Subject;
 pub use within::within;
 

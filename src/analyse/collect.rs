@@ -12,6 +12,7 @@ use crate::record::{
     Reader, Request, Rollup, Shutdown, Unseen,
 };
 
+use super::confirmed;
 use super::curves::Curves;
 use super::decay::Watch;
 use super::departure::Departure;
@@ -329,6 +330,12 @@ impl Pass {
         self.complete_tick();
         let known = self.known();
         let mut summary = self.summary;
+        if let Some(close) = &summary.close
+            && confirmed::correct(&mut summary.header.server, close)
+        {
+            self.phases.unmeasure();
+            self.by_program = ByProgram::default();
+        }
         unset::correct(&mut summary.header.server, &summary.unset, &summary.untrimmed);
         summary.timeline.extend(summary.duration);
         summary.curves.extend(summary.duration);

@@ -10,6 +10,7 @@ pub mod calls;
 mod checkpoint;
 mod collect;
 pub mod compare;
+mod confirmed;
 mod curves;
 pub mod decay;
 mod departure;

@@ -144,6 +144,15 @@ impl Phases {
         open.has_ended = true;
     }
 
+    /// Freed memory is in every checkpoint from which it was to be gone.
+    pub fn unmeasure(&mut self) {
+        for open in &mut self.open {
+            open.untrimmed = true;
+            let taken = open.summary.checkpoint.take();
+            open.summary.checkpoint = taken.map(CheckpointSummary::without_memory);
+        }
+    }
+
     /// A process has ended. If that was about when exact counters were read, it is no fault that it has none.
     pub fn process_ended(&mut self, at: Nanos, process: u32) {
         /// Well over one tick and one reading of a large process.

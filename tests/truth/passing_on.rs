@@ -147,6 +147,31 @@ fn a_gate_does_not_decide_on_memory_of_a_server_that_was_never_told_to_purge() {
     );
 }
 
+/// The environment has the setting, and is not the server's of which the check before the run was.
+#[cfg(feature = "fixture-jemalloc")]
+#[test]
+fn a_setting_that_jemalloc_does_not_confirm_in_the_run_was_not_in_force() {
+    let program = env!("CARGO_BIN_EXE_fixture-jemalloc");
+    let other = format!("exec {SYSTEM} \"$@\"");
+    let ground = pair(program, &other);
+    let said = gate(2, &ground, &["--env", "_RJEM_MALLOC_CONF=dirty_decay_ms:3"]);
+    let words =
+        "_RJEM_MALLOC_CONF=dirty_decay_ms:3 was asked for, and is not in what jemalloc confirmed on stderr in the run";
+    assert!(said.contains(words), "{said}");
+    let said = ground.said(&["compare", "out", "--format", "markdown"]);
+    assert!(
+        said.contains("candidate ran without its setting, so nothing is said of it"),
+        "{said}"
+    );
+    let said = gate(3, &pair(program, &other), &["--lens", "purged"]);
+    for part in [
+        "no usable data of the candidate",
+        "is not in what jemalloc confirmed on stderr in the run",
+    ] {
+        assert!(said.contains(part), "`{part}` is not in\n{said}");
+    }
+}
+
 #[test]
 fn a_gate_refuses_servers_that_ran_without_their_settings() {
     let ground = pair(SYSTEM, "unset MALLOC_ARENA_MAX");

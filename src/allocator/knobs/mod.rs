@@ -285,7 +285,7 @@ fn near<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone, otherwise:
 }
 
 /// Whether two values are the same, as text or as numbers.
-fn same(a: &str, b: &str) -> bool {
+pub fn same(a: &str, b: &str) -> bool {
     let number = |text: &str| super::glibc::number(text);
     a == b || number(a).zip(number(b)).is_some_and(|(a, b)| a == b)
 }

@@ -1,6 +1,5 @@
 //! Settings of the allocator that were asked for: whether they were in force, before the run and in it.
 
-use crate::allocator::read_jemalloc;
 use crate::analyse::summary::Summary;
 use crate::record::KnobFacts;
 use crate::units;
@@ -12,14 +11,6 @@ pub(super) fn unseen(summary: &Summary, found: &mut Vec<Finding>) {
     let knobs = summary.header.server.knobs.iter();
     let unseen = knobs.filter(|knob| knob.taken != Some(true));
     found.extend(unseen.map(|knob| finding(Severity::Warning, setting(knob))));
-}
-
-/// Settings that were seen in force before the run and not in it.
-pub(super) fn unconfirmed(summary: &Summary) -> Vec<Doubt> {
-    let knobs = summary.header.server.knobs.iter();
-    let seen = knobs.filter(|knob| knob.taken == Some(true));
-    seen.filter_map(|knob| Some(Doubt::new(knob.written(), not_confirmed(knob, summary)?)))
-        .collect()
 }
 
 /// Processes that were started without what was preloaded, but for the one with the memory, of which the setting tells.
@@ -63,30 +54,6 @@ pub fn setting(knob: &KnobFacts) -> String {
     }
 }
 
-/// What jemalloc, which confirms its settings when it starts, did not say in the run itself.
-fn not_confirmed(knob: &KnobFacts, summary: &Summary) -> Option<String> {
-    let option = knob
-        .option
-        .as_ref()
-        .filter(|_| knob.variable.ends_with("MALLOC_CONF"))?;
-    let close = summary.close.as_ref()?;
-    let text = match close.stderr_head.is_empty() {
-        true => &close.stderr_tail,
-        false => &close.stderr_head,
-    };
-    let said = read_jemalloc(text);
-    let set = said.iter().flat_map(|said| &said.set);
-    let last = set.rev().find(|(one, _)| one == option);
-    match last {
-        Some((_, value)) if *value == knob.requested => None,
-        Some((_, value)) => Some(format!("{}, but in the run `{option}:{value}` was set", knob.written())),
-        None => Some(format!(
-            "{} was seen before the run, and not confirmed in it: look whether another program runs in its place",
-            knob.written()
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,15 +87,6 @@ mod tests {
             seen: Some("its statistics".to_owned()),
             taken,
         }
-    }
-
-    #[test]
-    fn a_setting_that_was_confirmed_in_the_run_needs_no_word() {
-        let confirmed = "<jemalloc>: -- Set conf value: dirty_decay_ms:0\n";
-        assert_eq!(told(knob(Some(true)), confirmed), Vec::<String>::new());
-        let other = "<jemalloc>: -- Set conf value: dirty_decay_ms:5\n";
-        assert!(told(knob(Some(true)), other)[0].ends_with("but in the run `dirty_decay_ms:5` was set"));
-        assert!(told(knob(Some(true)), "")[0].contains("not confirmed in it"));
     }
 
     #[test]
