@@ -56,7 +56,7 @@ fn tune(detection: &mut Detection, subject: &Subject, stop: &dyn Fn() -> bool) {
     facts.options = glibc::ask::options(subject, &detection.file, &listed, &none, facts.version.as_deref());
     if !facts.options.is_empty() {
         let saw = format!(
-            "its loader lists {} of malloc; what nothing sets is as malloc/malloc.c has it",
+            "its loader lists {} of malloc; what nothing sets is at malloc's own default",
             units::counted(facts.options.len() as u64, "tunable")
         );
         facts.evidence.push(seen("libraries", saw));
@@ -69,6 +69,10 @@ pub fn of_file(path: &Path, stop: &dyn Fn() -> bool) -> Detection {
     let saw = format!("`{}` is no program, so it was not asked", path.display());
     look.saw("probe", saw);
     let file = look.files(&Subject::default(), &follow(path, &|_| None, stop), &|_| None, stop);
+    if look.signs.calls.contains("malloc") && families(&look.signs).is_empty() && look.signs.brought.is_empty() {
+        let saw = "it calls malloc and brings none: its memory is that of the program that loads it";
+        look.saw("libraries", saw.to_owned());
+    }
     look.detection(file)
 }
 

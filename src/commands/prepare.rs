@@ -194,6 +194,10 @@ fn servers(typed: &Typed<'_>, catalogue: &Catalogue, mistakes: &mut Report) -> V
         args: extras.server_args.clone(),
         env: extras.env.iter().filter_map(|text| variable(text, mistakes)).collect(),
     };
+    let (preloads, twice) = config::distinct(&extras.preload);
+    for wrong in twice {
+        mistakes.add_loose(wrong.to_string(), "");
+    }
     let mut wrong = |error: ChoiceError| mistakes.add_loose(error.to_string(), "");
     let mut specs: Vec<ServerSpec> = Vec::new();
     for text in typed.servers {
@@ -202,7 +206,7 @@ fn servers(typed: &Typed<'_>, catalogue: &Catalogue, mistakes: &mut Report) -> V
             Err(error) => wrong(error),
         }
     }
-    let specs = config::spread(&specs, &extras.preload);
+    let specs = config::spread(&specs, &preloads);
     let mut chosen = match config::choose(&specs, &common, catalogue, &which(None)) {
         Ok(chosen) => chosen,
         Err(errors) => {

@@ -160,6 +160,45 @@ impl fmt::Display for Preload {
     }
 }
 
+/// Two of a list by which one server would have one label twice.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Twice {
+    /// The same.
+    #[error("`--preload` names `{0}` twice: name it once")]
+    Same(String),
+    /// Libraries that labels tell nothing of.
+    #[error(
+        "`--preload` names `{first}` and `{second}`, and under both a server would be called `…{suffix}`: give one to a server \
+         with a label of its own, --server 'other: preload={second} SERVER'"
+    )]
+    Label {
+        /// The first.
+        first: String,
+        /// The one that is called like it.
+        second: String,
+        /// The ending of the label.
+        suffix: String,
+    },
+}
+
+/// Those of a list that make labels of their own, and what is wrong with the others.
+pub fn distinct(preloads: &[Preload]) -> (Vec<Preload>, Vec<Twice>) {
+    let (mut kept, mut wrong): (Vec<Preload>, Vec<Twice>) = Default::default();
+    for preload in preloads {
+        let suffix = preload.suffix();
+        match kept.iter().find(|one| one.suffix().eq_ignore_ascii_case(&suffix)) {
+            None => kept.push(preload.clone()),
+            Some(first) if first == preload => wrong.push(Twice::Same(preload.to_string())),
+            Some(first) => wrong.push(Twice::Label {
+                first: first.to_string(),
+                second: preload.to_string(),
+                suffix,
+            }),
+        }
+    }
+    (kept, wrong)
+}
+
 /// Every server under each of these, in the order of the servers; one that names its own keeps to that.
 pub fn spread(specs: &[ServerSpec], preloads: &[Preload]) -> Vec<ServerSpec> {
     let mut spread = Vec::new();
@@ -209,6 +248,23 @@ mod tests {
         assert!(said("hoard").ends_with("system, or the path of a library"));
         assert!(said("").contains("write one of"));
         assert!(".so".parse::<Preload>().is_err());
+    }
+
+    #[test]
+    fn what_would_give_one_label_twice_is_told_and_left_out() {
+        let of = |names: &[&str]| {
+            let preloads: Vec<Preload> = names.iter().map(|name| name.parse().unwrap()).collect();
+            let (kept, wrong) = distinct(&preloads);
+            let wrong: Vec<String> = wrong.iter().map(Twice::to_string).collect();
+            (kept.len(), wrong)
+        };
+        assert_eq!(of(&["system", "jemalloc", "mimalloc"]), (3, Vec::new()));
+        let same = "`--preload` names `jemalloc` twice: name it once".to_owned();
+        assert_eq!(of(&["jemalloc", "system", "jemalloc"]), (2, vec![same]));
+        let other = "`--preload` names `jemalloc` and `/opt/libjemalloc.so`, and under both a server would be called \
+                     `…-jemalloc`: give one to a server with a label of its own, --server 'other: \
+                     preload=/opt/libjemalloc.so SERVER'";
+        assert_eq!(of(&["jemalloc", "/opt/libjemalloc.so"]), (1, vec![other.to_owned()]));
     }
 
     #[test]

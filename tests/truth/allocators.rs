@@ -123,16 +123,12 @@ fn jemalloc_is_found_with_its_prefix_and_checks_its_settings_itself() {
     assert_eq!(facts["options"]["dirty_decay_ms"], "10000");
     takes(&format!("_RJEM_MALLOC_CONF=dirty_decay_ms:7,narenas:2 {JEMALLOC}"), "7");
     takes(&format!("_RJEM_MALLOC_CONF=narenas:default {JEMALLOC}"), "default");
-    let clamped = seen(&format!("_RJEM_MALLOC_CONF=tcache_max:99999999999 {JEMALLOC}"), 0);
-    assert_eq!(
-        clamped.1,
-        Some(false),
-        "{clamped:?}: jemalloc takes less without a word"
-    );
     refused(
         JEMALLOC,
         &[
             ("_RJEM_MALLOC_CONF=dirty_decay:0", "did you mean `dirty_decay_ms`?"),
+            ("_RJEM_MALLOC_CONF=tcache_max:99999999999", "write tcache_max:8388608"),
+            ("_RJEM_MALLOC_CONF=narenas:100000000", "write narenas:4094 or less"),
             ("_RJEM_MALLOC_CONF=nonsense:0", "see `opt.*` in jemalloc's manual"),
             (
                 "_RJEM_MALLOC_CONF=dirty_decay_ms:soon",

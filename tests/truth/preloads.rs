@@ -142,7 +142,7 @@ fn a_server_that_embeds_its_allocator_is_refused() {
     for family in ALL {
         refused(
             &format!("preload={family} {jemalloc}"),
-            "(prefix `_rjem_`): a preloaded allocator would not be used; measure an allocator by building it in",
+            " built in (prefix `_rjem_`) and would not use a preloaded allocator: to measure another one, build the server with it",
         );
     }
     let outcome = Soak::new(START)
@@ -150,7 +150,7 @@ fn a_server_that_embeds_its_allocator_is_refused() {
         .options(&["--preload", "mimalloc"])
         .run();
     outcome.exits_with(2);
-    outcome.says(&["embeds jemalloc"]);
+    outcome.says(&["has jemalloc", "built in"]);
     assert!(!outcome.record.exists());
 }
 
@@ -175,7 +175,7 @@ fn programs_without_a_loader_are_refused() {
     fs::write(&program, bytes).expect("it is ours");
     refused(
         &format!("preload=jemalloc {}", program.display()),
-        "is a program of Go 1.25.1",
+        "is a Go 1.25.1 program",
     );
 }
 

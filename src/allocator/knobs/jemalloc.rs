@@ -31,13 +31,14 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
             checked.knobs.extend(unseen(question.env).knobs);
             continue;
         };
-        let wrong: Vec<KnobError> = said
-            .complaints
-            .iter()
+        let knobs = knobs(variable, value, &said);
+        let complaints = said.complaints.iter();
+        let mut wrong: Vec<KnobError> = complaints
             .filter_map(|complaint| error(complaint, variable, value, &said, question))
             .collect();
+        wrong.extend(knobs.iter().filter_map(clamped));
         if wrong.is_empty() {
-            checked.knobs.extend(knobs(variable, value, &said));
+            checked.knobs.extend(knobs);
             checked.options = Some(said.options).filter(|options| !options.is_empty());
         }
         errors.extend(wrong);
@@ -79,6 +80,18 @@ fn knobs(variable: &str, value: &str, said: &Said) -> Vec<KnobFacts> {
     .collect()
 }
 
+/// That jemalloc takes another number in place of one that is too large or too small, without a word.
+fn clamped(knob: &KnobFacts) -> Option<KnobError> {
+    let (option, effective) = (knob.option.as_ref()?, knob.effective.as_ref()?);
+    let number = |text: &str| text.parse::<i128>().ok();
+    let (asked, made) = (number(&knob.requested)?, number(effective)?);
+    (asked != made).then(|| KnobError::Value {
+        written: knob.written(),
+        why: format!("jemalloc makes {made} of it"),
+        cure: format!("write {option}:{made}"),
+    })
+}
+
 fn error(complaint: &str, variable: &str, value: &str, said: &Said, question: &Question<'_>) -> Option<KnobError> {
     let pair = |start: &str| complaint.strip_prefix(start)?.split_once(':');
     if let Some((option, _)) = pair("Invalid conf pair: ") {
@@ -109,6 +122,16 @@ fn error(complaint: &str, variable: &str, value: &str, said: &Said, question: &Q
             format!("{variable}={option}:{value}"),
             &why,
             "write a value that its manual allows",
+        ));
+    }
+    // The statistics have the number that was asked for all the same.
+    if let Some(most) = complaint.strip_prefix("Reducing narenas to limit (") {
+        let asked = said.set.iter().rfind(|(option, _)| option == "narenas")?;
+        let most = most.trim_end_matches(')');
+        return Some(wrong(
+            format!("{variable}=narenas:{}", asked.1),
+            &format!("jemalloc makes at most {most} arenas"),
+            &format!("write narenas:{most} or less"),
         ));
     }
     if complaint.starts_with("Malformed conf string") || complaint.starts_with("Conf string ends") {

@@ -59,7 +59,7 @@ pub enum KnobError {
         cure: String,
     },
     /// The option does not take the value.
-    #[error("`{written}` is not understood: {why}; {cure}")]
+    #[error("`{written}` is not taken: {why}; {cure}")]
     Value {
         /// What was written.
         written: String,

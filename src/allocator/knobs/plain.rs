@@ -156,10 +156,7 @@ mod tests {
             ("TCMALLOC_SKIP_SBRK", "on"),
         ] {
             let said = said(name, value).unwrap_or_default();
-            assert!(
-                said.starts_with(&format!("`{name}={value}` is not understood: ")),
-                "{said}"
-            );
+            assert!(said.starts_with(&format!("`{name}={value}` is not taken: ")), "{said}");
         }
     }
 }

@@ -18,8 +18,8 @@ use crate::record::{AllocatorFacts, AllocatorFamily, Confidence};
 pub enum PreloadError {
     /// It has an allocator of its own.
     #[error(
-        "`{program}` embeds {allocator}{prefix}: a preloaded allocator would not be used; measure an allocator by building it \
-         in"
+        "`{program}` has {allocator} built in{prefix} and would not use a preloaded allocator: to measure another one, build the \
+         server with it"
     )]
     Embedded {
         /// The server's program.
@@ -31,8 +31,8 @@ pub enum PreloadError {
     },
     /// Its runtime gets memory from the system itself.
     #[error(
-        "`{program}` is a program of {allocator}, which gets memory from the system itself and calls no `malloc`: a preloaded \
-         allocator would not be used; set `GOGC` or `GOMEMLIMIT` to change how it manages memory"
+        "`{program}` is a {allocator} program, whose memory does not come from `malloc`, and would not use a preloaded \
+         allocator: set `GOGC` or `GOMEMLIMIT` instead"
     )]
     Runtime {
         /// The server's program.
@@ -42,13 +42,14 @@ pub enum PreloadError {
     },
     /// No loader is run.
     #[error(
-        "`{0}` is linked statically, so that no loader runs that could preload anything; measure an allocator by building it in"
+        "`{0}` is linked statically, so no loader runs that could preload an allocator: to measure another one, build the \
+         server with it"
     )]
     Static(String),
     /// The loader does not let itself be told.
     #[error(
-        "`{0}` runs with other rights than those of who starts it, so that its loader preloads nothing; measure a copy without \
-         them, as `cp` makes one"
+        "`{0}` runs with more rights than its user's (setuid, setgid or capabilities), so its loader preloads nothing: measure \
+         a copy made with `cp`, which has none of them"
     )]
     Privileged(String),
     /// They are made for two C libraries.
@@ -75,8 +76,8 @@ pub enum PreloadError {
     },
     /// It was loaded, and the server does not call it.
     #[error(
-        "`{library}` was loaded into `{program}` and is not used: {why}, so it brings an allocator of its own; measure an \
-         allocator by building it in"
+        "`{library}` was loaded into `{program}` and is not used: {why}, so it has an allocator of its own; to measure \
+         another one, build the server with it"
     )]
     Unused {
         /// The library.
