@@ -172,6 +172,14 @@ fn a_setting_that_jemalloc_does_not_confirm_in_the_run_was_not_in_force() {
     }
 }
 
+#[cfg(feature = "fixture-jemalloc")]
+#[test]
+fn a_gate_through_both_lenses_takes_a_setting_in_the_variable_of_the_lens() {
+    let program = env!("CARGO_BIN_EXE_fixture-jemalloc");
+    let said = gate(0, &pair(program, "true"), &["--env", "_RJEM_MALLOC_CONF=narenas:1"]);
+    assert!(said.contains("told to purge, verified"), "{said}");
+}
+
 #[test]
 fn a_gate_refuses_servers_that_ran_without_their_settings() {
     let ground = pair(SYSTEM, "unset MALLOC_ARENA_MAX");

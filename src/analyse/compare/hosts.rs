@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use crate::lens::Lens;
 use crate::record::Header;
 use crate::units;
 
@@ -62,7 +63,7 @@ pub fn differences<'h>(headers: impl Iterator<Item = &'h Header> + Clone) -> Vec
 }
 
 /// What is looked at of a server. Where it differs, runs of one label are runs of two servers.
-const OF_SERVER: [(&str, Fact); 7] = [
+const OF_SERVER: [(&str, Fact); 6] = [
     ("program", |header| text(&header.server.sha256)),
     ("interpreter", |header| {
         let interpreter = header.server.interpreter.as_ref();
@@ -70,7 +71,6 @@ const OF_SERVER: [(&str, Fact); 7] = [
     }),
     ("version", |header| text(&header.server.version)),
     ("arguments", |header| header.server.args.join(" ")),
-    ("environment", environment),
     ("initialization options", |header| text(&header.settings.init_options)),
     ("settings", |header| text(&header.settings.settings)),
 ];
@@ -78,9 +78,20 @@ const OF_SERVER: [(&str, Fact); 7] = [
 /// Everything of a server that is not the same in all its runs; `name` says whose runs they are.
 pub fn differences_of<'h>(name: &str, headers: impl Iterator<Item = &'h Header> + Clone) -> Vec<Difference> {
     let differing = OF_SERVER.iter();
-    differing
+    let mut found: Vec<Difference> = differing
         .filter_map(|(what, fact)| differing_in(format!("{what} of {name}").into(), true, headers.clone().map(fact)))
-        .collect()
+        .collect();
+    // A lens sets variables, and adds to those that the user sets; runs of two lenses are never compared.
+    for lens in Lens::ALL {
+        let own = headers.clone().filter(|header| header.server.lens.name == lens);
+        found.extend(differing_in(
+            format!("environment of {name}").into(),
+            true,
+            own.map(environment),
+        ));
+    }
+    found.dedup();
+    found
 }
 
 fn differing_in(what: Cow<'static, str>, decisive: bool, values: impl Iterator<Item = String>) -> Option<Difference> {
@@ -92,11 +103,9 @@ fn differing_in(what: Cow<'static, str>, decisive: bool, values: impl Iterator<I
     })
 }
 
-/// What was set for the server by whoever called: not by the lens, nor to keep its caches apart.
+/// What was set for the server, but for what keeps its caches apart.
 fn environment(header: &Header) -> String {
-    let server = &header.server;
-    let own = server.env.iter();
-    let own = own.filter(|(name, value)| !server.lens.env.contains_key(*name) && !is_cache(value));
+    let own = header.server.env.iter().filter(|(_, value)| !is_cache(value));
     let own: Vec<String> = own.map(|(name, value)| format!("{name}={value}")).collect();
     match own.is_empty() {
         true => "none".to_owned(),

@@ -1,6 +1,7 @@
 //! Which circumstances are told when they differ, and which of them keep a gate from deciding.
 
 use super::*;
+use crate::lens::Lens;
 use crate::record::{Header, Interpreter};
 
 /// What changes one circumstance.
@@ -191,9 +192,18 @@ fn what_the_lens_sets_and_where_caches_are_is_the_same_server() {
         differences_of("ty", [elsewhere("a/b"), elsewhere("c/b")].iter()).len(),
         1
     );
-    let mut purged = with("MALLOC_CONF", "dirty_decay_ms:0");
-    purged.server.lens.env.clone_from(&purged.server.env);
-    assert!(differences_of("ty", [header(), purged].iter()).is_empty());
+    // What the user sets too stands before it.
+    let own = with("MALLOC_CONF", "narenas:1");
+    let purged = |value: &str| {
+        let mut purged = with("MALLOC_CONF", value);
+        purged.server.lens.name = Lens::Purged;
+        purged.server.lens.env.clone_from(&purged.server.env);
+        purged
+    };
+    let one = purged("narenas:1,dirty_decay_ms:0");
+    assert!(differences_of("ty", [&own, &one, &own].into_iter()).is_empty());
+    let told = differences_of("ty", [&own, &one, &purged("narenas:2,dirty_decay_ms:0")].into_iter());
+    assert_eq!(told.len(), 1, "{told:?}");
 }
 
 #[test]
