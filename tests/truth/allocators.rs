@@ -127,7 +127,10 @@ fn jemalloc_is_found_with_its_prefix_and_checks_its_settings_itself() {
         JEMALLOC,
         &[
             ("_RJEM_MALLOC_CONF=dirty_decay:0", "did you mean `dirty_decay_ms`?"),
-            ("_RJEM_MALLOC_CONF=tcache_max:99999999999", "write tcache_max:8388608"),
+            (
+                "_RJEM_MALLOC_CONF=tcache_max:99999999999",
+                "jemalloc keeps its own 32768; write a value that its manual allows",
+            ),
             ("_RJEM_MALLOC_CONF=narenas:100000000", "write narenas:4094 or less"),
             ("_RJEM_MALLOC_CONF=nonsense:0", "see `opt.*` in jemalloc's manual"),
             (

@@ -266,8 +266,13 @@ fn a_gate_under_a_preloaded_allocator_decides_only_on_what_was_served_by_it() {
             .join(" ")
     };
     let said = gate("base", 0);
+    // That the machine was busy is all that may be told.
+    let (notes, busy) = (
+        said.matches("note ").count(),
+        said.matches("note the machine was").count(),
+    );
     assert!(
-        said.contains("pair: PASS") && said.contains("preloaded") && !said.contains("note"),
+        said.contains("pair: PASS") && said.contains("preloaded") && notes == busy,
         "{said}"
     );
     let said = gate("behind", 2);

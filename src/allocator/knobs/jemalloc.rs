@@ -36,7 +36,7 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
         let mut wrong: Vec<KnobError> = complaints
             .filter_map(|complaint| error(complaint, variable, value, &said, question))
             .collect();
-        wrong.extend(knobs.iter().filter_map(clamped));
+        wrong.extend(knobs.iter().filter_map(|knob| clamped(knob, question)));
         if wrong.is_empty() {
             checked.knobs.extend(knobs);
             checked.options = Some(said.options).filter(|options| !options.is_empty());
@@ -81,14 +81,19 @@ fn knobs(variable: &str, value: &str, said: &Said) -> Vec<KnobFacts> {
 }
 
 /// That jemalloc takes another number in place of one that is too large or too small, without a word.
-fn clamped(knob: &KnobFacts) -> Option<KnobError> {
+fn clamped(knob: &KnobFacts, question: &Question<'_>) -> Option<KnobError> {
     let (option, effective) = (knob.option.as_ref()?, knob.effective.as_ref()?);
     let number = |text: &str| text.parse::<i128>().ok();
     let (asked, made) = (number(&knob.requested)?, number(effective)?);
+    let is_default = question.detection.facts.options.get(option) == Some(effective);
+    let (why, cure) = match is_default {
+        true => ("keeps its own", "a value that its manual allows".to_owned()),
+        false => ("makes it", format!("{option}:{made}")),
+    };
     (asked != made).then(|| KnobError::Value {
         written: knob.written(),
-        why: format!("jemalloc makes {made} of it"),
-        cure: format!("write {option}:{made}"),
+        why: format!("jemalloc {why} {made}"),
+        cure: format!("write {cure}"),
     })
 }
 
