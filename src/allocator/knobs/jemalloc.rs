@@ -36,7 +36,10 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
         let mut wrong: Vec<KnobError> = complaints
             .filter_map(|complaint| error(complaint, variable, value, &said, question))
             .collect();
-        wrong.extend(knobs.iter().filter_map(|knob| clamped(knob, question)));
+        // What was complained of is not in force either.
+        if wrong.is_empty() {
+            wrong.extend(knobs.iter().filter_map(|knob| clamped(knob, question)));
+        }
         if wrong.is_empty() {
             checked.knobs.extend(knobs);
             checked.options = Some(said.options).filter(|options| !options.is_empty());
