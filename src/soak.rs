@@ -10,6 +10,7 @@ use std::io;
 use std::path::Path;
 
 use crate::drive::desk::Desk;
+use crate::drive::session::Session;
 use crate::drive::{Job, Player, Stop, farewell};
 use crate::host;
 use crate::progress::Progress;
@@ -73,21 +74,12 @@ pub async fn soak(
     let session = player.session.take();
     drop(player);
 
-    let ending = match (&stop, &session) {
-        (None, _) => Ok(Ending::Completed),
-        (Some(Stop::Ended(ending)), _) => Ok(ending.clone()),
-        (Some(Stop::Gone), Some(session)) => Ok(session.epitaph(during).await),
-        (Some(Stop::Gone), None) => Ok(Ending::Disconnected {
-            reason: "no server is running".to_owned(),
-        }),
-        (Some(Stop::Failed { .. }), _) => Err(()),
-    };
+    let ending = ending(stop.as_ref(), session.as_ref(), during).await;
     if let Some(mut session) = session {
-        if let Ok(Ending::Wedged { .. } | Ending::TimedOut { .. } | Ending::Disconnected { .. }) = ending {
-            session.give_up();
-        }
-        if let Ok(Ending::Interrupted) = ending {
-            live.closing();
+        match ending {
+            Some(Ending::Wedged { .. } | Ending::TimedOut { .. } | Ending::Disconnected { .. }) => session.give_up(),
+            Some(Ending::Interrupted) => live.closing(),
+            _ => {}
         }
         live.driven();
         farewell::close(&session, &live, interrupt.pressed(2)).await;
@@ -95,7 +87,7 @@ pub async fn soak(
     live.stop_sampling();
     live.stop_tracing();
     tell_pressure(&live);
-    if let Ok(ending) = ending {
+    if let Some(ending) = ending {
         live.write(Event::Ended(ending));
     }
     drop(live);
@@ -109,6 +101,19 @@ pub async fn soak(
     }
     let error = explained(error, &job.launch.program);
     Err(SoakError::Failed { what, error })
+}
+
+/// How the run ended; `None` where lsp-soak itself failed.
+async fn ending(stop: Option<&Stop>, session: Option<&Session>, during: String) -> Option<Ending> {
+    match (stop, session) {
+        (None, _) => Some(Ending::Completed),
+        (Some(Stop::Ended(ending)), _) => Some(ending.clone()),
+        (Some(Stop::Gone), Some(session)) => Some(session.epitaph(during).await),
+        (Some(Stop::Gone), None) => Some(Ending::Disconnected {
+            reason: "no server is running".to_owned(),
+        }),
+        (Some(Stop::Failed { .. }), _) => None,
+    }
 }
 
 /// The system says of a program without an interpreter that it is not there itself.

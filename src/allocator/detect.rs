@@ -9,7 +9,7 @@ use super::modules;
 use super::probe::{self, Subject};
 use super::scan::{self, Mark};
 use super::verdict::{Place, Signs, families, verdict};
-use super::{glibc, jemalloc, mimalloc, seen, stated};
+use super::{behind, glibc, jemalloc, mimalloc, seen, stated};
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence};
 use crate::units;
 
@@ -119,12 +119,12 @@ impl Look {
         self.signs.jemalloc = jemalloc::read(stderr);
         self.signs.mimalloc = mimalloc::read(stderr);
         for said in self.signs.jemalloc.clone() {
-            let version = said.version.map(|version| format!(" {version}")).unwrap_or_default();
+            let version = behind(said.version.as_ref());
             let variable = said.variable.as_deref().unwrap_or("a variable that it did not name");
             self.saw("probe", format!("jemalloc{version} answered through {variable}"));
         }
         if let Some(said) = self.signs.mimalloc.clone() {
-            let version = said.version.map(|version| format!(" {version}")).unwrap_or_default();
+            let version = behind(said.version.as_ref());
             self.saw(
                 "probe",
                 format!("mimalloc{version} listed {} options", said.options.len()),
@@ -203,10 +203,7 @@ impl Look {
     /// A file has the marks of an allocator, and perhaps its version.
     fn marked(&mut self, file: &Path, family: AllocatorFamily, source: &str) {
         let version = stated::version(file, family);
-        let shown = version
-            .as_ref()
-            .map(|version| format!(" {version}"))
-            .unwrap_or_default();
+        let shown = behind(version.as_ref());
         self.saw(source, format!("`{}` holds marks of {family}{shown}", file.display()));
         if let Some(version) = version {
             self.signs.versions.entry(family).or_insert(version);
@@ -286,10 +283,7 @@ impl Look {
             true => glibc::musl_version(&heard.said.stderr),
             false => glibc::version(&heard.said.stdout),
         });
-        let shown = version
-            .as_ref()
-            .map(|version| format!(" {version}"))
-            .unwrap_or_default();
+        let shown = behind(version.as_ref());
         let calls: Vec<&str> = self.signs.calls.iter().copied().collect();
         let calls = match calls.as_slice() {
             [] => "none of the functions that allocate".to_owned(),

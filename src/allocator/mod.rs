@@ -32,6 +32,11 @@ pub use within::within;
 
 use crate::record::Evidence;
 
+/// ` 5.3.0`, to stand behind a name; nothing where no version is known.
+fn behind(version: Option<&String>) -> String {
+    version.map(|version| format!(" {version}")).unwrap_or_default()
+}
+
 fn seen(source: &str, saw: String) -> Evidence {
     Evidence {
         source: source.to_owned(),

@@ -1,6 +1,7 @@
 //! Asks a program what it is made of by running it for its version: with a time limit, in a group of its own, with
 //! nothing on its stdin, and nothing of what it prints passed on.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -61,6 +62,13 @@ pub fn ask_other(
     command.env_remove(VARIABLE);
     let heard = host::listen(&mut command, PATIENCE, stop).ok()?;
     heard.ended.is_some().then_some(heard)
+}
+
+/// Variables as they are asked with.
+pub fn pairs(env: &BTreeMap<String, String>) -> Vec<(&str, &str)> {
+    env.iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect()
 }
 
 fn change(command: &mut Command, subject: &Subject, with: &[(&str, &str)]) {

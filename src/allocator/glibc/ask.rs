@@ -15,11 +15,7 @@ pub fn listed(
     env: &BTreeMap<String, String>,
     stop: &dyn Fn() -> bool,
 ) -> BTreeMap<String, Tunable> {
-    let with: Vec<(&str, &str)> = env
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_str()))
-        .collect();
-    let heard = probe::ask_other(subject, loader, &["--list-tunables"], &with, stop);
+    let heard = probe::ask_other(subject, loader, &["--list-tunables"], &probe::pairs(env), stop);
     heard.map(|heard| tunables(&heard.said.stdout)).unwrap_or_default()
 }
 

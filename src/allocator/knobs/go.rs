@@ -44,11 +44,7 @@ fn started(question: &Question<'_>, env: &BTreeMap<String, String>) -> Option<St
     let debug = with.entry("GODEBUG".to_owned()).or_default();
     let own = std::mem::take(debug);
     *debug = [own.as_str(), "gctrace=1"].join(if own.is_empty() { "" } else { "," });
-    let with: Vec<(&str, &str)> = with
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_str()))
-        .collect();
-    let heard = probe::ask(question.subject, &with, question.stop).ok()?;
+    let heard = probe::ask(question.subject, &probe::pairs(&with), question.stop).ok()?;
     Some(heard.said.stderr)
 }
 

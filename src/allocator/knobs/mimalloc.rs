@@ -36,7 +36,7 @@ fn variable(option: &str) -> String {
 
 pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> {
     let mut with = vec![QUESTION];
-    with.extend(question.env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    with.extend(probe::pairs(question.env));
     let heard = probe::ask(question.subject, &with, question.stop);
     let said = heard.ok().and_then(|heard| read(&heard.said.stderr));
     let Some(said) = said else {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::find::stems;
 use crate::config::Known;
 
 /// A distribution, by what `/etc/os-release` says.
@@ -116,8 +117,8 @@ impl Distribution {
         });
         let Some(packages) = packages else {
             return format!(
-                "install the package that has it, or name the library: --preload /path/to/{}",
-                file(known)
+                "install the package that has it, or name the library: --preload /path/to/{}.so",
+                stems(known)[0]
             );
         };
         let package = match known {
@@ -141,16 +142,6 @@ impl Distribution {
             Some(_) | None => return false,
         };
         self.version.is_some_and(|version| version <= last)
-    }
-}
-
-/// What the library is called in short.
-fn file(known: Known) -> &'static str {
-    match known {
-        Known::Jemalloc => "libjemalloc.so",
-        Known::Mimalloc => "libmimalloc.so",
-        Known::Tcmalloc => "libtcmalloc_minimal.so",
-        Known::Tbbmalloc => "libtbbmalloc_proxy.so",
     }
 }
 

@@ -82,7 +82,7 @@ pub fn find(preload: &Preload, machine: Option<Machine>, places: &Places) -> Res
 
 /// What the libraries of an allocator are called without endings, the better first. oneTBB's proxy is what serves `malloc`,
 /// and gperftools' minimal library is the allocator without its profilers.
-fn stems(known: Known) -> &'static [&'static str] {
+pub(super) fn stems(known: Known) -> &'static [&'static str] {
     match known {
         Known::Jemalloc => &["libjemalloc"],
         Known::Mimalloc => &["libmimalloc"],

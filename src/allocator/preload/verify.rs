@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use super::super::detect::Detection;
 use super::super::probe::{self, Subject};
 use super::super::scan::Mark;
-use super::super::{elf, scan};
+use super::super::{behind, elf, scan};
 use super::bindings::{self, Bindings};
 use crate::host;
-use crate::record::{AllocatorFacts, AllocatorFamily, Confidence};
+use crate::record::{AllocatorFamily, Confidence};
 
 /// Why what is preloaded into a server would not serve it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -171,7 +171,7 @@ fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
         AllocatorFamily::Go => {
             return Err(PreloadError::Runtime {
                 program: embedding(),
-                allocator: format!("Go{}", version(facts)),
+                allocator: format!("Go{}", behind(facts.version.as_ref())),
             });
         }
         family if family.is_replacement() && sure => {
@@ -217,14 +217,6 @@ fn holds(file: &Path, family: AllocatorFamily) -> bool {
         Mark::Node | Mark::Rust | Mark::Glibc | Mark::Musl => false,
     };
     scan::file(file).is_ok_and(|scan| scan.marks.iter().any(is))
-}
-
-fn version(facts: &AllocatorFacts) -> String {
-    facts
-        .version
-        .as_ref()
-        .map(|version| format!(" {version}"))
-        .unwrap_or_default()
 }
 
 fn libc_of(name: &str) -> AllocatorFamily {

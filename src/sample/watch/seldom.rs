@@ -49,50 +49,35 @@ impl<S: Source> Watch<S> {
         self.bury(now);
     }
 
-    /// Looks whether every process has mapped the libraries that were preloaded, once for each program that it runs.
-    fn search(&mut self, now: Now) {
-        for member in self.members.iter_mut().filter(|_| !self.libraries.is_empty()) {
+    /// Looks, once for each program that a process runs, whether it has mapped the libraries that were preloaded and began
+    /// with the variables that the server was given.
+    fn inspect(&mut self, now: Now) {
+        for member in self.members.iter_mut().filter(|member| member.readings >= ENOUGH) {
             let program = member.reading.kin.map(|kin| kin.program);
-            if program.is_none() || program == member.searched || member.readings < ENOUGH {
-                continue;
+            let is_due = |looked: Option<u64>| program.is_some() && program != looked;
+            if !self.libraries.is_empty()
+                && is_due(member.searched)
+                && let Some(mapped) = self.source.mapped(&member.process)
+            {
+                member.searched = program;
+                let seen = searched(member.number, &self.libraries, &mapped);
+                self.sink.put(now(), Event::Libraries(seen));
             }
-            let Some(mapped) = self.source.mapped(&member.process) else {
-                continue;
-            };
-            member.searched = program;
-            let is_mapped = |path: &&PathBuf| mapped.contains(path);
-            let (mapped, missing): (Vec<&PathBuf>, Vec<&PathBuf>) = self.libraries.iter().partition(is_mapped);
-            let shown = |paths: Vec<&PathBuf>| paths.iter().map(|path| path.display().to_string()).collect();
-            let libraries = Libraries {
-                process: member.number,
-                mapped: shown(mapped),
-                missing: shown(missing),
-            };
-            self.sink.put(now(), Event::Libraries(libraries));
-        }
-    }
-
-    /// Looks whether every process began with the variables that the server was given, once for each program that it runs.
-    fn ask(&mut self, now: Now) {
-        for member in self.members.iter_mut().filter(|_| !self.variables.is_empty()) {
-            let program = member.reading.kin.map(|kin| kin.program);
-            if program.is_none() || program == member.asked || member.readings < ENOUGH {
-                continue;
+            if !self.variables.is_empty()
+                && is_due(member.asked)
+                && let Some(environment) = self.source.environment(&member.process)
+            {
+                member.asked = program;
+                let seen = compared(member.number, &self.variables, &environment);
+                self.sink.put(now(), Event::Environment(seen));
             }
-            let Some(environment) = self.source.environment(&member.process) else {
-                continue;
-            };
-            member.asked = program;
-            let seen = compared(member.number, &self.variables, &environment);
-            self.sink.put(now(), Event::Environment(seen));
         }
     }
 
     /// Reads the exact counters of every process that has any.
     pub fn rollups(&mut self, now: Now) -> Vec<Rollup> {
         // Here a read that takes long is in nobody's way, and a process has had time to load what it loads.
-        self.search(now);
-        self.ask(now);
+        self.inspect(now);
         let mut rollups = Vec::with_capacity(self.members.len());
         for member in &mut self.members {
             match self.source.rollup(&member.process, member.number) {
@@ -119,6 +104,17 @@ impl<S: Source> Watch<S> {
             }
         }
         changed
+    }
+}
+
+/// Which of these libraries are mapped.
+fn searched(process: u32, libraries: &[PathBuf], mapped: &[PathBuf]) -> Libraries {
+    let (mapped, missing): (Vec<&PathBuf>, Vec<&PathBuf>) = libraries.iter().partition(|path| mapped.contains(path));
+    let shown = |paths: Vec<&PathBuf>| paths.iter().map(|path| path.display().to_string()).collect();
+    Libraries {
+        process,
+        mapped: shown(mapped),
+        missing: shown(missing),
     }
 }
 
