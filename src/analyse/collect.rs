@@ -158,8 +158,8 @@ impl Pass {
         if !matches!(event, Event::Sample(_) | Event::ProcessEnded(_)) {
             self.complete_tick();
         }
-        if !matches!(event, Event::Rollup(_)) {
-            self.together = None;
+        if !matches!(event, Event::Rollup(_)) && self.together.take().is_some() {
+            self.watch.looked();
         }
         match event {
             Event::Spawned { pid, restarts } => {
@@ -270,6 +270,9 @@ impl Pass {
         let curves = &mut self.summary.curves;
         checkpoint.rollups.iter().for_each(|rollup| curves.rollup(at, rollup));
         checkpoint.rollups.iter().for_each(|rollup| self.watch.exact(rollup));
+        if !checkpoint.rollups.is_empty() {
+            self.watch.looked();
+        }
         let together = checkpoint.rollups.iter().fold(Exact::default(), Exact::with);
         self.epoch.exact(together);
         self.summary.released.extend(Released::of_checkpoint(checkpoint));

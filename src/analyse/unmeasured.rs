@@ -56,7 +56,8 @@ fn without(mut summary: Summary) -> Summary {
     }
     summary.methods.iter_mut().for_each(method);
     for window in &mut summary.windows {
-        (window.private, window.resident, window.lazily_freed) = (None, None, None);
+        (window.private, window.resident) = (None, None);
+        (window.lazily_before, window.lazily_freed) = (None, None);
         window.curve.clear();
     }
     summary.released.clear();

@@ -14,6 +14,9 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 /// The least that a curve's height stands for: what moves less is drawn flat.
 const LEAST: u64 = 1 << 20;
 
+/// The head of the column of what was lazily freed at the end.
+pub(super) const LAZILY: &str = "lazily freed";
+
 /// The head of the column of curves.
 pub(super) const CURVE: &str = "curve";
 
@@ -60,7 +63,7 @@ impl Scale {
 }
 
 /// What the columns of a table of windows mean that do not say it themselves.
-const MEANINGS: [(&str, &str); 7] = [
+const MEANINGS: [(&str, &str); 8] = [
     ("floor", "the lowest"),
     ("t50", "until half of what fell to the floor had come back"),
     ("t90", "until nine tenths had"),
@@ -71,6 +74,7 @@ const MEANINGS: [(&str, &str); 7] = [
         "returned",
         "of all that the run had taken, 100 % also below the start value",
     ),
+    (LAZILY, "at its end, resident until the kernel takes it"),
 ];
 
 /// What the columns of this table of windows mean.
@@ -135,7 +139,10 @@ pub(super) fn sentence(gave: &[Gave]) -> Option<String> {
         )
     });
     let mut parts = vec![list(&back.collect::<Vec<String>>())];
-    let nothing: Vec<&Gave> = gave.iter().filter(|one| !one.much && !one.took).collect();
+    let nothing: Vec<&Gave> = gave
+        .iter()
+        .filter(|one| !one.much && !one.took && !one.much_lazily)
+        .collect();
     let nouns: Vec<String> = nothing.iter().map(|one| noun(one.kind).to_owned()).collect();
     let reason = match nothing.as_slice() {
         [one] if one.held => ", as its allocator cannot then",
@@ -144,10 +151,26 @@ pub(super) fn sentence(gave: &[Gave]) -> Option<String> {
     if !nouns.is_empty() {
         parts.push(format!("{} gave back nothing{reason}", list(&nouns)));
     }
+    parts.extend(gave.iter().filter_map(|one| left_to_kernel(one, size)));
     let more = gave.iter().filter(|one| one.took);
     parts.extend(more.map(|one| format!("during {} {} more were taken", noun(one.kind), size(one.bytes))));
     let said: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     Some(said.join("; ")).filter(|said| !said.is_empty())
+}
+
+/// What became lazily freed, which is in no figure of what came back: it is resident until the kernel takes it.
+fn left_to_kernel(gave: &Gave, size: impl Fn(f64) -> String) -> Option<String> {
+    let lazily = gave.lazily.filter(|_| gave.much_lazily)?;
+    let back = if gave.much || gave.took {
+        ""
+    } else {
+        " gave back nothing, but"
+    };
+    Some(format!(
+        "{}{back} left {} to the kernel, to take when it needs them",
+        noun(gave.kind),
+        size(lazily)
+    ))
 }
 
 /// What gave the occasion, in a sentence.
@@ -268,7 +291,40 @@ mod tests {
             much: mib > 1.0,
             took: mib < -1.0,
             held,
+            lazily: None,
+            much_lazily: false,
         }
+    }
+
+    /// The same where so much became lazily freed.
+    fn lazy(one: Gave, mib: f64) -> Gave {
+        Gave {
+            lazily: Some(mib * f64::from(1 << 20)),
+            much_lazily: mib > 1.0,
+            ..one
+        }
+    }
+
+    #[test]
+    fn what_was_left_to_the_kernel_is_not_called_nothing() {
+        use WindowKind::{Closed, Silent, Simmer};
+        let said = |windows: &[Gave]| sentence(windows).unwrap();
+        let left = lazy(gave(Silent, 0.0, false), 107.0);
+        assert_eq!(
+            said(&[left]),
+            "silence gave back nothing, but left 107.0 MiB to the kernel, to take when it needs them"
+        );
+        let closed = lazy(gave(Closed, 8.0, false), 40.0);
+        assert_eq!(
+            said(&[closed, left, gave(Simmer, 0.0, false)]),
+            "closing all documents gave back 8.0 MiB (4 % of what had been taken); light traffic gave back nothing; closing \
+             all documents left 40.0 MiB to the kernel, to take when it needs them; silence gave back nothing, but left \
+             107.0 MiB to the kernel, to take when it needs them"
+        );
+        assert_eq!(
+            said(&[lazy(gave(Silent, 0.0, false), 0.2)]),
+            "silence gave back nothing"
+        );
     }
 
     #[test]

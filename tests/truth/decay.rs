@@ -194,6 +194,28 @@ steps = [{ idle = { mode = "silent", for = "8s" } }, { idle = { mode = "simmer",
     }
 }
 
+/// As all documents are closed, what they held is left to the kernel at once, which does not need it.
+#[cfg(feature = "fixture-jemalloc")]
+#[test]
+fn what_closing_documents_left_to_the_kernel_is_told() {
+    let phases = "[[phase]]\nname = \"open\"\nsteps = [{ open = { files = 3 } }]\n[[phase]]\nname = \"close\"\nsettle = { quiet \
+                  = \"2s\" }\nsteps = [{ close = {} }]\n";
+    let outcome = Soak::new(&format!("{START}{phases}"))
+        .other(env!("CARGO_BIN_EXE_fixture-jemalloc"))
+        .server(&["--via", "allocator", "--retain-open", "16MiB"])
+        .options(&["--env", "_RJEM_MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:-1"])
+        .run();
+    let summary = outcome.passed();
+    let window = one(&summary, WindowKind::Closed);
+    let became = window.became_lazy().expect("both ends are known");
+    assert!((40 * MIB..50 * MIB).contains(&became), "{became}: {window:?}");
+    assert!(course(window).gave().unsigned_abs() < 4 * MIB, "{window:?}");
+    outcome.says(&[
+        "closing all documents gave back nothing, but left 4",
+        " MiB to the kernel, to take when it needs them",
+    ]);
+}
+
 #[test]
 fn what_was_lazily_freed_is_told_of_a_silent_window() {
     let phases = CLOSED.replace("until = \"settled\"", "for = \"3s\"");
@@ -311,6 +333,9 @@ fn muzzy_pages_that_are_kept_for_ever_are_given_back_lazily() {
     assert!(window.decay.is_some_and(|decay| decay.lazy), "{window:?}");
     let lazily = window.lazily_freed.expect("exact counters are read in silence");
     assert!(lazily > 180 * MIB, "{lazily}: {window:?}");
+    // Nothing comes back by the curve; what became lazily freed is told all the same.
+    let became = window.became_lazy().expect("both ends are known");
+    assert!(became > 150 * MIB, "{became}: {window:?}");
     let kept = private(&summary, "decay") - private(&summary, "start");
     assert!(kept < 4 * live, "{kept} for {live}");
 }

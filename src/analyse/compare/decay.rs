@@ -45,6 +45,8 @@ pub struct Decayed {
     pub half_life: Cell,
     /// Returned by then of all that the run had taken: a part of one.
     pub returned: Cell,
+    /// Of the private memory at its end what was lazily freed, in bytes.
+    pub lazily_freed: Cell,
     /// The window of the run whose floor is the middle one.
     pub shown: Option<Window>,
 }
@@ -140,6 +142,9 @@ fn side(windows: &[Vec<Found>], place: usize, compared: bool) -> Decayed {
         held: figure(NoiseFloor::RELATIVE, &|course| Some(course.held)),
         half_life: time(|course| course.half_life),
         returned: figure(NoiseFloor::RELATIVE, &|course| course.returned),
+        lazily_freed: of_window(NoiseFloor::MEMORY, &|window| {
+            window.lazily_freed.map(|bytes| bytes as f64)
+        }),
     }
 }
 
@@ -172,10 +177,10 @@ pub struct Given {
 }
 
 impl Given {
-    /// Whether all runs say the same: memory came back, more was taken, or neither. Where they do not, a median says of
-    /// some runs what did not happen in them.
+    /// Whether all runs say the same: memory came back, more was taken, or neither, and whether some was left to the kernel.
+    /// Where they do not, a median says of some runs what did not happen in them.
     pub fn is_unanimous(&self) -> bool {
-        let says = |one: &Gave| (one.much, one.took);
+        let says = |one: &Gave| (one.much, one.took, one.much_lazily);
         self.runs.windows(2).all(|pair| says(&pair[0]) == says(&pair[1]))
     }
 }
@@ -198,6 +203,8 @@ pub(super) fn gave(runs: &[&Summary]) -> Vec<Given> {
             much: runs.iter().all(|one| one.much),
             took: runs.iter().all(|one| one.took),
             held: runs.iter().all(|one| one.held),
+            lazily: median(runs.iter().filter_map(|one| one.lazily)).map(|lazily| lazily.median),
+            much_lazily: runs.iter().all(|one| one.much_lazily),
         };
         Some(Given { runs, middle })
     };

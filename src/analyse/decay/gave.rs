@@ -19,6 +19,10 @@ pub struct Gave {
     pub took: bool,
     /// Nothing could come back, as far as is known of the allocator.
     pub held: bool,
+    /// Bytes that became lazily freed; `None` where that is not known of each window.
+    pub lazily: Option<f64>,
+    /// More than memory moves by itself did.
+    pub much_lazily: bool,
 }
 
 /// What came back by kind, in the order in which kinds came. Of a phase that repeats the last round counts, and no
@@ -37,6 +41,8 @@ pub fn gave(windows: &[Window]) -> Vec<Gave> {
                     much: bytes > 0.0 && (sum.much || one.much),
                     took: bytes < 0.0 && (sum.took || one.took),
                     held: sum.held && one.held,
+                    lazily: sum.lazily.zip(one.lazily).map(|(sum, one)| sum + one),
+                    much_lazily: sum.much_lazily || one.much_lazily,
                 }
             }
         }
@@ -52,7 +58,8 @@ const SHORT: Nanos = 1_000_000_000;
 pub fn counts(window: &Window, windows: &[Window]) -> bool {
     let later = |other: &Window| other.phase.phase == window.phase.phase && other.phase.cycle > window.phase.cycle;
     let long = window.took >= SHORT || window.kind == WindowKind::Released;
-    let says = long || window.private.as_ref().is_some_and(Course::gave_much);
+    let much = window.became_much_lazy() || window.private.as_ref().is_some_and(Course::gave_much);
+    let says = long || much;
     !window.control && says && !windows.iter().any(later)
 }
 
@@ -65,5 +72,7 @@ fn of(window: &Window) -> Option<Gave> {
         much: course.gave_much(),
         took: course.took_much(),
         held: window.end == Some(WindowEnd::Held),
+        lazily: window.became_lazy().map(|bytes| bytes as f64),
+        much_lazily: window.became_much_lazy(),
     })
 }

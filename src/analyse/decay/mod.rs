@@ -3,12 +3,14 @@
 mod course;
 mod curve;
 mod gave;
+mod lazy;
 mod traffic;
 mod windows;
 
 #[cfg(test)]
 mod tests;
 
+use crate::band;
 use crate::record::{AllocatorDecay, Nanos, PhaseRef, WindowEnd};
 
 pub use course::{AFTER, Course};
@@ -42,8 +44,10 @@ pub struct Window {
     pub left_out: u64,
     /// What was known of the allocator.
     pub decay: Option<AllocatorDecay>,
-    /// Of the private memory at its end, in bytes, what was freed with `MADV_FREE` and the kernel has not taken yet. `None`
-    /// where exact counters are not read: with traffic, and on systems that have none.
+    /// Of the private memory at its beginning, in bytes, what was freed with `MADV_FREE` and the kernel has not taken yet.
+    /// `None` where exact counters were not read: with traffic, soon after work, and on systems that have none.
+    pub lazily_before: Option<u64>,
+    /// The same at its end.
     pub lazily_freed: Option<u64>,
     /// When it began.
     pub started: Nanos,
@@ -62,6 +66,20 @@ impl Window {
     pub fn much_lazily_freed(&self) -> Option<u64> {
         let after = self.private.as_ref()?.after;
         self.lazily_freed.filter(|lazily| *lazily > after / 100)
+    }
+
+    /// What became lazily freed in it, in bytes; nothing where the kernel took more, or more was used again. `None` where
+    /// either end is not known.
+    pub fn became_lazy(&self) -> Option<u64> {
+        Some(self.lazily_freed?.saturating_sub(self.lazily_before?))
+    }
+
+    /// Whether more became lazily freed than memory moves by itself.
+    pub fn became_much_lazy(&self) -> bool {
+        let before = self.private.as_ref().map(|course| band::around(course.before));
+        before
+            .zip(self.became_lazy())
+            .is_some_and(|(band, lazily)| lazily > band)
     }
 
     /// Until its private memory had settled; `None` of a held one, in which nothing came to rest.

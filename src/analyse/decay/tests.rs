@@ -4,7 +4,7 @@ use super::curve::Curve;
 use super::*;
 use crate::analyse::tests::of;
 use crate::record::golden::Session;
-use crate::record::{Event, IdleKind};
+use crate::record::{Event, IdleKind, Rollup};
 
 const MIB: u64 = 1 << 20;
 const SECOND: Nanos = 1_000_000_000;
@@ -125,6 +125,104 @@ fn silence_traffic_and_closed_documents_are_told_apart() {
         (240 * MIB, 200 * MIB),
         "resident memory is kept apart"
     );
+}
+
+/// Exact counters are read: so many MiB are lazily freed.
+fn looked(session: &mut Session, mib: u64) {
+    session.put(Event::Rollup(Rollup {
+        lazy_free: mib * MIB,
+        ..Rollup::default()
+    }));
+}
+
+/// A checkpoint at which so many MiB are lazily freed.
+fn settled_with(session: &mut Session, mib: u64) {
+    session.settle(true);
+    if let Event::Checkpoint(checkpoint) = session.last_checkpoint() {
+        checkpoint.rollups[0].lazy_free = mib * MIB;
+    }
+}
+
+/// What was lazily freed when each window began and ended, in MiB.
+fn lazily(session: &Session) -> Vec<(WindowKind, Option<u64>, Option<u64>)> {
+    let mib = |bytes: Option<u64>| bytes.map(|bytes| bytes / MIB);
+    let windows = of(session).windows;
+    let told = windows
+        .iter()
+        .map(|one| (one.kind, mib(one.lazily_before), mib(one.lazily_freed)));
+    told.collect()
+}
+
+#[test]
+fn what_became_lazily_freed_is_known_between_two_looks_and_only_then() {
+    let mut session = taken();
+    settled_with(&mut session, 3);
+    session.phase("close");
+    close(&mut session, "close", 0);
+    session.go(0, 220, 3, 0);
+    settled_with(&mut session, 60);
+    session.phase("silence");
+    session.step("idle");
+    session.window();
+    session.go(0, 220, 6, 0);
+    looked(&mut session, 110);
+    session.idle_end(IdleKind::Silent, 6);
+    session.idle(IdleKind::Simmer, 0, 220, 4);
+    session.idle(IdleKind::Silent, 0, 220, 4);
+    session.settle(true);
+    assert_eq!(
+        lazily(&session),
+        [
+            (WindowKind::Closed, Some(3), Some(60)),
+            (WindowKind::Silent, Some(60), Some(110)),
+            (WindowKind::Simmer, None, None),
+            // What light traffic did to it is not known before there is another look.
+            (WindowKind::Silent, None, Some(110)),
+        ]
+    );
+    let gave = gave(&of(&session).windows);
+    let left: Vec<Option<f64>> = gave
+        .iter()
+        .map(|one| one.lazily.map(|bytes| bytes / MIB as f64))
+        .collect();
+    assert_eq!(left, [Some(57.0), None, None], "not of both silent windows");
+    assert_eq!(
+        gave.iter().map(|one| one.much_lazily).collect::<Vec<bool>>(),
+        [true, true, false]
+    );
+}
+
+#[test]
+fn what_closed_documents_left_to_the_kernel_is_told_as_the_next_silence_begins() {
+    let mut session = taken();
+    settled_with(&mut session, 3);
+    session.phase("close");
+    close(&mut session, "close", 0);
+    session.step("idle");
+    session.window();
+    looked(&mut session, 40);
+    session.go(0, 220, 6, 0);
+    looked(&mut session, 110);
+    session.idle_end(IdleKind::Silent, 6);
+    session.settle(true);
+    assert_eq!(
+        lazily(&session),
+        [
+            (WindowKind::Closed, Some(3), Some(40)),
+            (WindowKind::Silent, Some(40), Some(110)),
+        ]
+    );
+    // Work in between makes both unknown.
+    let mut session = taken();
+    settled_with(&mut session, 3);
+    session.phase("close");
+    session.step("hover");
+    session.step_end("hover", 1, 1);
+    close(&mut session, "close", 0);
+    session.go(0, 220, 2, 0);
+    session.step("hover");
+    session.step_end("hover", 1, 1);
+    assert_eq!(lazily(&session), [(WindowKind::Closed, None, None)]);
 }
 
 /// A silent step of twelve seconds: for the first two the server is still at work on what was sent before, and frees
@@ -274,6 +372,7 @@ fn the_control_says_what_light_traffic_costs_by_itself() {
         sent,
         left_out: 0,
         decay: None,
+        lazily_before: None,
         lazily_freed: None,
         started: 0,
         took,

@@ -1,11 +1,10 @@
 //! Finds the windows of a run while its entries pass by.
 
-use std::collections::BTreeMap;
-
 use crate::record::{IdleKind, Nanos, PhaseRef, Rollup, StepEnd, StepStart, WindowStart};
 
 use super::course::Course;
 use super::curve::{Curve, at};
+use super::lazy::Lazy;
 use super::{POINTS, Window, WindowKind};
 
 /// What is known of the run when a window ends, each quantity by itself.
@@ -31,6 +30,10 @@ struct Open {
     started: Nanos,
     private: Curve,
     resident: Curve,
+    /// Whether it is an idle step.
+    idle: bool,
+    /// What was lazily freed when it began.
+    lazily_before: Option<u64>,
     /// What it is, once its step has ended and it goes on.
     kind: Option<WindowKind>,
 }
@@ -42,8 +45,11 @@ pub(in crate::analyse) struct Watch {
     /// One that goes on until the window of the step under way begins, and what it is if that is never said.
     ending: Option<(Open, Window)>,
     done: Vec<Window>,
-    /// What each process had lazily freed when its exact counters were last read.
-    lazy: BTreeMap<u32, u64>,
+    /// What is lazily freed.
+    lazy: Lazy,
+    /// The place of a window that ended as the idle one under way began, so that exact counters tell the end of the one as
+    /// soon as they tell the beginning of the other.
+    awaiting: Option<usize>,
 }
 
 impl Watch {
@@ -59,19 +65,25 @@ impl Watch {
 
     /// Exact counters of a process were read.
     pub fn exact(&mut self, rollup: &Rollup) {
-        self.lazy.insert(rollup.process, rollup.lazy_free);
+        self.lazy.exact(rollup);
+    }
+
+    /// Those of all processes were read. Where the server had worked before an idle window, this is the first that is known
+    /// of it.
+    pub fn looked(&mut self) {
+        self.lazy.looked();
+        let now = self.lazy.now();
+        if let Some(open) = self.open.as_mut().filter(|open| open.idle) {
+            open.lazily_before = open.lazily_before.or(now);
+        }
+        if let Some(window) = self.awaiting.take().and_then(|place| self.done.get_mut(place)) {
+            window.lazily_freed = now;
+        }
     }
 
     /// A process is gone.
     pub fn gone(&mut self, process: u32) {
-        self.lazy.remove(&process);
-    }
-
-    /// What the tree has lazily freed; `None` where no exact counters are read. They are in silence, and written where they
-    /// changed, so that it is as it was at the end of a silent window.
-    fn lazily_freed(&self, kind: IdleKind) -> Option<u64> {
-        let known = kind == IdleKind::Silent && !self.lazy.is_empty();
-        known.then(|| self.lazy.values().copied().fold(0, u64::saturating_add))
+        self.lazy.gone(process);
     }
 
     /// A step begins: what an earlier one left open is over, unless the step has a window of its own. What comes back until
@@ -92,8 +104,13 @@ impl Watch {
                 started: at,
                 private: Curve::default(),
                 resident: Curve::default(),
+                idle: start.name == "idle",
+                lazily_before: self.lazy.now(),
                 kind: None,
             });
+        }
+        if start.name != "idle" {
+            self.lazy.worked();
         }
     }
 
@@ -104,9 +121,11 @@ impl Watch {
         if let Some(open) = self.open.as_mut().filter(of) {
             open.started = at;
             (open.private, open.resident) = (Curve::default(), Curve::default());
-            let ending = self.ending.take();
-            let until = |(open, window): (Open, Window)| open.window(window.kind, at, known);
-            self.done.extend(ending.map(until));
+            if let Some((ending, window)) = self.ending.take() {
+                // Exact counters are next read in this window, where it is a silent one.
+                self.awaiting = open.idle.then_some(self.done.len());
+                self.done.push(ending.window(window.kind, at, known));
+            }
         }
     }
 
@@ -114,10 +133,17 @@ impl Watch {
     /// time.
     pub fn step_ended(&mut self, at: Nanos, end: &StepEnd, known: Known) {
         self.done.extend(self.ending.take().map(|(_, window)| window));
-        let lazily_freed = end.idle.as_ref().and_then(|idle| self.lazily_freed(idle.kind));
+        self.awaiting = None;
+        let is_silent = end.idle.as_ref().is_some_and(|idle| idle.kind == IdleKind::Silent);
+        if end.idle.is_some() && !is_silent {
+            self.lazy.worked();
+        }
+        // In silence counters are read, and written where they changed, so that it is as it was at the end.
+        let lazily_freed = self.lazy.last().filter(|_| is_silent);
         let Some(open) = &mut self.open else { return };
         if let Some(idle) = &end.idle {
             let window = Window {
+                lazily_before: open.lazily_before.filter(|_| is_silent),
                 lazily_freed,
                 control: idle.control,
                 end: idle.end,
@@ -156,7 +182,10 @@ impl Watch {
         if let Some(open) = self.open.take()
             && let Some(kind) = open.kind
         {
-            self.done.push(open.window(kind, at, known));
+            self.done.push(Window {
+                lazily_freed: self.lazy.now(),
+                ..open.window(kind, at, known)
+            });
         }
     }
 
@@ -181,6 +210,7 @@ impl Open {
             sent: 0,
             left_out: 0,
             decay: None,
+            lazily_before: self.lazily_before,
             lazily_freed: None,
             started: self.started,
             took,

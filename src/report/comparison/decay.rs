@@ -79,6 +79,19 @@ pub fn columns(comparison: &Comparison, named: Named) -> Option<Vec<Column>> {
         Column::text("MiB·s held", 9, plain(&|one| with(&one.held, decay::held))),
         Column::text("settle time", 2, plain(&|one| with(&one.settle_time, time))),
         Column::text("returned", 2, plain(&|one| with(&one.returned, units::percent))),
+        Column::number(
+            decay::LAZILY,
+            8,
+            plain(&|one| {
+                let much = one.lazily_freed.median.zip(one.before.median);
+                let much = much.is_some_and(|(lazily, before)| lazily.median > before.median / 100.0);
+                if much {
+                    with(&one.lazily_freed, size)
+                } else {
+                    HOLE.to_owned()
+                }
+            }),
+        ),
         Column::text("ended", 1, plain(&|one| ends(&one.ends))),
     ]);
     table.retain(|column| column.is_filled(HOLE));
@@ -197,13 +210,20 @@ fn divided(given: &Given) -> String {
         0 => format!("{noun} gave back nothing"),
         runs => format!("{noun} gave back {} in {runs} of {all} runs{nothing}", amounts(back)),
     };
-    match took.len() {
-        0 => gave,
+    let took = match took.len() {
+        0 => String::new(),
+        runs => format!("; during it {} more were taken in {runs} of {all} runs", amounts(took)),
+    };
+    let lazily = given.runs.iter().filter(|one| one.much_lazily);
+    let lazily: Vec<f64> = lazily.filter_map(|one| one.lazily).collect();
+    let left = match lazily.len() {
+        0 => String::new(),
         runs => format!(
-            "{gave}; during it {} more were taken in {runs} of {all} runs",
-            amounts(took)
+            "; it left {} to the kernel, to take when it needs them, in {runs} of {all} runs",
+            amounts(lazily)
         ),
-    }
+    };
+    format!("{gave}{took}{left}")
 }
 
 /// Each of a few sizes, the span of many.
@@ -249,6 +269,8 @@ mod tests {
             much: mib > 1.0,
             took: mib < -1.0,
             held: false,
+            lazily: None,
+            much_lazily: false,
         };
         let runs: Vec<Gave> = mib.iter().map(|mib| gave(*mib)).collect();
         let middle = runs[runs.len() / 2];
@@ -280,6 +302,12 @@ mod tests {
             "light traffic gave back nothing; during it 4.0 and 3.0 MiB more were taken in 2 of 3 runs"
         );
         assert_eq!(said(&[0.0, 0.2]), "light traffic gave back nothing");
+        let mut left = given(Silent, &[0.0, 0.1, 0.0]);
+        (left.runs[1].lazily, left.runs[1].much_lazily) = (Some(f64::from(107 << 20)), true);
+        assert_eq!(
+            sentence(&[left]).unwrap(),
+            "silence gave back nothing; it left 107.0 MiB to the kernel, to take when it needs them, in 1 of 3 runs"
+        );
         assert_eq!(sentence(&[]), None);
     }
 

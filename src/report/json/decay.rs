@@ -29,8 +29,10 @@ pub struct Window {
     pub left_out: u64,
     /// What was known of how the allocator gives memory back.
     pub allocator: Option<AllocatorDecay>,
-    /// Of the private memory at its end what was freed with `MADV_FREE` and not taken yet; `null` with traffic, and where
-    /// exact counters cannot be read.
+    /// Of the private memory at its beginning what was freed with `MADV_FREE` and not taken yet; `null` with traffic, where
+    /// exact counters were not read since the server last worked, and where they cannot be.
+    pub lazily_freed_before: Option<u64>,
+    /// The same at its end.
     pub lazily_freed: Option<u64>,
     /// When it began.
     pub started: Nanos,
@@ -177,6 +179,7 @@ pub(super) fn window(window: &decay::Window) -> Window {
         sent: window.sent,
         left_out: window.left_out,
         allocator: window.decay,
+        lazily_freed_before: window.lazily_before,
         lazily_freed: window.lazily_freed,
         started: window.started,
         took: window.took,

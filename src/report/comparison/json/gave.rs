@@ -55,6 +55,9 @@ pub struct Decayed {
     pub half_life: Cell,
     /// Returned of all that the run had taken: a part of one.
     pub returned: Cell,
+    /// Of the private memory at its end what was freed with `MADV_FREE` and not taken yet, in bytes; `null` with traffic,
+    /// and where exact counters were not read.
+    pub lazily_freed: Cell,
 }
 
 /// The cost of light traffic over the runs, in bytes a minute.
@@ -142,6 +145,7 @@ pub(super) fn decay(decay: &compare::Decay, sides: &[compare::Side]) -> Decay {
         held_above_floor: cell(side, &one.held),
         half_life: cell(side, &one.half_life),
         returned: cell(side, &one.returned),
+        lazily_freed: cell(side, &one.lazily_freed),
     });
     Decay {
         phase: decay.phase.clone(),
