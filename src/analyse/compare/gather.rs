@@ -14,7 +14,7 @@ use super::hosts::{differences, differences_of};
 use super::huge_pages::huge_pages;
 use super::measure::Measure;
 use super::metric::one_metric;
-use super::release::{accounted, forced};
+use super::release::{accounted, forced, forced_before_checkpoints};
 use super::strain::strained;
 use super::work::{WorkLimits, inequalities};
 use super::{Comparison, Row, Side, alike};
@@ -172,6 +172,7 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
         growth: grown(&summaries(arm)),
         gave: gave(&summaries(arm)),
         forced: forced(&summaries(arm)),
+        forced_before_checkpoints: forced_before_checkpoints(&summaries(arm)),
         accounted: accounted(&summaries(arm)),
         traffic: traffic(&summaries(arm)),
         traced: of(runs, label).find_map(|run| Traced::of(&run.summary)),

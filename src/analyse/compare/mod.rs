@@ -87,6 +87,8 @@ pub struct Side {
     pub gave: Vec<Given>,
     /// What it gave back by force, in steps.
     pub forced: Vec<Forced>,
+    /// What it gave back by force before checkpoints, phase by phase.
+    pub forced_before_checkpoints: Vec<Forced>,
     /// What it accounts for by its own words.
     pub accounted: Vec<Accounted>,
     /// What light traffic by itself adds to its private memory, in bytes a minute; `None` without a control window.

@@ -14,8 +14,8 @@ use super::cell::median;
 pub struct Forced {
     /// The phase.
     pub phase: String,
-    /// Place of its step in the phase, from 0.
-    pub step: u32,
+    /// Place of its step in the phase, from 0; `None` where it is part of the phase's checkpoint, as the lens asks for.
+    pub step: Option<u32>,
     /// What was used, each once.
     pub by: Vec<String>,
     /// Why something was not used or could do nothing, each once.
@@ -49,17 +49,25 @@ pub struct Accounted {
     pub ratio: Option<MedianInterval>,
 }
 
-/// Place of the phase in the scenario and of the step in the phase.
-type Step = (u32, u32);
+/// Place of the phase in the scenario and of the step in the phase; `None` of what is part of its checkpoint.
+type Step = (u32, Option<u32>);
 
 /// The steps that gave memory back, one by one; of a phase that repeats the last round.
 pub(super) fn forced(runs: &[&Summary]) -> Vec<Forced> {
+    forced_where(runs, |one| one.step.is_some())
+}
+
+/// The same of what was given back before checkpoints, phase by phase.
+pub(super) fn forced_before_checkpoints(runs: &[&Summary]) -> Vec<Forced> {
+    forced_where(runs, |one| one.step.is_none())
+}
+
+fn forced_where(runs: &[&Summary], is_it: fn(&Released) -> bool) -> Vec<Forced> {
     let steps = |run: &Summary| -> Vec<(Step, (Released, Option<AllocatorFamily>))> {
         let family = run.header.server.allocator.as_ref().map(|facts| facts.family);
-        let place = |one: &Released| one.step.map(|step| (one.phase.phase, step));
-        let steps = run.released.iter();
-        steps
-            .filter_map(|one| Some((place(one)?, (one.clone(), family))))
+        let those = run.released.iter().filter(|one| is_it(one));
+        those
+            .map(|one| ((one.phase.phase, one.step), (one.clone(), family)))
             .collect()
     };
     by_step(runs, steps)
@@ -68,7 +76,7 @@ pub(super) fn forced(runs: &[&Summary]) -> Vec<Forced> {
         .collect()
 }
 
-fn one_forced(step: u32, ones: &[(Released, Option<AllocatorFamily>)]) -> Forced {
+fn one_forced(step: Option<u32>, ones: &[(Released, Option<AllocatorFamily>)]) -> Forced {
     let all = || ones.iter().map(|(one, _)| one);
     let done = || all().filter(|one| one.is_done());
     let why: Vec<String> = ones.iter().flat_map(|(one, family)| one.why(*family)).collect();
@@ -88,11 +96,12 @@ fn one_forced(step: u32, ones: &[(Released, Option<AllocatorFamily>)]) -> Forced
 pub(super) fn accounted(runs: &[&Summary]) -> Vec<Accounted> {
     let said = |run: &Summary| -> Vec<(Step, Reported)> {
         let said = run.reported.iter();
-        said.map(|one| ((one.phase.phase, one.step), one.clone())).collect()
+        said.map(|one| ((one.phase.phase, Some(one.step)), one.clone()))
+            .collect()
     };
     by_step(runs, said)
         .into_iter()
-        .map(|((_, step), ones)| one_accounted(step, &ones))
+        .filter_map(|((_, step), ones)| Some(one_accounted(step?, &ones)))
         .collect()
 }
 
@@ -232,14 +241,39 @@ pub(crate) mod tests {
         let [first, second] = &gave[..] else {
             panic!("two releases")
         };
-        assert_eq!((first.step, first.gave.unwrap().median), (1, (50 * MIB) as f64));
-        assert_eq!((second.step, second.gave.unwrap().median), (5, (10 * MIB) as f64));
+        assert_eq!((first.step, first.gave.unwrap().median), (Some(1), (50 * MIB) as f64));
+        assert_eq!((second.step, second.gave.unwrap().median), (Some(5), (10 * MIB) as f64));
         let said = accounted(&[&run]);
         let [before, after] = &said[..] else {
             panic!("two answers")
         };
         assert_eq!((before.step, before.ratio.unwrap().median), (2, 0.75));
         assert_eq!((after.step, after.ratio.unwrap().median), (6, 0.25));
+    }
+
+    /// The releases of these runs, as the lens asks for them before the checkpoint.
+    pub(crate) fn before_checkpoint(mut summary: Summary) -> Summary {
+        for one in &mut summary.released {
+            one.step = None;
+        }
+        summary
+    }
+
+    #[test]
+    fn what_was_given_back_before_a_checkpoint_has_its_middle_and_is_no_step() {
+        let runs = [50, 40, 60].map(|gave| before_checkpoint(run(gave, None)));
+        let runs: Vec<&Summary> = runs.iter().collect();
+        assert!(forced(&runs).is_empty());
+        let [one] = &forced_before_checkpoints(&runs)[..] else {
+            panic!("one phase")
+        };
+        assert_eq!((one.step, one.phase.as_str()), (None, "decay"));
+        let known = [one.before, one.after, one.gave].map(|median| median.unwrap());
+        assert_eq!(known.map(|median| median.median as u64 / MIB), [200, 150, 50]);
+        assert_eq!(
+            known.map(|median| (median.n, median.high as u64 / MIB)),
+            [(3, 200), (3, 160), (3, 60)]
+        );
     }
 
     #[test]

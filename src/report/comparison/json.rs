@@ -22,7 +22,7 @@ pub use gave::{Accounted, Decay, Decayed, Forced, Middle, TrafficCost};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
-pub const FORMAT: Version = Version { major: 1, minor: 5 };
+pub const FORMAT: Version = Version { major: 1, minor: 6 };
 
 /// Servers compared, and every run that they are compared by. Sizes are bytes, times nanoseconds. What is not known is
 /// `null`.
@@ -98,6 +98,8 @@ pub struct Server {
     pub growth: Vec<Growth>,
     /// What it gave back by force in steps, phase by phase.
     pub forced: Vec<Forced>,
+    /// What it gave back by force before the checkpoints, phase by phase, as the purged lens asks for.
+    pub forced_before_checkpoints: Vec<Forced>,
     /// What it accounts for by its own words, phase by phase.
     pub self_reports: Vec<Accounted>,
     /// What light traffic by itself adds to its private memory in a minute, by control windows; `null` without any.

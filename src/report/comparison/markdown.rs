@@ -98,6 +98,7 @@ fn one(out: &mut String, target: &Target, several: bool) {
         }
     }
     decay_table(out, comparison);
+    release_table(out, comparison);
     growth_table(out, comparison);
     calls_table(out, comparison);
     folded(out, "Every run", |out| every_run(out, comparison));
@@ -175,6 +176,15 @@ fn decay_table(out: &mut String, comparison: &Comparison) {
         folded(out, &format!("What came back, {}", decay::SUBJECT), |out| {
             columns_of(out, &table);
             small(out, &[decay::legend(&table)]);
+        });
+    }
+}
+
+/// What was given back by force before checkpoints, if that was asked for.
+fn release_table(out: &mut String, comparison: &Comparison) {
+    if let Some(table) = release::columns(comparison, Named::Always) {
+        folded(out, &format!("Given back, {}", release::SUBJECT), |out| {
+            columns_of(out, &table);
         });
     }
 }

@@ -2,15 +2,18 @@
 
 use crate::analyse::compare::{Accounted, Comparison, Forced};
 use crate::analyse::stats::MedianInterval;
+use crate::report::table::{Cell, Column};
+use crate::report::text::Tone;
 use crate::units;
 
-use super::figures::around;
+use super::decay::Named;
+use super::figures::{HOLE, around};
 
 /// What is said of each server, in a sentence for each phase.
 pub fn verdict(comparison: &Comparison) -> Vec<String> {
     let said = comparison.sides.iter().flat_map(|side| {
         let releases = side.forced.iter().map(|one| (one.phase.as_str(), one.step));
-        let reports = side.accounted.iter().map(|one| (one.phase.as_str(), one.step));
+        let reports = side.accounted.iter().map(|one| (one.phase.as_str(), Some(one.step)));
         let released = places(releases).zip(&side.forced).map(|(at, one)| forced(&at, one));
         let reported = places(reports).zip(&side.accounted);
         let reported = reported.map(|(at, one)| accounted(&at, one));
@@ -21,27 +24,85 @@ pub fn verdict(comparison: &Comparison) -> Vec<String> {
 }
 
 /// Where each is, in words: by its step too where the phase has several.
-fn places<'s>(all: impl Iterator<Item = (&'s str, u32)> + Clone) -> impl Iterator<Item = String> {
+fn places<'s>(all: impl Iterator<Item = (&'s str, Option<u32>)> + Clone) -> impl Iterator<Item = String> {
     all.clone().map(move |(phase, step)| {
         let several = all.clone().filter(|(other, _)| *other == phase).count() > 1;
-        match several {
-            true => format!("{phase} (step {})", u64::from(step) + 1),
-            false => phase.to_owned(),
+        match step.filter(|_| several) {
+            Some(step) => format!("{phase} (step {})", u64::from(step) + 1),
+            None => phase.to_owned(),
         }
     })
 }
 
-/// `a forced release in decay, by malloc_trim: private 200.0 → 150.0 MiB, 50.0 (48.0–52.0 *) MiB given back`.
+/// What the table of [`columns`] is of.
+pub const SUBJECT: &str = "private, MiB, by force before checkpoints";
+
+/// What servers gave back before checkpoints, a row for each phase and server; `None` where that was not asked for.
+pub fn columns(comparison: &Comparison, named: Named) -> Option<Vec<Column>> {
+    let mut phases: Vec<&str> = Vec::new();
+    let all = comparison.sides.iter().flat_map(|side| &side.forced_before_checkpoints);
+    for one in all {
+        if !phases.contains(&one.phase.as_str()) {
+            phases.push(&one.phase);
+        }
+    }
+    let mut rows: Vec<(&str, &str, &Forced)> = Vec::new();
+    for phase in phases {
+        let mut name = phase;
+        for side in &comparison.sides {
+            for one in side.forced_before_checkpoints.iter().filter(|one| one.phase == phase) {
+                rows.push((name, &side.label, one));
+                if named == Named::Once {
+                    name = "";
+                }
+            }
+        }
+    }
+    let cells = |text: &dyn Fn(&Forced) -> String| rows.iter().map(|(.., one)| Cell::plain(text(one))).collect();
+    let size = |median: Option<MedianInterval>| {
+        let text = |bytes: f64| units::mib(bytes.round() as u64);
+        median.map_or_else(|| HOLE.to_owned(), |median| around(&median, text))
+    };
+    let names = rows.iter().map(|(name, ..)| Cell::toned(Tone::Strong, *name)).collect();
+    let servers = rows.iter().map(|(_, server, _)| Cell::plain(*server)).collect();
+    let table = vec![
+        Column::text("phase", 0, names),
+        Column::text("server", 0, servers),
+        Column::text("before", 2, cells(&|one| size(one.before))),
+        Column::text("after", 1, cells(&|one| size(one.after))),
+        Column::text(
+            "given back",
+            0,
+            cells(&|one| one.gave.as_ref().map_or_else(|| HOLE.to_owned(), given)),
+        ),
+        Column::text("by", 3, cells(&|one| one.by.join(" and "))),
+    ];
+    (!rows.is_empty()).then_some(table)
+}
+
+/// What came back, with its interval; what was taken is less than nothing.
+fn given(gave: &MedianInterval) -> String {
+    around(gave, back)
+}
+
+fn back(bytes: f64) -> String {
+    let text = units::signed_mib(bytes.round() as i64);
+    text.strip_prefix('+').map(str::to_owned).unwrap_or(text)
+}
+
+/// `a forced release in decay, by malloc_trim: private 200.0 (198.0–203.0 *) → 150.0 (149.0–151.0 *) MiB, 50.0 (48.0–52.0 *)
+/// MiB given back`.
 fn forced(name: &str, forced: &Forced) -> String {
     let why = forced.missing.join("; ");
     if forced.by.is_empty() {
         return format!("a forced release in {name}: {}, {why}", units::UNKNOWN);
     }
+    let size = |bytes: f64| units::mib(bytes.round() as u64);
     let came = match (forced.before, forced.after, forced.gave) {
         (Some(before), Some(after), Some(gave)) => format!(
             "private {} → {} MiB, {}",
-            units::mib(before.median.round() as u64),
-            units::mib(after.median.round() as u64),
+            around(&before, size),
+            around(&after, size),
             change(&gave)
         ),
         _ => format!("private memory {}", units::UNKNOWN),
@@ -54,17 +115,13 @@ fn forced(name: &str, forced: &Forced) -> String {
 }
 
 fn change(gave: &MedianInterval) -> String {
-    let size = |bytes: f64| {
-        let text = units::signed_mib(bytes.round() as i64);
-        text.strip_prefix('+').map(str::to_owned).unwrap_or(text)
-    };
     if gave.median < 0.0 {
-        return format!("{} MiB more taken", size(-gave.median));
+        return format!("{} MiB more taken", back(-gave.median));
     }
-    if size(gave.low.abs().max(gave.high.abs())) == "0.0" {
+    if back(gave.low.abs().max(gave.high.abs())) == "0.0" {
         return "nothing came back".to_owned();
     }
-    format!("{} MiB given back", around(gave, size))
+    format!("{} MiB given back", given(gave))
 }
 
 /// `$/memoryUsage` accounts for 0.5 of 4.1 GiB resident in goto, with the share.

@@ -126,6 +126,7 @@ fn draw(out: &mut String, comparison: &Comparison, target: Option<&Target>, pain
     // These tables have the same columns, so that it is said once of them all.
     table::tell(out, paint, &missed, columns, JSON);
     decay_table(out, comparison, paint, columns);
+    release_table(out, comparison, paint, columns);
     growth_table(out, comparison, paint, columns);
     calls_table(out, comparison, paint, columns);
     out.push('\n');
@@ -146,6 +147,15 @@ fn decay_table(out: &mut String, comparison: &Comparison, paint: Paint, columns:
     let legend = decay::legend(&table);
     table::draw(out, paint, table, columns, JSON);
     paragraph(out, paint, Tone::Quiet, "  ", &legend, columns);
+}
+
+/// What was given back by force before checkpoints, if that was asked for.
+fn release_table(out: &mut String, comparison: &Comparison, paint: Paint, columns: usize) {
+    if let Some(table) = release::columns(comparison, Named::Once) {
+        out.push('\n');
+        title(out, paint, "given back", release::SUBJECT, columns);
+        table::draw(out, paint, table, columns, JSON);
+    }
 }
 
 /// What grows from round to round, if anything was repeated.

@@ -72,7 +72,8 @@ pub fn of_comparison(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Na
         .chain(release::verdict(comparison))
         .collect();
     let table = compared::columns(comparison, Always).map(plotted);
-    if said.is_empty() && table.is_none() {
+    let forced = release::columns(comparison, Always);
+    if said.is_empty() && table.is_none() && forced.is_none() {
         return html! {};
     }
     let plots = comparison.decays.iter().enumerate().map(|(place, window)| {
@@ -98,6 +99,9 @@ pub fn of_comparison(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Na
             div.plots.wide { @for plot in plots { (plot) } }
             (tables::of_columns(&format!("What came back, {}", compared::SUBJECT), &table))
             p.quiet { (compared::legend(&table)) }
+        }
+        @if let Some(forced) = forced {
+            (tables::of_columns(&format!("Given back, {}", release::SUBJECT), &forced))
         }
     };
     parts::section(&format!("{id}decay"), "What came back", &body)

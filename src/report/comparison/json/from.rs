@@ -61,6 +61,7 @@ fn server(side: &compare::Side) -> Server {
         doubts: side.doubts.clone(),
         growth: side.growth.iter().map(growth).collect(),
         forced: side.forced.iter().map(gave::forced).collect(),
+        forced_before_checkpoints: side.forced_before_checkpoints.iter().map(gave::forced).collect(),
         self_reports: side.accounted.iter().map(gave::accounted).collect(),
         traffic_cost: side.traffic.map(gave::cost),
         system_calls: side.traced.as_ref().map(json::calls::traced),

@@ -86,13 +86,13 @@ pub struct Middle {
     pub runs: u64,
 }
 
-/// A forced release in a step, over the runs. Bytes of private memory.
+/// A forced release, over the runs. Bytes of private memory.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Forced {
     /// Its phase; of one that repeats the last round.
     pub phase: String,
-    /// Place of its step in the phase, from 0.
-    pub step: u32,
+    /// Place of its step in the phase, from 0; `null` of one before the phase's checkpoint.
+    pub step: Option<u32>,
     /// What was used; empty where nothing was done.
     pub by: Vec<String>,
     /// Why something was not used or could do nothing.

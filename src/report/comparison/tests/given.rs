@@ -1,7 +1,7 @@
 //! What came back by force, what servers account for, and what was preloaded into them.
 
 use super::*;
-use crate::analyse::compare::release::tests::with;
+use crate::analyse::compare::release::tests::{before_checkpoint, with};
 use crate::record::{AllocatorFamily, PreloadFacts};
 
 fn given() -> Vec<Played> {
@@ -20,6 +20,49 @@ fn what_servers_gave_back_by_force_and_account_for_is_said_of_each() {
     let at = text.rfind("\n\n").expect("the sentences come last");
     insta::assert_snapshot!("given-sentences", &text[at..]);
     insta::assert_snapshot!("given-markdown", pasted(given()));
+}
+
+/// The same before a checkpoint, as the purged lens asks for it.
+fn before_checkpoints() -> Vec<Played> {
+    let mut all = given();
+    for run in &mut all {
+        run.summary = before_checkpoint(run.summary.clone());
+    }
+    all
+}
+
+#[test]
+fn what_was_given_back_before_checkpoints_has_medians_and_intervals_in_every_format() {
+    let text = drawn(before_checkpoints(), 120);
+    let at = text.find("given back").expect("there is a table");
+    let parts: Vec<&str> = text[at..].split("\n\n").take(2).collect();
+    insta::assert_snapshot!("before-checkpoints", parts.join("\n\n"));
+    let markdown = pasted(before_checkpoints());
+    let at = markdown.find("Given back").expect("there is a table");
+    let end = markdown[at..].find("</details>").expect("it ends");
+    insta::assert_snapshot!("before-checkpoints-markdown", &markdown[at..at + end]);
+    let scenarios = compared(before_checkpoints());
+    let page = crate::report::html::comparison(&scenarios, &before_checkpoints());
+    assert!(page.contains("Given back, private, MiB, by force before checkpoints"));
+    assert!(!page.contains("a forced release in"), "it is no step");
+    let json = crate::report::comparison::json::report(&scenarios, &[]);
+    let sides = json
+        .scenarios
+        .iter()
+        .flat_map(|one| &one.targets)
+        .flat_map(|one| &one.servers);
+    for side in sides {
+        let [one] = side.forced_before_checkpoints.as_slice() else {
+            panic!("{}", side.label)
+        };
+        let known = [&one.before, &one.after, &one.gave].map(|median| median.expect("it is known"));
+        assert!(side.forced.is_empty() && one.step.is_none());
+        assert!(
+            known
+                .iter()
+                .all(|median| median.low <= median.median && median.median <= median.high)
+        );
+    }
 }
 
 #[test]
