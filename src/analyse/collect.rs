@@ -269,7 +269,10 @@ impl Pass {
         }
         let curves = &mut self.summary.curves;
         checkpoint.rollups.iter().for_each(|rollup| curves.rollup(at, rollup));
-        checkpoint.rollups.iter().for_each(|rollup| self.watch.exact(rollup));
+        checkpoint
+            .rollups
+            .iter()
+            .for_each(|rollup| self.watch.exact(at, rollup));
         if !checkpoint.rollups.is_empty() {
             self.watch.looked();
         }
@@ -318,7 +321,7 @@ impl Pass {
 
     fn rollup(&mut self, at: Nanos, rollup: &Rollup) {
         self.summary.curves.rollup(at, rollup);
-        self.watch.exact(rollup);
+        self.watch.exact(at, rollup);
         self.summary.sampling.rollups += 1;
         let before = self
             .together

@@ -27,6 +27,8 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn give_back(&self, patience: Duration) -> impl Future<Output = Given>;
     /// Whether costly reads are welcome: nothing is in flight. When it returns, none that is not welcome is under way.
     fn quiet(&self, yes: bool) -> impl Future<Output = ()>;
+    /// Writes the exact counters of the tree as they are now, which costs a read of each process.
+    fn exact(&self) -> impl Future<Output = ()>;
     /// Writes what the tree has now, whatever the sampling interval.
     fn sample(&self) -> impl Future<Output = ()>;
     /// Kills what is left of the tree after its server and some patience, and says what it was.

@@ -151,7 +151,9 @@ pub(super) fn sentence(gave: &[Gave]) -> Option<String> {
     if !nouns.is_empty() {
         parts.push(format!("{} gave back nothing{reason}", list(&nouns)));
     }
-    parts.extend(gave.iter().filter_map(|one| left_to_kernel(one, size)));
+    let mut lazily: Vec<&Gave> = gave.iter().filter(|one| one.much_lazily).collect();
+    lazily.sort_by(|a, b| b.lazily.unwrap_or(0.0).total_cmp(&a.lazily.unwrap_or(0.0)));
+    parts.extend(lazily.into_iter().filter_map(|one| left_to_kernel(one, size)));
     let more = gave.iter().filter(|one| one.took);
     parts.extend(more.map(|one| format!("during {} {} more were taken", noun(one.kind), size(one.bytes))));
     let said: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -317,9 +319,9 @@ mod tests {
         let closed = lazy(gave(Closed, 8.0, false), 40.0);
         assert_eq!(
             said(&[closed, left, gave(Simmer, 0.0, false)]),
-            "closing all documents gave back 8.0 MiB (4 % of what had been taken); light traffic gave back nothing; closing \
-             all documents left 40.0 MiB to the kernel, to take when it needs them; silence gave back nothing, but left \
-             107.0 MiB to the kernel, to take when it needs them"
+            "closing all documents gave back 8.0 MiB (4 % of what had been taken); light traffic gave back nothing; silence \
+             gave back nothing, but left 107.0 MiB to the kernel, to take when it needs them; closing all documents left \
+             40.0 MiB to the kernel, to take when it needs them"
         );
         assert_eq!(
             said(&[lazy(gave(Silent, 0.0, false), 0.2)]),

@@ -66,6 +66,13 @@ impl Sampler {
         Done(waited)
     }
 
+    /// Reads the exact counters now and writes them all. It is for moments at which nothing is timed.
+    pub fn exact(&self) -> Done {
+        let (done, waited) = oneshot::channel();
+        self.tell(Command::Exact(done));
+        Done(waited)
+    }
+
     /// Reads five rounds of samples, at most 50 ms apart, then the exact counters, and writes what `checkpoint` makes.
     pub fn checkpoint(&self, checkpoint: impl FnOnce(Vec<Vec<Sample>>, Vec<Rollup>) -> Event + Send + 'static) -> Done {
         let (done, waited) = oneshot::channel();

@@ -29,6 +29,8 @@ pub enum Command {
     Follow(u32),
     /// A quiet window begins or ends.
     Quiet(bool, oneshot::Sender<()>),
+    /// Read the exact counters now and write them all, also those that did not change.
+    Exact(oneshot::Sender<()>),
     /// Read a checkpoint and write it.
     Checkpoint(MakeCheckpoint, oneshot::Sender<()>),
     /// Write the high-water marks and set them back.
@@ -157,6 +159,13 @@ impl Schedule {
                     self.quiet.read(at, now() - at, changed);
                 }
                 self.quiet.on = on;
+                let _ = done.send(());
+            }
+            Command::Exact(done) => {
+                let at = now();
+                watch.write_all_rollups(&now);
+                // Not rationed itself, but it is a while until there may be another.
+                self.quiet.read(at, now() - at, true);
                 let _ = done.send(());
             }
             Command::Checkpoint(make, done) => {

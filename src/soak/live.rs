@@ -194,6 +194,10 @@ impl Stage for Live {
         self.ask(|sampler| sampler.quiet(yes)).await;
     }
 
+    async fn exact(&self) {
+        self.ask(Sampler::exact).await;
+    }
+
     async fn sample(&self) {
         self.ask(Sampler::sample).await;
     }

@@ -194,7 +194,7 @@ steps = [{ idle = { mode = "silent", for = "8s" } }, { idle = { mode = "simmer",
     }
 }
 
-/// As all documents are closed, what they held is left to the kernel at once, which does not need it.
+/// What documents held is left to the kernel soon after they are closed, which does not need it.
 #[cfg(feature = "fixture-jemalloc")]
 #[test]
 fn what_closing_documents_left_to_the_kernel_is_told() {
@@ -203,7 +203,10 @@ fn what_closing_documents_left_to_the_kernel_is_told() {
     let outcome = Soak::new(&format!("{START}{phases}"))
         .other(env!("CARGO_BIN_EXE_fixture-jemalloc"))
         .server(&["--via", "allocator", "--retain-open", "16MiB"])
-        .options(&["--env", "_RJEM_MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:-1"])
+        .options(&[
+            "--env",
+            "_RJEM_MALLOC_CONF=background_thread:true,dirty_decay_ms:500,muzzy_decay_ms:-1",
+        ])
         .run();
     let summary = outcome.passed();
     let window = one(&summary, WindowKind::Closed);

@@ -2,20 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::Rollup;
+use crate::record::{Nanos, Rollup};
 
 /// What is known of it while entries pass by.
 #[derive(Debug, Default)]
 pub(super) struct Lazy {
     /// What each process had when its exact counters were last read.
     of: BTreeMap<u32, u64>,
+    /// When the last of these were read.
+    at: Nanos,
     /// Whether the server has done nothing since.
     fresh: bool,
 }
 
 impl Lazy {
     /// Exact counters of a process were read.
-    pub fn exact(&mut self, rollup: &Rollup) {
+    pub fn exact(&mut self, at: Nanos, rollup: &Rollup) {
+        self.at = at;
         self.of.insert(rollup.process, rollup.lazy_free);
     }
 
@@ -32,6 +35,11 @@ impl Lazy {
     /// A process is gone.
     pub fn gone(&mut self, process: u32) {
         self.of.remove(&process);
+    }
+
+    /// When counters were last read.
+    pub fn at(&self) -> Nanos {
+        self.at
     }
 
     /// Bytes when counters were last read; `None` where they never were.

@@ -212,6 +212,24 @@ fn what_closed_documents_left_to_the_kernel_is_told_as_the_next_silence_begins()
             (WindowKind::Silent, Some(40), Some(110)),
         ]
     );
+    // In older records the first look may be a second late, when an allocator may have begun.
+    let mut session = taken();
+    settled_with(&mut session, 3);
+    session.phase("close");
+    close(&mut session, "close", 0);
+    session.step("idle");
+    session.window();
+    session.go(0, 220, 2, 0);
+    looked(&mut session, 100);
+    session.idle_end(IdleKind::Silent, 2);
+    session.settle(true);
+    assert_eq!(
+        lazily(&session),
+        [
+            (WindowKind::Closed, Some(3), None),
+            (WindowKind::Silent, None, Some(100)),
+        ]
+    );
     // Work in between makes both unknown.
     let mut session = taken();
     settled_with(&mut session, 3);

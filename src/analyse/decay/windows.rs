@@ -7,6 +7,9 @@ use super::curve::{Curve, at};
 use super::lazy::Lazy;
 use super::{POINTS, Window, WindowKind};
 
+/// Exact counters are read as a silent window begins; this long after that they may be told.
+const SOON: Nanos = 500_000_000;
+
 /// What is known of the run when a window ends, each quantity by itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::analyse) struct Known {
@@ -64,20 +67,25 @@ impl Watch {
     }
 
     /// Exact counters of a process were read.
-    pub fn exact(&mut self, rollup: &Rollup) {
-        self.lazy.exact(rollup);
+    pub fn exact(&mut self, at: Nanos, rollup: &Rollup) {
+        self.lazy.exact(at, rollup);
     }
 
-    /// Those of all processes were read. Where the server had worked before an idle window, this is the first that is known
-    /// of it.
+    /// Those of all processes were read. As an idle window begins, this is what is known of its beginning, and of the end of
+    /// the one before.
     pub fn looked(&mut self) {
         self.lazy.looked();
         let now = self.lazy.now();
-        if let Some(open) = self.open.as_mut().filter(|open| open.idle) {
+        let Some(open) = self.open.as_mut().filter(|open| open.idle) else {
+            return;
+        };
+        let ended = self.awaiting.take().and_then(|place| self.done.get_mut(place));
+        // In older records the first look may come later, when an allocator may have begun.
+        if self.lazy.at().saturating_sub(open.started) <= SOON {
             open.lazily_before = open.lazily_before.or(now);
-        }
-        if let Some(window) = self.awaiting.take().and_then(|place| self.done.get_mut(place)) {
-            window.lazily_freed = now;
+            if let Some(window) = ended {
+                window.lazily_freed = now;
+            }
         }
     }
 

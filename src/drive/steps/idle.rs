@@ -34,6 +34,10 @@ pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -
     let decay = known(scene).await;
     let mut simmer = Simmer::new(scene, desk, options);
     scene.stage.quiet(options.mode == IdleMode::Silent).await;
+    if options.mode == IdleMode::Silent {
+        // What is lazily freed by now, which an allocator may add to from here on.
+        scene.stage.exact().await;
+    }
     let over = match options.end() {
         IdleEnd::After(time) => {
             while begun.elapsed() < time.0 {

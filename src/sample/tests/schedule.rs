@@ -230,6 +230,17 @@ fn an_exact_read_that_says_the_same_is_not_written_and_becomes_rarer() {
 }
 
 #[test]
+fn exact_reads_that_are_asked_for_are_made_at_once_and_written_whatever_they_say() {
+    let scene = Scene::new().until(20 * SECOND);
+    scene.command(0, || quiet(true));
+    // Nothing was said by the read just before, and none is due before another second.
+    scene.command(100 * MILLISECOND, || Command::Exact(oneshot::channel().0));
+    scene.command(120 * MILLISECOND, || Command::Exact(oneshot::channel().0));
+    let at = rollups(&scene.play());
+    assert_eq!(at, [0, 100 * MILLISECOND, 120 * MILLISECOND]);
+}
+
+#[test]
 fn a_day_of_idling_fits_in_five_mebibytes() {
     const DAY: Nanos = 24 * 3600 * SECOND;
     let directory = tempfile::tempdir().unwrap();

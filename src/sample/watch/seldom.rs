@@ -88,6 +88,17 @@ impl<S: Source> Watch<S> {
         rollups
     }
 
+    /// Reads the exact counters and writes them all, so that a record has what they were at this moment.
+    pub fn write_all_rollups(&mut self, now: Now) {
+        for rollup in self.rollups(now) {
+            let at = now();
+            if let Some(member) = self.members.iter_mut().find(|member| member.number == rollup.process) {
+                member.take_rollup(at, rollup, self.heartbeat);
+            }
+            self.sink.put(at, Event::Rollup(rollup));
+        }
+    }
+
     /// Reads the exact counters and writes those that changed: what the process did itself at once, what its
     /// neighbours did at most once per heartbeat. Tells whether any process did anything.
     pub fn write_rollups(&mut self, now: Now) -> bool {
