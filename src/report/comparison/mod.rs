@@ -7,6 +7,7 @@ pub(super) mod decay;
 pub(super) mod figures;
 mod github;
 pub(super) mod growth;
+pub(super) mod headline;
 pub mod json;
 mod junit;
 pub(super) mod markdown;

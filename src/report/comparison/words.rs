@@ -21,8 +21,7 @@ pub fn verdict(comparison: &Comparison, place: usize) -> Vec<String> {
         return vec![said];
     }
     let said = telling(comparison).into_iter().filter_map(|row| {
-        let cell = &row.cells[place];
-        let ratio = cell.ratio.as_ref().filter(|ratio| ratio.high.is_finite())?;
+        let ratio = bounded(row, place)?;
         let runs = runs_of(ratio) + &by_machine(ratio);
         Some(sentence(&side.label, &baseline.label, row, ratio, runs))
     });
@@ -30,6 +29,17 @@ pub fn verdict(comparison: &Comparison, place: usize) -> Vec<String> {
         said if said.is_empty() && place > 0 => vec![nothing(comparison, place)],
         said => said,
     }
+}
+
+/// The ratio of a server against the baseline where something is concluded of it.
+pub fn ratio<'c>(comparison: &'c Comparison, place: usize, row: &'c Row) -> Option<&'c Ratio> {
+    let (baseline, side) = (comparison.sides.first()?, comparison.sides.get(place)?);
+    let told = side.is_purged_as(baseline) && [side, baseline].into_iter().find_map(without).is_none();
+    bounded(row, place).filter(|_| told)
+}
+
+fn bounded(row: &Row, place: usize) -> Option<&Ratio> {
+    row.cells[place].ratio.as_ref().filter(|ratio| ratio.high.is_finite())
 }
 
 /// That a server ran without a setting that it was to have, so that nothing is said of it; `None` where it had them all as
@@ -129,7 +139,7 @@ pub fn played(side: &Side) -> String {
 }
 
 /// The figures that a choice hangs on: private memory where the baseline has most and at the end, the peak, CPU.
-fn telling(comparison: &Comparison) -> Vec<&Row> {
+pub fn telling(comparison: &Comparison) -> Vec<&Row> {
     let private: Vec<&Row> = comparison
         .rows
         .iter()
@@ -154,20 +164,7 @@ fn telling(comparison: &Comparison) -> Vec<&Row> {
 }
 
 fn sentence(candidate: &str, baseline: &str, row: &Row, ratio: &Ratio, runs: String) -> String {
-    let what = match row.measure.figure {
-        Figure::Private => "private memory",
-        Figure::Peak => "resident memory at its peak",
-        Figure::Resident => "resident memory",
-        Figure::Cpu => "CPU time",
-        Figure::Faults => "minor page faults",
-        Figure::P50 => "median latency",
-        Figure::P95 => "95th percentile of latency",
-    };
-    let place = match &row.measure.place {
-        Place::Phase { name, .. } => format!(" after {name}"),
-        Place::Run => String::new(),
-        Place::Method(method) => format!(" of {method}"),
-    };
+    let (what, place) = (what(row.measure.figure), self::place(row));
     let verb = match row.measure.figure.unit() {
         Unit::Bytes => "keeps",
         Unit::Nanos | Unit::CpuNanos | Unit::Count => "takes",
@@ -184,6 +181,28 @@ fn sentence(candidate: &str, baseline: &str, row: &Row, ratio: &Ratio, runs: Str
     )
 }
 
+/// A figure in a sentence.
+pub fn what(figure: Figure) -> &'static str {
+    match figure {
+        Figure::Private => "private memory",
+        Figure::Peak => "resident memory at its peak",
+        Figure::Resident => "resident memory",
+        Figure::Cpu => "CPU time",
+        Figure::Faults => "minor page faults",
+        Figure::P50 => "median latency",
+        Figure::P95 => "95th percentile of latency",
+    }
+}
+
+/// Where it is of, after it: ` after decay`.
+pub fn place(row: &Row) -> String {
+    match &row.measure.place {
+        Place::Phase { name, .. } => format!(" after {name}"),
+        Place::Run => String::new(),
+        Place::Method(method) => format!(" of {method}"),
+    }
+}
+
 /// Whether both have enough runs of a figure, and no machine has enough of both.
 fn are_apart(comparison: &Comparison, place: usize) -> bool {
     let enough = |cell: &Cell| cell.median.is_some_and(|median| median.n > 1 && median.low > 0.0);
@@ -193,7 +212,7 @@ fn are_apart(comparison: &Comparison, place: usize) -> bool {
 }
 
 /// The runs that the ratio is of: those of machines that have two of both.
-fn runs_of(ratio: &Ratio) -> String {
+pub fn runs_of(ratio: &Ratio) -> String {
     match ratio.runs {
         (a, b) if a == b => format!("{} each", units::counted(a as u64, "run")),
         (a, b) => format!("{} against {}", units::counted(b as u64, "run"), units::count(a as u64)),

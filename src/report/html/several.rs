@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use crate::analyse::compare::{Comparison, Figure, Measure, Place, Played, Row, Scenarios, Target};
 use crate::analyse::{Histogram, Summary};
 use crate::report::comparison::figures::{self, ENDS};
+use crate::report::comparison::headline::conclusions;
 use crate::report::comparison::markdown::FOLDED;
 use crate::report::comparison::notes::{self, Weight};
 use crate::report::comparison::{across, calls, growth, words};
@@ -107,16 +108,18 @@ pub fn played<'r>(runs: &'r [String], by_record: &BTreeMap<&str, &'r Summary>) -
 fn verdict(target: &Target) -> Markup {
     let comparison = &target.comparison;
     let baseline = comparison.sides.first().map_or("", |side| side.label.as_str());
-    let others = || comparison.sides.iter().enumerate().skip(1);
-    let unequal = others().flat_map(|(_, side)| notes::work(side, baseline));
-    // The first sentence of a server is the one that a choice hangs on.
-    let said = others().flat_map(|(place, _)| words::verdict(comparison, place).into_iter().enumerate());
+    let others = comparison.sides.iter().skip(1);
+    let unequal = others.flat_map(|side| notes::work(side, baseline));
+    let said = conclusions(comparison).into_iter();
+    let said = said
+        .chain(growth::verdict(comparison))
+        .chain(calls::verdict(comparison));
     html! {
         div.verdict {
             (parts::sentences(unequal.map(|(weight, text)| (tone(weight), text))))
-            @for (place, sentence) in said { p class=(if place == 0 { "say" } else { "more" }) { (clean(&sentence)) "." } }
-            @for sentence in growth::verdict(comparison) { p.say { (clean(&sentence)) "." } }
-            @for sentence in calls::verdict(comparison) { p.say { (clean(&sentence)) "." } }
+            @for (place, sentence) in said.enumerate() {
+                p class=(if place == 0 { "say" } else { "more" }) { (clean(&sentence)) "." }
+            }
             @if let Some(lens) = lens::words(&target.lens) { p.quiet { (clean(&lens)) } }
         }
     }
