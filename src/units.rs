@@ -231,9 +231,11 @@ pub fn signed_kib(value: f64) -> String {
     }
 }
 
-/// A share of one as a percentage: `0.123` → `12 %`.
+/// A share of one as a percentage: `0.123` → `12 %`, and what is less than nothing `−3 %`.
 pub fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+    let text = format!("{:.0}", share.abs() * 100.0);
+    let sign = if share < 0.0 && text != "0" { "−" } else { "" };
+    format!("{sign}{text} %")
 }
 
 /// A p-value: `0.0083` → `0.008`, and what is smaller than that can show is `<0.001`.
@@ -344,6 +346,14 @@ mod tests {
         assert_eq!(signed_mib(3 << 20), "+3.0");
         assert_eq!(signed_mib(-(3 << 20)), "−3.0");
         assert_eq!(signed_mib(-1), "0.0");
+    }
+
+    #[test]
+    fn shares_have_a_sign_only_below_nothing() {
+        assert_eq!(
+            [0.123, -0.031, -0.001, 0.0].map(percent),
+            ["12 %", "−3 %", "0 %", "0 %"]
+        );
     }
 
     #[test]

@@ -71,11 +71,25 @@ const MEANINGS: [(&str, &str); 8] = [
     ("MiB·s held", "what was above the floor, times how long"),
     ("settle time", "until it stayed near the floor"),
     (
-        "returned",
-        "of all that the run had taken, 100 % also below the start value",
+        "returned in window",
+        "what it gave back itself, of all that the run had taken until then: its peak above its start value",
+    ),
+    (
+        "returned by then",
+        "the same of its floor, with what had come back before the window; 100 % also below the start value",
     ),
     (LAZILY, "at its end, resident until the kernel takes it"),
 ];
+
+/// What two columns are of: the share that a window gave back itself, and that which was back by its floor. Both are of the
+/// whole run's growth.
+pub(super) const RETURNED: &str = "returned";
+
+/// The first of them.
+pub(super) const IN_WINDOW: &str = "in window";
+
+/// The second.
+pub(super) const BY_THEN: &str = "by then";
 
 /// What the columns of this table of windows mean.
 pub(super) fn legend(table: &[Column]) -> String {

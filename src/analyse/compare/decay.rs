@@ -47,6 +47,8 @@ pub struct Decayed {
     pub returned: Cell,
     /// Of the private memory at its end what was lazily freed, in bytes.
     pub lazily_freed: Cell,
+    /// Returned in it, of the same; less than nothing where more was taken.
+    pub share: Cell,
     /// The window of the run whose floor is the middle one.
     pub shown: Option<Window>,
 }
@@ -145,6 +147,7 @@ fn side(windows: &[Vec<Found>], place: usize, compared: bool) -> Decayed {
         lazily_freed: of_window(NoiseFloor::MEMORY, &|window| {
             window.lazily_freed.map(|bytes| bytes as f64)
         }),
+        share: figure(NoiseFloor::RELATIVE, &|course| course.share),
     }
 }
 

@@ -60,7 +60,8 @@ impl Course {
         };
         // What it began with is no more than the peak, whenever that was last looked at.
         let peak = peak.map(|peak| peak.max(before));
-        let part = |value| share(peak, Some(value), start);
+        // What lies below the start was not taken by the run, so that there is no more than all of it to return.
+        let part = |value| share(peak, Some(value), start).map(|part| part.min(1.0));
         let settle_time = settled(points, floor);
         Some(Course {
             before,
@@ -69,8 +70,7 @@ impl Course {
             at: AFTER.map(|seconds| at(points, seconds * SECOND).filter(|_| seconds * SECOND <= took)),
             t50: reached(0.5),
             t90: reached(0.9),
-            // What lies below the start was not taken by the run, so that there is no more than all of it to return.
-            returned: part(floor).map(|part| part.min(1.0)),
+            returned: part(floor),
             share: part(after).zip(part(before)).map(|(after, before)| after - before),
             held: held(points, floor, took),
             settle_time,

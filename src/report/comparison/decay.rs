@@ -78,7 +78,6 @@ pub fn columns(comparison: &Comparison, named: Named) -> Option<Vec<Column>> {
         Column::text("half-life", 10, plain(&|one| with(&one.half_life, time))),
         Column::text("MiB·s held", 9, plain(&|one| with(&one.held, decay::held))),
         Column::text("settle time", 2, plain(&|one| with(&one.settle_time, time))),
-        Column::text("returned", 2, plain(&|one| with(&one.returned, units::percent))),
         Column::number(
             decay::LAZILY,
             8,
@@ -92,6 +91,8 @@ pub fn columns(comparison: &Comparison, named: Named) -> Option<Vec<Column>> {
                 }
             }),
         ),
+        Column::text(decay::IN_WINDOW, 2, plain(&|one| with(&one.share, units::percent))).of(decay::RETURNED),
+        Column::text(decay::BY_THEN, 6, plain(&|one| with(&one.returned, units::percent))).of(decay::RETURNED),
         Column::text("ended", 1, plain(&|one| ends(&one.ends))),
     ]);
     table.retain(|column| column.is_filled(HOLE));

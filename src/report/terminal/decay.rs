@@ -89,6 +89,8 @@ fn rows(windows: &[&Window]) -> Vec<Column> {
         |value: fn(&Course) -> Option<u64>| plain(&move |window| known(window.private.as_ref(), value, units::mib));
     let when =
         |value: fn(&Course) -> Option<Nanos>| plain(&move |window| known(window.private.as_ref(), value, words::time));
+    let share =
+        |value: fn(&Course) -> Option<f64>| plain(&move |window| known(window.private.as_ref(), value, units::percent));
     let mut table = vec![
         Column::text("window", 0, plain(&words::name)),
         Column::text(words::CURVE, 2, plain(&|window| scale.draw(window, CURVE))),
@@ -113,11 +115,8 @@ fn rows(windows: &[&Window]) -> Vec<Column> {
             7,
             plain(&|window| known(window.private.as_ref(), |course| Some(course.held), words::held)),
         ),
-        Column::number(
-            "returned",
-            1,
-            plain(&|window| known(window.private.as_ref(), |course| course.returned, units::percent)),
-        ),
+        Column::number(words::IN_WINDOW, 1, share(|course| course.share)).of(words::RETURNED),
+        Column::number(words::BY_THEN, 2, share(|course| course.returned)).of(words::RETURNED),
         Column::number(
             "resident",
             5,

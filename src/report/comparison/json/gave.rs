@@ -53,11 +53,13 @@ pub struct Decayed {
     pub held_above_floor: Cell,
     /// Half-life, of the runs whose curve has one with R² over 0.98, in nanoseconds.
     pub half_life: Cell,
-    /// Returned of all that the run had taken: a part of one.
+    /// Returned by then of all that the run had taken: a part of one.
     pub returned: Cell,
     /// Of the private memory at its end what was freed with `MADV_FREE` and not taken yet, in bytes; `null` with traffic,
     /// and where exact counters were not read.
     pub lazily_freed: Cell,
+    /// Returned in the window, of the same; less than nothing where more was taken.
+    pub share: Cell,
 }
 
 /// The cost of light traffic over the runs, in bytes a minute.
@@ -146,6 +148,7 @@ pub(super) fn decay(decay: &compare::Decay, sides: &[compare::Side]) -> Decay {
         half_life: cell(side, &one.half_life),
         returned: cell(side, &one.returned),
         lazily_freed: cell(side, &one.lazily_freed),
+        share: cell(side, &one.share),
     });
     Decay {
         phase: decay.phase.clone(),
