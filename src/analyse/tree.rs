@@ -1,63 +1,18 @@
 //! The processes that are there now, and sums over them.
 
+mod live;
+mod sums;
+
 use std::collections::BTreeMap;
 
 use crate::record::{Checkpoint, Counters, Environment, Nanos, Process, Rollup, Sample, Used};
 
 use super::summary::ProgramSummary;
 use super::totals::Totals;
+use live::same_memory;
 
-/// A process in view, by the last that was read of it.
-#[derive(Clone, Debug)]
-pub(super) struct Live {
-    /// Its process id.
-    pub pid: u32,
-    /// Its program's short name.
-    pub name: String,
-    /// Whether it is the server's own process.
-    server: bool,
-    /// The last counters.
-    pub counters: Counters,
-    /// Whether it was read at all: one that came and went between two looks never was, and is in no sum.
-    pub read: bool,
-    /// Most resident memory sampled in this epoch.
-    pub resident_max: u64,
-    /// From when on it may have been there: the last look before it was seen.
-    pub since: Nanos,
-    /// The libraries that were preloaded and that it does not have.
-    pub without: Vec<String>,
-    /// How far it has the variables that the server was given; `None` where that is not known of its program.
-    pub environment: Option<Environment>,
-    /// Whether it runs in the memory of another process, as a child does from `vfork` to `exec`.
-    pub borrows: bool,
-    /// What its high-water mark must exceed to belong to this epoch; `None` after a reset and for a new process.
-    pub mark_floor: Option<u64>,
-}
-
-impl Live {
-    /// The high-water mark, if it was reached in this epoch.
-    pub fn mark(&self) -> Option<u64> {
-        self.counters
-            .high_water
-            .filter(|mark| self.mark_floor.is_none_or(|floor| *mark > floor))
-    }
-}
-
-/// Sums over the tree at one moment. A lower bound leaves out what is not known; the others are not known then.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sums {
-    /// Private memory of all processes: the curve, an upper bound.
-    pub private: Option<u64>,
-    /// The same, where no process shares pages with the one that it was forked from: those would count twice.
-    pub private_once: Option<u64>,
-    /// Private memory of those that share no pages with a parent: a lower bound.
-    pub private_lower: Option<u64>,
-    /// Resident memory of all processes: an upper bound.
-    pub resident: Option<u64>,
-    /// What the tree had resident at the least. Anonymous pages of processes that were exec'd separately are never
-    /// shared, so they add up; of file and of shared pages only the largest part of one process is sure.
-    pub resident_lower: Option<u64>,
-}
+pub(super) use live::Live;
+pub(super) use sums::Sums;
 
 /// A program of the tree.
 #[derive(Debug, Default)]
@@ -290,25 +245,8 @@ impl Tree {
 
     /// Sums over the processes in view.
     pub fn sums(&self) -> Sums {
-        let read = || {
-            let read = self.live.values().filter(|live| live.read && !live.borrows);
-            read.map(|live| &live.counters)
-        };
-        let own = || read().filter(|counters| counters.forked != Some(true));
-        let held = |one: &Counters| Some(one.private?.saturating_sub(one.swap.unwrap_or(0)));
-        let anonymous = own().filter_map(held).fold(0, u64::saturating_add);
-        let private = add(read().map(|one| one.private));
-        let forked = read().any(|counters| counters.forked == Some(true));
-        let most = |part: fn(&Counters) -> Option<u64>| read().filter_map(part).max().unwrap_or(0);
-        let files = most(|one| one.file).saturating_add(most(|one| one.shared));
-        let resident_lower = files.saturating_add(most_anonymous(anonymous, read()));
-        Sums {
-            private,
-            private_once: private.filter(|_| !forked),
-            private_lower: add(own().map(|one| one.private).filter(Option::is_some)),
-            resident: add(read().map(|one| one.resident)),
-            resident_lower: known(resident_lower.max(most(|one| one.resident))),
-        }
+        let read = self.live.values().filter(|live| live.read && !live.borrows);
+        Sums::of(read.map(|live| &live.counters))
     }
 
     /// The programs at the end of the run. Those that ended after the last phase ended with the server, unless a phase was
@@ -332,84 +270,7 @@ impl Tree {
     }
 }
 
-/// Whether a forked process runs in the memory of `owner`. A true fork looks alike in its anonymous pages, but has a mark
-/// of its own and few of the file pages. The two are read one after the other, so small differences do not count.
-fn same_memory(forked: &Counters, owner: &Counters) -> bool {
-    let parts: [fn(&Counters) -> Option<u64>; 4] = [
-        |one| one.private,
-        |one| one.file,
-        |one| one.high_water,
-        |one| one.virtual_size,
-    ];
-    let near = |(a, b): (u64, u64)| a > 0 && a.abs_diff(b) <= a / 50;
-    forked.forked == Some(true) && parts.iter().all(|part| part(forked).zip(part(owner)).is_some_and(near))
-}
-
-/// Where the system does not split resident memory, the private figure is no part of it and says nothing here.
-fn most_anonymous<'c>(anonymous: u64, mut counters: impl Iterator<Item = &'c Counters>) -> u64 {
-    if counters.all(|one| one.file.is_some() || one.resident.is_none()) {
-        anonymous
-    } else {
-        0
-    }
-}
-
-/// The sum of values that are all known; nothing of nobody.
-fn add(mut values: impl Iterator<Item = Option<u64>>) -> Option<u64> {
-    values
-        .try_fold(0u64, |sum, value| Some(sum.saturating_add(value?)))
-        .and_then(known)
-}
-
 /// Zero stands for nothing seen.
 fn known(value: u64) -> Option<u64> {
     (value > 0).then_some(value)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parent() -> Counters {
-        Counters {
-            private: Some(1_900 << 20),
-            file: Some(36 << 20),
-            high_water: Some(1_980 << 20),
-            virtual_size: Some(5_000 << 20),
-            forked: Some(false),
-            ..Counters::default()
-        }
-    }
-
-    #[test]
-    fn a_child_before_its_exec_runs_in_the_memory_of_its_parent() {
-        let child = Counters {
-            private: Some(1_901 << 20),
-            forked: Some(true),
-            ..parent()
-        };
-        assert!(same_memory(&child, &parent()));
-        let after_exec = Counters {
-            forked: Some(false),
-            ..child
-        };
-        assert!(!same_memory(&after_exec, &parent()));
-    }
-
-    #[test]
-    fn a_fork_with_pages_of_its_own_has_few_file_pages_and_a_mark_of_its_own() {
-        let fork = Counters {
-            file: Some(2 << 20),
-            high_water: Some(1_900 << 20),
-            forked: Some(true),
-            ..parent()
-        };
-        assert!(!same_memory(&fork, &parent()));
-        let unknown = Counters {
-            file: None,
-            forked: Some(true),
-            ..parent()
-        };
-        assert!(!same_memory(&unknown, &parent()));
-    }
 }

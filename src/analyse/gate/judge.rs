@@ -1,188 +1,25 @@
 //! From runs to a verdict: equal work first, then every rule, each with the numbers that decided it.
 
 use crate::analyse::compare::{
-    Difference, HugePages, Inequality, Played, Strained, counts, differences, differences_of, huge_pages, inequalities,
-    one_metric, strained,
+    Difference, Played, counts, differences, differences_of, huge_pages, inequalities, one_metric, strained,
 };
 use crate::analyse::stats::{
-    Answer, Budget, BudgetVerdict, Endpoint, EndpointVerdict, Evidence, Looks, MOST_ENDPOINTS, Seen, Verdict,
-    decide_by_looks, judge_budget_by_looks, runs_needed,
+    Answer, Budget, Endpoint, EndpointVerdict, Evidence, Looks, MOST_ENDPOINTS, Seen, Verdict, decide_by_looks,
+    judge_budget_by_looks, runs_needed,
 };
 use crate::analyse::{Exit, Summary, exit};
 use crate::lens::Lens;
-use crate::record::{Header, LensFacts, PreloadFacts};
+use crate::record::{Header, LensFacts};
 
-use super::exact::{Exact, exact};
-use super::leaking::{Leaking, leaks};
+use super::exact::exact;
+use super::judgement::{Against, Broken, Judged, Judgement, Kept, Party, Role, Sides};
+use super::leaking::leaks;
 use super::machines::Machines;
 use super::rules::{Limit, Rule, Rules};
 use super::what::What;
 
 /// The chance of an answer that a number of runs should have before it is recommended.
 const WANTED: f64 = 0.8;
-
-/// The runs of each side.
-#[derive(Clone, Debug, Default)]
-pub struct Sides {
-    /// What is compared with.
-    pub baseline: Vec<Played>,
-    /// What is judged.
-    pub candidate: Vec<Played>,
-    /// What is compared with besides, so that small steps do not add up unseen.
-    pub anchor: Option<Vec<Played>>,
-}
-
-/// A part that a server plays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// What is compared with.
-    Baseline,
-    /// What is judged.
-    Candidate,
-    /// The older baseline.
-    Anchor,
-}
-
-impl Role {
-    /// Its name, which is the label of a server that has none of its own.
-    pub fn name(self) -> &'static str {
-        match self {
-            Role::Baseline => "baseline",
-            Role::Candidate => "candidate",
-            Role::Anchor => "anchor",
-        }
-    }
-}
-
-/// A server that takes part.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Party {
-    /// As what.
-    pub role: Role,
-    /// Its label.
-    pub label: String,
-    /// The profile it was run with.
-    pub profile: Option<String>,
-    /// Its version, as the first run says.
-    pub version: Option<String>,
-    /// What was preloaded into it, as the first run says.
-    pub preload: Option<PreloadFacts>,
-    /// Runs that count, over all lenses.
-    pub runs: usize,
-    /// Runs that do not: for warming up, or not played to an end.
-    pub left: usize,
-    /// The lenses that it was looked at through.
-    pub lenses: Vec<LensFacts>,
-}
-
-/// A run in which the server failed the scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
-    /// Whose.
-    pub role: Role,
-    /// Name of the record.
-    pub record: String,
-}
-
-/// What the runs say to a rule.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
-    /// The rule.
-    pub rule: Rule,
-    /// The figure in each run that counts.
-    pub endpoint: Endpoint,
-    /// What it comes to.
-    pub verdict: EndpointVerdict,
-    /// Two-sided p of "no difference" on the same runs, beside the bounds and deciding nothing; `None` over several
-    /// machines.
-    pub p: Option<Exact>,
-    /// Runs of each side that would probably decide it, where it is not; `None` when no sensible number would.
-    pub needed: Option<usize>,
-}
-
-/// The candidate against one of the others.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Against {
-    /// Which.
-    pub role: Role,
-    /// What the endpoints that decide say together.
-    pub answer: Answer,
-    /// Runs of each side at the look that decided, or at the last one reached; `None` before the first.
-    pub look: Option<usize>,
-    /// What decides.
-    pub primaries: Vec<Judged>,
-    /// What does not, each by itself.
-    pub advisory: Vec<Judged>,
-    /// Work that was not done alike.
-    pub work: Vec<Inequality>,
-    /// What huge pages do to the difference through the lens that decides, where that is more than a little.
-    pub huge_pages: Option<HugePages>,
-    /// Whether each side was run on one machine of its own, so that what differs may be the machine's.
-    pub apart: bool,
-}
-
-/// Whether a budget is kept.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Kept {
-    /// The budget.
-    pub limit: Limit,
-    /// What the runs say.
-    pub verdict: BudgetVerdict,
-}
-
-/// What a gate says, with everything that it rests on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Judgement {
-    /// The scenario's name.
-    pub scenario: String,
-    /// The lens that decides where a rule names none.
-    pub lens: Lens,
-    /// The servers.
-    pub parties: Vec<Party>,
-    /// Runs that a server failed: nothing is decided then.
-    pub broken: Vec<Broken>,
-    /// Circumstances that are not the same in all runs.
-    pub differences: Vec<Difference>,
-    /// What about the machines makes figures less sure.
-    pub strains: Vec<Strained>,
-    /// The candidate against the baseline, and against the anchor if there is one.
-    pub against: Vec<Against>,
-    /// Absolute limits.
-    pub budgets: Vec<Kept>,
-    /// Growth, where it is looked at.
-    pub leaks: Vec<Leaking>,
-    /// All of it together.
-    pub answer: Answer,
-}
-
-impl Judgement {
-    /// Work that the candidate did less of than another side: its memory is no merit then.
-    pub fn less_work(&self) -> impl Iterator<Item = (Role, &Inequality)> {
-        let all = self.against.iter();
-        all.flat_map(|against| against.work.iter().map(|work| (against.role, work)))
-            .filter(|(_, work)| work.is_less())
-    }
-
-    /// Whether there is nothing to decide, because a server failed or did less.
-    pub fn is_refused(&self) -> bool {
-        !self.broken.is_empty() || self.less_work().next().is_some()
-    }
-
-    /// Whether more runs would change nothing.
-    pub fn is_final(&self) -> bool {
-        self.is_refused() || self.answer != Answer::Inconclusive
-    }
-
-    /// What it comes to, as a number for scripts.
-    pub fn exit(&self) -> Exit {
-        match self.answer {
-            _ if self.is_refused() => Exit::ServerFailed,
-            Answer::Fail => Exit::GateFailed,
-            Answer::Inconclusive => Exit::Inconclusive,
-            Answer::Pass => Exit::Passed,
-        }
-    }
-}
 
 /// Applies every rule at each look that the runs reach.
 pub fn judge(sides: &Sides, rules: &Rules, looks: &Looks) -> Judgement {

@@ -2,6 +2,7 @@
 
 mod exact;
 mod judge;
+mod judgement;
 mod leaking;
 mod machines;
 mod rules;
@@ -11,7 +12,8 @@ mod what;
 mod tests;
 
 pub use exact::Exact;
-pub use judge::{Against, Broken, Judged, Judgement, Kept, Party, Role, Sides, judge};
+pub use judge::judge;
+pub use judgement::{Against, Broken, Judged, Judgement, Kept, Party, Role, Sides};
 pub use leaking::Leaking;
 pub use rules::{Leak, Limit, Rule, Rules};
 pub use what::{At, What, WhatError};

@@ -1,0 +1,59 @@
+//! Sums over the processes of a tree at one moment, in which nothing is counted twice that is called a lower bound.
+
+use crate::record::Counters;
+
+use super::known;
+
+/// Sums over the tree at one moment. A lower bound leaves out what is not known; the others are not known then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Private memory of all processes: the curve, an upper bound.
+    pub private: Option<u64>,
+    /// The same, where no process shares pages with the one that it was forked from: those would count twice.
+    pub private_once: Option<u64>,
+    /// Private memory of those that share no pages with a parent: a lower bound.
+    pub private_lower: Option<u64>,
+    /// Resident memory of all processes: an upper bound.
+    pub resident: Option<u64>,
+    /// What the tree had resident at the least. Anonymous pages of processes that were exec'd separately are never
+    /// shared, so they add up; of file and of shared pages only the largest part of one process is sure.
+    pub resident_lower: Option<u64>,
+}
+
+impl Sums {
+    /// Those of processes that have memory of their own, by what was last read of each.
+    pub fn of<'c>(counters: impl Iterator<Item = &'c Counters> + Clone) -> Sums {
+        let read = || counters.clone();
+        let own = || read().filter(|counters| counters.forked != Some(true));
+        let held = |one: &Counters| Some(one.private?.saturating_sub(one.swap.unwrap_or(0)));
+        let anonymous = own().filter_map(held).fold(0, u64::saturating_add);
+        let private = add(read().map(|one| one.private));
+        let forked = read().any(|counters| counters.forked == Some(true));
+        let most = |part: fn(&Counters) -> Option<u64>| read().filter_map(part).max().unwrap_or(0);
+        let files = most(|one| one.file).saturating_add(most(|one| one.shared));
+        let resident_lower = files.saturating_add(most_anonymous(anonymous, read()));
+        Sums {
+            private,
+            private_once: private.filter(|_| !forked),
+            private_lower: add(own().map(|one| one.private).filter(Option::is_some)),
+            resident: add(read().map(|one| one.resident)),
+            resident_lower: known(resident_lower.max(most(|one| one.resident))),
+        }
+    }
+}
+
+/// Where the system does not split resident memory, the private figure is no part of it and says nothing here.
+fn most_anonymous<'c>(anonymous: u64, mut counters: impl Iterator<Item = &'c Counters>) -> u64 {
+    if counters.all(|one| one.file.is_some() || one.resident.is_none()) {
+        anonymous
+    } else {
+        0
+    }
+}
+
+/// The sum of values that are all known; nothing of nobody.
+fn add(mut values: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    values
+        .try_fold(0u64, |sum, value| Some(sum.saturating_add(value?)))
+        .and_then(known)
+}
