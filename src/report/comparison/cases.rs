@@ -104,9 +104,9 @@ fn runs(side: &Side) -> Case {
 }
 
 fn work(side: &Side, baseline: &Side) -> Case {
-    let without = [baseline, side].into_iter().find(|side| side.runs.is_empty());
+    let unknown = notes::unknown_work(side, baseline);
     let outcome = match side.work.as_slice() {
-        [] if without.is_some() => Outcome::Skipped,
+        [] if unknown.is_some() => Outcome::Skipped,
         [] => Outcome::Passed,
         work if work.iter().any(|work| work.is_less()) => Outcome::Failed,
         _ => Outcome::Warned,
@@ -116,10 +116,7 @@ fn work(side: &Side, baseline: &Side) -> Case {
         .map(|(_, text)| text)
         .collect();
     if lines.is_empty() {
-        lines.push(match without {
-            Some(without) => format!("nothing is known of its work: no run of {} counts", without.label),
-            None => format!("the same work as {}", baseline.label),
-        });
+        lines.push(unknown.unwrap_or_else(|| format!("the same work as {}", baseline.label)));
     }
     Case {
         server: side.label.clone(),

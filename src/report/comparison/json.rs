@@ -88,7 +88,7 @@ pub struct Server {
     pub runs: Vec<String>,
     /// Records that do not count.
     pub left_out: Vec<LeftOut>,
-    /// Work that it did not do as the baseline did.
+    /// Work that it did not do as the baseline did; of a server without `runs`, or beside such a baseline, nothing is known.
     pub work: Vec<Inequality>,
     /// Settings of its allocator that were asked for and not seen in force.
     pub unseen_settings: Vec<KnobFacts>,

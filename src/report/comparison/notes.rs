@@ -76,6 +76,15 @@ pub fn doubt(label: &str, text: &str) -> String {
     format!("{label}: {text}")
 }
 
+/// That nothing is known of a side's work, because it or the baseline has no run that counts; `None` where both have one.
+pub fn unknown_work(side: &Side, baseline: &Side) -> Option<String> {
+    let without = [baseline, side].into_iter().find(|side| side.runs.is_empty())?;
+    Some(format!(
+        "nothing is known of its work: no run of {} counts",
+        without.label
+    ))
+}
+
 /// What a side did less of than the baseline, and what it did otherwise: a sentence each.
 pub fn work(side: &Side, baseline: &str) -> Vec<Note> {
     let of = |less: bool| -> Vec<&Inequality> { side.work.iter().filter(|work| work.is_less() == less).collect() };

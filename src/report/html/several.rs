@@ -204,7 +204,9 @@ fn work(id: &str, comparison: &Comparison) -> Markup {
     }
     let body = html! {
         @for side in others {
-            @if side.work.is_empty() {
+            @if let Some(unknown) = notes::unknown_work(side, baseline) {
+                p { (clean(&format!("{}: {unknown}.", side.label))) }
+            } @else if side.work.is_empty() {
                 p { (clean(&format!("{} did the same work as {}: as many requests, hits and elements of results.", side.label, baseline.label))) }
             } @else {
                 (parts::sentences(notes::work(side, &baseline.label).into_iter().map(|(weight, text)| (tone(weight), text))))

@@ -117,6 +117,28 @@ fn a_page_of_two_servers() {
 }
 
 #[test]
+fn of_the_work_of_a_server_that_failed_nothing_is_said() {
+    let mut runs = two();
+    let mut failed = of("crashed");
+    failed.header.scenario = runs[0].summary.header.scenario.clone();
+    runs.push(Played {
+        record: "run-009-clangd.jsonl".to_owned(),
+        summary: failed,
+    });
+    let label = runs[8].summary.header.server.label.clone();
+    let page = compared(&runs);
+    assert!(page.contains("ty-jemalloc did the same work as ty"));
+    assert!(!page.contains(&format!("{label} did the same work")));
+    assert!(page.contains(&format!(
+        "{label}: nothing is known of its work: no run of {label} counts."
+    )));
+    // Beside a baseline that has none, nothing is known of anybody's.
+    let page = comparison(&by_target(runs.clone(), Some(&label)), &runs);
+    assert!(page.contains("ty-jemalloc: nothing is known of its work"));
+    assert!(!page.contains("did the same work"), "{page}");
+}
+
+#[test]
 fn a_server_without_runs_that_count_takes_no_colour_from_the_others() {
     let mut runs = two();
     for run in &mut runs {
