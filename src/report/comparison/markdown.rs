@@ -8,7 +8,7 @@ use crate::units;
 use super::decay::Named;
 use super::figures::{self, HOLE};
 use super::notes::{self, Weight};
-use super::{across, calls, decay, growth, release, words};
+use super::{across, alone, calls, decay, growth, release, words};
 
 /// Tables that are folded: of what, what their rows are, their heading.
 pub(in crate::report) const FOLDED: [(Figure, &str, &str); 6] = [
@@ -117,6 +117,7 @@ fn remarks(out: &mut String, comparison: &Comparison) {
         remarks.extend(notes::work(side, baseline).into_iter().map(weighed));
         remarks.extend(words::verdict(comparison, place).iter().map(|sentence| prose(sentence)));
     }
+    remarks.extend(alone::kept(comparison).as_deref().map(prose));
     remarks.extend(decay::verdict(comparison).iter().map(|sentence| prose(sentence)));
     remarks.extend(release::verdict(comparison).iter().map(|sentence| prose(sentence)));
     remarks.extend(growth::verdict(comparison).iter().map(|sentence| prose(sentence)));

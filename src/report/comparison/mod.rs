@@ -1,6 +1,7 @@
 //! Several servers side by side: the same figures for terminals, pull requests and other programs.
 
 pub(super) mod across;
+pub(super) mod alone;
 pub(super) mod calls;
 mod cases;
 pub(super) mod decay;

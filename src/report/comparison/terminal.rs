@@ -13,7 +13,7 @@ use crate::report::text::{Paint, Tone, cut, line_of, paragraph, width};
 use super::decay::Named;
 use super::figures::{self, HOLE, MARK};
 use super::notes::{self, Weight};
-use super::{across, calls, decay, growth, release, strip, words};
+use super::{across, alone, calls, decay, growth, release, strip, words};
 
 /// Most and fewest columns of a strip of runs.
 const STRIP: (usize, usize) = (24, 8);
@@ -337,6 +337,10 @@ fn conclusion(out: &mut String, comparison: &Comparison, paint: Paint, columns: 
     if let Some(sentence) = words::no_run_counts(comparison) {
         out.push('\n');
         return paragraph(out, paint, Tone::Bad, "", &sentence, columns);
+    }
+    if let Some(sentence) = alone::kept(comparison) {
+        out.push('\n');
+        paragraph(out, paint, Tone::Strong, "", &sentence, columns);
     }
     for (place, side) in comparison.sides.iter().enumerate().skip(1) {
         out.push('\n');

@@ -10,7 +10,7 @@ use crate::report::comparison::figures::{self, ENDS};
 use crate::report::comparison::headline::conclusions;
 use crate::report::comparison::markdown::FOLDED;
 use crate::report::comparison::notes::{self, Weight};
-use crate::report::comparison::{across, calls, growth, words};
+use crate::report::comparison::{across, alone, calls, growth, words};
 use crate::report::lens;
 use crate::report::text::clean;
 
@@ -110,8 +110,9 @@ fn verdict(target: &Target) -> Markup {
     let baseline = comparison.sides.first().map_or("", |side| side.label.as_str());
     let others = comparison.sides.iter().skip(1);
     let unequal = others.flat_map(|side| notes::work(side, baseline));
-    let said = conclusions(comparison).into_iter();
-    let said = said
+    let said = alone::kept(comparison)
+        .into_iter()
+        .chain(conclusions(comparison))
         .chain(growth::verdict(comparison))
         .chain(calls::verdict(comparison));
     html! {

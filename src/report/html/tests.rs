@@ -150,6 +150,23 @@ fn a_server_without_runs_that_count_takes_no_colour_from_the_others() {
 }
 
 #[test]
+fn a_page_of_one_server_says_what_it_keeps_and_its_peak() {
+    let runs: Vec<Played> = two()
+        .into_iter()
+        .filter(|run| run.summary.header.server.label == "ty")
+        .collect();
+    let page = compared(&runs);
+    let start = page.find("<div class=\"verdict\">").unwrap();
+    let said = "<p class=\"say\">ty keeps 84.3 MiB (83.3–85.3 MiB *) private after decay, 115.0 MiB (114.0–116.0 MiB *) \
+                resident at its peak, 4 runs.</p>";
+    assert!(
+        page[start..].starts_with(&format!("<div class=\"verdict\">{said}")),
+        "{}",
+        &page[start..]
+    );
+}
+
+#[test]
 fn a_server_against_itself_is_two_servers_on_the_page_of_a_gate() {
     let runs = |more: u64| {
         (1..=3)

@@ -22,7 +22,7 @@ use crate::report::gate::{findings, headline};
 use crate::report::terminal::decay;
 use crate::report::text::{clean, width, wrap};
 
-use super::comparison::words;
+use super::comparison::{alone, words};
 use super::html::{Named, PALETTE, played, title, told_apart};
 use panel::Panel;
 
@@ -86,12 +86,11 @@ fn panels<'p>(scenarios: &'p Scenarios, runs: &'p [Played]) -> Vec<Panel<'p>> {
     all.iter().map(panel).collect()
 }
 
-/// The first sentence of each server, on which a choice hangs.
+/// The first sentence of each server, on which a choice hangs; of a server alone what it keeps.
 fn conclusions(comparison: &Comparison) -> Vec<String> {
     let others = 1..comparison.sides.len();
-    others
-        .filter_map(|place| words::verdict(comparison, place).into_iter().next())
-        .collect()
+    let said = others.filter_map(|place| words::verdict(comparison, place).into_iter().next());
+    alone::kept(comparison).into_iter().chain(said).collect()
 }
 
 /// The whole file.

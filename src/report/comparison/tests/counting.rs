@@ -42,6 +42,21 @@ fn a_server_that_crashes_while_it_warms_up_is_an_error_everywhere() {
 }
 
 #[test]
+fn runs_of_one_server_say_what_it_keeps_and_its_peak() {
+    let words = "ty keeps 147.0 MiB (145.5–148.5 MiB *) private after decay, 226.0 MiB (223.7–228.3 MiB *) resident at its peak, \
+                 3 runs";
+    let runs = || runs("ty", &[100, 101, 99]);
+    assert!(drawn(runs(), 200).contains(words), "{}", drawn(runs(), 200));
+    assert!(
+        pasted(runs()).contains(&words.replace('*', "\\*")),
+        "{}",
+        pasted(runs())
+    );
+    // Beside another it is told by what tells them apart.
+    assert!(!pasted(two()).contains("ty-system keeps"));
+}
+
+#[test]
 fn warm_ups_alone_are_no_run_that_counts() {
     let mut all = runs("small", &[100]);
     all[0].summary.header.plan.warm_up = true;

@@ -1,0 +1,38 @@
+//! What there is to say of a server that has no other beside it.
+
+use crate::analyse::compare::{Comparison, Figure, Place, Row};
+
+use super::{figures, words};
+
+/// What the only server keeps after the last phase, and its peak, with their intervals and runs; `None` of several servers,
+/// and where neither is known.
+pub fn kept(comparison: &Comparison) -> Option<String> {
+    let [side] = comparison.sides.as_slice() else {
+        return None;
+    };
+    let kept = last(comparison, |row| row.measure.figure == Figure::Private).map(|(row, size)| {
+        let phase = figures::heading(&row.measure.place);
+        format!("keeps {size} private after {phase}")
+    });
+    let of_run = |row: &Row| row.measure.figure == Figure::Peak && row.measure.place == Place::Run;
+    let peak = last(comparison, of_run).map(|(_, size)| match kept {
+        Some(_) => format!("{size} resident at its peak"),
+        None => format!("has {size} resident at its peak"),
+    });
+    let said: Vec<String> = kept.iter().cloned().chain(peak).collect();
+    let runs = words::runs(side);
+    (!said.is_empty()).then(|| format!("{} {}, {runs}", side.label, said.join(", ")))
+}
+
+/// The last of these rows in which something is known, and its median as text.
+fn last(comparison: &Comparison, is_it: impl Fn(&Row) -> bool) -> Option<(&Row, String)> {
+    let mut rows = comparison.rows.iter().rev().filter(|row| is_it(row));
+    rows.find_map(|row| {
+        let median = row.cells.first()?.median?;
+        let unit = row.measure.figure.unit();
+        Some((
+            row,
+            figures::around(&median, |value| figures::value_with_unit(value, unit)),
+        ))
+    })
+}
