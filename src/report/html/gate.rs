@@ -9,17 +9,19 @@ use crate::report::gate::{findings, headline};
 use crate::report::text::clean;
 
 use super::parts;
-use super::several::page;
+use super::several::{Above, page, title};
 
 /// The whole page of a verdict. `notes` are told after what was found.
 pub fn render(judgement: &Judgement, sides: &Sides, notes: &[String]) -> String {
     let runs = told_apart(sides);
     let baseline = runs.first().map(|run| run.summary.header.server.label.clone());
-    page(
-        &by_target(runs.clone(), baseline.as_deref()),
-        &runs,
-        &verdict(judgement, notes),
-    )
+    let scenarios = by_target(runs.clone(), baseline.as_deref());
+    let above = Above {
+        title: title(&scenarios),
+        first: verdict(judgement, notes),
+        is_compared: true,
+    };
+    page(&scenarios, &runs, &above)
 }
 
 fn verdict(judgement: &Judgement, notes: &[String]) -> Markup {

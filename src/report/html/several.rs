@@ -19,32 +19,47 @@ use super::{allocators, data, decays, parts, strips, tables};
 
 /// The whole page: every scenario on every target, the servers of each against the first.
 pub fn render(scenarios: &Scenarios, runs: &[Played]) -> String {
-    page(scenarios, runs, &html! {})
+    let above = Above {
+        title: title(scenarios),
+        first: html! {},
+        is_compared: true,
+    };
+    page(scenarios, runs, &above)
 }
 
-/// The same with `first` above all else.
-pub(super) fn page(scenarios: &Scenarios, runs: &[Played], first: &Markup) -> String {
+/// What stands above a comparison.
+pub(super) struct Above {
+    /// What the page is called.
+    pub title: String,
+    /// What is said before all else.
+    pub first: Markup,
+    /// Whether it is also said what to conclude of each server against the baseline. Where many were tried to choose one,
+    /// as in a sweep, such sentences would answer another question, and some of them by chance.
+    pub is_compared: bool,
+}
+
+/// The same under what stands above it.
+pub(super) fn page(scenarios: &Scenarios, runs: &[Played], above: &Above) -> String {
     let by_record: BTreeMap<&str, &Summary> = runs.iter().map(|run| (run.record.as_str(), &run.summary)).collect();
-    let title = title(scenarios);
     let headers: Vec<_> = runs.iter().map(|run| &run.summary.header).collect();
     let began = headers.iter().map(|header| header.started.as_str()).min().unwrap_or("");
     let under = format!("{}, from {began}", crate::units::counted(runs.len() as u64, "record"));
     let all: Vec<&Target> = scenarios.values().flatten().collect();
     let body = html! {
-        (parts::top(&title, &under))
+        (parts::top(&above.title, &under))
         main {
-            (first)
+            (above.first)
             @for targets in scenarios.values().filter(|targets| targets.len() > 1) { (overview(targets)) }
             @for (place, target) in all.iter().enumerate() {
                 @let id = if all.len() > 1 { format!("t{place}-") } else { String::new() };
                 @if all.len() > 1 { p.target { (clean(&format!("{} on {}", target.comparison.scenario, target.name()))) } }
-                (one(&id, target, &by_record))
+                (one(&id, target, &by_record, above.is_compared))
             }
             (parts::section("facts", "Servers and machines", &fingerprints(&all, &by_record)))
             (parts::section("reproduce", "How to reproduce", &parts::reproduce(&headers)))
         }
     };
-    super::page::document(&title, &body)
+    super::page::document(&above.title, &body)
 }
 
 /// `completions: ty-new against ty-old`.
@@ -65,7 +80,7 @@ pub fn title(scenarios: &Scenarios) -> String {
 }
 
 /// One comparison: conclusion, short table, chart, everything else.
-fn one(id: &str, target: &Target, by_record: &BTreeMap<&str, &Summary>) -> Markup {
+fn one(id: &str, target: &Target, by_record: &BTreeMap<&str, &Summary>, is_compared: bool) -> Markup {
     let comparison = &target.comparison;
     let servers: Vec<(&str, Vec<data::Named>)> = comparison
         .sides
@@ -80,7 +95,8 @@ fn one(id: &str, target: &Target, by_record: &BTreeMap<&str, &Summary>) -> Marku
     let caption = "Private memory at checkpoints, MiB";
     let table = tables::of_figures(caption, "after", comparison, &rows(comparison, Figure::Private));
     html! {
-        (verdict(target))
+        @if is_compared { (verdict(target)) }
+        @else if let Some(lens) = lens::words(&target.lens) { p.quiet { (clean(&lens)) } }
         (parts::section(&format!("{id}private"), "Private memory", &html! { (table) p.quiet { (legend(target)) } }))
         (parts::timeline(id, chart.as_ref()))
         (parts::section(&format!("{id}runs"), "Every run", &strips::draw(comparison)))

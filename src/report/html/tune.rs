@@ -8,8 +8,9 @@ use crate::analyse::tune::{Choice, Sweep, Swept, Tuned};
 use crate::report::comparison::figures;
 use crate::report::text::{clean, cut};
 use crate::report::tune::{amount, chosen, columns, headline, sentences, set, ship, stop};
+use crate::units;
 
-use super::several::page;
+use super::several::{Above, page};
 use super::strips::{Scale, tenth};
 use super::{parts, tables};
 
@@ -38,7 +39,24 @@ pub fn render(sweep: &Sweep, runs: &[Played], notes: &[String]) -> String {
         (parts::section("settings", "Settings", &settings(sweep)))
         (shipped(sweep))
     };
-    page(&by_target(own.clone(), default.as_deref()), &own, &first)
+    let above = Above {
+        title: title(sweep),
+        first,
+        is_compared: false,
+    };
+    page(&by_target(own.clone(), default.as_deref()), &own, &above)
+}
+
+/// `completions: tune of ty 0.0.60, 14 settings`.
+fn title(sweep: &Sweep) -> String {
+    let server = &sweep.server;
+    let version = server.version.as_deref().unwrap_or_default();
+    let name = match version.strip_prefix(&server.name) {
+        Some(_) => version.to_owned(),
+        None => format!("{} {version}", server.name).trim_end().to_owned(),
+    };
+    let settings = units::counted(sweep.cells.len() as u64, "setting");
+    format!("{}: tune of {name}, {settings}", sweep.scenario)
 }
 
 fn answer(sweep: &Sweep, notes: &[String]) -> Markup {

@@ -293,6 +293,14 @@ fn a_page_has_the_front_with_every_setting_that_has_its_figures() {
     shown!(picture.replace("><", ">\n<"));
 }
 
+#[test]
+fn a_page_of_a_sweep_is_of_a_tune_and_says_no_verdict_of_a_comparison() {
+    let page = html::tune(&shipped(), &runs(), &notes());
+    assert!(page.contains("<h1>completions: tune of ty 0.0.104, 5 settings</h1>"));
+    assert_eq!(page.matches("class=\"verdict\"").count(), 1);
+    assert!(!page.contains("than default after"), "a sentence of a comparison");
+}
+
 fn value(sweep: &Sweep) -> Value {
     serde_json::from_str(&json::render(sweep, &notes(), 0).unwrap()).unwrap()
 }
