@@ -5,6 +5,8 @@
 use crate::analyse::compare::{Cell, Figure, Measure, Place, Target, Unit};
 
 use super::figures::{self, HOLE};
+use super::notes::{self, Note};
+use super::{alone, words};
 
 /// Private memory after each step, of every server on every target.
 pub struct Steps {
@@ -20,6 +22,43 @@ pub struct Peaks {
     pub heads: Vec<String>,
     /// Each system with its cells.
     pub rows: Vec<(String, Vec<String>)>,
+}
+
+/// What to conclude on one target.
+pub struct Conclusion {
+    /// Its system.
+    pub system: String,
+    /// Work that was not done as the baseline did it.
+    pub unequal: Vec<Note>,
+    /// On the figure that a choice hangs on, of all servers, without a full stop.
+    pub sentence: String,
+}
+
+/// What to conclude on each target.
+pub fn conclusions(targets: &[Target]) -> Vec<Conclusion> {
+    let conclusion = |(target, system): (&Target, String)| {
+        let comparison = &target.comparison;
+        let others = 1..comparison.sides.len();
+        let baseline = comparison.sides.first().map_or("", |side| side.label.as_str());
+        let unequal = comparison
+            .sides
+            .iter()
+            .skip(1)
+            .flat_map(|side| notes::work(side, baseline));
+        let unequal = unequal.map(|(weight, text)| (weight, format!("{system}: {text}")));
+        let said: Vec<String> = match words::no_run_counts(comparison).or_else(|| alone::kept(comparison)) {
+            Some(said) => vec![said],
+            None => others
+                .filter_map(|place| words::verdict(comparison, place).into_iter().next())
+                .collect(),
+        };
+        Conclusion {
+            unequal: unequal.collect(),
+            sentence: said.join("; "),
+            system,
+        }
+    };
+    targets.iter().zip(systems(targets)).map(conclusion).collect()
 }
 
 /// The table of steps.

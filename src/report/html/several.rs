@@ -49,7 +49,10 @@ pub(super) fn page(scenarios: &Scenarios, runs: &[Played], above: &Above) -> Str
         (parts::top(&above.title, &under))
         main {
             (above.first)
-            @for targets in scenarios.values().filter(|targets| targets.len() > 1) { (overview(targets)) }
+            @for targets in scenarios.values().filter(|targets| targets.len() > 1) {
+                @if above.is_compared { (conclusions(targets)) }
+                (overview(targets))
+            }
             @for (place, target) in all.iter().enumerate() {
                 @let id = if all.len() > 1 { format!("t{place}-") } else { String::new() };
                 @if all.len() > 1 { p.target { (clean(&format!("{} on {}", target.comparison.scenario, target.name()))) } }
@@ -286,6 +289,19 @@ fn warnings(id: &str, comparison: &Comparison) -> Markup {
     parts::section(&format!("{id}warnings"), "Warnings", &body)
 }
 
+/// What to conclude on each target, in a sentence each; unequal work first, because it may take the worth from all the rest.
+fn conclusions(targets: &[Target]) -> Markup {
+    let said = across::conclusions(targets);
+    html! {
+        div.verdict {
+            @for one in &said {
+                (parts::sentences(one.unequal.iter().map(|(weight, text)| (tone(*weight), text.clone()))))
+                p.say { strong { (clean(&one.system)) ": " } (clean(&one.sentence)) "." }
+            }
+        }
+    }
+}
+
 /// All targets side by side.
 fn overview(targets: &[Target]) -> Markup {
     let scenario = &targets[0].comparison.scenario;
@@ -300,7 +316,7 @@ fn overview(targets: &[Target]) -> Markup {
         (tables::of_texts("Private memory after each step, MiB", &heads, &steps.rows))
         (tables::of_texts("Average resident peak, MiB, against the baseline", &servers, &peaks.rows))
         p.quiet {
-            "Sizes of different systems are different quantities: only ratios are compared."
+            "Medians with their 95 % intervals (* of all runs, which are too few for 95 %). Sizes of different systems are different quantities: only ratios are compared."
             @if let Some(legend) = across::legend(targets) { " " (clean(&legend)) "." }
         }
     };
