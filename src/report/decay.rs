@@ -63,7 +63,7 @@ impl Scale {
 }
 
 /// What the columns of a table of windows mean that do not say it themselves.
-const MEANINGS: [(&str, &str); 8] = [
+const MEANINGS: [(&str, &str); 9] = [
     ("floor", "the lowest"),
     ("t50", "until half of what fell to the floor had come back"),
     ("t90", "until nine tenths had"),

@@ -7,10 +7,9 @@ use maud::{Markup, html};
 use crate::analyse::compare::{Comparison, Figure, Measure, Place, Played, Row, Scenarios, Target};
 use crate::analyse::{Histogram, Summary};
 use crate::report::comparison::figures::{self, ENDS};
-use crate::report::comparison::headline::conclusions;
 use crate::report::comparison::markdown::FOLDED;
 use crate::report::comparison::notes::{self, Weight};
-use crate::report::comparison::{across, alone, calls, growth, words};
+use crate::report::comparison::{across, alone, calls, growth, headline, words};
 use crate::report::lens;
 use crate::report::text::clean;
 
@@ -131,7 +130,7 @@ fn verdict(target: &Target) -> Markup {
     let unequal = others.flat_map(|side| notes::work(side, baseline));
     let said = alone::kept(comparison)
         .into_iter()
-        .chain(conclusions(comparison))
+        .chain(headline::conclusions(comparison))
         .chain(growth::verdict(comparison))
         .chain(calls::verdict(comparison));
     html! {
