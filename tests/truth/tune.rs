@@ -217,6 +217,12 @@ fn first_processor() -> String {
     list.split(['-', ',']).next().unwrap_or_default().to_owned()
 }
 
+/// The directory as a sweep that is gone on with names it.
+fn canonical(ground: &Ground) -> String {
+    let path = fs::canonicalize(ground.join("")).expect("it is there");
+    path.display().to_string()
+}
+
 #[test]
 fn a_sweep_that_was_cut_off_goes_on_and_keeps_to_its_processors() {
     let ground = ground();
@@ -254,6 +260,10 @@ fn a_sweep_that_was_cut_off_goes_on_and_keeps_to_its_processors() {
     // The records know their rungs.
     let from = ["tune", "--from", "out"];
     assert_eq!(ground.ends(3, &from).0, resumed);
+    // So they do in every figure, to the last digit. Records are named as they were found.
+    let beside = fs::read_to_string(ground.join("out/tune.json")).expect("it lies beside the records");
+    let named = beside.replace(&format!("{}/", canonical(&ground)), "");
+    assert_eq!(ground.ends(3, &[&from[..], &["--format", "json"]].concat()).0, named);
     // What was stopped can be shipped all the same, and is said to have been.
     let (line, errors) = ground.ends(3, &[&from[..], &["--print", "env", "--cell", "args"]].concat());
     assert!(line.contains("--ballast 120MiB"), "{line}");

@@ -78,7 +78,7 @@ fn live(options: &cli::Tune, resumed: Option<&Path>) -> anyhow::Result<u8> {
         rungs: rules.rungs.clone(),
         max_private: rules.max_private,
         time_budget: options.time_budget.map(|span| record::nanos(span.0)),
-        notes: notes.clone(),
+        notes,
         ..SweepFacts::default()
     };
     of_sweep(&mut choices, planned);
@@ -108,7 +108,15 @@ fn live(options: &cli::Tune, resumed: Option<&Path>) -> anyhow::Result<u8> {
     if exit == Exit::Interrupted {
         return Ok(exit.code());
     }
-    tell(options, &sweep(&runs, &rules)?, &runs, &notes, Some(&out))
+    told(options, &runs, Some(&out))
+}
+
+/// Tells what the records say, whoever made them and when: a sweep that is gone on with says the same as its records, also
+/// where other things are installed by then.
+fn told(options: &cli::Tune, runs: &[Played], beside: Option<&Path>) -> anyhow::Result<u8> {
+    let planned = planned(runs);
+    let notes = planned.map_or(&[][..], |planned| &planned.notes);
+    tell(options, &sweep(runs, &rules(options, planned))?, runs, notes, beside)
 }
 
 /// What a sweep tries.
@@ -174,10 +182,7 @@ fn from(options: &cli::Tune) -> anyhow::Result<u8> {
     }
     prepare::told(mistakes)?;
     let runs = show::all_played(&options.from)?;
-    let planned = planned(&runs);
-    let rules = rules(options, planned);
-    let notes = planned.map_or(&[][..], |planned| &planned.notes);
-    tell(options, &sweep(&runs, &rules)?, &runs, notes, None)
+    told(options, &runs, None)
 }
 
 /// Prints what would be tried.
