@@ -35,7 +35,8 @@ pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -
     let mut simmer = Simmer::new(scene, desk, options);
     scene.stage.quiet(options.mode == IdleMode::Silent).await;
     if options.mode == IdleMode::Silent {
-        // What is lazily freed by now, which an allocator may add to from here on.
+        // What is lazily freed by now and at the end, whatever of their share of the time exact reads have used up: what an
+        // allocator left to the kernel in between is in no cheap counter.
         scene.stage.exact().await;
     }
     let over = match options.end() {
@@ -48,6 +49,9 @@ pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -
         IdleEnd::Settled { .. } => settle(scene, &mut simmer, begun, options, decay).await?,
     };
     simmer.finish().await?;
+    if options.mode == IdleMode::Silent {
+        scene.stage.exact().await;
+    }
     scene.stage.quiet(false).await;
     let kind = match options.mode {
         IdleMode::Silent => IdleKind::Silent,
