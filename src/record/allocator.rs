@@ -19,7 +19,8 @@ pub struct AllocatorFacts {
     pub variable: Option<String>,
     /// Options that the program was built with or sets itself.
     pub baked: Option<String>,
-    /// Every option with the value in force, as far as the allocator prints them.
+    /// Every option with the value in force, as far as the allocator or its loader tells. `(default)` stands behind those
+    /// of glibc that nothing sets.
     pub options: BTreeMap<String, String>,
     /// The C library, where it serves what the allocator of a virtual machine does not: `glibc 2.36`.
     pub beside: Option<String>,
