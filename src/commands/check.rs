@@ -11,6 +11,7 @@ use crate::drive::lacks;
 use crate::plan;
 use crate::progress::Progress;
 use crate::record::{Ending, PlanFacts};
+use crate::report::fold;
 use crate::soak::Interrupt;
 use crate::units::{self, Span};
 
@@ -31,7 +32,8 @@ pub fn run(options: &cli::Check) -> anyhow::Result<u8> {
     let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
     for scenario in &scenarios {
         let runs = campaign::of_runs(&options.repeating, &choices, scenario.scenario.seed());
-        print(&plan::describe(scenario, &runs, &labels, &until(&options.repeating)))?;
+        let until = until(&options.repeating);
+        print(&plan::describe(scenario, &runs, &labels, &until, show::look().columns))?;
     }
     if choices.is_empty() {
         return Ok(Exit::Passed.code());
@@ -91,23 +93,26 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
     let exit = analyse::exit(&summary);
     match &summary.ending {
         Some(Ending::Completed) if exit == Exit::Passed => {
-            print(&offered(scenario, choice, &left_out(&summary, scenario, choice)))?;
+            tell(&offered(scenario, choice, &left_out(&summary, scenario, choice)))?;
         }
         Some(Ending::Unsupported { steps }) => {
-            print(&format!(
-                "`{}` does not offer everything that `{}` needs:\n",
+            let steps: String = steps.iter().map(|step| format!("  {step}\n")).collect();
+            tell(&format!(
+                "`{}` does not offer everything that `{}` needs:\n{steps}mark these steps `optional = true`, or run with \
+                 --allow-unsupported\n",
                 choice.label, scenario.scenario.name
             ))?;
-            for step in steps {
-                print(&format!("  {step}\n"))?;
-            }
-            print("mark these steps `optional = true`, or run with --allow-unsupported\n")?;
         }
         _ => {
             show::Printer::new(cli::Format::Terminal, false).record(path)?;
         }
     }
     Ok(exit)
+}
+
+/// Prints sentences, as wide as the terminal.
+fn tell(text: &str) -> anyhow::Result<()> {
+    print(&fold(text, show::look().columns))
 }
 
 /// What is said of a server that can play the scenario, with the optional steps that it leaves out.

@@ -35,6 +35,7 @@ use std::io;
 use anyhow::Context;
 
 use crate::cli::{Cli, Color, Command};
+use crate::config;
 use crate::progress;
 
 /// Exit code for bad input and for a failure of lsp-soak itself.
@@ -115,6 +116,13 @@ fn typed(word: &str) -> Cow<'_, str> {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Mistakes(pub String);
+
+impl Mistakes {
+    /// Those of a report, as stderr shows them.
+    fn of(report: &config::Report) -> Mistakes {
+        Mistakes(report.styled(progress::room()))
+    }
+}
 
 /// Runs on one thread, the main one, which the server's life is tied to. What other threads still do when `work` is
 /// over is not waited for.

@@ -84,13 +84,13 @@ pub fn understood_with(typed: &Typed<'_>, mut mistakes: Report) -> anyhow::Resul
 pub fn also<T>(understood: anyhow::Result<T>, title: &str, cure: &str) -> anyhow::Result<T> {
     let mut mistakes = Report::default();
     mistakes.add_loose(title.to_owned(), cure);
-    let more = mistakes.styled();
+    let more = Mistakes::of(&mistakes);
     Err(match understood {
         Err(error) => match error.downcast::<Mistakes>() {
             Ok(Mistakes(all)) => Mistakes(format!("{all}\n{more}")).into(),
             Err(error) => error,
         },
-        Ok(_) => Mistakes(more).into(),
+        Ok(_) => more.into(),
     })
 }
 
@@ -98,7 +98,7 @@ pub fn also<T>(understood: anyhow::Result<T>, title: &str, cure: &str) -> anyhow
 pub fn told(mistakes: Report) -> anyhow::Result<()> {
     match mistakes.is_empty() {
         true => Ok(()),
-        false => Err(Mistakes(mistakes.styled()).into()),
+        false => Err(Mistakes::of(&mistakes).into()),
     }
 }
 

@@ -1,26 +1,23 @@
 //! `lsp-soak servers`: which profiles there are, which of them are installed, where, which version, on which allocator.
 
+use std::io::{self, IsTerminal};
 use std::path::Path;
-
-use comfy_table::{ContentArrangement, Table, presets};
 
 use crate::cli;
 use crate::config::{Preload, Profile, Program, ServerChoice, Setting, installed};
 use crate::host;
 use crate::lsp::process::Launch;
+use crate::report::Paint;
+use crate::report::table::{self, Cell, Column};
 use crate::units::UNKNOWN;
 
-use super::{detector, prepare, print};
+use super::{detector, prepare, print, show};
 
 /// Runs the command.
 pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
     let catalogue = prepare::catalogue(options.file.as_deref(), None)?;
     let which = prepare::which(None);
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(["server", "languages", "version", "allocator", "program"]);
+    let mut rows: Vec<[String; 5]> = Vec::new();
     for (name, profile) in catalogue.iter() {
         let unknown = || UNKNOWN.to_owned();
         let (version, allocator, program) = match installed(name, profile, &which) {
@@ -33,16 +30,41 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
             None => (None, unknown(), "not installed".to_owned()),
         };
         let version = version.unwrap_or_else(unknown);
-        table.add_row([
+        rows.push([
             name.to_owned(),
-            profile.languages.join(", "),
             version,
             allocator,
             program,
+            profile.languages.join(", "),
         ]);
     }
-    print(&format!("{}\n", table.trim_fmt()))?;
+    let mut text = String::new();
+    table::draw(&mut text, Paint(false), columns(&rows), width(), "");
+    print(&text)?;
     Ok(0)
+}
+
+/// As wide as the terminal; what is read by another program keeps all of its columns.
+fn width() -> usize {
+    match io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some() {
+        true => show::look().columns,
+        false => usize::MAX,
+    }
+}
+
+/// A row for each profile: whether it is installed stays longest.
+fn columns(rows: &[[String; 5]]) -> Vec<Column> {
+    let heads = [
+        ("server", 0),
+        ("version", 3),
+        ("allocator", 2),
+        ("program", 1),
+        ("languages", 4),
+    ];
+    let column = |(place, (head, rank)): (usize, (&'static str, u8))| {
+        Column::text(head, rank, rows.iter().map(|row| Cell::plain(&*row[place])).collect())
+    };
+    heads.into_iter().enumerate().map(column).collect()
 }
 
 /// The server as a run would choose it.

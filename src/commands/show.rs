@@ -1,7 +1,7 @@
 //! From a record on disk to text: the one way to every report.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
@@ -11,6 +11,7 @@ use crate::analyse::{self, Severity, Summary};
 use crate::cli::Format;
 use crate::config;
 use crate::locale;
+use crate::progress;
 use crate::record::{self, Reader, is_record};
 use crate::report::{self, terminal::Look, trace::Trace};
 use crate::units;
@@ -243,10 +244,9 @@ fn open(path: &Path) -> anyhow::Result<Reader<Box<dyn BufRead>>> {
 
 /// As wide as the terminal; `anstream` takes the colours away where they are not wanted.
 pub fn look() -> Look {
-    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let columns = columns.unwrap_or_else(|| comfy_table::Table::new().width().map_or(WIDTH, usize::from));
+    let said = std::env::var_os("COLUMNS").is_some() || io::stdout().is_terminal();
     Look {
-        columns,
+        columns: if said { progress::columns() } else { WIDTH },
         color: true,
         ascii: !locale::is_utf8(),
     }

@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(seen, expected.map(|(label, preload)| (label, preload.to_owned())));
         let wrong = "[server.mine]\nallocator = { preload = \"jemaloc\" }\n";
         let (_, report) = Catalogue::built_in().over("servers.toml", wrong);
-        assert!(report.styled().contains("did you mean `jemalloc`?"));
+        assert!(report.to_string().contains("did you mean `jemalloc`?"));
     }
 
     #[test]

@@ -100,9 +100,11 @@ impl Report {
         }
     }
 
-    /// The report for a terminal that shows colours.
-    pub fn styled(&self) -> String {
-        self.render(&Renderer::styled())
+    /// The report for a terminal that shows colours: lines of files are cut around their mistake where it has so few
+    /// `columns`.
+    pub fn styled(&self, columns: Option<usize>) -> String {
+        let renderer = Renderer::styled();
+        self.render(&columns.map_or(renderer.clone(), |columns| renderer.term_width(columns)))
     }
 
     fn render(&self, renderer: &Renderer) -> String {

@@ -6,22 +6,24 @@ use std::time::Duration;
 use super::Run;
 use super::estimate::{Amount, Outline, PhaseOutline, outline};
 use crate::config::{Loaded, Repeat};
+use crate::report::table::{Cell, Column, draw};
+use crate::report::{Paint, fold};
 use crate::units;
 
 /// Blocks that are listed.
 const LISTED: usize = 12;
 
 /// What a scenario will do, and the runs on servers of these labels with what ends them early; nothing about runs when
-/// there are none.
-pub fn describe(loaded: &Loaded, runs: &[Run], labels: &[&str], until: &[String]) -> String {
+/// there are none. In at most `columns`.
+pub fn describe(loaded: &Loaded, runs: &[Run], labels: &[&str], until: &[String], columns: usize) -> String {
     let outline = outline(&loaded.scenario, loaded.project.files.len() as u64);
-    let mut text = head(loaded);
-    text.push_str(&table(&outline));
-    text.push_str(&tail(&outline));
+    let mut text = fold(&head(loaded), columns);
+    table(&mut text, &outline, columns);
+    let mut rest = tail(&outline);
     if !runs.is_empty() {
-        schedule(&mut text, runs, labels, until, outline.total.least);
+        schedule(&mut rest, runs, labels, until, outline.total.least);
     }
-    text
+    text + &fold(&rest, columns)
 }
 
 /// The runs, block by block, and the least time of so many.
@@ -77,19 +79,18 @@ fn head(loaded: &Loaded) -> String {
 /// One row: phase, step, requests, notifications, least time.
 type Row = [String; 5];
 
-fn table(outline: &Outline) -> String {
-    let mut rows: Vec<Row> = vec![["phase", "step", "requests", "notifications", "at least"].map(str::to_owned)];
-    rows.extend(outline.phases.iter().flat_map(phase_rows));
+fn table(text: &mut String, outline: &Outline, columns: usize) {
+    let mut rows: Vec<Row> = outline.phases.iter().flat_map(phase_rows).collect();
     rows.push(row("total", "", outline.total));
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths = [0, 1, 2, 3, 4].map(width);
-    let mut text = String::new();
-    for [phase, step, requests, notifications, least] in &rows {
-        let [a, b, c, d, e] = widths;
-        let line = format!("{phase:<a$}  {step:<b$}  {requests:>c$}  {notifications:>d$}  {least:>e$}");
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    text
+    let cells = |column: usize| rows.iter().map(|row| Cell::plain(&*row[column])).collect();
+    let table = vec![
+        Column::text("phase", 0, cells(0)),
+        Column::text("step", 0, cells(1)),
+        Column::number("requests", 1, cells(2)),
+        Column::number("notifications", 2, cells(3)),
+        Column::number("at least", 1, cells(4)),
+    ];
+    draw(text, Paint(false), table, columns, "");
 }
 
 fn phase_rows(phase: &PhaseOutline) -> Vec<Row> {
@@ -181,17 +182,24 @@ mod tests {
         };
     }
 
-    fn plan_of(name: &str) -> String {
+    fn plan_of(name: &str, columns: usize) -> String {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join(name);
         let mut loaded = load_scenario(&path, &Overrides::default()).unwrap_or_else(|report| panic!("{report}"));
         loaded.project.root = PathBuf::from("shop");
         loaded.project.files.truncate(30);
-        describe(&loaded, &plan::once(2), &["ty", "pyright"], &[])
+        describe(&loaded, &plan::once(2), &["ty", "pyright"], &[], columns)
     }
 
     #[test]
     fn the_plan_of_a_first_run() {
-        shown!(plan_of("completions.toml"));
+        shown!(plan_of("completions.toml", 100));
+    }
+
+    #[test]
+    fn the_plan_in_a_narrow_terminal() {
+        let plan = plan_of("completions.toml", 60);
+        assert!(plan.lines().all(|line| line.chars().count() <= 60), "{plan}");
+        shown!(plan);
     }
 
     #[test]
@@ -215,12 +223,12 @@ mod tests {
 
     #[test]
     fn the_plan_of_a_phase_that_is_repeated() {
-        shown!(plan_of("open-close.toml"));
+        shown!(plan_of("open-close.toml", 100));
     }
 
     #[test]
     fn the_plan_of_a_day_made_of_other_scenarios() {
-        shown!(plan_of("full-day.toml"));
+        shown!(plan_of("full-day.toml", 100));
     }
 
     #[test]
@@ -233,7 +241,7 @@ mod tests {
             .collect();
         assert!(names.len() >= 7, "{names:?}");
         for name in names {
-            assert!(plan_of(&name).contains("\ntotal"), "{name}");
+            assert!(plan_of(&name, 100).contains("\n  total"), "{name}");
         }
     }
 }

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use crate::locale;
 use crate::plan::Outline;
 use crate::record::{Event, PhaseRef};
+use crate::report::fold;
 use crate::sample::Pulse;
 
 use lines::Lines;
@@ -102,17 +103,33 @@ pub fn say(text: &str) {
     match current.as_ref().map(|inner| lock(&inner.screen)).as_deref() {
         Some(Some(screen)) => screen.say(shown(text)),
         Some(None) | None => {
-            let _ = writeln!(anstream::stderr(), "{text}");
+            let _ = writeln!(anstream::stderr(), "{}", shown(text));
         }
     }
 }
 
-/// The text as stderr takes it: without codes where colours are not wanted.
+/// The text as stderr takes it: without codes where colours are not wanted, and in lines of a terminal's width, which would
+/// break them inside words. What is kept in a file stays whole.
 fn shown(text: &str) -> String {
-    match wants_color() {
+    let text = match wants_color() {
         true => text.to_owned(),
         false => anstream::adapter::strip_str(text).to_string(),
+    };
+    match room() {
+        Some(columns) => fold(&text, columns),
+        None => text,
     }
+}
+
+/// The columns of stderr, where it is a terminal.
+pub fn room() -> Option<usize> {
+    std::io::stderr().is_terminal().then(columns)
+}
+
+/// As wide as COLUMNS says, or the terminal.
+pub fn columns() -> usize {
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    said.unwrap_or_else(screen::columns)
 }
 
 fn wants_color() -> bool {
@@ -228,7 +245,7 @@ impl Progress {
 
     fn say(&self, lines: Vec<String>) {
         if let Some(screen) = lock(&self.0.screen).as_ref() {
-            lines.into_iter().for_each(|line| screen.say(line));
+            lines.into_iter().for_each(|line| screen.say(shown(&line)));
         }
     }
 }

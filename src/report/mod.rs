@@ -29,13 +29,13 @@ pub mod markdown;
 mod release;
 mod reproduce;
 pub mod svg;
-mod table;
+pub(crate) mod table;
 pub mod terminal;
 mod text;
 pub mod trace;
 pub mod tune;
 
-pub(crate) use text::{Paint, Tone, clean, cut, width};
+pub(crate) use text::{Paint, Tone, clean, cut, fold, width};
 
 #[cfg(test)]
 mod tests;

@@ -18,7 +18,7 @@ const SPARE: u8 = 5;
 
 /// One cell.
 #[derive(Clone, Debug)]
-pub(super) struct Cell {
+pub(crate) struct Cell {
     pub text: String,
     /// What follows it and stays when it is cut.
     tail: String,
@@ -61,7 +61,7 @@ type Text = Cow<'static, str>;
 
 /// A column with its cells.
 #[derive(Clone, Debug)]
-pub(super) struct Column {
+pub(crate) struct Column {
     /// A first line of the head: what the column is of.
     of: Text,
     head: Text,
@@ -133,14 +133,15 @@ impl Column {
     }
 }
 
-/// Appends a table in at most `columns`, and below it which columns had no room and that they are `elsewhere`, if any.
-pub(super) fn draw(out: &mut String, paint: Paint, table: Vec<Column>, columns: usize, elsewhere: &str) {
+/// Appends a table in at most `columns`, and below it which columns had no room and that they are `elsewhere`, if they are
+/// anywhere.
+pub(crate) fn draw(out: &mut String, paint: Paint, table: Vec<Column>, columns: usize, elsewhere: &str) {
     let missed = fit(out, paint, table, columns);
     tell(out, paint, &missed, columns, elsewhere);
 }
 
 /// Says which columns had no room, each once, if there are any.
-pub(super) fn tell(out: &mut String, paint: Paint, missed: &[String], columns: usize, elsewhere: &str) {
+pub(crate) fn tell(out: &mut String, paint: Paint, missed: &[String], columns: usize, elsewhere: &str) {
     let mut once: Vec<&str> = Vec::new();
     for name in missed {
         if !once.contains(&name.as_str()) {
@@ -150,16 +151,18 @@ pub(super) fn tell(out: &mut String, paint: Paint, missed: &[String], columns: u
     if once.is_empty() {
         return;
     }
-    // No report is wider, however wide the terminal.
-    let text = match columns >= WIDEST {
-        true => format!("no room for {}: see {elsewhere}", once.join(", ")),
-        false => format!("no room for {}: use a wider terminal or {elsewhere}", once.join(", ")),
+    let once = once.join(", ");
+    let text = match elsewhere {
+        "" => format!("no room for {once}: use a wider terminal"),
+        // No report is wider, however wide the terminal.
+        elsewhere if columns >= WIDEST => format!("no room for {once}: see {elsewhere}"),
+        elsewhere => format!("no room for {once}: use a wider terminal or {elsewhere}"),
     };
     paragraph(out, paint, Tone::Quiet, "  ", &text, columns);
 }
 
 /// Appends a table in at most `columns`. Returns the names of the columns that had no room, in their order.
-pub(super) fn fit(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -> Vec<String> {
+pub(crate) fn fit(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -> Vec<String> {
     let spare = |table: &[Column]| table.first().map_or(0, |first| first.width().saturating_sub(LEAST));
     let all: Vec<String> = table.iter().map(Column::name).collect();
     while width_of(&table) > columns && drop_last(&mut table, SPARE).is_some() {}

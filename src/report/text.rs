@@ -95,18 +95,23 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     kept
 }
 
+/// The same of a text that may have styles.
+fn seen(text: &str) -> usize {
+    width(&anstream::adapter::strip_str(text).to_string())
+}
+
 /// Lines of at most `columns`, broken between words; a word that is too long stays whole, since it is most often a
 /// path or a command to be copied.
 pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let words = text.split(' ').flat_map(|word| {
         // What is too long to be kept together is not.
-        let apart = if width(word) > columns { NO_BREAK } else { " " };
+        let apart = if seen(word) > columns { NO_BREAK } else { " " };
         word.split(apart).filter(|word| !word.is_empty())
     });
     for word in words {
         match lines.last_mut() {
-            Some(line) if width(line) + 1 + width(word) <= columns => {
+            Some(line) if seen(line) + 1 + seen(word) <= columns => {
                 line.push(' ');
                 line.push_str(word);
             }
@@ -114,6 +119,35 @@ pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// The text with lines of at most `columns`: a longer one goes on in the next, a little farther in, or where the words of a
+/// message begin. Lines with a gutter, which show a file and mark a place in it, stay as they are.
+pub(crate) fn fold(text: &str, columns: usize) -> String {
+    let mut out = String::new();
+    for line in text.split_inclusive('\n') {
+        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+        let plain = anstream::adapter::strip_str(line).to_string();
+        let words = plain.trim_start();
+        let has_gutter = words
+            .trim_start_matches(|c: char| c.is_ascii_digit())
+            .trim_start()
+            .starts_with('|');
+        if width(&plain) <= columns || has_gutter {
+            out.push_str(line);
+            out.push_str(end);
+            continue;
+        }
+        let indent = plain.len() - words.len();
+        let message = words.starts_with("= ").then(|| line.split_once(": ")).flatten();
+        let (first, text, hang) = match message {
+            Some((level, text)) => (format!("{level}: "), text, seen(level) + 2),
+            None => (" ".repeat(indent), line, indent + 2),
+        };
+        let rows = wrap(text, columns.saturating_sub(hang)).join(&format!("\n{:hang$}", ""));
+        out.push_str(&format!("{first}{}{end}", rows.replace(NO_BREAK, " ")));
+    }
+    out
 }
 
 /// Keeps the words of a short text together: no line breaks inside it.
@@ -191,6 +225,26 @@ mod tests {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap("a /very/long/path b", 6), ["a", "/very/long/path", "b"]);
         assert!(wrap("", 10).is_empty());
+    }
+
+    #[test]
+    fn a_message_is_folded_between_words_and_a_file_that_is_shown_is_not() {
+        let text =
+            "error: no step `definitoin`\n  |\n8 | steps = [{ definitoin = {} }]\n  = help: there are open, close\n";
+        assert_eq!(
+            fold(text, 22),
+            "error: no step\n  `definitoin`\n  |\n8 | steps = [{ definitoin = {} }]\n  = help: there are\n          open, close\n"
+        );
+        assert_eq!(fold("short", 22), "short");
+        assert_eq!(
+            fold("a /a/long/path/that/is/whole b", 10),
+            "a\n  /a/long/path/that/is/whole\n  b"
+        );
+        let styled = Paint(true).paint(Tone::Warning, "warning");
+        assert_eq!(
+            fold(&format!("ty: {styled}: one two"), 19),
+            format!("ty: {styled}: one\n  two")
+        );
     }
 
     #[test]

@@ -108,5 +108,5 @@ pub fn rules(options: &cli::Gate, context: &GateContext) -> anyhow::Result<Rules
         },
     };
     let file = text.as_ref().map(|(path, text)| (path.as_str(), text.as_str()));
-    context.rules(file).map_err(|report| Mistakes(report.styled()).into())
+    context.rules(file).map_err(|report| Mistakes::of(&report).into())
 }

@@ -77,7 +77,7 @@ pub fn choices(
     }
     match mistakes.is_empty() {
         true => Ok((choices, notes)),
-        false => Err(Mistakes(mistakes.styled()).into()),
+        false => Err(Mistakes::of(&mistakes).into()),
     }
 }
 
