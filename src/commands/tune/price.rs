@@ -47,10 +47,11 @@ impl Price {
         let needed = self.round(self.least) + self.least * self.warm_up();
         match self.budget {
             Some(budget) if budget.0 < needed => bail!(
-                "`--time-budget {budget}` is too little for one run of each: {} and a warm-up take at least {}; give more \
-                 time, or try fewer settings",
+                "`--time-budget {budget}` is too little for one run of each: {} and a warm-up take at least {}; give \
+                 `--time-budget {}s` or more, or try fewer settings",
                 units::counted(u64::from(self.cells), "setting"),
-                minutes(needed)
+                units::duration(needed),
+                whole_seconds(needed)
             ),
             _ => Ok(()),
         }
@@ -70,9 +71,9 @@ impl Price {
              runs of each those that can no longer be the answer stop, which makes it less",
             units::counted(u64::from(self.cells), "setting"),
             units::duration(self.least),
-            minutes(self.round(self.least)),
+            units::duration(self.round(self.least)),
             units::count(u64::from(runs)),
-            minutes(self.least.saturating_mul(runs)),
+            units::duration(self.least.saturating_mul(runs)),
         );
         if let Some(budget) = self.budget {
             text.push_str(&format!("; {budget} are there for it"));
@@ -84,10 +85,10 @@ impl Price {
     pub fn after(&self, run: Duration) -> Vec<String> {
         let all = self.round(run).saturating_mul(self.most());
         let mut said = vec![format!(
-            "a run takes {}: one of each takes {}, all of them at most {} if none stops",
+            "the first run took {}: one of each takes about {}, all of them about {} if none stops",
             units::duration(run),
-            minutes(self.round(run)),
-            minutes(all)
+            units::duration(self.round(run)),
+            units::duration(all)
         )];
         if let Some(budget) = self.budget {
             let left = budget.0.saturating_sub(run);
@@ -104,13 +105,9 @@ impl Price {
     }
 }
 
-/// A time in minutes, which is what people plan by.
-fn minutes(time: Duration) -> String {
-    match time.as_secs() {
-        0..=59 => units::duration(time),
-        seconds @ 60..=7_199 => format!("{} min", units::count(seconds.div_ceil(60))),
-        _ => units::duration(time),
-    }
+/// A time in whole seconds that is not less, to be typed.
+fn whole_seconds(time: Duration) -> u64 {
+    time.as_secs() + u64::from(time.subsec_nanos() > 0)
 }
 
 #[cfg(test)]
@@ -127,15 +124,15 @@ mod tests {
     }
 
     #[test]
-    fn the_price_is_told_in_minutes() {
+    fn the_price_is_no_more_than_it_takes_and_no_promise_is_made_from_one_run() {
         let said = price(None).before();
         assert!(
-            said.contains("a run takes at least 30.0 s, one of each 5 min, all 31 runs at least 16 min"),
+            said.contains("a run takes at least 30.0 s, one of each 5 min 00 s, all 31 runs at least 15 min 30 s"),
             "{said}"
         );
         let said = price(None).after(Duration::from_secs(60));
         assert!(
-            said[0].contains("one of each takes 10 min, all of them at most 30 min"),
+            said[0].contains("one of each takes about 10 min 00 s, all of them about 30 min 00 s if none stops"),
             "{said:?}"
         );
     }
@@ -144,6 +141,15 @@ mod tests {
     fn a_budget_that_is_too_little_for_one_round_is_refused() {
         assert!(price(Some(329)).fits().is_err());
         assert!(price(Some(330)).fits().is_ok());
+        let mut odd = price(Some(95));
+        (odd.least, odd.cells) = (Duration::from_millis(31_800), 2);
+        let refused = odd.fits().unwrap_err().to_string();
+        assert!(
+            refused.contains("take at least 1 min 35 s; give `--time-budget 96s` or more"),
+            "{refused}"
+        );
+        odd.budget = Some(Span::from_secs(96));
+        assert!(odd.fits().is_ok(), "what it said is enough");
         let said = price(Some(1_300)).after(Duration::from_secs(60));
         assert!(said[1].starts_with("2 runs of each fit"), "{said:?}");
         let said = price(Some(400)).after(Duration::from_secs(60));
