@@ -1,5 +1,6 @@
 //! What a person should know about a run, each as a sentence that says what to do next.
 
+mod brief;
 mod doubt;
 mod ending;
 mod nothing;
@@ -17,6 +18,7 @@ use super::departure::last_words;
 use super::left_out;
 use super::summary::Summary;
 
+pub use brief::{brief, outcome};
 pub use doubt::{Doubt, doubts};
 pub use settings::setting;
 

@@ -46,7 +46,7 @@ pub use collect::{read, read_with, summarise};
 pub use curves::{Curves, Slot, Span, Window};
 pub use departure::Departure;
 pub use exit::{Exit, exit};
-pub use findings::{Doubt, Finding, Severity, doubts, findings, ready_rule, setting};
+pub use findings::{Doubt, Finding, Severity, brief, doubts, findings, outcome, ready_rule, setting};
 pub use histogram::Histogram;
 pub use latency::quantile;
 pub use summary::{

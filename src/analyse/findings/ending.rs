@@ -210,7 +210,7 @@ fn wedged(method: &str, after: &str, unsent: u64) -> String {
 }
 
 /// How a process ended, in words.
-fn status(code: Option<i32>, signal: Option<i32>) -> String {
+pub(super) fn status(code: Option<i32>, signal: Option<i32>) -> String {
     let known = |signal| match signal {
         4 => " (SIGILL: illegal instruction)",
         6 => " (SIGABRT: it aborted itself, as after a panic or a failed allocation)",

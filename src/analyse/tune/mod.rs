@@ -24,7 +24,7 @@ pub use choose::{Choice, Cost, Keep, LEAST_RUNS, as_fast, cost};
 pub use figure::{Places, Tuned};
 pub use settled::{Moving, Rest};
 
-pub use stopped::{Halving, Stopped, Why, stopped};
+pub use stopped::{Failure, Halving, Stopped, Why, stopped};
 
 use figure::places;
 use settled::rest;
@@ -137,7 +137,11 @@ impl Sweep {
 
     /// Whether it was played under another limit than it is chosen by, so that the answer may have been stopped.
     pub fn was_played_otherwise(&self) -> bool {
-        let stopped = |cell: &Swept| cell.stopped.as_ref().is_some_and(|stopped| stopped.why != Why::Failed);
+        let stopped = |cell: &Swept| {
+            cell.stopped
+                .as_ref()
+                .is_some_and(|stopped| !matches!(stopped.why, Why::Failed(_)))
+        };
         let other = |planned: &SweepFacts| planned.max_private != self.rules.max_private;
         self.planned.as_ref().is_some_and(other) && self.cells.iter().any(stopped)
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analyse::compare::{Inequality, Played, WorkLimits, counts, inequalities, unseen};
-use crate::analyse::{Exit, Summary, exit};
+use crate::analyse::{Exit, Summary, brief, exit};
 
 use super::figure::{Places, Tuned, places};
 use super::judge::{Look, Weighed, judged};
@@ -24,7 +24,7 @@ pub struct Stopped {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
     /// The server failed the scenario.
-    Failed,
+    Failed(Failure),
     /// This one was as good in everything and clearly better in something.
     Beaten(String),
     /// It was among the half with more memory, shown to need more than this one, and not shown to be better in anything.
@@ -33,6 +33,15 @@ pub enum Why {
     OverLimit,
     /// This one was shown to be faster, and to keep the limit.
     Slower(String),
+}
+
+/// The run that a server failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Name of its record.
+    pub record: String,
+    /// How it ended, in a few words.
+    pub how: String,
 }
 
 /// What was decided while a sweep went on.
@@ -55,10 +64,16 @@ impl Halving {
     fn failed(&mut self, cells: &BTreeMap<&str, Cell<'_>>, rung: u32) {
         let failed = cells
             .iter()
-            .filter_map(|(label, cell)| Some((*label, cell.failed_after()?)));
-        for (label, after) in failed.filter(|(_, after)| *after <= rung) {
-            let why = Why::Failed;
-            self.stopped.entry(label.to_owned()).or_insert(Stopped { after, why });
+            .filter_map(|(label, cell)| Some((*label, cell.failed_run()?)));
+        for (label, run) in failed {
+            let after = run.summary.header.plan.block;
+            if after <= rung {
+                let why = Why::Failed(Failure {
+                    record: run.record.clone(),
+                    how: brief(&run.summary),
+                });
+                self.stopped.entry(label.to_owned()).or_insert(Stopped { after, why });
+            }
         }
     }
 }
@@ -143,10 +158,11 @@ fn cells(runs: &[Played]) -> BTreeMap<&str, Cell<'_>> {
 }
 
 impl Cell<'_> {
-    /// How many runs it had when it failed.
-    fn failed_after(&self) -> Option<u32> {
-        let failed = self.runs.iter().filter(|run| exit(&run.summary) == Exit::ServerFailed);
-        failed.map(|run| run.summary.header.plan.block).min()
+    /// The first run that it failed.
+    fn failed_run(&self) -> Option<&Played> {
+        let runs = self.runs.iter().copied();
+        let failed = runs.filter(|run| exit(&run.summary) == Exit::ServerFailed);
+        failed.min_by_key(|run| run.summary.header.plan.block)
     }
 
     fn counting(&self) -> impl Iterator<Item = &Played> {

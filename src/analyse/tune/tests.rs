@@ -190,15 +190,21 @@ fn a_cell_that_the_server_fails_with_stops_at_once_and_is_never_recommended() {
         .unwrap();
     crashes(broken);
     let halving = stopped(&runs, &rules);
-    assert_eq!(
-        halving.stopped["dirty-0"],
-        Stopped {
-            after: 1,
-            why: Why::Failed
-        }
-    );
+    assert_eq!(halving.stopped["dirty-0"], crashed("dirty-0", 1));
     let sweep = sweep(&runs, &rules).unwrap();
     assert!(sweep.cells.iter().all(|cell| cell.label != "dirty-0" || !cell.front));
+}
+
+/// What stops a cell whose run crashed.
+fn crashed(label: &str, after: u32) -> Stopped {
+    let failure = Failure {
+        record: format!("run-{after:03}-{label}.jsonl"),
+        how: "crashed during goto, signal 6".to_owned(),
+    };
+    Stopped {
+        after,
+        why: Why::Failed(failure),
+    }
 }
 
 /// The server fails with this run.
@@ -234,14 +240,7 @@ fn what_fails_in_the_end_changes_nothing_that_was_decided_before() {
             }
         }
         let halving = until(8);
-        let after = block;
-        assert_eq!(
-            halving.stopped["dirty-impostor"],
-            Stopped {
-                after,
-                why: Why::Failed
-            }
-        );
+        assert_eq!(halving.stopped["dirty-impostor"], crashed("dirty-impostor", block));
         assert_eq!(halving.rung, Some(8), "the sweep has its end");
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::analyse::{Exit, Peak, Summary, exit, ready_rule};
-use crate::record::{Ending, Nanos, ReadyOutcome, ShutdownReply, ShutdownStage};
+use crate::analyse::{Exit, Peak, Summary, exit, outcome, ready_rule};
+use crate::record::{Nanos, ReadyOutcome, ShutdownReply, ShutdownStage};
 use crate::report::lens;
 use crate::report::text::{Paint, Tone, clean, line_of, paragraph, together, width};
 use crate::units;
@@ -88,30 +88,7 @@ fn bounds(peak: Peak) -> (String, bool) {
 
 /// How the run ended, in a few words.
 pub(in crate::report) fn ending(summary: &Summary) -> (Tone, String) {
-    let word = match &summary.ending {
-        None => "cut short",
-        Some(Ending::Completed) => match exit(summary) {
-            Exit::Passed | Exit::GateFailed | Exit::Inconclusive => "completed",
-            Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted if left_behind(summary) => {
-                "completed, but left processes behind"
-            }
-            Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted => "completed, but the server ended badly",
-        },
-        Some(Ending::Crashed {
-            code: Some(0),
-            signal: None,
-            ..
-        }) => "the server ended by itself",
-        Some(Ending::Crashed { .. }) => "crashed",
-        Some(Ending::Disconnected { .. }) => "disconnected",
-        Some(Ending::TimedOut { .. }) => "timed out",
-        Some(Ending::Wedged { .. }) => "wedged",
-        Some(Ending::Refused { .. }) => "refused to start",
-        Some(Ending::Unsupported { .. }) => "scenario not supported",
-        Some(Ending::Empty { steps }) if steps.iter().all(|step| step.errors == step.requests) => "errors only",
-        Some(Ending::Empty { .. }) => "nothing found",
-        Some(Ending::Interrupted) => "interrupted",
-    };
+    let word = outcome(summary);
     let (tone, mark) = match exit(summary) {
         Exit::Passed | Exit::GateFailed | Exit::Inconclusive => (Tone::Good, "✓"),
         Exit::Interrupted => (Tone::Warning, "■"),
@@ -131,13 +108,6 @@ pub(in crate::report) fn conclusion(summary: &Summary) -> Option<String> {
         .map(|most| format!("{} MiB resident at its peak", peak(most)));
     let said: Vec<String> = kept.into_iter().chain(at_most).collect();
     (!said.is_empty()).then(|| said.join(", "))
-}
-
-fn left_behind(summary: &Summary) -> bool {
-    let earlier = summary.earlier.iter().map(|departure| &departure.shutdown);
-    earlier
-        .chain(&summary.shutdown)
-        .any(|shutdown| !shutdown.survivors.is_empty())
 }
 
 fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {

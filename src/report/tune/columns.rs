@@ -41,7 +41,7 @@ pub fn mark(sweep: &Sweep, place: usize) -> (&'static str, Tone) {
         Choice::Default(Keep::TooFew) | Choice::None(_) | Choice::Unknown => false,
     };
     match (&cell.stopped, chosen, cell.front) {
-        (Some(stopped), ..) if stopped.why == Why::Failed => ("failed", Tone::Bad),
+        (Some(stopped), ..) if matches!(stopped.why, Why::Failed(_)) => ("failed", Tone::Bad),
         (Some(_), ..) => ("stopped", Tone::Quiet),
         (None, true, _) => ("ship", Tone::Good),
         (None, false, true) => ("front", Tone::Strong),

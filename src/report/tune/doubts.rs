@@ -43,7 +43,7 @@ fn in_groups(sweep: &Sweep) -> Vec<String> {
 fn beside_failed(sweep: &Sweep) -> Vec<String> {
     let because = |cell: &Swept| match &cell.stopped.as_ref()?.why {
         Why::Beaten(other) | Why::WorseHalf(other) | Why::Slower(other) => Some(other.clone()),
-        Why::Failed | Why::OverLimit => None,
+        Why::Failed(_) | Why::OverLimit => None,
     };
     let failed = sweep.cells.iter().filter(|cell| cell.failed());
     let said = failed.filter_map(|failed| {

@@ -208,7 +208,7 @@ fn cell(cell: &tune::Swept) -> Cell {
         stopped: cell.stopped.as_ref().map(|stopped| Stopped {
             after: stopped.after,
             reason: match stopped.why {
-                Why::Failed => Reason::Failed,
+                Why::Failed(_) => Reason::Failed,
                 Why::Beaten(_) => Reason::Beaten,
                 Why::WorseHalf(_) => Reason::WorseHalf,
                 Why::OverLimit => Reason::OverLimit,

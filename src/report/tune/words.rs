@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::analyse::compare::Why as Left;
 use crate::analyse::decay::WindowKind;
 use crate::analyse::setting;
-use crate::analyse::tune::{Choice, Cost, Keep, Stopped, Sweep, Swept, Tuned, Why, as_fast, cost};
+use crate::analyse::tune::{Choice, Cost, Failure, Keep, Stopped, Sweep, Swept, Tuned, Why, as_fast, cost};
 use crate::record::KnobFacts;
 use crate::report::comparison::{figures, notes};
 use crate::report::text::Tone;
@@ -319,7 +319,9 @@ pub fn stop(stopped: &Stopped) -> String {
         runs => format!("after {}", units::counted(u64::from(runs), "run")),
     };
     match &stopped.why {
-        Why::Failed => format!("{after}: the server failed the scenario with it"),
+        Why::Failed(Failure { record, how }) => {
+            format!("{after}: the server failed the scenario with it: {how} ({record})")
+        }
         Why::Beaten(other) => format!("{after}: {other} is as good in everything and clearly better in something"),
         Why::WorseHalf(other) => format!(
             "{after}: it needs more memory than {other} and than half of all, and is not shown to be better in anything"
