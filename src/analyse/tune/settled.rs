@@ -57,19 +57,104 @@ fn end(summary: &Summary, places: &Places) -> Option<Result<(), Moving>> {
     match window.why()? {
         WindowEnd::Settled | WindowEnd::Held => Some(Ok(())),
         WindowEnd::TimedOut => Some(Err(Moving::TimedOut(window.moving.clone()))),
-        WindowEnd::Ended => fixed(window),
+        WindowEnd::Ended => fixed(window, &summary.windows),
     }
 }
 
 /// A window of fixed length, by what is known of the allocator.
-fn fixed(window: &Window) -> Option<Result<(), Moving>> {
+fn fixed(window: &Window, all: &[Window]) -> Option<Result<(), Moving>> {
     let decay = window.decay?;
     // What gives nothing back in such a window has nothing to wait for.
     if decay.delay == Delay::Never || (window.kind == WindowKind::Silent && !decay.idle) {
         return Some(Ok(()));
     }
+    // A thread of its own purges in silence and under light traffic alike; without one a clock stands still in silence.
+    let took = if decay.idle {
+        left_alone(window, all)
+    } else {
+        window.took
+    };
     let Delay::After(decay) = decay.delay else { return None };
-    let took = window.took;
     let is_long = decay == 0 || took >= decay.saturating_mul(2).saturating_add(BEYOND);
     Some(is_long.then_some(()).ok_or(Moving::TooShort { took, decay }))
+}
+
+/// How long a server had been left alone when a window ended: it and those before it with no other step between, in all of
+/// which the allocator gave back as in this one.
+fn left_alone(window: &Window, all: &[Window]) -> Nanos {
+    let before = |of: &Window| {
+        all.iter().find(|one| {
+            matches!(one.kind, WindowKind::Silent | WindowKind::Simmer)
+                && one.phase == of.phase
+                && one.step.checked_add(1) == Some(of.step)
+                && one.decay == of.decay
+        })
+    };
+    let adjoining = std::iter::successors(Some(window), |of| before(of));
+    adjoining.fold(0, |sum: Nanos, one| sum.saturating_add(one.took))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse;
+    use crate::record::{AllocatorDecay, golden};
+
+    const SECOND: Nanos = 1_000_000_000;
+
+    /// A fixed window of so many seconds, of an allocator with a decay time of 1 s.
+    fn window(step: u32, kind: WindowKind, seconds: u64, thread: bool) -> Window {
+        let mut windows = analyse::read(golden::open("completed")).unwrap().windows;
+        let mut window = windows.pop().unwrap();
+        (window.step, window.kind, window.took) = (step, kind, seconds * SECOND);
+        (window.end, window.settled) = (Some(WindowEnd::Ended), None);
+        window.decay = Some(AllocatorDecay {
+            idle: thread,
+            delay: Delay::After(SECOND),
+            lazy: false,
+        });
+        window
+    }
+
+    fn last(windows: &[Window]) -> Option<Result<(), Moving>> {
+        fixed(windows.last().unwrap(), windows)
+    }
+
+    fn too_short(seconds: u64) -> Option<Result<(), Moving>> {
+        Some(Err(Moving::TooShort {
+            took: seconds * SECOND,
+            decay: SECOND,
+        }))
+    }
+
+    #[test]
+    fn a_thread_purges_through_windows_that_adjoin() {
+        use WindowKind::{Silent, Simmer};
+        let both =
+            |between: u32, thread: bool| last(&[window(4, Silent, 3, thread), window(4 + between, Simmer, 2, thread)]);
+        assert_eq!(last(&[window(5, Simmer, 2, true)]), too_short(2));
+        assert_eq!(both(1, true), Some(Ok(())), "5 s of 3 s that it may take");
+        assert_eq!(both(2, true), too_short(2), "there was work between them");
+        assert_eq!(both(1, false), too_short(2), "silence moves no clock without a thread");
+        let short = [window(4, Silent, 1, true), window(5, Simmer, 1, true)];
+        assert_eq!(last(&short), too_short(2), "both together");
+        let mut other = [window(4, Silent, 3, true), window(5, Simmer, 2, true)];
+        other[0].decay = None;
+        assert_eq!(last(&other), too_short(2), "of the first nothing is known");
+        let mut rounds = [window(4, Silent, 3, true), window(5, Simmer, 2, true)];
+        rounds[0].phase.cycle += 1;
+        assert_eq!(last(&rounds), too_short(2), "it is of another round");
+    }
+
+    #[test]
+    fn what_is_purged_at_once_needs_no_window() {
+        for thread in [true, false] {
+            let mut short = window(5, WindowKind::Simmer, 1, thread);
+            short.decay = short.decay.map(|decay| AllocatorDecay {
+                delay: Delay::After(0),
+                ..decay
+            });
+            assert_eq!(last(&[short]), Some(Ok(())));
+        }
+    }
 }

@@ -92,7 +92,7 @@ pub(super) fn unsettled<'s>(cells: impl IntoIterator<Item = &'s Swept>) -> Optio
         Moving::TooShort { took, decay } => {
             let time = |nanos: &u64| units::duration(Duration::from_nanos(*nanos));
             let why = format!(
-                "its window had {}, and its allocator, which keeps what was freed for {}, may give back until twice that",
+                "it had been left alone for {}, and its allocator, which keeps what was freed for {}, may give back until twice that",
                 time(took),
                 time(decay)
             );
