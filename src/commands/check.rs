@@ -17,7 +17,7 @@ use crate::units::{self, Span};
 
 use super::scratch::Scratch;
 use super::single::{self, Outcome};
-use super::{campaign, prepare, print, show};
+use super::{campaign, caps, prepare, print, show};
 
 /// Runs the command.
 pub fn run(options: &cli::Check) -> anyhow::Result<u8> {
@@ -34,6 +34,9 @@ pub fn run(options: &cli::Check) -> anyhow::Result<u8> {
         let runs = campaign::of_runs(&options.repeating, &choices, scenario.scenario.seed());
         let until = until(&options.repeating);
         print(&plan::describe(scenario, &runs, &labels, &until, show::look().columns))?;
+        for doubt in choices.iter().flat_map(|choice| caps::too_short(choice, scenario)) {
+            print(&format!("warning: {doubt}\n"))?;
+        }
     }
     if choices.is_empty() {
         return Ok(Exit::Passed.code());

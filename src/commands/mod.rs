@@ -5,6 +5,7 @@ mod build;
 mod calibrate;
 mod calibrations;
 mod campaign;
+mod caps;
 mod check;
 mod compare;
 mod detector;

@@ -13,7 +13,7 @@ mod player;
 pub mod quiet;
 pub mod readiness;
 pub mod session;
-mod settling;
+pub mod settling;
 pub mod signal;
 pub mod snippet;
 mod stage;

@@ -31,6 +31,11 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// No window ends before as anything but out of time.
+    pub fn floor(&self) -> Duration {
+        self.dwell.unwrap_or_default().max(self.least).max(self.steady)
+    }
+
     /// The rule of a window; `silent` says whether nothing is sent in it.
     pub fn of(decay: Option<AllocatorDecay>, silent: bool, options: &Idle) -> Rule {
         let steady = Idle::STEADY.0;
@@ -96,11 +101,23 @@ impl Settling {
         let Rule { least, most, dwell, .. } = self.rule;
         let steady = private.is_some_and(|private| self.steady(at, private));
         let held = dwell.is_some_and(|dwell| at >= dwell && !self.came_back());
-        let waits = dwell.map_or(least, |dwell| dwell.max(least));
+        let waits = dwell.unwrap_or_default().max(least);
         if steady && rests && (held || at >= waits) {
             return Some(if held { WindowEnd::Held } else { WindowEnd::Settled });
         }
-        (at >= most).then_some(WindowEnd::TimedOut)
+        // Of memory that nobody sees it is not known whether it moves.
+        let stood = rests && private.is_some() && !self.moves();
+        (at >= most).then_some(if stood {
+            WindowEnd::TooShort
+        } else {
+            WindowEnd::TimedOut
+        })
+    }
+
+    /// How long the window has to be at least for it to be told that memory, which kept still so far, has settled.
+    pub fn needed(&self) -> Duration {
+        let first = self.values.front().map_or(Duration::ZERO, |(first, _)| *first);
+        self.rule.floor().max(first + self.rule.steady)
     }
 
     /// Whether values were seen for as long as memory has to keep still.
@@ -236,12 +253,38 @@ mod tests {
         let grows = |at: f64| 100 + at as u64;
         assert_eq!(ends(silent(None), grows), (60.0, WindowEnd::TimedOut));
         assert_eq!(ends(silent(decay(true, 1)), grows), (24.0, WindowEnd::TimedOut));
-        assert_eq!(ends(silent(decay(true, 100)), |_| 100), (120.0, WindowEnd::TimedOut));
         let capped = Idle {
             at_most: Some(Span::from_secs(15)),
             ..Idle::default()
         };
         assert_eq!(ends(Rule::of(None, true, &capped), grows), (15.0, WindowEnd::TimedOut));
+    }
+
+    #[test]
+    fn memory_that_keeps_still_for_less_than_is_needed_is_not_called_moving() {
+        let capped = |seconds| Idle {
+            at_most: Some(Span::from_secs(seconds)),
+            ..Idle::default()
+        };
+        for (rule, at, needed) in [
+            (Rule::of(decay(false, 10), true, &capped(10)), 10.0, 12),
+            (Rule::of(None, true, &capped(5)), 5.0, 8),
+            (Rule::of(decay(true, 10), true, &capped(15)), 15.0, 21),
+            (silent(decay(true, 100)), 120.0, 201),
+        ] {
+            assert_eq!(ends(rule, |_| 205), (at, WindowEnd::TooShort));
+            assert_eq!(rule.floor().as_secs(), needed);
+            let falls = |when: f64| if when < at - 1.0 { 205 } else { 150 };
+            assert_eq!(ends(rule, falls), (at, WindowEnd::TimedOut));
+        }
+        let mut late = Settling::new(Rule::of(None, true, &capped(9)), None);
+        late.look(Duration::from_secs(4), Some(MIB), true);
+        let end = late.look(Duration::from_secs(9), Some(MIB), true);
+        assert_eq!(
+            (end, late.needed().as_secs()),
+            (Some(WindowEnd::TooShort), 12),
+            "seen from 4 s on"
+        );
     }
 
     #[test]

@@ -21,6 +21,9 @@ pub struct IdleWindow {
     /// What was still moving when the time was up, for people; empty otherwise.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub moving: String,
+    /// How long one that was too short would have had to be at least; `None` of all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed: Option<Nanos>,
     /// Messages of the light traffic that were sent.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub sent: u64,
@@ -59,6 +62,8 @@ pub enum WindowEnd {
     Held,
     /// Memory or the processors were still moving when the time was up.
     TimedOut,
+    /// Nothing moved when the time was up, but that was sooner than it can be told. Records before format 1.6 call it timed out.
+    TooShort,
     /// Its fixed time was over.
     Ended,
 }

@@ -120,6 +120,7 @@ pub(super) fn end(window: &Window) -> String {
         Some(WindowEnd::Settled) => format!("settled{}", after.unwrap_or_default()),
         Some(WindowEnd::Held) => "held".to_owned(),
         Some(WindowEnd::TimedOut) => "timed out".to_owned(),
+        Some(WindowEnd::TooShort) => "too short".to_owned(),
         Some(WindowEnd::Ended) => "ended".to_owned(),
         None => String::new(),
     }
@@ -263,8 +264,15 @@ pub(super) fn remark(window: &Window) -> Option<String> {
     }
     match window.why()? {
         WindowEnd::TimedOut if window.moving.is_empty() => {
-            Some(format!("{name}: it was still changing when its time was up"))
+            // Of memory that was not seen for long enough nobody knows.
+            let what = window.settled.map_or("not known to be at rest", |_| "still changing");
+            Some(format!("{name}: it was {what} when its time was up"))
         }
+        WindowEnd::TooShort => Some(format!(
+            "{name}: too short to tell: its memory kept still, but its time was up after {} of the {} that are needed",
+            time(window.took),
+            units::or_unknown(window.needed, time)
+        )),
         WindowEnd::TimedOut => Some(format!("{name}: still moving when its time was up: {}", window.moving)),
         WindowEnd::Held => {
             let why = match window.decay.map(|decay| decay.delay) {
@@ -386,6 +394,28 @@ mod tests {
         let bytes = session.bytes();
         let summary = analyse::read(Reader::new(bytes.as_slice()).unwrap()).unwrap();
         remark(&summary.windows[0]).expect("there is a word on it")
+    }
+
+    #[test]
+    fn what_kept_still_for_too_short_is_not_said_to_move() {
+        let mut session = Session::new("server");
+        session.spawn(0, "server", None, 140, 20);
+        session.phase("decay");
+        session.idle(IdleKind::Silent, 0, 140, 10);
+        if let Some(Event::StepEnded(end)) = session.entries.last_mut().map(|entry| &mut entry.event)
+            && let Some(idle) = &mut end.idle
+        {
+            (idle.end, idle.settled, idle.needed) = (Some(WindowEnd::TooShort), None, Some(12_000_000_000));
+        }
+        let bytes = session.bytes();
+        let summary = analyse::read(Reader::new(bytes.as_slice()).unwrap()).unwrap();
+        let window = &summary.windows[0];
+        assert_eq!(end(window), "too short");
+        assert_eq!(
+            remark(window).unwrap(),
+            "silent in decay: too short to tell: its memory kept still, but its time was up after 10.0 s of the 12.0 s that \
+             are needed"
+        );
     }
 
     #[test]

@@ -78,6 +78,26 @@ steps = [{ open = { files = 1 } }, { idle = { mode = "simmer", every = "100ms", 
     slow.2.says(&["40 messages were left out, as an answer was still open"]);
 }
 
+/// The C library gives nothing back in silence, which counts after the dwell of 12 s: a window of nine has no time for it.
+#[test]
+fn a_window_that_is_over_before_the_dwell_is_too_short_and_nothing_in_it_moved() {
+    let phases = "[[phase]]\nname = \"decay\"\nsteps = [{ idle = { mode = \"silent\", until = \"settled\", at-most = \"9s\" } }]\n";
+    let outcome = Soak::new(&format!("{START}{phases}")).run();
+    let summary = outcome.passed();
+    let window = one(&summary, WindowKind::Silent);
+    assert_eq!(window.why(), Some(WindowEnd::TooShort), "{window:?}");
+    assert_eq!(
+        (window.settled, window.needed),
+        (None, Some(12_000_000_000)),
+        "{window:?}"
+    );
+    assert_eq!(window.moving, "");
+    outcome.says(&[
+        "too short to tell: its memory kept still",
+        "of the 12.0 s that are needed",
+    ]);
+}
+
 /// The C library is what is found: of a shell that starts the server, which is a guess, and of a server whose child has nearly
 /// all memory, of which it says nothing. Without a child it is the server's.
 #[test]

@@ -38,6 +38,8 @@ pub struct Window {
     pub settled: Option<bool>,
     /// What was still moving when its time was up; empty otherwise.
     pub moving: String,
+    /// How long one that was too short would have had to be at least; `None` of all others.
+    pub needed: Option<Nanos>,
     /// Messages of light traffic sent in it.
     pub sent: u64,
     /// Messages of it that were due and not sent.

@@ -387,6 +387,7 @@ fn the_control_says_what_light_traffic_costs_by_itself() {
         end: None,
         settled: None,
         moving: String::new(),
+        needed: None,
         sent,
         left_out: 0,
         decay: None,

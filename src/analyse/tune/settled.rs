@@ -15,12 +15,14 @@ const BEYOND: Nanos = 1_000_000_000;
 pub enum Moving {
     /// The time of the window was up, and this was still moving; empty where the record does not say.
     TimedOut(String),
-    /// The window was of a fixed length in which not all could come back.
+    /// The window was over before all could have come back: of a fixed length, or capped.
     TooShort {
         /// How long it was.
         took: Nanos,
         /// How long the allocator keeps what was freed.
         decay: Nanos,
+        /// Whether it was capped.
+        capped: bool,
     },
 }
 
@@ -57,7 +59,8 @@ fn end(summary: &Summary, places: &Places) -> Option<Result<(), Moving>> {
     match window.why()? {
         WindowEnd::Settled | WindowEnd::Held => Some(Ok(())),
         WindowEnd::TimedOut => Some(Err(Moving::TimedOut(window.moving.clone()))),
-        WindowEnd::Ended => fixed(window, &summary.windows),
+        // What it is too short for is known as of one that was meant to be so long.
+        WindowEnd::Ended | WindowEnd::TooShort => fixed(window, &summary.windows),
     }
 }
 
@@ -75,8 +78,9 @@ fn fixed(window: &Window, all: &[Window]) -> Option<Result<(), Moving>> {
         window.took
     };
     let Delay::After(decay) = decay.delay else { return None };
+    let capped = window.end == Some(WindowEnd::TooShort);
     let is_long = decay == 0 || took >= decay.saturating_mul(2).saturating_add(BEYOND);
-    Some(is_long.then_some(()).ok_or(Moving::TooShort { took, decay }))
+    Some(is_long.then_some(()).ok_or(Moving::TooShort { took, decay, capped }))
 }
 
 /// How long a server had been left alone when a window ended: it and those before it with no other step between, in all of
@@ -124,6 +128,7 @@ mod tests {
         Some(Err(Moving::TooShort {
             took: seconds * SECOND,
             decay: SECOND,
+            capped: false,
         }))
     }
 

@@ -12,7 +12,7 @@ use crate::drive::quiet::{Rules, Watch};
 use crate::drive::settling::{Rule, Settling};
 use crate::drive::target::{Place, Target};
 use crate::drive::{Stage, Stop, barrier};
-use crate::record::{AllocatorDecay, IdleKind, IdleWindow, WindowEnd};
+use crate::record::{AllocatorDecay, IdleKind, IdleWindow, Nanos, WindowEnd};
 
 use super::Scene;
 
@@ -63,6 +63,7 @@ pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -
         took: begun.elapsed().as_nanos() as u64,
         end: Some(over.end),
         moving: over.moving,
+        needed: over.needed,
         sent: simmer.sent,
         left_out: simmer.left_out,
         control: options.control,
@@ -85,6 +86,8 @@ struct Over {
     settled: Option<bool>,
     /// What was still moving.
     moving: String,
+    /// How long one that was too short would have had to be.
+    needed: Option<Nanos>,
 }
 
 impl Over {
@@ -93,6 +96,7 @@ impl Over {
             end,
             settled,
             moving: String::new(),
+            needed: None,
         }
     }
 }
@@ -127,13 +131,18 @@ async fn settle<S: Stage>(
         match settling.look(at, private, moving.is_none()) {
             None => {}
             Some(WindowEnd::TimedOut) => {
+                let memory = settling.moves().then(|| "its memory".to_owned());
                 return Ok(Over {
-                    end: WindowEnd::TimedOut,
                     settled: settling.is_whole(at).then_some(false),
                     // Of several, what the window is about.
-                    moving: moving
-                        .filter(|_| !settling.moves())
-                        .unwrap_or_else(|| "its memory".to_owned()),
+                    moving: memory.or(moving).unwrap_or_default(),
+                    ..Over::new(WindowEnd::TimedOut, None)
+                });
+            }
+            Some(WindowEnd::TooShort) => {
+                return Ok(Over {
+                    needed: Some(settling.needed().as_nanos() as u64),
+                    ..Over::new(WindowEnd::TooShort, None)
                 });
             }
             Some(end) => return Ok(Over::new(end, Some(true))),

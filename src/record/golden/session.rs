@@ -241,6 +241,7 @@ impl Session {
                 took: seconds * SECOND,
                 end: Some(WindowEnd::Settled),
                 moving: String::new(),
+                needed: None,
                 sent: if kind == IdleKind::Simmer { seconds * 4 } else { 0 },
                 left_out: 0,
                 control: false,

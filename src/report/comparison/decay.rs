@@ -159,6 +159,7 @@ fn ends(ends: &[(WindowEnd, u64)]) -> String {
         WindowEnd::Settled => "settled",
         WindowEnd::Held => "held",
         WindowEnd::TimedOut => "timed out",
+        WindowEnd::TooShort => "too short",
         WindowEnd::Ended => "ended",
     };
     match ends {

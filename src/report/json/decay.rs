@@ -23,6 +23,8 @@ pub struct Window {
     pub end: Option<WindowEnd>,
     /// What was still moving when its time was up; empty otherwise.
     pub moving: String,
+    /// How long one that was too short would have had to be at least; `null` of all others.
+    pub needed: Option<Nanos>,
     /// Messages of light traffic sent in it.
     pub sent: u64,
     /// Messages of it that were due and not sent, because the answer to one before was open, or lsp-soak late.
@@ -176,6 +178,7 @@ pub(super) fn window(window: &decay::Window) -> Window {
         control: window.control,
         end: window.end,
         moving: window.moving.clone(),
+        needed: window.needed,
         sent: window.sent,
         left_out: window.left_out,
         allocator: window.decay,

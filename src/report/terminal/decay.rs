@@ -135,7 +135,7 @@ fn known<T>(course: Option<&Course>, value: impl Fn(&Course) -> Option<T>, text:
 fn tone(window: &Window) -> Tone {
     match window.why() {
         Some(WindowEnd::Settled) => Tone::Good,
-        Some(WindowEnd::Held | WindowEnd::TimedOut) => Tone::Warning,
+        Some(WindowEnd::Held | WindowEnd::TimedOut | WindowEnd::TooShort) => Tone::Warning,
         Some(WindowEnd::Ended) | None => Tone::Plain,
     }
 }

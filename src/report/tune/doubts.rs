@@ -89,14 +89,18 @@ pub(super) fn unsettled<'s>(cells: impl IntoIterator<Item = &'s Swept>) -> Optio
             let why = format!("the time of its window was up and this still moving: {what}");
             (why, "give the window more time, with a larger `at-most`")
         }
-        Moving::TooShort { took, decay } => {
+        Moving::TooShort { took, decay, capped } => {
             let time = |nanos: &u64| units::duration(Duration::from_nanos(*nanos));
             let why = format!(
                 "it had been left alone for {}, and its allocator, which keeps what was freed for {}, may give back until twice that",
                 time(took),
                 time(decay)
             );
-            (why, "let the window wait, with `until = \"settled\"`")
+            let cure = match capped {
+                true => "give the window more time, with a larger `at-most`",
+                false => "let the window wait, with `until = \"settled\"`",
+            };
+            (why, cure)
         }
     };
     Some(format!(

@@ -164,6 +164,7 @@ fn word(end: WindowEnd) -> &'static str {
         WindowEnd::Settled => "settled",
         WindowEnd::Held => "held",
         WindowEnd::TimedOut => "timed-out",
+        WindowEnd::TooShort => "too-short",
         WindowEnd::Ended => "ended",
     }
 }

@@ -1,0 +1,129 @@
+//! Idle windows that will be over before it can be told whether memory has settled, known before anything is started.
+
+use std::time::Duration;
+
+use crate::config::step::{Idle, IdleEnd, IdleMode};
+use crate::config::{Loaded, Program, ServerChoice, Step};
+use crate::drive::settling::Rule;
+use crate::record::AllocatorDecay;
+use crate::units;
+
+use super::detector;
+
+/// What is said of each such window of a server whose program is there, once for each phase.
+pub fn too_short(choice: &ServerChoice, scenario: &Loaded) -> Vec<String> {
+    let Program::File(program) = &choice.program else {
+        return Vec::new();
+    };
+    // Settings that are wrong were told before.
+    let Ok(checked) = detector::knobs(choice, program, &|| false) else {
+        return Vec::new();
+    };
+    let found = detector::detection(choice, program, &|| false);
+    let decay = detector::decay(choice, &found.facts, &checked).map(|known| known.decay);
+    let mut told: Vec<String> = Vec::new();
+    for phase in &scenario.scenario.phases {
+        let idle = |step: &Step| match step {
+            Step::Idle(idle) => sentence(idle, decay),
+            _ => None,
+        };
+        for sentence in phase.steps.iter().filter_map(idle) {
+            let text = format!("`{}` on `{}`: {sentence}", phase.name, choice.label);
+            if !told.contains(&text) {
+                told.push(text);
+            }
+        }
+    }
+    told
+}
+
+/// That a window cannot be long enough, and what would be.
+fn sentence(idle: &Idle, decay: Option<AllocatorDecay>) -> Option<String> {
+    let IdleEnd::Settled { .. } = idle.end() else {
+        return None;
+    };
+    let silent = idle.mode == IdleMode::Silent;
+    let rule = Rule::of(decay, silent, idle);
+    let uncapped = Idle {
+        at_most: None,
+        ..idle.clone()
+    };
+    let (floor, longest) = (rule.floor(), Rule::of(decay, silent, &uncapped).most);
+    let whose = match decay {
+        Some(_) => "with its allocator",
+        None => "where nothing is known of its allocator",
+    };
+    let cure = match longest >= floor {
+        true => format!("`at-most = \"{}\"` or more", typed(floor)),
+        false => format!(
+            "`for = \"{}\"`, since no window that settles lasts longer than {}",
+            typed(floor),
+            units::duration(longest)
+        ),
+    };
+    (rule.most < floor).then(|| {
+        format!(
+            "a {} window of at most {} is too short to tell whether memory has settled, which takes {} at least {whose}: \
+             write {cure}",
+            if silent { "silent" } else { "simmering" },
+            units::duration(rule.most),
+            units::duration(floor),
+        )
+    })
+}
+
+/// A time as it is written into a scenario, rounded up to a whole second.
+fn typed(time: Duration) -> String {
+    format!("{}s", time.as_millis().div_ceil(1_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Delay;
+    use crate::units::Span;
+
+    fn decay(idle: bool, seconds: u64) -> Option<AllocatorDecay> {
+        Some(AllocatorDecay {
+            idle,
+            delay: Delay::After(seconds * 1_000_000_000),
+            lazy: false,
+        })
+    }
+
+    fn window(at_most: Option<u64>) -> Idle {
+        Idle {
+            at_most: at_most.map(Span::from_secs),
+            ..Idle::default()
+        }
+    }
+
+    #[test]
+    fn a_cap_below_what_settling_takes_is_told_with_one_that_is_long_enough() {
+        let said = |idle: &Idle, decay| sentence(idle, decay).unwrap_or_default();
+        assert_eq!(
+            said(&window(Some(10)), decay(false, 10)),
+            "a silent window of at most 10.0 s is too short to tell whether memory has settled, which takes 12.0 s at least with \
+             its allocator: write `at-most = \"12s\"` or more"
+        );
+        assert!(said(&window(Some(5)), None).contains("takes 8.00 s at least where nothing is known"));
+        assert!(
+            said(&window(None), decay(true, 100))
+                .ends_with("write `for = \"201s\"`, since no window that settles lasts longer than 2 min 00 s")
+        );
+        for (idle, decay) in [
+            (window(Some(12)), decay(false, 10)),
+            (window(None), decay(true, 10)),
+            (window(Some(8)), None),
+            (
+                Idle {
+                    time: Some(Span::from_secs(2)),
+                    ..Idle::default()
+                },
+                None,
+            ),
+        ] {
+            assert_eq!(sentence(&idle, decay), None);
+        }
+    }
+}
