@@ -204,25 +204,8 @@ impl Campaign<'_> {
             outcomes.runs.push(played);
             return Ok(exit);
         }
-        let run = single::Run {
-            loaded: self.scenario.clone(),
-            choice: choice.clone(),
-            plan: PlanFacts {
-                run: planned.number,
-                block: planned.block,
-                warm_up: planned.warm_up,
-                partition: self.repeating.partition.map(|part| part.to_string()),
-                traced: None,
-                cell: choice.cell.clone(),
-            },
-            before: before.of(choice).cloned(),
-            measuring: self.measuring,
-            tracer: None,
-            probe: false,
-            progress: (*progress).clone(),
-        };
         progress.begin(place);
-        let outcome = run.record(&path, interrupt).await;
+        let outcome = self.prepared(one, before).record(&path, interrupt).await;
         progress.end(matches!(outcome, Ok(Outcome::Played)));
         match outcome? {
             Outcome::Played => {}
@@ -244,6 +227,28 @@ impl Campaign<'_> {
         }
         outcomes.runs.push(played);
         Ok(exit)
+    }
+
+    /// A run of the plan as it is asked for.
+    fn prepared(&self, one: &One<'_>, before: &Before) -> single::Run {
+        let choice = &self.choices[one.planned.server];
+        single::Run {
+            loaded: self.scenario.clone(),
+            choice: choice.clone(),
+            plan: PlanFacts {
+                run: one.planned.number,
+                block: one.planned.block,
+                warm_up: one.planned.warm_up,
+                partition: self.repeating.partition.map(|part| part.to_string()),
+                traced: None,
+                cell: choice.cell.clone(),
+            },
+            before: before.of(choice).cloned(),
+            measuring: self.measuring,
+            tracer: None,
+            probe: false,
+            progress: one.progress.clone(),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::cli::Runs;
 use crate::config::ServerChoice;
 use crate::lens::Lens;
 use crate::report::calibration::can_see;
+use crate::report::quoted;
 use crate::units;
 
 use super::calibrations::{self, Found};
@@ -65,7 +66,7 @@ fn fits((fitting, budget): (u32, crate::units::Span)) -> String {
 
 /// What calibrates this server as it was typed, through the lens that it is looked at through.
 fn command(campaign: &Campaign<'_>, choice: &ServerChoice) -> String {
-    let server = super::typed(&choice.typed);
+    let server = quoted(&choice.typed);
     let lens = match choice.lens.lens {
         Lens::AsShipped => "",
         Lens::Purged => " --lens purged",

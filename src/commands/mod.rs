@@ -30,7 +30,6 @@ mod single;
 mod traced;
 mod tune;
 
-use std::borrow::Cow;
 use std::io;
 
 use anyhow::Context;
@@ -104,15 +103,6 @@ pub fn say(text: &str) {
     progress::say(text);
 }
 
-/// A word as a shell takes it.
-fn typed(word: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,+@%".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => Cow::Borrowed(word),
-        false => Cow::Owned(format!("'{}'", word.replace('\'', r"'\''"))),
-    }
-}
-
 /// Mistakes in what the user wrote, already rendered.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -143,20 +133,4 @@ fn print(text: &str) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     let printed = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     printed.context(UNPRINTED)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_is_quoted_where_a_shell_would_change_it() {
-        assert_eq!(typed("scenarios/a.toml"), "scenarios/a.toml");
-        assert_eq!(
-            typed("one-arena: MALLOC_ARENA_MAX=1 clangd"),
-            "'one-arena: MALLOC_ARENA_MAX=1 clangd'"
-        );
-        assert_eq!(typed("it's"), r"'it'\''s'");
-        assert_eq!(typed(""), "''");
-    }
 }

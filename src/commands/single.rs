@@ -6,20 +6,22 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 
+use crate::allocator::knobs::Checked;
 use crate::cli::Measuring;
 use crate::config::{Isolation, Loaded, Program, ServerChoice};
 use crate::drive::Job;
 use crate::drive::desk::Desk;
-use crate::drive::workspace::{self, Workspace, WorkspaceError};
+use crate::drive::workspace::{self, Selection, Workspace, WorkspaceError};
 use crate::lsp::process::Launch;
 use crate::progress::Progress;
 use crate::record::{Header, PlanFacts};
+use crate::report::quoted;
 use crate::sample;
 use crate::soak::{self, Interrupt};
 use crate::trace::Tracer;
 
 use super::scratch::Scratch;
-use super::{build, detector, header, preload, prepare, resume, shim, typed};
+use super::{build, detector, header, preload, prepare, resume, shim};
 
 /// How long a preparation that was called off may take to remove what it made, such as most of a large copy. The next run
 /// removes the rest.
@@ -185,15 +187,9 @@ impl Run {
     ) -> anyhow::Result<Option<Prepared>> {
         let Run { loaded, choice, .. } = self;
         ground.said = library.is_some().then(|| Scratch::claim("shim")).transpose()?;
-        let (project, root) = (&loaded.project, ground.workspace.root());
+        let root = ground.workspace.root();
         let stop = || interrupt.is_pressed(1);
-        let label = |words: String| anyhow!("`{}`: {words}", choice.label);
-        let mut checked = detector::knobs(choice, &program, &stop).map_err(|errors| {
-            let words = errors.iter().map(ToString::to_string);
-            label(words.collect::<Vec<String>>().join("; "))
-        })?;
-        let preloaded = preload::verified(choice, &program, &stop).map_err(|error| label(error.to_string()))?;
-        checked.knobs.extend(preloaded.map(|seen| preload::knob(choice, seen)));
+        let checked = self.checked(&program, &stop)?;
         let found = detector::detection(choice, &program, &stop);
         let (mut launch, scrubbed) = prepare::launch(choice, program, root, &ground.caches)?;
         detector::confirm(&mut launch, &found.facts);
@@ -202,13 +198,6 @@ impl Run {
         if let (Some(tracer), Some(pipe)) = (&self.tracer, &trace) {
             launch.before = tracer.words(pipe);
         }
-        let workspace = loaded.scenario.workspace.as_ref();
-        let exclude = workspace.map_or(&[][..], |workspace| &workspace.exclude);
-        let pattern = project
-            .pattern
-            .parse()
-            .context("the pattern was checked when the scenario was read")?;
-        let selection = workspace::select(root, &pattern, exclude, &project.language)?;
         let said = ground.said.as_ref().map(Scratch::path);
         let library = library.zip(said).map(|(path, said)| shim::library(path, said));
         let mut job = Job {
@@ -218,7 +207,7 @@ impl Run {
             launch,
             library,
             root: root.to_owned(),
-            selection,
+            selection: selection(loaded, root)?,
             capabilities: capabilities(loaded, choice),
             seed: loaded.scenario.seed(),
             allow_unsupported: self.measuring.allow_unsupported,
@@ -244,6 +233,31 @@ impl Run {
         // One that is not wanted any more is removed here, not on the thread that listens.
         Ok(Some(prepared).filter(|_| !interrupt.is_pressed(1)))
     }
+
+    /// The settings of the allocator, and what is preloaded as one of them, as far as the program is seen to take them.
+    fn checked(&self, program: &Path, stop: &dyn Fn() -> bool) -> anyhow::Result<Checked> {
+        let choice = &self.choice;
+        let label = |words: String| anyhow!("`{}`: {words}", choice.label);
+        let mut checked = detector::knobs(choice, program, stop).map_err(|errors| {
+            let words = errors.iter().map(ToString::to_string);
+            label(words.collect::<Vec<String>>().join("; "))
+        })?;
+        let preloaded = preload::verified(choice, program, stop).map_err(|error| label(error.to_string()))?;
+        checked.knobs.extend(preloaded.map(|seen| preload::knob(choice, seen)));
+        Ok(checked)
+    }
+}
+
+/// The files of the project that are opened.
+fn selection(loaded: &Loaded, root: &Path) -> anyhow::Result<Selection> {
+    let workspace = loaded.scenario.workspace.as_ref();
+    let exclude = workspace.map_or(&[][..], |workspace| &workspace.exclude);
+    let pattern = loaded
+        .project
+        .pattern
+        .parse()
+        .context("the pattern was checked when the scenario was read")?;
+    Ok(workspace::select(root, &pattern, exclude, &loaded.project.language)?)
 }
 
 /// The editor that is imitated: the scenario's choice, the server profile's, or the default.
@@ -260,10 +274,10 @@ pub fn capabilities(loaded: &Loaded, choice: &ServerChoice) -> String {
 fn words(launch: &Launch) -> String {
     let set = launch.env.iter().filter_map(|(name, value)| {
         let value = value.as_ref()?;
-        Some(format!("{}={}", name.display(), typed(&value.to_string_lossy())))
+        Some(format!("{}={}", name.display(), quoted(&value.to_string_lossy())))
     });
-    let program = typed(&launch.program.to_string_lossy()).into_owned();
-    let args = launch.args.iter().map(|arg| typed(&arg.to_string_lossy()).into_owned());
+    let program = quoted(&launch.program.to_string_lossy());
+    let args = launch.args.iter().map(|arg| quoted(&arg.to_string_lossy()));
     let words: Vec<String> = set.chain([program]).chain(args).collect();
     format!("{} in {}", words.join(" "), launch.cwd.display())
 }

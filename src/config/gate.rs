@@ -163,39 +163,11 @@ impl GateContext {
         span: &dyn Fn(&'static str) -> Range<usize>,
         faults: &mut Vec<Fault>,
     ) -> Option<Rule> {
-        let Some(metric) = &entry.metric else {
-            let title = "an endpoint without a metric";
-            faults.push(fault(
-                span("metric"),
-                (title.to_owned(), format!("there are {}", metrics())),
-            ));
-            return None;
-        };
-        let Some(figure) = Figure::ALL.into_iter().find(|figure| figure.name() == metric) else {
-            let near = nearest(metric, Figure::ALL.map(Figure::name));
-            let fault = Fault::new(
-                span("metric"),
-                format!("unknown metric `{metric}`"),
-                format!("there are {}", metrics()),
-            );
-            faults.push(fault.label(near.map_or_else(String::new, |near| format!("did you mean `{near}`?"))));
-            return None;
-        };
         let before = faults.len();
-        let what = match What::usual(figure, entry.phase.clone(), entry.method.clone()) {
+        let what = match measured(entry, span) {
             Ok(what) => what.through(entry.lens),
-            Err(error) => {
-                let (key, cure) = match error {
-                    WhatError::Method(_) => ("metric", "leave `method` out"),
-                    WhatError::Both(_) => ("phase", "leave `phase` out"),
-                    WhatError::NoMethod(_) | WhatError::Metric(_) | WhatError::Rest(..) => (
-                        "metric",
-                        "add `method = \"textDocument/completion\"`, or whichever is meant",
-                    ),
-                };
-                let text = error.to_string();
-                let title = text.split_once(": ").map_or(text.as_str(), |(title, _)| title);
-                faults.push(Fault::new(span(key), title, cure));
+            Err(wrong) => {
+                faults.push(wrong);
                 return None;
             }
         };
@@ -331,6 +303,32 @@ fn work(entry: &WorkEntry) -> WorkLimits {
 
 fn metrics() -> String {
     Figure::ALL.map(Figure::name).join(", ")
+}
+
+/// What an endpoint is of.
+fn measured(entry: &EndpointEntry, span: &dyn Fn(&'static str) -> Range<usize>) -> Result<What, Fault> {
+    let all = || format!("there are {}", metrics());
+    let Some(metric) = &entry.metric else {
+        return Err(Fault::new(span("metric"), "an endpoint without a metric", all()));
+    };
+    let Some(figure) = Figure::ALL.into_iter().find(|figure| figure.name() == metric) else {
+        let near = nearest(metric, Figure::ALL.map(Figure::name));
+        let fault = Fault::new(span("metric"), format!("unknown metric `{metric}`"), all());
+        return Err(fault.label(near.map_or_else(String::new, |near| format!("did you mean `{near}`?"))));
+    };
+    What::usual(figure, entry.phase.clone(), entry.method.clone()).map_err(|error| {
+        let (key, cure) = match error {
+            WhatError::Method(_) => ("metric", "leave `method` out"),
+            WhatError::Both(_) => ("phase", "leave `phase` out"),
+            WhatError::NoMethod(_) | WhatError::Metric(_) | WhatError::Rest(..) => (
+                "metric",
+                "add `method = \"textDocument/completion\"`, or whichever is meant",
+            ),
+        };
+        let text = error.to_string();
+        let title = text.split_once(": ").map_or(text.as_str(), |(title, _)| title);
+        Fault::new(span(key), title, cure)
+    })
 }
 
 fn fault(span: Range<usize>, (title, cure): Wrong) -> Fault {

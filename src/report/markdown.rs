@@ -65,14 +65,15 @@ pub(super) fn facts_of<'f>(out: &mut String, facts: impl Iterator<Item = (&'f st
     }
 }
 
+/// What a block of code begins and ends with: longer than whatever is in it.
+pub(super) fn fence(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(3.max(longest + 1))
+}
+
 /// Lines as they are, between fences that none of them can end.
 pub(super) fn fenced(out: &mut String, language: &str, lines: &[String]) {
-    let longest = lines
-        .iter()
-        .flat_map(|line| line.split(|c| c != '`'))
-        .map(str::len)
-        .max();
-    let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
+    let fence = fence(&lines.join("\n"));
     line_of(out, format!("{fence}{language}"));
     for line in lines {
         line_of(out, line);

@@ -35,7 +35,7 @@ mod text;
 pub mod trace;
 pub mod tune;
 
-pub(crate) use text::{Paint, Tone, clean, cut, fold, width};
+pub(crate) use text::{Paint, Tone, clean, cut, fold, quoted, width};
 
 #[cfg(test)]
 mod tests;

@@ -200,7 +200,7 @@ pub(super) fn line_of(out: &mut String, line: impl AsRef<str>) {
 }
 
 /// A word as a shell and an environment file take it.
-pub(super) fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),
@@ -267,6 +267,17 @@ mod tests {
     fn without_colour_there_are_no_codes() {
         assert_eq!(Paint(false).paint(Tone::Bad, "x"), "x");
         assert!(Paint(true).paint(Tone::Bad, "x").contains('\u{1b}'));
+    }
+
+    #[test]
+    fn a_word_is_quoted_where_a_shell_would_change_it() {
+        assert_eq!(quoted("scenarios/a.toml"), "scenarios/a.toml");
+        assert_eq!(
+            quoted("one-arena: MALLOC_ARENA_MAX=1 clangd"),
+            "'one-arena: MALLOC_ARENA_MAX=1 clangd'"
+        );
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
     }
 
     #[test]

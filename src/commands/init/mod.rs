@@ -8,8 +8,9 @@ use anyhow::{Context, bail};
 use crate::cli;
 use crate::config::schema::{self, Kind};
 use crate::config::{Catalogue, Profile, Program, installed, nearest};
+use crate::report::quoted;
 
-use super::{prepare, print, typed};
+use super::{prepare, print};
 use language::{Language, languages};
 
 mod language;
@@ -159,7 +160,7 @@ fn told(language: &Language, others: &[Language], servers: &[Server<'_>], scenar
         (here, _) => format!("servers here: {}", here.join(", ")),
     };
     let server = here.first().or(servers.first().map(|server| &server.name)).copied();
-    let path = typed(&scenario.display().to_string()).into_owned();
+    let path = quoted(&scenario.display().to_string());
     let others: String = others
         .iter()
         .map(|other| format!("also here: {other} (--language {})\n", other.id))

@@ -74,14 +74,7 @@ fn live(options: &cli::Tune, resumed: Option<&Path>) -> anyhow::Result<u8> {
         Some(out) => out.to_owned(),
         None => Invocation::begin(output::directories(options.out.as_deref(), &scenarios)?)?.remove(0),
     };
-    let planned = SweepFacts {
-        rungs: rules.rungs.clone(),
-        max_private: rules.max_private,
-        time_budget: options.time_budget.map(|span| record::nanos(span.0)),
-        notes,
-        ..SweepFacts::default()
-    };
-    of_sweep(&mut choices, planned);
+    of_sweep(&mut choices, asked_for(options, &rules, notes));
     let campaign = Campaign {
         scenario,
         choices: &choices,
@@ -117,6 +110,17 @@ fn told(options: &cli::Tune, runs: &[Played], beside: Option<&Path>) -> anyhow::
     let planned = planned(runs);
     let notes = planned.map_or(&[][..], |planned| &planned.notes);
     tell(options, &sweep(runs, &rules(options, planned))?, runs, notes, beside)
+}
+
+/// The sweep as it was asked for, which its records keep.
+fn asked_for(options: &cli::Tune, rules: &Rules, notes: Vec<String>) -> SweepFacts {
+    SweepFacts {
+        rungs: rules.rungs.clone(),
+        max_private: rules.max_private,
+        time_budget: options.time_budget.map(|span| record::nanos(span.0)),
+        notes,
+        ..SweepFacts::default()
+    }
 }
 
 /// What a sweep tries.

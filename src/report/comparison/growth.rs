@@ -2,10 +2,12 @@
 
 use crate::analyse::compare::{Comparison, Side};
 use crate::lens::Lens;
-use crate::report::growth::{Line, attribution};
+use crate::report::growth::{Line, attribution, columns};
+use crate::report::table::{Cell, Column};
+use crate::report::text::Tone;
 
 /// A line for each thing that is repeated and each server, those of one thing together.
-pub fn lines(comparison: &Comparison) -> Vec<Line> {
+fn lines(comparison: &Comparison) -> Vec<Line> {
     let mut names: Vec<&str> = Vec::new();
     for grown in comparison.sides.iter().flat_map(|side| &side.growth) {
         if !names.contains(&grown.name.as_str()) {
@@ -20,6 +22,19 @@ pub fn lines(comparison: &Comparison) -> Vec<Line> {
         .iter()
         .flat_map(|name| comparison.sides.iter().filter_map(|side| of(name, side)))
         .collect()
+}
+
+/// The table of these lines; `None` where nothing was repeated.
+pub fn table(comparison: &Comparison) -> Option<Vec<Column>> {
+    let lines = lines(comparison);
+    let cells = |cell: &dyn Fn(&Line) -> Cell| lines.iter().map(cell).collect::<Vec<Cell>>();
+    let names = [
+        Column::text("repeated", 0, cells(&|line| Cell::toned(Tone::Strong, &line.name))),
+        Column::text("server", 0, cells(&|line| Cell::plain(&line.server))),
+    ];
+    let answer = Column::text("answer", 1, cells(&|line| Cell::toned(line.tone(), line.answer())));
+    let table = names.into_iter().chain(columns(&lines)).chain([answer]).collect();
+    (!lines.is_empty()).then_some(table)
 }
 
 /// What each server grows with, in sentences.

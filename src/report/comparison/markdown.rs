@@ -1,6 +1,7 @@
 //! A comparison to be pasted into a pull request: the short table first, everything else folded.
 
 use crate::analyse::compare::{Cell, Comparison, Figure, Row, Target, Unit};
+use crate::report::growth as lines;
 use crate::report::markdown::{columns_of, escape, folded, heads_of, line, prose, small};
 use crate::report::text::line_of;
 use crate::units;
@@ -192,26 +193,11 @@ fn release_table(out: &mut String, comparison: &Comparison) {
 
 /// What grows from round to round, if anything was repeated.
 fn growth_table(out: &mut String, comparison: &Comparison) {
-    let lines = growth::lines(comparison);
-    if lines.is_empty() {
-        return;
+    if let Some(table) = growth::table(comparison) {
+        folded(out, &format!("Growth per round, {}", lines::note()), |out| {
+            columns_of(out, &table)
+        });
     }
-    folded(out, "Growth per round, KiB", |out| {
-        let names = ["server", "per round", "interval", "per message", "shape", ""];
-        heads_of(out, "repeated", names.iter().map(|name| (*name).to_owned()));
-        for one in &lines {
-            let (slope, interval) = one.per_round();
-            let cells = [
-                escape(&one.server),
-                slope,
-                interval,
-                one.per_message(),
-                one.shapes(),
-                one.answer().to_owned(),
-            ];
-            line(out, &escape(&one.name), cells.into_iter());
-        }
-    });
 }
 
 /// Which memory calls the servers made, if that was traced.

@@ -160,23 +160,11 @@ fn release_table(out: &mut String, comparison: &Comparison, paint: Paint, column
 
 /// What grows from round to round, if anything was repeated.
 fn growth_table(out: &mut String, comparison: &Comparison, paint: Paint, columns: usize) {
-    let rows = growth::lines(comparison);
-    if rows.is_empty() {
+    let Some(table) = growth::table(comparison) else {
         return;
-    }
+    };
     out.push('\n');
     title(out, paint, "growth per round", &lines::note(), columns);
-    let cells = |cell: &dyn Fn(&lines::Line) -> Cell| rows.iter().map(cell).collect::<Vec<Cell>>();
-    let mut table = vec![
-        Column::text("", 0, cells(&|line| Cell::toned(Tone::Strong, &line.name))),
-        Column::text("server", 0, cells(&|line| Cell::plain(&line.server))),
-    ];
-    table.extend(lines::columns(&rows));
-    table.push(Column::text(
-        "",
-        1,
-        cells(&|line| Cell::toned(line.tone(), line.answer())),
-    ));
     table::draw(out, paint, table, columns, JSON);
 }
 

@@ -10,6 +10,7 @@ use crate::report::comparison::figures::{self, ENDS};
 use crate::report::comparison::markdown::FOLDED;
 use crate::report::comparison::notes::{self, Weight};
 use crate::report::comparison::{across, alone, calls, growth, headline, words};
+use crate::report::growth as lines;
 use crate::report::lens;
 use crate::report::text::clean;
 
@@ -246,29 +247,11 @@ fn figures(id: &str, comparison: &Comparison) -> Markup {
 }
 
 fn grown(id: &str, comparison: &Comparison) -> Markup {
-    let lines = growth::lines(comparison);
-    if lines.is_empty() {
+    let Some(table) = growth::table(comparison) else {
         return html! {};
-    }
-    let heads = [
-        "repeated", "server", "per round", "interval", "per message", "shape", "answer",
-    ]
-    .map(str::to_owned);
-    let rows = lines.iter().map(|one| {
-        let (slope, interval) = one.per_round();
-        let cells = vec![
-            one.server.clone(),
-            slope,
-            interval,
-            one.per_message(),
-            one.shapes(),
-            one.answer().to_owned(),
-        ];
-        (one.name.clone(), cells)
-    });
-    let rows: Vec<(String, Vec<String>)> = rows.collect();
-    let table = tables::of_texts("Growth per round, KiB", &heads, &rows);
-    parts::section(&format!("{id}growth"), "Growth", &table)
+    };
+    let caption = format!("Growth per round, {}", lines::note());
+    parts::section(&format!("{id}growth"), "Growth", &tables::of_columns(&caption, &table))
 }
 
 fn called(id: &str, comparison: &Comparison) -> Markup {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::analyse::tune::{Sweep, Swept};
 use crate::record::CellFacts;
-use crate::report::markdown::{escape, folded, heads_of, line};
+use crate::report::markdown::{escape, fence, folded, heads_of, line};
 use crate::report::text::{line_of, quoted};
 
 use super::columns::columns;
@@ -85,12 +85,6 @@ fn shipped(out: &mut String, sweep: &Sweep, cell: &Swept) {
         block(out, form);
     }
     out.push_str("\n</details>\n");
-}
-
-/// What a block of code begins and ends with: longer than whatever is in it.
-fn fence(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    "`".repeat(3.max(longest + 1))
 }
 
 /// What a cell sets, in a line.
