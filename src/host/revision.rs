@@ -15,9 +15,15 @@ const ELSEWHERE: [&str; 5] = [
     "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
 ];
 
-/// The commit that the directory is checked out from; `None` outside of a git checkout, or without git.
+/// The commit that the directory is checked out from; `None` outside of a git checkout, without git, and where a commit says
+/// nothing of the directory: it has no file of it, or git was told to ignore it.
 pub fn revision(directory: &Path, stop: &dyn Fn() -> bool) -> Option<Revision> {
     let commit = git(directory, &["rev-parse", "--verify", "HEAD"], stop)?;
+    git(directory, &["rev-parse", "--verify", "HEAD:./"], stop)?;
+    // Also where a file of it was added by force: of the others, which are served as well, git sees no change.
+    if git(directory, &["check-ignore", "--quiet", "--no-index", "."], stop).is_some() {
+        return None;
+    }
     // What lies elsewhere in the repository is not served. A file that git does not know is served as well.
     let changed = git(directory, &["status", "--porcelain", "--", "."], stop);
     Some(Revision {
@@ -65,5 +71,37 @@ mod tests {
         std::fs::write(served.join("new.py"), "c = 1\n").unwrap();
         let dirty = revision(&served, &|| false).unwrap();
         assert_eq!((dirty.commit, dirty.dirty), (clean.commit, Some(true)));
+    }
+
+    #[test]
+    fn a_directory_that_is_no_part_of_the_repository_around_it_has_no_revision() {
+        let root = tempfile::tempdir().unwrap();
+        let path = |name: &str| root.path().join(name);
+        run(root.path(), &["init", "--quiet"]);
+        std::fs::write(path(".gitignore"), "/scratch\n").unwrap();
+        run(root.path(), &["add", "."]);
+        run(root.path(), &["commit", "--quiet", "--message", "one"]);
+        for name in ["scratch/project", "beside"] {
+            std::fs::create_dir_all(path(name)).unwrap();
+            std::fs::write(path(name).join("a.py"), "a = 1\n").unwrap();
+            assert_eq!(revision(&path(name), &|| false), None, "{name}");
+        }
+        assert!(revision(root.path(), &|| false).is_some());
+        run(root.path(), &["add", "--force", "scratch/project/a.py"]);
+        run(root.path(), &["commit", "--quiet", "--message", "two"]);
+        std::fs::write(path("scratch/project/b.py"), "b = 1\n").unwrap();
+        assert_eq!(
+            revision(&path("scratch/project"), &|| false),
+            None,
+            "nobody says that it differs"
+        );
+        // A repository of its own is its own affair, wherever it lies.
+        run(&path("beside"), &["init", "--quiet"]);
+        run(&path("beside"), &["add", "."]);
+        run(&path("beside"), &["commit", "--quiet", "--message", "own"]);
+        assert_eq!(
+            revision(&path("beside"), &|| false).and_then(|own| own.dirty),
+            Some(false)
+        );
     }
 }
