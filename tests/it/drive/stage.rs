@@ -96,6 +96,8 @@ impl Stage for Fake {
 
     async fn quiet(&self, _yes: bool) {}
 
+    async fn exact(&self) {}
+
     async fn sample(&self) {}
 
     async fn survivors(&self, _patience: Duration) -> Vec<Survivor> {
