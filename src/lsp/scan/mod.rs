@@ -192,7 +192,10 @@ impl Scanner {
             Context::ErrorData if self.key == Key::Retrigger => self.take(Slot::Retrigger, byte, at),
             Context::ErrorData => self.take(Slot::Nowhere, byte, at),
             Context::LeafList => self.leaf(byte, at),
-            Context::LeafObject if self.key == Key::Descriptive => self.take(Slot::Nowhere, byte, at),
+            // What is said of a text is a word; a list or an object under such a name is something else.
+            Context::LeafObject if self.key == Key::Descriptive && !matches!(byte, b'{' | b'[') => {
+                self.take(Slot::Nowhere, byte, at)
+            }
             Context::LeafObject => self.leaf(byte, at),
         }
     }

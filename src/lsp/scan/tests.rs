@@ -115,6 +115,7 @@ fn results_that_hold_something_are_full() {
         r#"{"contents":"x"}"#,
         r#"{"contents":["","x"]}"#,
         r#"{"contents":{"kind":"markdown","value":"x"}}"#,
+        r#"{"contents":{"kind":["x"]}}"#,
         r#"{"data":[1,2,3,4,5]}"#,
         r#"{"changes":{"file:///a":[{"newText":"","range":{"start":{"line":0}}}]}}"#,
         r#"{"documentChanges":[{}]}"#,
