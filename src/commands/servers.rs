@@ -68,7 +68,7 @@ fn columns(rows: &[[String; 5]]) -> Vec<Column> {
 }
 
 /// The server as a run would choose it.
-fn chosen(name: &str, profile: &Profile, program: &Path) -> ServerChoice {
+pub(super) fn chosen(name: &str, profile: &Profile, program: &Path) -> ServerChoice {
     ServerChoice {
         label: name.to_owned(),
         typed: name.to_owned(),

@@ -52,7 +52,32 @@ fn every_language_has_a_starter_without_mistakes() {
         assert_eq!(code, Some(0), "{language}: {said}");
         let (said, code) = soak(project.path(), &["servers", "--servers", "lsp-soak/servers.toml"]);
         assert_eq!(code, Some(0), "{language}: {said}");
+        for file in ["soak.toml", "servers.toml"] {
+            uncomment(&project.path().join("lsp-soak").join(file));
+        }
+        let (said, code) = soak(project.path(), &["check", command.expect("it is told")]);
+        assert_eq!(code, Some(0), "{language}, uncommented: {said}");
+        assert!(said.contains("hover-again"), "{said}");
     }
+}
+
+/// Takes the sign before every table and key away.
+fn uncomment(path: &Path) {
+    let text = fs::read_to_string(path).expect("it was written");
+    let is_key = |line: &str| {
+        let key = line.split_once(" = ").map(|(key, _)| key);
+        key.is_some_and(|key| {
+            key.chars()
+                .all(|one| one.is_ascii_lowercase() || one == '-' || one == '.')
+        })
+    };
+    let lines = text.lines().map(|line| match line.strip_prefix("# ") {
+        Some(line) if line.starts_with('[') || is_key(line) => line,
+        _ => line,
+    });
+    let edited = lines.collect::<Vec<&str>>().join("\n");
+    assert!(edited.lines().count() > 10 && edited != text, "{edited}");
+    fs::write(path, edited).expect("it is ours");
 }
 
 #[test]

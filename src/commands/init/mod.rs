@@ -15,6 +15,7 @@ use language::{Language, languages};
 
 mod language;
 mod text;
+mod variant;
 
 /// The directory below the project.
 const DIRECTORY: &str = "lsp-soak";

@@ -1,9 +1,13 @@
 //! The starter files, each part explained where it stands.
 
-use super::Server;
+use crate::config::glob;
+
+use super::{Server, variant};
 
 /// The scenario over the project that is one directory up.
 pub fn scenario(language: &str) -> String {
+    let files = glob::of_language(language);
+    let files = files.as_ref().map_or("**/*", |pattern| pattern.as_str());
     format!(
         r##"#:schema ./schemas/scenario.json
 # What is done with a language server while its memory is measured. `lsp-soak check` shows what this comes to, and every
@@ -17,7 +21,7 @@ description = "a first look: definitions, completions, symbols, and what comes b
 [workspace]
 path = ".."                     # relative to this file
 language = "{language}"
-# files = "src/**/*"            # which files to open; all of the language when left out
+# files = "{files}"            # which files to open; all of the language when left out
 # exclude = ["**/generated/**"]
 
 # A phase ends when the server has come to rest; its memory then is a row of the report.
@@ -77,26 +81,29 @@ pub fn servers(language: &str, servers: &[Server<'_>]) -> String {
             text.push_str(&format!("# {note}\n"));
         }
     }
-    let first = servers.first().map_or("mine", |server| server.name);
+    let (first, variant) = match servers.first() {
+        Some(Server { name, profile, program }) => (*name, variant::setting(name, profile, program.as_deref())),
+        None => ("own", variant::harmless()),
+    };
+    let (variable, value) = variant;
     text.push_str(&format!(
         r#"
-# What may be said of each:
-# args = ["--stdio"]                              # how it is started, instead of what lsp-soak knows
+# The same server under another setting, to be compared: --server {first} --server {first}-variant. Which variables its
+# allocator reads says `lsp-soak allocator {first}`.
+# [server.{first}-variant]
+# inherits = "{first}"
+# env = {{ {variable} = "{value}" }}
+
+# A server that lsp-soak does not know. A path is relative to where lsp-soak is called. All but the first two may be said
+# of a known one too.
+# [server.own]
+# programs = ["./target/release/my-server"]
+# languages = ["{language}"]
+# args = ["--stdio"]                              # how it is started
 # env = {{ RUST_LOG = "error" }}
 # init-options = {{ checkOnSave = false }}
 # settings = {{ section = {{ key = true }} }}         # answers to `workspace/configuration`
 # ready.limits = {{ quiet = "2s", timeout = "5min" }}  # when it counts as ready
-
-# The same server under other settings, to be compared: --server {first} --server {first}-variant
-# [server.{first}-variant]
-# inherits = "{first}"
-# env = {{ MALLOC_ARENA_MAX = "1" }}
-
-# A server that lsp-soak does not know. A path is relative to where lsp-soak is called.
-# [server.own]
-# programs = ["./target/release/my-server"]
-# args = ["--stdio"]
-# languages = ["{language}"]
 "#
     ));
     text

@@ -1,0 +1,72 @@
+//! The setting by which the starter shows one server twice: one that its allocator takes.
+
+use std::path::Path;
+
+use crate::allocator::knobs;
+use crate::commands::{detector, servers};
+use crate::config::Profile;
+use crate::record::{AllocatorFacts, AllocatorFamily};
+
+/// What changes nothing about memory, but is right for every server.
+const HARMLESS: (&str, &str) = ("RUST_LOG", "error");
+
+/// A variable and its value of which nobody's memory changes.
+pub fn harmless() -> (String, String) {
+    (HARMLESS.0.to_owned(), HARMLESS.1.to_owned())
+}
+
+/// A variable and its value, for a server whose program is there or not.
+pub fn setting(name: &str, profile: &Profile, program: Option<&Path>) -> (String, String) {
+    let Some(program) = program else {
+        return harmless();
+    };
+    let mut choice = servers::chosen(name, profile, program);
+    let found = detector::detection(&choice, program, &|| false);
+    let Some((variable, value)) = of(&found.facts) else {
+        return harmless();
+    };
+    // What was found may be wrong; what a run would refuse is not proposed.
+    choice.env.insert(variable.clone(), value.to_owned());
+    match detector::knobs(&choice, program, &|| false) {
+        Ok(_) => (variable, value.to_owned()),
+        Err(_) => harmless(),
+    }
+}
+
+/// What makes an allocator hold less, in one word; `None` of one that has nothing like it.
+fn of(facts: &AllocatorFacts) -> Option<(String, &'static str)> {
+    match facts.family {
+        AllocatorFamily::Jemalloc => Some((facts.variable.clone()?, "narenas:1")),
+        AllocatorFamily::Mimalloc => Some((knobs::purge_delay(&facts.options), "0")),
+        AllocatorFamily::Glibc => Some(("MALLOC_ARENA_MAX".to_owned(), "1")),
+        AllocatorFamily::Go => Some(("GOGC".to_owned(), "50")),
+        AllocatorFamily::V8 => Some(("NODE_OPTIONS".to_owned(), "--max-semi-space-size=1")),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_allocator_has_a_variable_that_it_reads_itself() {
+        for family in [
+            AllocatorFamily::Jemalloc,
+            AllocatorFamily::Mimalloc,
+            AllocatorFamily::Glibc,
+            AllocatorFamily::Go,
+            AllocatorFamily::V8,
+        ] {
+            let facts = AllocatorFacts {
+                family,
+                variable: (family == AllocatorFamily::Jemalloc).then(|| "_RJEM_MALLOC_CONF".to_owned()),
+                ..AllocatorFacts::default()
+            };
+            let (variable, _) = of(&facts).unwrap();
+            assert_eq!(knobs::reader(&variable), Some(family));
+        }
+        assert_eq!(of(&AllocatorFacts::default()), None);
+        assert_eq!(knobs::reader(HARMLESS.0), None);
+    }
+}
