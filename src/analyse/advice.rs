@@ -31,6 +31,17 @@ pub enum Strain {
     Busy,
 }
 
+/// What is known of a machine before a run and may pass, a sentence for each strain.
+pub fn beforehand(host: &Host) -> Vec<(Strain, String)> {
+    let short = host.memory_pressure.map(|percent| percent / 100.0);
+    let short = short.and_then(|waited| shortage("in the ten seconds before the run", waited));
+    let strains = [(Strain::Short, short), (Strain::Busy, bustle(host))];
+    strains
+        .into_iter()
+        .filter_map(|(strain, text)| text.map(|text| (strain, text)))
+        .collect()
+}
+
 /// Each strain that a run was under, and how much of it there was.
 pub fn strains(summary: &Summary) -> impl Iterator<Item = (Strain, f64)> + use<> {
     let host = &summary.header.host;
@@ -73,25 +84,38 @@ pub fn advice(host: &Host, waited: Option<f64>) -> Vec<String> {
             units::bytes(error)
         ));
     }
-    let before = host.memory_pressure.map(|percent| percent / 100.0);
-    for (when, waited) in [
-        ("in the ten seconds before the run", before),
-        ("during the run", waited),
-    ] {
-        if let Some(waited) = waited.filter(|waited| *waited >= PRESSURE) {
-            advice.push(format!(
-                "memory was short: {when} something waited for it {} of the time, so resident figures may be too low: close other programs",
-                units::percent(waited)
-            ));
-        }
-    }
-    if let Some((load, cpus)) = busy(host) {
-        advice.push(format!(
-            "the machine is busy (load {load:.1} on {}), so latencies and settling times are longer than they need be: wait until it is idle",
-            units::counted(cpus, "processor")
-        ));
-    }
+    let before = beforehand(host);
+    let told = |strain| {
+        before
+            .iter()
+            .filter(move |(told, _)| *told == strain)
+            .map(|(_, text)| text.clone())
+    };
+    advice.extend(told(Strain::Short));
+    advice.extend(waited.and_then(|waited| shortage("during the run", waited)));
+    advice.extend(told(Strain::Busy));
     advice
+}
+
+/// That memory was short, where something waited for it for so much of the time.
+fn shortage(when: &str, waited: f64) -> Option<String> {
+    (waited >= PRESSURE).then(|| {
+        format!(
+            "memory was short: {when} something waited for it {} of the time, so resident figures may be too low: close \
+             other programs",
+            units::percent(waited)
+        )
+    })
+}
+
+/// That more is to run than there are processors.
+fn bustle(host: &Host) -> Option<String> {
+    let (load, cpus) = busy(host)?;
+    Some(format!(
+        "the machine is busy (load {load:.1} on {}), so latencies and settling times are longer than they need be: wait \
+         until it is idle",
+        units::counted(cpus, "processor")
+    ))
 }
 
 /// How far a resident counter can be off, if this kernel's counters are inexact: each processor holds back up to
@@ -175,5 +199,11 @@ mod tests {
         );
         assert!(told[2].contains("load 9.0 on 4 processors"), "{told:?}");
         assert_eq!(advice(&host("6.18.0", 4), Some(0.009)), Vec::<String>::new());
+        let before: Vec<String> = beforehand(&busy).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(
+            before,
+            [told[0].clone(), told[2].clone()],
+            "what is known of it already"
+        );
     }
 }

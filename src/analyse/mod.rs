@@ -41,7 +41,7 @@ mod untrimmed;
 #[cfg(test)]
 mod tests;
 
-pub use advice::Strain;
+pub use advice::{Strain, beforehand};
 pub use collect::{read, read_with, summarise};
 pub use curves::{Curves, Slot, Span, Window};
 pub use departure::Departure;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 
 use crate::allocator::knobs::Checked;
+use crate::analyse;
 use crate::cli::Measuring;
 use crate::config::{Isolation, Loaded, Program, ServerChoice};
 use crate::drive::Job;
@@ -107,6 +108,10 @@ impl Run {
             variables: detector::given(&job.launch, &header.server),
             ..sample::Options::default()
         };
+        // Of a traced run no memory and no time is used.
+        if run.tracer.is_none() {
+            run.progress.strained(&analyse::beforehand(&header.host));
+        }
         run.progress.command(&words(&job.launch));
         let result = soak::soak(&job, desk, header, path, sampling, interrupt, run.progress.clone()).await;
         drop(scratch);

@@ -1,7 +1,9 @@
 //! The lines that stay: warnings, and where there is no block what came of each phase.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::analyse::Strain;
 use crate::record::{Event, PhaseRef, ReadyOutcome, StepEnd};
 use crate::report::{Paint, Tone, clean};
 use crate::units;
@@ -23,6 +25,8 @@ pub struct Lines {
     /// When the last line of a phase was written.
     told: Option<Duration>,
     began: Duration,
+    /// What the machine was under when the last run began.
+    strains: BTreeSet<Strain>,
 }
 
 impl Lines {
@@ -37,6 +41,7 @@ impl Lines {
             hits: 0,
             told: None,
             began: Duration::ZERO,
+            strains: BTreeSet::new(),
         }
     }
 
@@ -125,9 +130,22 @@ impl Lines {
         }
     }
 
+    /// What a machine is under as a run begins, as far as it was not when the last one began.
+    pub fn strained(&mut self, now: &[(Strain, String)]) -> Vec<String> {
+        let fresh = now.iter().filter(|(strain, _)| !self.strains.contains(strain));
+        let lines = fresh.map(|(_, text)| self.of_all(text)).collect();
+        self.strains = now.iter().map(|(strain, _)| *strain).collect();
+        lines
+    }
+
     fn warning(&self, text: &str) -> String {
+        format!("{}: {}", self.label, self.of_all(text))
+    }
+
+    /// A warning that is about no server.
+    fn of_all(&self, text: &str) -> String {
         let warning = Paint(self.look.color).paint(Tone::Warning, "warning");
-        format!("{}: {warning}: {}", self.label, clean(text))
+        format!("{warning}: {}", clean(text))
     }
 }
 
@@ -215,6 +233,16 @@ mod tests {
             at(2, 12),
             ["ty: goto, round 3: hits 19/20, 64.0 MiB private, after 12.0 s"]
         );
+    }
+
+    #[test]
+    fn a_machine_that_stays_busy_is_told_once_and_again_when_it_becomes_so_later() {
+        let mut lines = lines(Talk::Usual, true);
+        let busy = [(Strain::Busy, "the machine is busy".to_owned())];
+        assert_eq!(lines.strained(&busy), ["warning: the machine is busy"]);
+        assert_eq!(lines.strained(&busy), [] as [String; 0]);
+        assert_eq!(lines.strained(&[]), [] as [String; 0]);
+        assert_eq!(lines.strained(&busy).len(), 1);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
+use crate::analyse::Strain;
 use crate::locale;
 use crate::plan::Outline;
 use crate::record::{Event, PhaseRef};
@@ -192,6 +193,13 @@ impl Progress {
     /// How the server is started.
     pub fn command(&self, command: &str) {
         let lines = lock(&self.0.lines).command(command);
+        self.say(lines);
+    }
+
+    /// What about the machine makes the figures of the run that begins less sure. It is told when it was not so of the run
+    /// before: of most campaigns once.
+    pub fn strained(&self, now: &[(Strain, String)]) {
+        let lines = lock(&self.0.lines).strained(now);
         self.say(lines);
     }
 
