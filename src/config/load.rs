@@ -11,7 +11,7 @@ use super::decode::{Document, Segment};
 use super::problem::{Fault, Report, nearest};
 use super::project::{self, Project};
 use super::scenario::{Isolation, Scenario, Workspace};
-use super::{check, include};
+use super::{check, include, kind};
 
 /// What the command line says instead of the scenario.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,6 +54,10 @@ pub fn load_scenario(path: &Path, overrides: &Overrides) -> Result<Loaded, Repor
             return Err(report);
         }
     };
+    if let Some((title, cure)) = kind::no_scenario(&path.display().to_string(), &text) {
+        report.add_loose(title, cure);
+        return Err(report);
+    }
     let (loaded, found) = load(path, &text, overrides, Isolation::default());
     match loaded {
         // Whether steps may write is known only once it is known where: an included file may say so.

@@ -14,6 +14,7 @@ pub mod files;
 mod gate;
 pub mod glob;
 mod include;
+mod kind;
 #[expect(clippy::disallowed_methods, reason = "it reads scenarios and what they include")]
 mod load;
 #[cfg(test)]

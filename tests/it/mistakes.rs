@@ -211,3 +211,24 @@ fn a_sweep_without_settings_says_both_ways_to_name_them() {
         assert!(said.contains(part), "{part}: {said}");
     }
 }
+
+#[test]
+fn a_file_of_another_format_is_told_as_what_it_is() {
+    let directory = directory();
+    fs::write(
+        directory.path().join("gate.toml"),
+        "format = 1\nbudgets = [\"peak <= 600 MiB\"]\n",
+    )
+    .expect("it is ours");
+    let (said, code) = soak(directory.path(), &["check", "servers.toml", "gate.toml"]);
+    assert_eq!(code, Some(2), "{said}");
+    for part in [
+        "`servers.toml` holds profiles of servers, and is no scenario",
+        "`lsp-soak servers --servers servers.toml`",
+        "`gate.toml` is a gate file, and is no scenario",
+        "`lsp-soak gate SCENARIO --gate gate.toml`",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert!(!said.contains("has no workspace"), "{said}");
+}
