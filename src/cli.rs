@@ -63,15 +63,19 @@ pub enum Color {
 const EXAMPLES: &str = "\
 Examples:
   lsp-soak run scenarios/completions.toml --server ty
-  lsp-soak run scenarios/completions.toml --server rust-analyzer --workspace ~/src/mycrate --language rust
-  lsp-soak run scenarios/goto.toml --server 'one-arena: MALLOC_ARENA_MAX=1 clangd' --workspace ~/src/myc --language c
+  lsp-soak run scenarios/completions.toml --server rust-analyzer \\
+      --workspace ~/src/mycrate --language rust
+  lsp-soak run scenarios/goto.toml \\
+      --server 'one-arena: MALLOC_ARENA_MAX=1 clangd' \\
+      --workspace ~/src/myc --language c
   lsp-soak calibrate scenarios/completions.toml --server ty
   lsp-soak report reports/20261121-120000-completions --format csv
 
 Exit codes:
-  0 passed                                      1 a gate failed
-  2 bad input or a failure of lsp-soak          3 a gate could not be decided
-  4 the server failed the scenario, or did less work than the baseline          130 interrupted";
+  0 passed                                  1 a gate failed
+  2 bad input or a failure of lsp-soak      3 a gate could not be decided
+  4 the server failed the scenario, or did less work than the baseline
+  130 interrupted";
 
 /// What `--trace-syscalls` adds.
 const TRACE: &str = "\
@@ -126,8 +130,11 @@ pub fn meant(mut error: clap::Error) -> clap::Error {
 const RUN: &str = "\
 Examples:
   lsp-soak run scenarios/completions.toml --server ty
-  lsp-soak run scenarios/completions.toml --server ty --workspace ~/src/myproject --files 'src/**/*.py'
-  lsp-soak run scenarios/goto.toml --server clangd --server 'one-arena: MALLOC_ARENA_MAX=1 clangd' --runs 8 --workspace ~/src/myc --language c
+  lsp-soak run scenarios/completions.toml --server ty \\
+      --workspace ~/src/myproject --files 'src/**/*.py'
+  lsp-soak run scenarios/goto.toml --server clangd \\
+      --server 'one-arena: MALLOC_ARENA_MAX=1 clangd' --runs 8 \\
+      --workspace ~/src/myc --language c
   lsp-soak run --resume reports/20261121-120000-goto";
 
 /// `lsp-soak run`.
@@ -163,7 +170,8 @@ pub struct Run {
 const CALIBRATE: &str = "\
 Examples:
   lsp-soak calibrate scenarios/completions.toml --server ty
-  lsp-soak calibrate scenarios/completions.toml --server ty --lens purged --runs 12";
+  lsp-soak calibrate scenarios/completions.toml --server ty \\
+      --lens purged --runs 12";
 
 /// `lsp-soak calibrate`.
 #[derive(Clone, Debug, Args)]
@@ -269,7 +277,8 @@ pub enum CompareFormat {
 const CHECK: &str = "\
 Examples:
   lsp-soak check scenarios/completions.toml
-  lsp-soak check scenarios/completions.toml --server ty --server pyright --runs 8";
+  lsp-soak check scenarios/completions.toml \\
+      --server ty --server pyright --runs 8";
 
 /// `lsp-soak check`.
 #[derive(Debug, Args)]
@@ -341,6 +350,20 @@ mod tests {
             let lines = help(&command, false).lines().count();
             assert!(lines <= 50, "{command}: {lines}");
             assert!(help(&command, true).contains("\nExamples:\n"), "{command}");
+        }
+    }
+
+    /// What clap breaks at the edge of a terminal cannot be copied.
+    #[test]
+    fn examples_fit_a_terminal_of_eighty_columns_and_break_where_a_shell_reads_on() {
+        let all = commands().into_iter().map(|command| help(&command, true));
+        for text in all.chain([EXAMPLES.to_owned()]) {
+            let examples = text.split("Examples:\n").nth(1).expect("each has some");
+            let lines: Vec<&str> = examples.lines().take_while(|line| !line.is_empty()).collect();
+            for (line, next) in lines.iter().zip(lines.iter().skip(1).chain([&""])) {
+                assert!(line.chars().count() < 80, "{line}");
+                assert_eq!(line.ends_with(" \\"), next.starts_with("      "), "{line}\n{next}");
+            }
         }
     }
 

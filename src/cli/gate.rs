@@ -77,15 +77,18 @@ pub struct Gate {
 
 const GATES: &str = "\
 Examples:
-  lsp-soak gate scenarios/completions.toml --baseline ./old/ty --candidate ./new/ty
-  lsp-soak gate scenarios/completions.toml --baseline ./old/ty --candidate ./new/ty --budget 'peak <= 600 MiB'
+  lsp-soak gate scenarios/completions.toml \\
+      --baseline ./old/ty --candidate ./new/ty
+  lsp-soak gate scenarios/completions.toml \\
+      --baseline ./old/ty --candidate ./new/ty --budget 'peak <= 600 MiB'
   lsp-soak gate --from reports/20261121-120000-completions
   lsp-soak gate --from records/v1 records/v2 --gate gate.toml
 
 Exit codes:
   0 passed                                      1 failed: more than is tolerated is shown
   2 bad input or a failure of lsp-soak          3 inconclusive: neither shown nor ruled out
-  4 a server failed the scenario, or the candidate did less work          130 interrupted";
+  4 a server failed the scenario, or the candidate did less work
+  130 interrupted";
 
 /// What a gate holds the candidate to.
 #[derive(Debug, Args)]

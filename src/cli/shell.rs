@@ -16,8 +16,10 @@ pub struct Completions {
 
 const COMPLETIONS: &str = "\
 Examples:
-  lsp-soak completions bash > ~/.local/share/bash-completion/completions/lsp-soak
-  lsp-soak completions zsh > ~/.zfunc/_lsp-soak        # with fpath+=~/.zfunc before compinit
+  lsp-soak completions bash \\
+      > ~/.local/share/bash-completion/completions/lsp-soak
+  # with fpath+=~/.zfunc before compinit:
+  lsp-soak completions zsh > ~/.zfunc/_lsp-soak
   lsp-soak completions fish > ~/.config/fish/completions/lsp-soak.fish
   lsp-soak completions powershell >> $PROFILE";
 

@@ -119,8 +119,10 @@ pub struct Telling {
 const TUNING: &str = "\
 Examples:
   lsp-soak tune scenarios/completions.toml --server ty --preset jemalloc
-  lsp-soak tune scenarios/completions.toml --server clangd --preset glibc --workspace ~/src/myc --language c
-  lsp-soak tune scenarios/completions.toml --server ty --grid grid.toml --max-private '200 MiB'
+  lsp-soak tune scenarios/completions.toml --server clangd --preset glibc \\
+      --workspace ~/src/myc --language c
+  lsp-soak tune scenarios/completions.toml --server ty --grid grid.toml \\
+      --max-private '200 MiB'
   lsp-soak tune --from reports/20261121-120000-completions --print vscode
 
 Exit codes:
