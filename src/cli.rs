@@ -35,7 +35,7 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
-    /// Whether to use colours; `auto` keeps to NO_COLOR, CLICOLOR_FORCE and to whether it is a terminal
+    /// Whether to use colours; `auto` keeps to NO_COLOR, else to CLICOLOR_FORCE, else to whether it is a terminal
     #[arg(
         long,
         global = true,

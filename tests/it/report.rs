@@ -255,8 +255,9 @@ fn colours_are_there_where_they_are_wanted_and_only_there() {
     let colored = |variable: &str, args: &[&str]| {
         let mut command = report();
         command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
-        if !variable.is_empty() {
-            command.env(variable, "1");
+        for variable in variable.split_terminator(' ') {
+            let (name, value) = variable.split_once('=').unwrap_or((variable, "1"));
+            command.env(name, value);
         }
         let output = command
             .arg(golden("completed"))
@@ -270,4 +271,8 @@ fn colours_are_there_where_they_are_wanted_and_only_there() {
     assert!(colored("", &["--color", "always"]));
     assert!(!colored("NO_COLOR", &[]));
     assert!(!colored("CLICOLOR_FORCE", &["--color", "never"]));
+    // Of two wishes that contradict each other the one for none counts, unless it is empty; what is typed counts most.
+    assert!(!colored("NO_COLOR CLICOLOR_FORCE", &[]));
+    assert!(colored("NO_COLOR= CLICOLOR_FORCE", &[]));
+    assert!(colored("NO_COLOR", &["--color", "always"]));
 }
