@@ -72,10 +72,15 @@ fn adopt(choice: &mut ServerChoice) -> Result<(), String> {
     let Some(path) = typed.allocator else {
         return Ok(());
     };
-    if choice.preload != Preload::System {
-        let (path, other) = (path.display(), &choice.preload);
+    let other = match &choice.preload {
+        Preload::System if !choice.preload_asked => None,
+        Preload::System => Some("`system` was asked for, which preloads none".to_owned()),
+        other => Some(format!("`{other}` is preloaded too")),
+    };
+    if let Some(other) = other {
+        let path = path.display();
         return Err(wrong(format!(
-            "`{VARIABLE}` names an allocator, `{path}`, and `{other}` is preloaded too: leave one of the two out"
+            "`{VARIABLE}` names an allocator, `{path}`, and {other}: leave one of the two out"
         )));
     }
     choice.preload = Preload::Path(path);

@@ -78,6 +78,7 @@ pub(super) fn chosen(name: &str, profile: &Profile, program: &Path) -> ServerCho
         args: profile.args.clone(),
         env: profile.env.clone(),
         preload: Preload::System,
+        preload_asked: false,
         libraries: Vec::new(),
         lens: Setting::default(),
         found: None,

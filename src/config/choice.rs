@@ -32,6 +32,8 @@ pub struct ServerChoice {
     pub env: BTreeMap<String, String>,
     /// What is preloaded into it, as it was asked for: by itself, for all servers, or by its profile.
     pub preload: Preload,
+    /// Whether that was asked for in so many words, `system` among them, by itself or for all servers.
+    pub preload_asked: bool,
     /// The libraries that are preloaded into it, an allocator first; those that were typed in a variable come after.
     pub libraries: Vec<PathBuf>,
     /// What its memory is looked at through, and what it is told for that.
@@ -78,6 +80,17 @@ pub enum ChoiceError {
     /// What is to be preloaded is nothing that could be.
     #[error(transparent)]
     Preload(#[from] PreloadName),
+    /// Two allocators for one server.
+    #[error(
+        "`preload={first}` and `preload={second}` are given to one server: leave one out, or try both with \
+         --preload {first},{second}"
+    )]
+    PreloadTwice {
+        /// The one that stands first.
+        first: Preload,
+        /// The other.
+        second: Preload,
+    },
     /// A label that cannot name files.
     #[error(
         "`{0}` cannot be a label: it names files, so use up to 64 letters, digits, `-`, `_` and `.`, and begin with a \
@@ -187,6 +200,7 @@ fn resolve(
         profile,
         program,
         preload,
+        preload_asked: own.is_some(),
         libraries: Vec::new(),
         lens: Setting::default(),
         found: None,

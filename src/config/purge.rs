@@ -232,6 +232,7 @@ mod tests {
             args: Vec::new(),
             env: env.collect(),
             preload: Preload::System,
+            preload_asked: false,
             libraries: Vec::new(),
             lens: Setting::default(),
             found: None,

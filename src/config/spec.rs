@@ -29,10 +29,16 @@ impl std::str::FromStr for ServerSpec {
             Some(label) => check_label(label)?,
             None => {}
         }
-        let (mut preload, mut env) = (None, Vec::new());
+        let (mut preload, mut env): (Option<Preload>, _) = (None, Vec::new());
         while let Some((name, value, after)) = variable(rest)? {
             match name {
-                PRELOAD => preload = Some(value.parse()?),
+                PRELOAD => {
+                    let second = value.parse()?;
+                    if let Some(first) = preload {
+                        return Err(ChoiceError::PreloadTwice { first, second });
+                    }
+                    preload = Some(second);
+                }
                 _ => env.push((name.to_owned(), value.to_owned())),
             }
             rest = after.trim_start();
@@ -221,5 +227,10 @@ mod tests {
         }
         assert!(said("A='x ty").contains("the quote `'` is not closed"));
         assert!(said("preload=jemaloc ty").ends_with("did you mean `jemalloc`?"));
+        assert_eq!(
+            said("preload=jemalloc A=1 preload=mimalloc ty"),
+            "`preload=jemalloc` and `preload=mimalloc` are given to one server: leave one out, or try both with --preload \
+             jemalloc,mimalloc"
+        );
     }
 }

@@ -100,6 +100,14 @@ fn an_allocator_in_the_loaders_own_variable_is_one_that_is_preloaded() {
     assert_eq!(facts.env["LD_PRELOAD"], preload.path);
     refused(&format!("preload=mimalloc {server}"), "names an allocator");
     refused(
+        &format!("preload=system {server}"),
+        "`system` was asked for, which preloads none",
+    );
+    refused(
+        &format!("preload=jemalloc preload=mimalloc {SYSTEM}"),
+        "leave one out, or try both with --preload jemalloc,mimalloc",
+    );
+    refused(
         &format!("LD_PRELOAD=/nosuch/lib.so {SYSTEM}"),
         "there is no library `/nosuch/lib.so`",
     );

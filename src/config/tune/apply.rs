@@ -69,6 +69,7 @@ fn apply(server: &ServerChoice, cell: &Cell, of: u32) -> ServerChoice {
     if let Some(preload) = &cell.preload {
         // Where its library is, is found later.
         choice.preload = preload.clone();
+        choice.preload_asked = true;
         choice.libraries = Vec::new();
     }
     let text = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);

@@ -56,6 +56,7 @@ fn server(facts: AllocatorFacts) -> ServerChoice {
         args: vec!["--stdio".to_owned()],
         env: [("_RJEM_MALLOC_CONF".to_owned(), "tcache:true".to_owned())].into(),
         preload: Preload::System,
+        preload_asked: false,
         libraries: Vec::new(),
         lens: Setting::default(),
         found: Some(facts),

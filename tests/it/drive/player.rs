@@ -58,6 +58,7 @@ pub fn play(top: &str, phases: &str) -> Play {
             args: Vec::new(),
             env: BTreeMap::new(),
             preload: Preload::System,
+            preload_asked: false,
             libraries: Vec::new(),
             lens: Setting::default(),
             found: None,
