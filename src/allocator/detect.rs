@@ -8,7 +8,7 @@ use super::follow::{Followed, follow};
 use super::modules;
 use super::probe::{self, Subject};
 use super::scan::{self, Mark};
-use super::verdict::{Place, Signs, families, verdict};
+use super::verdict::{Place, Signs, families, unasked, verdict};
 use super::{behind, glibc, jemalloc, mimalloc, seen, stated};
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence};
 use crate::units;
@@ -73,7 +73,7 @@ pub fn of_file(path: &Path, stop: &dyn Fn() -> bool) -> Detection {
         let saw = "it calls malloc and brings none: its memory is that of the program that loads it";
         look.saw("libraries", saw.to_owned());
     }
-    look.detection(file)
+    look.unasked(file)
 }
 
 /// Finds the allocator of a process that lives: its program is `exe` and it has mapped `libraries`. It is asked nothing.
@@ -88,7 +88,7 @@ pub fn of_process(exe: &Path, libraries: &[PathBuf], stop: &dyn Fn() -> bool) ->
     let linking = elf::linking(exe).unwrap_or_default();
     look.linked(&linking, libraries.iter().filter(|path| *path != exe), &subject, stop);
     look.node(exe, &subject, stop);
-    look.detection(exe.to_owned())
+    look.unasked(exe.to_owned())
 }
 
 /// What is seen while looking.
@@ -307,6 +307,14 @@ impl Look {
             );
             self.signs.node = Some(version);
         }
+    }
+
+    /// The same of what nobody asked, with what its file says of the allocator in it.
+    fn unasked(self, file: PathBuf) -> Detection {
+        let marks = self.signs.marks.clone();
+        let mut detection = self.detection(file);
+        unasked(&mut detection.facts, &marks);
+        detection
     }
 
     fn detection(self, file: PathBuf) -> Detection {

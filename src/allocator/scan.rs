@@ -25,6 +25,8 @@ pub enum Mark {
     Family(AllocatorFamily),
     /// jemalloc with the prefix of Rust's packages.
     RustJemalloc,
+    /// A variable that other jemallocs read, as a text by itself.
+    Variable(&'static str),
     /// Go's build information.
     Go,
     /// Node.js and its like.
@@ -38,10 +40,12 @@ pub enum Mark {
 }
 
 /// The texts. None is the beginning of another one, so that all are found in one pass.
-const MARKS: [(&[u8], Mark); 16] = [
+const MARKS: [(&[u8], Mark); 18] = [
     (b"<jemalloc>: ", Mark::Family(AllocatorFamily::Jemalloc)),
     (b"_rjem_malloc", Mark::RustJemalloc),
     (b"_RJEM_MALLOC_CONF", Mark::RustJemalloc),
+    (b"JE_MALLOC_CONF\0", Mark::Variable("JE_MALLOC_CONF")),
+    (b"\0MALLOC_CONF\0", Mark::Variable("MALLOC_CONF")),
     (b"mimalloc: warning: ", Mark::Family(AllocatorFamily::Mimalloc)),
     (b"mi_process_init", Mark::Family(AllocatorFamily::Mimalloc)),
     (b"TCMALLOC_", Mark::Family(AllocatorFamily::Tcmalloc)),

@@ -109,16 +109,35 @@ fn one_jemalloc(signs: &Signs) -> Option<&jemalloc::Said> {
     own.or(signs.jemalloc.first())
 }
 
+/// The prefix of a jemalloc that reads a variable.
+fn prefix(variable: &str) -> Option<&'static str> {
+    match variable {
+        "_RJEM_MALLOC_CONF" => Some("_rjem_"),
+        "JE_MALLOC_CONF" => Some("je_"),
+        _ => None,
+    }
+}
+
+/// The prefix and the variable of a jemalloc that was not asked, as its file names them, where it names one.
+pub fn unasked(facts: &mut AllocatorFacts, marks: &BTreeSet<Mark>) {
+    let mut variables = marks.iter().filter_map(|mark| match mark {
+        Mark::RustJemalloc => Some("_RJEM_MALLOC_CONF"),
+        Mark::Variable(variable) => Some(*variable),
+        Mark::Family(_) | Mark::Go | Mark::Node | Mark::Rust | Mark::Glibc | Mark::Musl => None,
+    });
+    let (first, second) = (variables.next(), variables.next());
+    let is_it = facts.family == AllocatorFamily::Jemalloc && facts.variable.is_none();
+    if let Some(variable) = first.filter(|_| is_it && second.is_none()) {
+        facts.prefix = prefix(variable).map(str::to_owned);
+        facts.variable = Some(variable.to_owned());
+    }
+}
+
 fn of_jemalloc(said: &jemalloc::Said) -> AllocatorFacts {
-    let prefix = match said.variable.as_deref() {
-        Some("_RJEM_MALLOC_CONF") => Some("_rjem_"),
-        Some("JE_MALLOC_CONF") => Some("je_"),
-        Some(_) | None => None,
-    };
     AllocatorFacts {
         family: AllocatorFamily::Jemalloc,
         version: said.version.clone(),
-        prefix: prefix.map(str::to_owned),
+        prefix: said.variable.as_deref().and_then(prefix).map(str::to_owned),
         variable: said.variable.clone(),
         baked: said.baked.clone(),
         options: said.options.clone(),
@@ -150,7 +169,7 @@ pub fn families(signs: &Signs) -> BTreeSet<AllocatorFamily> {
     let own = signs.marks.iter().filter_map(|mark| match mark {
         Mark::Family(family) => Some(*family),
         Mark::RustJemalloc => Some(AllocatorFamily::Jemalloc),
-        Mark::Go | Mark::Node | Mark::Rust | Mark::Glibc | Mark::Musl => None,
+        Mark::Variable(_) | Mark::Go | Mark::Node | Mark::Rust | Mark::Glibc | Mark::Musl => None,
     });
     own.collect()
 }
@@ -287,6 +306,29 @@ mod tests {
         assert_eq!(verdict(&signs).confidence, Some(Confidence::Likely));
         signs.marks.insert(Mark::Family(Family::Tcmalloc));
         assert_eq!(verdict(&signs).family, Family::Unknown, "one that knows of several");
+    }
+
+    #[test]
+    fn a_file_that_was_not_asked_names_the_variable_of_its_jemalloc() {
+        let told = |marks: &[Mark]| {
+            let mut signs = glibc(marks, &["malloc"]);
+            signs.asked = false;
+            let mut facts = verdict(&signs);
+            unasked(&mut facts, &signs.marks);
+            (facts.prefix, facts.variable, facts.confidence)
+        };
+        let (plain, own) = (Mark::Variable("MALLOC_CONF"), Mark::Variable("JE_MALLOC_CONF"));
+        let text = |text: &str| Some(text.to_owned());
+        let likely = Some(Confidence::Likely);
+        assert_eq!(
+            told(&[JE, Mark::RustJemalloc]),
+            (text("_rjem_"), text("_RJEM_MALLOC_CONF"), likely)
+        );
+        assert_eq!(told(&[JE, own]), (text("je_"), text("JE_MALLOC_CONF"), likely));
+        assert_eq!(told(&[JE, plain]), (None, text("MALLOC_CONF"), likely));
+        assert_eq!(told(&[JE, plain, Mark::RustJemalloc]), (None, None, likely), "of two");
+        assert_eq!(told(&[JE]), (None, None, likely));
+        assert_eq!(told(&[plain]).1, None, "a text by itself is no allocator");
     }
 
     #[test]

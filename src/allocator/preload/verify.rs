@@ -214,7 +214,7 @@ fn holds(file: &Path, family: AllocatorFamily) -> bool {
         Mark::RustJemalloc => family == AllocatorFamily::Jemalloc,
         Mark::Go => family == AllocatorFamily::Go,
         Mark::Family(own) => *own == family,
-        Mark::Node | Mark::Rust | Mark::Glibc | Mark::Musl => false,
+        Mark::Variable(_) | Mark::Node | Mark::Rust | Mark::Glibc | Mark::Musl => false,
     };
     scan::file(file).is_ok_and(|scan| scan.marks.iter().any(is))
 }
