@@ -73,11 +73,12 @@ fn tunable(text: &str) -> Tunable {
     }
 }
 
-/// A number as the loader reads it: decimal, `0x` hexadecimal or `0` octal, and nothing after it.
+/// A number as the loader reads it, and jemalloc: decimal, `0x` hexadecimal or `0` octal, with or without a sign, and
+/// nothing after it.
 pub fn number(text: &str) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
-        None => (false, text),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
     let plain = |text: &str| text.chars().all(|c| c.is_ascii_hexdigit());
     let value = if let Some(hexadecimal) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {

@@ -179,6 +179,7 @@ fn mimalloc_is_found_and_its_settings_are_compared_with_its_list() {
     let mimalloc = is(MIMALLOC, "mimalloc", "certain");
     assert_eq!(mimalloc["allocator"]["options"]["purge_delay"], "1000", "{mimalloc:#}");
     takes(&format!("MIMALLOC_PURGE_DELAY=5 {MIMALLOC}"), "5");
+    takes(&format!("MIMALLOC_VERBOSE=0 MIMALLOC_PURGE_DELAY=5 {MIMALLOC}"), "5");
     takes(&format!("MIMALLOC_ALLOW_THP=no {MIMALLOC}"), "0");
     takes(&format!("MIMALLOC_ARENA_RESERVE=64MiB {MIMALLOC}"), "65536 KiB");
     refused(

@@ -35,16 +35,19 @@ fn variable(option: &str) -> String {
 }
 
 pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> {
+    // How much it says is what it is asked by, so that its list would show the question, or nothing. It sets no memory.
+    let mut env = question.env.clone();
+    env.remove(QUESTION.0);
     let mut with = vec![QUESTION];
-    with.extend(probe::pairs(question.env));
+    with.extend(probe::pairs(&env));
     let heard = probe::ask(question.subject, &with, question.stop);
     let said = heard.ok().and_then(|heard| read(&heard.said.stderr));
     let Some(said) = said else {
-        return Ok(unseen(question.env));
+        return Ok(unseen(&env));
     };
     let uses = question.detection.facts.to_string();
     let (mut knobs, mut errors) = (Vec::new(), Vec::new());
-    for (variable, value) in question.env {
+    for (variable, value) in &env {
         match one(variable, value, &said, &uses) {
             Ok(knob) => knobs.push(knob),
             Err(error) => errors.push(error),

@@ -95,6 +95,8 @@ pub fn reader(variable: &str) -> Option<AllocatorFamily> {
         "GOGC" | "GOMEMLIMIT" | "GODEBUG" => Some(AllocatorFamily::Go),
         "NODE_OPTIONS" => Some(AllocatorFamily::V8),
         "GLIBC_TUNABLES" => Some(AllocatorFamily::Glibc),
+        // It names a file for mtrace(3), and sets nothing of memory.
+        "MALLOC_TRACE" => None,
         _ if starts("MALLOC_") => Some(AllocatorFamily::Glibc),
         _ if starts("MIMALLOC_") => Some(AllocatorFamily::Mimalloc),
         _ if starts("TCMALLOC_") => Some(AllocatorFamily::Tcmalloc),
@@ -278,9 +280,20 @@ fn cure(detection: &Detection) -> String {
 
 /// `did you mean …?`, or else what there is.
 fn near<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone, otherwise: &str) -> String {
-    match nearest(name, names) {
+    // What all names begin with makes none of them any nearer.
+    let near = nearest(name, names).filter(|near| nearest(tail(name), [tail(near)]).is_some());
+    match near {
         Some(near) => format!("did you mean `{near}`?"),
         None => otherwise.to_owned(),
+    }
+}
+
+/// What of a setting's name is its own: `check` of `glibc.malloc.check`, `VERBOSE` of `MIMALLOC_VERBOSE`.
+fn tail(name: &str) -> &str {
+    let name = name.rsplit('.').next().unwrap_or(name);
+    match name.split_once("MALLOC_") {
+        Some((start, own)) if start.chars().all(|c| c.is_ascii_uppercase() || c == '_') => own,
+        _ => name,
     }
 }
 

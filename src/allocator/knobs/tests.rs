@@ -105,3 +105,39 @@ fn variables_of_other_things_are_no_settings() {
         assert_eq!(reader(variable), None, "{variable}");
     }
 }
+
+#[test]
+fn only_what_is_near_by_its_own_part_is_suggested() {
+    let tunables = ["glibc.malloc.check", "glibc.malloc.arena_max", "glibc.rtld.nns"];
+    for (written, said) in [
+        ("glibc.malloc.nosuch", "none"),
+        ("glibc.malloc.chek", "did you mean `glibc.malloc.check`?"),
+        ("glibc.maloc.arena_max", "did you mean `glibc.malloc.arena_max`?"),
+    ] {
+        assert_eq!(near(written, tunables.into_iter(), "none"), said);
+    }
+    let options = ["MIMALLOC_VERBOSE", "MIMALLOC_PURGE_DELAY"];
+    assert_eq!(near("MIMALLOC_NOSUCH", options.into_iter(), "none"), "none");
+    assert_eq!(
+        near("MIMALLOC_PURGE_DELY", options.into_iter(), "none"),
+        "did you mean `MIMALLOC_PURGE_DELAY`?"
+    );
+    assert_eq!(
+        near("dirty_dekay_ms", ["dirty_decay_ms"].into_iter(), ""),
+        "did you mean `dirty_decay_ms`?"
+    );
+}
+
+#[test]
+fn numbers_are_compared_as_numbers() {
+    for written in ["5", "+5", "05", "0x5"] {
+        assert!(same("5", written), "{written}");
+    }
+    assert!(!same("5", "-5") && !same("5", "+-5") && !same("5", "5k"));
+}
+
+#[test]
+fn what_sets_nothing_of_memory_is_no_setting() {
+    assert!(!concerns("MALLOC_TRACE"));
+    assert!(concerns("MALLOC_TRACE_"), "nobody has that");
+}
