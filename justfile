@@ -14,6 +14,6 @@ bench:
 web:
     .ci/web
 
-# The reports under reports/, from nothing: about two and a half hours on a quiet machine.
+# The reports under reports/, from nothing: about three hours on a quiet machine.
 reports:
     reports/make

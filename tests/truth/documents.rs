@@ -353,5 +353,5 @@ fn every_command_about_sweeps_does_what_it_promises() {
 
 #[test]
 fn every_command_of_the_kept_reports_does_what_it_promises() {
-    type_all("reports/README.md", &[], 6);
+    type_all("reports/README.md", &[], 8);
 }
