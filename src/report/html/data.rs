@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::analyse::lines::{self, Line, Quantity};
 use crate::analyse::together;
-use crate::analyse::{PhaseSummary, Summary};
+use crate::analyse::{PhaseSummary, PrivateMetric, Summary};
 use crate::record::{IdleKind, Nanos};
 use crate::report::text::clean;
 
@@ -16,6 +16,8 @@ use crate::report::text::clean;
 pub struct Timeline {
     /// Seconds from one place of the grid to the next.
     width: f64,
+    /// Whether private memory at checkpoints is of exact counters: the line, which is of cheap ones, is an upper bound of it.
+    exact: bool,
     servers: Vec<Server>,
 }
 
@@ -97,6 +99,7 @@ pub fn timeline(servers: &[(&str, Vec<Named>)]) -> Option<Timeline> {
     let servers: Vec<Server> = servers.collect();
     (!servers.is_empty()).then(|| Timeline {
         width: seconds(width),
+        exact: all().any(|run| run.private_metric == PrivateMetric::Exact),
         servers,
     })
 }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::analyse::lines::{self, Line, Quantity};
 use crate::analyse::together::{self, Middle, Together, median};
-use crate::analyse::{PhaseSummary, Summary, held_up};
+use crate::analyse::{PhaseSummary, PrivateMetric, Summary, held_up};
 use crate::record::{IdleKind, Nanos};
 use crate::report::chart::{mebibytes, scale};
 use crate::report::html::{COLORS, Named, tenth};
@@ -325,7 +325,12 @@ fn peak(one: &Drawn, width: f64, up: &dyn Fn(f64) -> f64) -> Option<(usize, f64,
 
 /// What the signs mean, in lines that have room.
 fn note(drawn: &[Drawn], together: &Together, names: &Names) -> Vec<String> {
-    let mut said = vec!["Private memory, sampled.".to_owned()];
+    let exact = drawn.iter().any(|one| one.typical.private_metric == PrivateMetric::Exact);
+    let line = match exact {
+        true => "Private memory: lines sampled, an upper bound of the exact ◆.",
+        false => "Private memory, sampled.",
+    };
+    let mut said = vec![line.to_owned()];
     if drawn.iter().any(|one| !one.runs.is_empty()) {
         said.push("Strong: the median of the runs at each moment; faint: every run.".to_owned());
         let marks = "◆ the median of the runs' checkpoints (◇ not settled in every run), ▲ highest point of the strong line, MiB.";
