@@ -15,9 +15,11 @@ const STYLE: [&str; 3] = [
 /// The colours, which a picture by itself has too.
 pub const PALETTE: &str = include_str!("assets/palette.css");
 
-const SCRIPT: [&str; 4] = [
+const SCRIPT: [&str; 6] = [
     include_str!("assets/uplot/uPlot.iife.min.js"),
     include_str!("assets/numbers.js"),
+    include_str!("assets/look.js"),
+    include_str!("assets/names.js"),
     include_str!("assets/chart.js"),
     include_str!("assets/page.js"),
 ];

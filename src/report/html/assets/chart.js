@@ -1,34 +1,10 @@
 /* The timeline. Everything that is text reaches the page as text, never as markup. */
 const lspSoak = (() => {
   const { QUANTITIES, read, highest } = lspSoakNumbers;
-  const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [4, 2], [14, 4], [1, 2]];
-  const TOP = 24, RUG = 16;
-  const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const own = (place) => color(`--s${place % DASHES.length}`);
-  const faint = (hex, part) => hex + Math.round(part * 255).toString(16).padStart(2, "0");
-
-  const element = (tag, attributes = {}, ...children) => {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-      else if (value === true) made.setAttribute(name, "");
-      else if (value !== false) made.setAttribute(name, value);
-    }
-    made.append(...children);
-    return made;
-  };
-  const swatch = (place) => {
-    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    const line = document.createElementNS(svg.namespaceURI, "path");
-    svg.setAttribute("viewBox", "0 0 32 12");
-    svg.setAttribute("class", `s${place % DASHES.length}`);
-    svg.setAttribute("aria-hidden", "true");
-    line.setAttribute("d", "M0 6H32");
-    line.setAttribute("stroke-dasharray", DASHES[place % DASHES.length].join(" "));
-    svg.append(line);
-    return svg;
-  };
-
+  const { color, own, faint, dash, element, swatch } = lspSoakLook;
+  const RUG = 16, FONT = "12px system-ui, sans-serif";
+  /* Names of phases: how high a row of them is, how many there are at most, and how narrow a plot is at least beside its axis. */
+  const TOP = 24, ROW = 16, ROWS = 8, BESIDE = 22, AXIS = 88;
   const number = (value) => {
     if (value == null) return "n/a";
     const digits = value >= 1000 ? 0 : value >= 10 ? 1 : 2;
@@ -49,6 +25,7 @@ const lspSoak = (() => {
       this.data = read(root.querySelector("script").textContent);
       this.state = { key: this.data.keys[0], server: 0, runs: true, aligned: this.data.alike, shown: this.data.servers.map(() => true) };
       this.build();
+      this.reserve();
       this.plot = new uPlot(this.options(), this.values(), this.frame);
       this.frame.append(this.tip);
       this.reach();
@@ -60,8 +37,20 @@ const lspSoak = (() => {
     }
 
     values() { return [this.data.times(this.state.aligned), ...this.data.of(this.state.key, this.state.aligned)]; }
-    size() { return { width: this.frame.clientWidth, height: window.innerWidth < 640 ? 320 : 420 }; }
-    resize() { const size = this.size(); if (size.width !== this.plot.width) this.plot.setSize(size); }
+    size() { return { width: this.frame.clientWidth, height: (window.innerWidth < 640 ? 320 : 420) + ROW * (this.rows - 1) }; }
+    resize() {
+      this.reserve();
+      const size = this.size();
+      if (size.width !== this.plot.width || size.height !== this.plot.height) this.plot.setSize(size);
+    }
+    /* Room above the plot for the names of all phases, so that zooming moves nothing. */
+    reserve() {
+      const width = this.frame.clientWidth - BESIDE - AXIS, part = width / this.whole()[1];
+      const stretches = this.typical().phases.map(({ name, from, to }) => ({ name, left: from * part, right: to * part }));
+      const laid = lspSoakNames.lay(stretches, width, textWidth, ROWS);
+      this.rows = lspSoakNames.rows(laid);
+      this.unnamed = laid.filter(({ row }) => row < 0).length;
+    }
     typical(server = this.state.server) { return this.data.typical(server, this.state.aligned); }
     whole() { return [0, this.data.size(this.state.aligned) * this.data.width]; }
 
@@ -75,7 +64,7 @@ const lspSoak = (() => {
       radios.forEach((radio) => { radio.firstChild.name = name; });
       this.controls = element("div", { class: "controls" }, element("fieldset", {}, element("legend", { class: "unseen" }, "What is drawn"), ...radios));
       if (data.servers.length > 1) {
-        const select = element("select", { onchange: () => { state.server = select.selectedIndex; this.plot.redraw(false); this.tell(); } },
+        const select = element("select", { onchange: () => { state.server = select.selectedIndex; this.resize(); this.plot.redraw(false); this.tell(); } },
           ...data.servers.map((server) => element("option", {}, server.label)));
         this.controls.append(element("label", {}, "Phases and requests of ", select));
       }
@@ -85,17 +74,17 @@ const lspSoak = (() => {
       if (data.alike) check("aligned", "phases aligned", (on) => { state.aligned = on; this.again(); });
       this.controls.append(element("button", { type: "button", class: "reset", onclick: () => this.zoom(...this.whole()) }, "Whole run"));
       this.legend = element("div", { class: "legend", role: "group", "aria-label": "Servers" }, ...data.servers.map((server, place) =>
-        element("button", { type: "button", "aria-pressed": "true", onclick: (event) => this.toggle(place, event.currentTarget) }, swatch(server.place), server.label)));
+        element("button", { type: "button", "aria-pressed": "true", onclick: (event) => this.toggle(place, event.currentTarget), onpointerenter: () => this.light(place), onpointerleave: () => this.light(null), onfocus: () => this.light(place), onblur: () => this.light(null) }, swatch(server), server.label)));
       this.frame = element("div", { class: "plot" });
       this.tip = element("div", { class: "tip", hidden: true });
       this.spoken = element("p", { class: "unseen", "aria-live": "polite" });
       const mark = (sign, text, kind) => element("li", {}, element("i", kind ? { class: kind } : {}, sign), text);
-      const marks = [mark("◆", "checkpoint"), mark("▲", "highest point"), mark("┃", "requests")];
-      if (data.servers.some((server) => server.typical.phases.some((phase) => phase.checkpoint != null && !phase.settled))) marks.splice(1, 0, mark("◇", several ? "checkpoint, not settled in every run" : "checkpoint, not settled"));
+      this.signs = { taken: mark("◆", "checkpoint"), unsettled: mark("◇", several ? "checkpoint, not settled in every run" : "checkpoint, not settled"), highest: mark("▲", "highest point") };
+      const marks = [...Object.values(this.signs), mark("┃", "requests")];
       const kinds = new Set(data.servers.flatMap((server) => server.typical.windows.map((window) => window.kind)));
       if (kinds.has("silent")) marks.push(mark("", "silent window", "silent"));
       if (kinds.has("simmer")) marks.push(mark("", "simmering window", "simmer"));
-      this.note = element("p", { class: "hint" });
+      this.note = element("p", { class: "said" });
       this.several = several;
       root.append(this.controls, this.legend, this.frame, this.spoken, element("ul", { class: "marks" }, ...marks), this.note,
         element("p", { class: "hint" }, "Drag to zoom, double-click for the whole run. With the keyboard: arrows move the cursor, + and − zoom, Home and End go to the ends, Escape shows the whole run."));
@@ -104,25 +93,41 @@ const lspSoak = (() => {
     options() {
       const { data } = this;
       const axis = () => color("--quiet"), grid = { stroke: () => color("--rule"), width: 1 };
-      const font = "12px system-ui, sans-serif";
+      const font = FONT;
+      /* As wide as the widest label and its tick, and for most quantities alike. */
+      const beside = (_, labels) => Math.ceil(Math.max(58, ...(labels ?? []).map((label) => textWidth(label) + 22)));
       const series = data.lines.map((line, index) => ({
         label: data.servers[line.server].label,
-        stroke: () => line.run ? faint(own(data.servers[line.server].place), 0.38) : own(data.servers[line.server].place),
-        width: line.run ? 1 : 2.25,
-        dash: line.run ? [] : DASHES[data.servers[line.server].place % DASHES.length],
+        stroke: () => {
+          const server = data.servers[line.server], lit = this.lit === line.server, stroke = own(server, lit);
+          return line.run ? faint(stroke, server.rest && !lit ? 0.12 : 0.38) : stroke;
+        },
+        width: line.run ? 1 : data.servers[line.server].rest ? 1.5 : 2.25,
+        dash: line.run ? [] : dash(data.servers[line.server].place),
         points: { show: false },
         spanGaps: false,
       }));
       return {
-        ...this.size(), padding: [TOP, 22, 0, 0], legend: { show: false }, series: [{}, ...series],
+        ...this.size(), padding: [() => TOP + ROW * (this.rows - 1), BESIDE, 0, 0], legend: { show: false }, series: [{}, ...series],
         scales: { x: { time: false, range: (_, low, high) => [low, high] }, y: { range: (_, low, high) => [0, (Math.max(high ?? 0, this.marked()) || 1) * 1.08] } },
         axes: [
           { stroke: axis, grid: { show: false }, ticks: grid, font, size: 34, values: (_, ticks) => ticks.map(this.whole()[1] < 60 || ticks.at(-1) - ticks[0] < 5 ? time : clock), space: 70 },
-          { stroke: axis, grid, ticks: grid, font, size: 58, values: (_, ticks) => ticks.map((tick) => tick.toLocaleString("en")) },
+          { stroke: axis, grid, ticks: grid, font, size: beside, values: (_, ticks) => ticks.map((tick) => tick.toLocaleString("en")) },
         ],
         cursor: { drag: { x: true, y: false, dist: 5 }, points: { show: false }, y: false, bind: { dblclick: () => () => { this.zoom(...this.whole()); return null; } } },
         hooks: { drawClear: [() => this.ground()], draw: [() => this.marks()], setCursor: [() => this.hover()], setScale: [(_, scale) => { if (scale === "x") this.tell(); }] },
       };
+    }
+
+    /* The figure of a phase's checkpoint, of what is drawn. */
+    taken(phase) { return phase.checkpoint == null ? null : { private: phase.private, resident: phase.resident }[this.state.key]; }
+
+    /* A server's strong line and its highest point, which one that is 0 all along does not have. */
+    best(server) {
+      const line = this.data.of(this.state.key, this.state.aligned)[server.main];
+      let best = -1;
+      line.forEach((value, point) => { if (value > (line[best] ?? 0)) best = point; });
+      return [line, best];
     }
 
     /* The highest mark, which may be above every sample. */
@@ -151,20 +156,32 @@ const lspSoak = (() => {
         ctx.fillStyle = window.kind === "silent" ? color("--silent") : this.hatched();
         ctx.fillRect(left, bbox.top, right - left, bbox.height);
       }
-      ctx.font = `${12 * dots}px system-ui, sans-serif`;
+      const shown = phases.map((phase) => [phase, ...clip(phase.from, phase.to)]).filter(([, left, right]) => right > left);
+      this.names(shown.map(([{ name }, left, right]) => ({ name, left: (left - bbox.left) / dots, right: (right - bbox.left) / dots })));
+      ctx.restore();
+    }
+
+    /* Names over the plot, each with a line down through its beginning. */
+    names(stretches) {
+      const { ctx, bbox } = this.plot, dots = devicePixelRatio;
+      const laid = lspSoakNames.lay(stretches, bbox.width / dots, textWidth, this.rows);
+      ctx.fillStyle = color("--rule");
+      for (const { left, row } of laid) {
+        const high = row < 0 ? 0 : (18 + ROW * row) * dots;
+        ctx.fillRect(bbox.left + left * dots, bbox.top - high, dots, bbox.height + high);
+      }
+      ctx.font = FONT.replace("12", String(12 * dots));
       ctx.textBaseline = "bottom";
       ctx.textAlign = "left";
-      for (const phase of phases) {
-        const [left, right] = clip(phase.from, phase.to);
-        const room = right - left - 8 * dots;
-        if (right <= left) continue;
-        ctx.fillStyle = color("--rule");
-        ctx.fillRect(left, bbox.top - 18 * dots, dots, bbox.height + 18 * dots);
-        const name = fit(ctx, phase.name, room);
-        ctx.fillStyle = color("--text");
-        if (name) ctx.fillText(name, left + 5 * dots, bbox.top - 4 * dots);
+      /* A name at the right end stands over beginnings before it: their lines end behind it. */
+      ctx.lineWidth = 3 * dots;
+      ctx.strokeStyle = color("--ground");
+      ctx.fillStyle = color("--text");
+      for (const { name, from, row } of laid.filter(({ row }) => row >= 0)) {
+        const [x, y] = [bbox.left + from * dots, bbox.top - (4 + ROW * row) * dots];
+        ctx.strokeText(name, x, y);
+        ctx.fillText(name, x, y);
       }
-      ctx.restore();
     }
 
     hatched() {
@@ -184,13 +201,14 @@ const lspSoak = (() => {
       const { scale } = QUANTITIES[key];
       ctx.save();
       ctx.beginPath();
-      ctx.rect(bbox.left, bbox.top - TOP * dots, bbox.width, bbox.height + TOP * dots);
+      ctx.rect(bbox.left, bbox.top - 14 * dots, bbox.width, bbox.height + 14 * dots);
       ctx.clip();
       ctx.setLineDash([]);
       this.data.servers.forEach((server, place) => {
-        if (!this.state.shown[place]) return;
+        /* Marks of many servers would hide each other: the rest have theirs while they are pointed at. */
+        if (!this.state.shown[place] || (server.rest && this.lit !== place)) return;
         const { phases } = this.typical(place);
-        ctx.fillStyle = ctx.strokeStyle = own(server.place);
+        ctx.fillStyle = ctx.strokeStyle = own(server, true);
         ctx.lineWidth = 1.5 * dots;
         for (const phase of phases) {
           if (key === "resident" && phase.peak != null) {
@@ -198,17 +216,15 @@ const lspSoak = (() => {
             ctx.beginPath(); ctx.moveTo(at(phase.from), up(phase.peak * scale)); ctx.lineTo(at(phase.to), up(phase.peak * scale)); ctx.stroke();
             ctx.setLineDash([]);
           }
-          const value = key === "private" ? phase.private : key === "resident" ? phase.resident : null;
-          if (phase.checkpoint == null || value == null) continue;
+          const value = this.taken(phase);
+          if (value == null) continue;
           shape(ctx, at(phase.checkpoint), up(value * scale), 5 * dots, [[0, -1], [1, 0], [0, 1], [-1, 0]], phase.settled);
         }
-        const line = this.data.of(key, this.state.aligned)[server.main];
-        let best = -1;
-        line.forEach((value, point) => { if (value != null && (best < 0 || value > line[best])) best = point; });
+        const [line, best] = this.best(server);
         if (best >= 0) shape(ctx, at(this.data.times(this.state.aligned)[best]), up(line[best]) - 8 * dots, 5 * dots, [[0, -1], [1, 0.8], [-1, 0.8]], true);
       });
       const most = Math.max(1, ...this.typical().requests.values());
-      ctx.fillStyle = faint(own(this.data.servers[this.state.server].place), 0.8);
+      ctx.fillStyle = faint(own(this.data.servers[this.state.server], true), 0.8);
       for (const [place, count] of this.typical().requests) {
         const high = (4 + (RUG - 4) * Math.sqrt(count / most)) * dots;
         ctx.fillRect(at((place + 0.5) * this.data.width), bbox.top + bbox.height - high, dots, high);
@@ -231,12 +247,12 @@ const lspSoak = (() => {
         let range = "";
         if (server.runs.length > 1) {
           const all = server.runs.map((_, run) => highest(lines[server.first + run], place)).filter((one) => one != null);
-          if (all.length) range = ` (${number(Math.min(...all))}–${number(Math.max(...all))})`;
+          if (all.length) range = ` (runs ${number(Math.min(...all))}–${number(Math.max(...all))})`;
         }
-        return { place: server.place, label: server.label, text: `${value}${range} ${QUANTITIES[this.state.key].unit}` };
+        return { server, label: server.label, text: `${value} ${QUANTITIES[this.state.key].unit}${range}` };
       }).filter(Boolean);
       this.tip.replaceChildren(element("div", {}, element("strong", {}, head)),
-        ...rows.map((row) => element("div", {}, swatch(row.place), row.label, element("span", { class: "value" }, row.text))));
+        ...rows.map((row) => element("div", {}, swatch(row.server), row.label, element("span", { class: "value" }, row.text))));
       this.tip.hidden = false;
       const over = this.plot.over, width = this.tip.offsetWidth, x = over.offsetLeft + left;
       /* On a phone there is no room beside the cursor, so it stands beneath the chart. */
@@ -279,6 +295,7 @@ const lspSoak = (() => {
 
     /* Other times: the zoom would be of something else. */
     again() {
+      this.resize();
       this.plot.batch(() => { this.plot.setData(this.values(), false); this.reach(); });
       this.tell();
     }
@@ -288,6 +305,12 @@ const lspSoak = (() => {
       const { min, max } = this.plot.scales.x;
       this.plot.batch(() => { this.plot.setData(this.values(), false); this.plot.setScale("x", { min, max }); });
       this.tell();
+    }
+
+    /* A server that is pointed at has its whole colour. */
+    light(place) {
+      this.lit = place;
+      if (this.data.servers.some((server) => server.rest)) this.plot.redraw(false);
     }
 
     /* The x scale over the whole grid, so that a line that ends early does not end the chart. */
@@ -312,22 +335,28 @@ const lspSoak = (() => {
       if (!this.plot) return;
       const { min, max } = this.plot.scales.x, quantity = QUANTITIES[this.state.key];
       Object.assign(this.root.dataset, { lines: this.plot.series.slice(1).filter((one) => one.show).length, from: (min ?? 0).toFixed(2), to: (max ?? 0).toFixed(2), quantity: this.state.key });
-      const note = [`${quantity.name}, ${quantity.unit}${quantity.note ? `, ${quantity.note}` : ""}.`];
+      const phases = this.data.servers.flatMap((server) => server.typical.phases).filter((phase) => this.taken(phase) != null);
+      const drawn = { taken: phases.some((phase) => phase.settled), unsettled: phases.some((phase) => !phase.settled), highest: this.data.servers.some((server) => this.best(server)[1] >= 0) };
+      for (const [sign, item] of Object.entries(this.signs)) item.hidden = !drawn[sign];
+      const kind = this.state.key === "private" ? sampled(this.data.exact, phases.length > 0) : quantity.note;
+      const note = [`${quantity.name}, ${quantity.unit}${kind ? `, ${kind}` : ""}.`];
       if (this.several) note.push("The strong line is the median of the runs at each moment, the faint ones are the runs.");
+      if (this.data.servers.some((server) => server.rest)) note.push("The default, what is chosen and the front, seven at most, are drawn strongly and the others near grey: pointing at a name gives its lines their colour and their marks.");
       if (this.state.aligned) note.push("Each phase is as long as it was at the median of all runs, so that the same work stands under itself; without that, time is the time of each run.");
-      if (this.several) note.push("◆ is at the median of the runs' checkpoints, ▲ at the highest point of the strong line.");
+      const signs = [phases.length ? "◆ is at the median of the runs' checkpoints" : "", drawn.highest ? "▲ at the highest point of the strong line" : ""].filter(Boolean);
+      if (this.several && signs.length) note.push(`${signs.join(", ").replace(/^▲ at/, "▲ is at")}.`);
       note.push(`Windows and requests as they were in ${this.typical().run}${this.several ? ", the run of median length" : ""}.`);
+      if (this.unnamed) note.push(`No room for the ${this.unnamed > 1 ? `names of ${this.unnamed} phases` : "name of a phase"}; the cursor tells ${this.unnamed > 1 ? "them" : "it"}.`);
       this.note.textContent = note.join(" ");
     }
   }
 
-  const fit = (ctx, text, room) => {
-    if (ctx.measureText(text).width <= room) return text;
-    for (let length = text.length - 1; length > 1; length--) {
-      const cut = `${text.slice(0, length)}…`;
-      if (ctx.measureText(cut).width <= room) return cut;
-    }
-    return "";
+  /* What the line of private memory is beside its checkpoints: the cheap counters of Linux count what is shared or lazily freed. */
+  const sampled = (exact, marked) => (exact ? `sampled, an upper bound${marked ? "; ◆ exact" : ""}` : "sampled");
+  const ruler = document.createElement("canvas").getContext("2d");
+  const textWidth = (text) => {
+    ruler.font = FONT;
+    return ruler.measureText(text).width;
   };
   const shape = (ctx, x, y, size, corners, filled) => {
     ctx.beginPath();
