@@ -7,7 +7,7 @@ use crate::record::Header;
 use crate::report::comparison::figures::{self, HOLE};
 use crate::report::fingerprint;
 use crate::report::table::Column;
-use crate::report::text::{Tone, clean};
+use crate::report::text::{Tone, clean, width};
 
 /// A table that a reader can take along: the script adds buttons that copy it.
 fn taken_along(caption: &str, table: &Markup) -> Markup {
@@ -40,13 +40,23 @@ pub fn of_columns(caption: &str, columns: &[Column]) -> Markup {
                             @let cell = &column.cells()[row];
                             @let class = format!("{} {}", side(column.head().2), tone(cell.tone));
                             @if place == 0 { th scope="row" class=(class) { (cell.whole()) } }
-                            @else { td class=(class) { (cell.whole()) } }
+                            @else { td class=(class) { (unbroken(&cell.whole())) } }
                         }
                     } }
                 }
             }
         },
     )
+}
+
+/// A value with its interval, which goes to the next line as a whole or not at all.
+fn unbroken(text: &str) -> Markup {
+    /// Longer brackets hold words.
+    const INTERVAL: usize = 32;
+    match text.split_once(" (") {
+        Some((value, interval)) if width(interval) <= INTERVAL => html! { (value) " " span.whole { "(" (interval) } },
+        _ => html! { (text) },
+    }
 }
 
 /// `private checkpoint`: both lines of a head in one.
