@@ -11,6 +11,8 @@ use crate::analyse::{PhaseSummary, PrivateMetric, Summary};
 use crate::record::{IdleKind, Nanos};
 use crate::report::text::clean;
 
+use super::parts::Keys;
+
 /// A timeline: every run of every server on one grid of time.
 #[derive(Debug, Serialize)]
 pub struct Timeline {
@@ -26,6 +28,9 @@ struct Server {
     label: String,
     /// Its place in tables, which is its colour; one without runs has no lines.
     place: usize,
+    /// Whether it is one of many that are drawn near grey.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    rest: bool,
     runs: Vec<Run>,
     /// The run whose length is the median one: phases, windows and requests are shown as they were in it.
     typical: Typical,
@@ -87,7 +92,7 @@ struct Window {
 pub type Named<'s> = (&'s str, &'s Summary);
 
 /// The timeline of these servers, each with its label and its runs. `None` where nothing was sampled.
-pub fn timeline(servers: &[(&str, Vec<Named>)]) -> Option<Timeline> {
+pub fn timeline(servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Timeline> {
     let all = || {
         servers
             .iter()
@@ -95,7 +100,7 @@ pub fn timeline(servers: &[(&str, Vec<Named>)]) -> Option<Timeline> {
     };
     let width = lines::grid(all())?;
     let servers = servers.iter().enumerate();
-    let servers = servers.filter_map(|(place, (label, runs))| server(label, place, runs, width));
+    let servers = servers.filter_map(|(place, (label, runs))| server(label, place, keys.is_rest(place), runs, width));
     let servers: Vec<Server> = servers.collect();
     (!servers.is_empty()).then(|| Timeline {
         width: seconds(width),
@@ -104,7 +109,7 @@ pub fn timeline(servers: &[(&str, Vec<Named>)]) -> Option<Timeline> {
     })
 }
 
-fn server(label: &str, place: usize, runs: &[Named], width: Nanos) -> Option<Server> {
+fn server(label: &str, place: usize, rest: bool, runs: &[Named], width: Nanos) -> Option<Server> {
     let (name, typical) = together::typical(runs, |(_, summary)| summary)?;
     let of = |quantity: Quantity| -> Vec<Line> {
         let lines = runs.iter().map(|(_, summary)| lines::line(summary, quantity, width));
@@ -135,6 +140,7 @@ fn server(label: &str, place: usize, runs: &[Named], width: Nanos) -> Option<Ser
     Some(Server {
         label: clean(label),
         place,
+        rest,
         runs: drawn,
         typical: self::typical(name, typical, runs, width),
     })

@@ -17,7 +17,7 @@ use crate::report::text::{clean, cut};
 use crate::units;
 
 use super::data::Named;
-use super::parts::{self, COLORS};
+use super::parts::{self, Keys};
 use super::strips::tenth;
 use super::tables;
 
@@ -37,7 +37,8 @@ const LEGEND: &str = "Private memory from the beginning of each window; every ru
 /// One server's runs of a window.
 struct Decaying<'w> {
     label: &'w str,
-    place: usize,
+    /// Its classes, which are its colour and its dash.
+    class: String,
     windows: Vec<&'w Window>,
 }
 
@@ -51,7 +52,7 @@ pub fn of_run(summary: &Summary) -> Markup {
     let plots = shown.iter().map(|window| {
         let one = Decaying {
             label,
-            place: 0,
+            class: parts::class(0),
             windows: vec![window],
         };
         plot(&words::name(window), &[one])
@@ -66,7 +67,7 @@ pub fn of_run(summary: &Summary) -> Markup {
 }
 
 /// The section of several servers: a plot for each window, and a row for each server in it.
-pub fn of_comparison(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)]) -> Markup {
+pub fn of_comparison(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Markup {
     let said: Vec<String> = compared::verdict(comparison)
         .into_iter()
         .chain(release::verdict(comparison))
@@ -83,7 +84,7 @@ pub fn of_comparison(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Na
         let number = alike.count();
         let of = servers.iter().enumerate().map(|(place, (label, runs))| Decaying {
             label,
-            place,
+            class: keys.class(place),
             windows: runs
                 .iter()
                 .filter_map(|run| found(&run.1.windows, window, number))
@@ -169,7 +170,7 @@ fn plot(title: &str, servers: &[Decaying]) -> Markup {
         figure {
             figcaption { (clean(title)) span.quiet { ", MiB" } }
             @if several {
-                p.keys { @for one in servers { span { (key(one.place)) (cut(&clean(one.label), 40)) } } }
+                p.keys { @for one in servers { span { (key(&one.class)) (cut(&clean(one.label), 40)) } } }
             }
             svg viewBox={ "0 0 " (WIDTH) " " (BOTTOM + 24.0) } role="img" aria-label=(clean(&format!("{title}: {}", said.join("; ")))) {
                 @for value in round(scale.low, scale.high, f64::from(1 << 20)) {
@@ -189,9 +190,9 @@ fn plot(title: &str, servers: &[Decaying]) -> Markup {
 }
 
 /// A server's line as it is drawn.
-fn key(place: usize) -> Markup {
+fn key(class: &str) -> Markup {
     html! {
-        svg viewBox="0 0 32 12" aria-hidden="true" { g class={ "s" (place % COLORS) } { path.stroke d="M0 6H32" {} } }
+        svg viewBox="0 0 32 12" aria-hidden="true" { g class=(class) { path.stroke d="M0 6H32" {} } }
     }
 }
 
@@ -209,7 +210,7 @@ fn round(low: f64, high: f64, unit: f64) -> Vec<f64> {
 fn curves(one: &Decaying, scale: &Scale) -> Markup {
     let middle = middles(one, scale.longest);
     html! {
-        g class={ "s" (one.place % COLORS) } {
+        g class=(one.class) {
             @if one.windows.len() > 1 {
                 @for window in &one.windows { path.fell.faint d=(path(&own(window), scale)) {} }
             }
@@ -326,7 +327,7 @@ mod tests {
         let windows = [window(60, 10), window(140, 20), window(90, 15)];
         let one = Decaying {
             label: "server",
-            place: 0,
+            class: parts::class(0),
             windows: windows.iter().collect(),
         };
         let longest = windows[1].took as f64;

@@ -8,7 +8,7 @@ use crate::analyse::stats::Answer;
 use crate::report::gate::{findings, headline};
 use crate::report::text::clean;
 
-use super::parts;
+use super::parts::{self, Keys};
 use super::several::{Above, page, title};
 
 /// The whole page of a verdict. `notes` are told after what was found.
@@ -20,6 +20,7 @@ pub fn render(judgement: &Judgement, sides: &Sides, notes: &[String]) -> String 
         title: title(&scenarios),
         first: verdict(judgement, notes),
         is_compared: true,
+        keys: Keys::ALIKE,
     };
     page(&scenarios, &runs, &above)
 }

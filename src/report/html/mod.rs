@@ -6,6 +6,7 @@
 mod allocators;
 mod data;
 mod decays;
+mod front;
 mod gate;
 mod one;
 mod page;
@@ -22,7 +23,7 @@ pub(super) mod tests;
 pub(super) use data::Named;
 pub(super) use gate::told_apart;
 pub(super) use page::PALETTE;
-pub(super) use parts::COLORS;
+pub(super) use parts::class;
 pub(super) use several::{played, title};
 pub(super) use strips::tenth;
 

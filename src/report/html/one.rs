@@ -8,6 +8,7 @@ use crate::report::terminal::{blocks, decay, head, phases};
 use crate::report::text::clean;
 use crate::report::{calls, given, release};
 
+use super::parts::Keys;
 use super::spread::{self, Latencies};
 use super::{allocators, data, decays, page, parts, tables};
 
@@ -15,7 +16,7 @@ use super::{allocators, data, decays, page, parts, tables};
 pub fn render(summary: &Summary, record: &str) -> String {
     let header = &summary.header;
     let title = format!("{} on {}", header.scenario.name, header.server.label);
-    let chart = data::timeline(&[(&header.server.label, vec![(record, summary)])]);
+    let chart = data::timeline(&[(&header.server.label, vec![(record, summary)])], Keys::ALIKE);
     let traced = summary.header.plan.traced.is_some();
     // What a tracer holds up has no memory and no latency worth a look.
     let measured = if traced {
@@ -120,7 +121,7 @@ fn latency(summary: &Summary) -> Markup {
     let plots = methods.iter().map(|method| {
         let latencies = Latencies {
             label: &summary.header.server.label,
-            place: 0,
+            class: parts::class(0),
             histogram: method.distribution.clone(),
             p50: method.p50.map(|time| time as f64),
             p95: method.p95.map(|time| time as f64),

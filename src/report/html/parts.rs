@@ -8,8 +8,46 @@ use crate::report::text::clean;
 
 use super::data::{self, Timeline};
 
-/// Colours and dashes that tell servers apart; more servers than these begin anew.
-pub const COLORS: usize = 7;
+/// Colours, and as many dashes, that tell servers apart.
+const COLORS: usize = 7;
+
+/// Which servers of a page are drawn strongly: the first ones, where there are too many to tell all apart at a glance.
+#[derive(Clone, Copy, Debug)]
+pub struct Keys {
+    strong: usize,
+}
+
+impl Keys {
+    /// All of them alike.
+    pub const ALIKE: Keys = Keys { strong: usize::MAX };
+
+    /// The first so many, each in a colour of its own, and the rest near grey.
+    pub fn of_first(strong: usize) -> Keys {
+        Keys {
+            strong: strong.min(COLORS),
+        }
+    }
+
+    /// Whether a server is one of the rest.
+    pub fn is_rest(self, place: usize) -> bool {
+        place >= self.strong
+    }
+
+    /// The classes of the server at a place.
+    pub fn class(self, place: usize) -> String {
+        let rest = if self.is_rest(place) { " rest" } else { "" };
+        class(place) + rest
+    }
+}
+
+/// The classes that give a server its colour and its dash. Where colours begin anew each has the next dash, so that of 49
+/// servers no two are drawn alike.
+pub fn class(place: usize) -> String {
+    match place / COLORS {
+        0 => format!("s{place}"),
+        again => format!("s{} d{}", place % COLORS, (place + again) % COLORS),
+    }
+}
 
 /// A section under a heading, which is named after its place in the page.
 pub fn section(id: &str, title: &str, body: &Markup) -> Markup {
@@ -101,4 +139,25 @@ pub fn reproduce(headers: &[&Header]) -> Markup {
         @for note in reproduce::notes(headers) { p.quiet { (clean(&note)) } }
     };
     body
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_of_49_servers_have_one_colour_and_one_dash() {
+        let drawn = |place: usize| {
+            let class = class(place);
+            let (color, dash) = class.split_once(' ').unwrap_or((&class, &class));
+            (color.to_owned(), dash.replace('s', "d"))
+        };
+        let all: BTreeSet<(String, String)> = (0..49).map(drawn).collect();
+        assert_eq!(all.len(), 49);
+        assert_eq!([class(6), class(7), class(13)], ["s6", "s0 d1", "s6 d0"]);
+        assert_eq!(Keys::of_first(2).class(2), "s2 rest");
+        assert_eq!(Keys::ALIKE.class(12), class(12));
+    }
 }

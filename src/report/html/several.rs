@@ -14,6 +14,7 @@ use crate::report::growth as lines;
 use crate::report::lens;
 use crate::report::text::clean;
 
+use super::parts::Keys;
 use super::spread::{self, Latencies};
 use super::{allocators, data, decays, parts, strips, tables};
 
@@ -23,6 +24,7 @@ pub fn render(scenarios: &Scenarios, runs: &[Played]) -> String {
         title: title(scenarios),
         first: html! {},
         is_compared: true,
+        keys: Keys::ALIKE,
     };
     page(scenarios, runs, &above)
 }
@@ -36,6 +38,8 @@ pub(super) struct Above {
     /// Whether it is also said what to conclude of each server against the baseline. Where many were tried to choose one,
     /// as in a sweep, such sentences would answer another question, and some of them by chance.
     pub is_compared: bool,
+    /// Which of the servers are drawn strongly.
+    pub keys: Keys,
 }
 
 /// The same under what stands above it.
@@ -56,7 +60,7 @@ pub(super) fn page(scenarios: &Scenarios, runs: &[Played], above: &Above) -> Str
             @for (place, target) in all.iter().enumerate() {
                 @let id = if all.len() > 1 { format!("t{place}-") } else { String::new() };
                 @if all.len() > 1 { p.target { (clean(&format!("{} on {}", target.comparison.scenario, target.name()))) } }
-                (one(&id, target, &by_record, above.is_compared))
+                (one(&id, target, &by_record, above))
             }
             (parts::section("facts", "Servers and machines", &fingerprints(&all, &by_record)))
             (parts::section("reproduce", "How to reproduce", &parts::reproduce(&headers)))
@@ -83,30 +87,30 @@ pub fn title(scenarios: &Scenarios) -> String {
 }
 
 /// One comparison: conclusion, short table, chart, everything else.
-fn one(id: &str, target: &Target, by_record: &BTreeMap<&str, &Summary>, is_compared: bool) -> Markup {
-    let comparison = &target.comparison;
+fn one(id: &str, target: &Target, by_record: &BTreeMap<&str, &Summary>, above: &Above) -> Markup {
+    let (comparison, keys) = (&target.comparison, above.keys);
     let servers: Vec<(&str, Vec<data::Named>)> = comparison
         .sides
         .iter()
         .map(|side| (side.label.as_str(), played(&side.runs, by_record)))
         .collect();
-    let chart = data::timeline(&servers);
+    let chart = data::timeline(&servers, keys);
     let firsts: Vec<_> = servers
         .iter()
         .filter_map(|(_, runs)| Some(&runs.first()?.1.header.server))
         .collect();
     let caption = "Private memory at checkpoints, MiB";
-    let table = tables::of_figures(caption, "after", comparison, &rows(comparison, Figure::Private));
+    let table = tables::of_figures(caption, "after", comparison, &rows(comparison, Figure::Private), keys);
     html! {
-        @if is_compared { (verdict(target)) }
+        @if above.is_compared { (verdict(target)) }
         @else if let Some(lens) = lens::words(&target.lens) { p.quiet { (clean(&lens)) } }
         (parts::section(&format!("{id}private"), "Private memory", &html! { (table) p.quiet { (legend(target)) } }))
         (parts::timeline(id, chart.as_ref()))
-        (parts::section(&format!("{id}runs"), "Every run", &strips::draw(comparison)))
-        (decays::of_comparison(id, comparison, &servers))
-        (latency(id, comparison, &servers))
+        (parts::section(&format!("{id}runs"), "Every run", &strips::draw(comparison, keys)))
+        (decays::of_comparison(id, comparison, &servers, keys))
+        (latency(id, comparison, &servers, keys))
         (work(id, comparison))
-        (figures(id, comparison))
+        (figures(id, comparison, keys))
         (grown(id, comparison))
         (called(id, comparison))
         (allocators::draw(id, &firsts))
@@ -177,7 +181,7 @@ fn rows(comparison: &Comparison, figure: Figure) -> Vec<&Row> {
 }
 
 /// A plot for each method that somebody answered, with the medians of the runs' percentiles.
-fn latency(id: &str, comparison: &Comparison, servers: &[(&str, Vec<data::Named>)]) -> Markup {
+fn latency(id: &str, comparison: &Comparison, servers: &[(&str, Vec<data::Named>)], keys: Keys) -> Markup {
     let medians = |method: &str, figure: Figure, side: usize| {
         let place = Place::Method(method.to_owned());
         let row = comparison.row(&Measure { place, figure })?;
@@ -192,7 +196,7 @@ fn latency(id: &str, comparison: &Comparison, servers: &[(&str, Vec<data::Named>
             }
             Latencies {
                 label,
-                place,
+                class: keys.class(place),
                 histogram,
                 p50: medians(method, Figure::P50, place),
                 p95: medians(method, Figure::P95, place),
@@ -236,10 +240,10 @@ fn work(id: &str, comparison: &Comparison) -> Markup {
     parts::section(&format!("{id}work"), "Equality of work", &body)
 }
 
-fn figures(id: &str, comparison: &Comparison) -> Markup {
+fn figures(id: &str, comparison: &Comparison, keys: Keys) -> Markup {
     let tables = FOLDED.iter().filter_map(|(figure, first, caption)| {
         let rows = rows(comparison, *figure);
-        let table = (!rows.is_empty()).then(|| tables::of_figures(caption, first, comparison, &rows))?;
+        let table = (!rows.is_empty()).then(|| tables::of_figures(caption, first, comparison, &rows, keys))?;
         Some(parts::folded(caption, &table))
     });
     let body = html! { @for table in tables { (table) } };

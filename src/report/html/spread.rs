@@ -5,11 +5,10 @@ use std::time::Duration;
 use maud::{Markup, html};
 
 use crate::analyse::Histogram;
-use crate::report::text::{clean, cut};
+use crate::report::text::clean;
 use crate::units;
 
-use super::parts::COLORS;
-use super::strips::{LEFT, LETTERS, RIGHT, WIDTH, tenth};
+use super::strips::{Frame, RIGHT, WIDTH, tenth};
 
 const TOP: f64 = 6.0;
 const ROW: f64 = 34.0;
@@ -18,8 +17,8 @@ const ROW: f64 = 34.0;
 pub struct Latencies<'l> {
     /// The server.
     pub label: &'l str,
-    /// Its place among the servers, which is its colour.
-    pub place: usize,
+    /// Its classes, which are its colour.
+    pub class: String,
     /// How they are distributed.
     pub histogram: Histogram,
     /// Their median, in nanoseconds.
@@ -36,8 +35,9 @@ pub fn plot(method: &str, servers: &[Latencies]) -> Markup {
     if low >= high {
         return html! {};
     }
-    let at = |value: f64| tenth(LEFT + (value / low).log10() / (high / low).log10() * (RIGHT - LEFT));
-    let height = TOP + ROW * servers.len() as f64 + 20.0;
+    let frame = Frame::of(servers.iter().map(|one| one.label));
+    let at = |value: f64| tenth(frame.left + (value / low).log10() / (high / low).log10() * (RIGHT - frame.left));
+    let height = TOP + (ROW + frame.above) * servers.len() as f64 + 20.0;
     let said: Vec<String> = servers.iter().map(said).collect();
     html! {
         figure {
@@ -48,9 +48,9 @@ pub fn plot(method: &str, servers: &[Latencies]) -> Markup {
                     text.tick.mid x=(at(tick)) y=(height - 4.0) { (time(tick)) }
                 }
                 @for (row, one) in servers.iter().enumerate() {
-                    @let base = TOP + ROW * (row as f64 + 1.0) - 3.0;
-                    g class={ "s" (one.place % COLORS) } {
-                        text.label x=(LEFT - 8.0) y=(base - 8.0) { (cut(&clean(one.label), LETTERS)) }
+                    @let base = TOP + (ROW + frame.above) * (row as f64 + 1.0) - 3.0;
+                    g class=(one.class) {
+                        (frame.label(one.label, base - 8.0, base - ROW + 4.0))
                         path.hill d=(hill(&one.histogram, base, &at)) {}
                         @for (name, value) in [("median", one.p50), ("95th percentile", one.p95)] {
                             @if let Some(value) = value {

@@ -4,22 +4,26 @@ use maud::{Markup, html};
 
 use crate::analyse::compare::{Cell, Comparison, Figure, Place, Row, Unit};
 use crate::report::comparison::figures;
-use crate::report::text::{clean, cut};
+use crate::report::text::{clean, cut, width};
 
-use super::parts::COLORS;
+use super::parts::Keys;
 
 /// The drawing in units of its own; the page scales it.
 pub(super) const WIDTH: f64 = 360.0;
-pub(super) const LEFT: f64 = 112.0;
+const LEFT: f64 = 112.0;
 pub(super) const RIGHT: f64 = 348.0;
 const TOP: f64 = 8.0;
 const ROW: f64 = 26.0;
 
-/// Most letters of a label that have room.
-pub(super) const LETTERS: usize = 16;
+/// Room for a label above its strip.
+const ABOVE: f64 = 14.0;
+
+/// Most letters of a label that have room beside its strip, and above it.
+const LETTERS: usize = 16;
+const LONGEST: usize = 56;
 
 /// A plot for the private memory of each phase, and for the figures of whole runs.
-pub fn draw(comparison: &Comparison) -> Markup {
+pub fn draw(comparison: &Comparison, keys: Keys) -> Markup {
     let rows = comparison.rows.iter().filter(|row| match row.measure.place {
         Place::Phase { .. } => row.measure.figure == Figure::Private,
         Place::Run => true,
@@ -27,15 +31,16 @@ pub fn draw(comparison: &Comparison) -> Markup {
     });
     html! {
         p.quiet { "Every dot is a run, the bar is the median, the band its interval. Each plot has a scale of its own, which does not begin at 0." }
-        div.plots { @for row in rows { (plot(comparison, row)) } }
+        div.plots { @for row in rows { (plot(comparison, row, keys)) } }
     }
 }
 
-fn plot(comparison: &Comparison, row: &Row) -> Markup {
+fn plot(comparison: &Comparison, row: &Row, keys: Keys) -> Markup {
     let unit = row.measure.figure.unit();
     let values = || row.cells.iter().flat_map(|cell| cell.values.iter().flatten().copied());
     let scale = Scale::of(values());
-    let height = TOP + ROW * comparison.sides.len() as f64 + 20.0;
+    let frame = Frame::of(comparison.sides.iter().map(|side| side.label.as_str()));
+    let height = TOP + (ROW + frame.above) * comparison.sides.len() as f64 + 20.0;
     let title = match &row.measure.place {
         Place::Phase { name, .. } => format!("private after {name}"),
         Place::Run | Place::Method(_) => figures::place(row),
@@ -51,35 +56,66 @@ fn plot(comparison: &Comparison, row: &Row) -> Markup {
             figcaption { (clean(&title)) @if unit == Unit::Bytes { span.quiet { ", MiB" } } }
             svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(clean(&format!("{title}: {}", said.join("; ")))) {
                 @for (place, cell) in row.cells.iter().enumerate() {
-                    (strip(&comparison.sides[place].label, &comparison.sides[place].runs, place, cell, unit, &scale))
+                    @let side = &comparison.sides[place];
+                    @let middle = TOP + (ROW + frame.above) * (place as f64 + 1.0) - ROW / 2.0;
+                    g class=(keys.class(place)) {
+                        (frame.label(&side.label, middle + 4.0, middle - 13.0))
+                        (strip(&side.runs, middle, cell, unit, &|value| scale.between(value, frame.left, RIGHT)))
+                    }
                 }
                 @let base = height - 18.0;
-                line.axis x1=(LEFT) x2=(RIGHT) y1=(base) y2=(base) {}
+                line.axis x1=(frame.left) x2=(RIGHT) y1=(base) y2=(base) {}
                 @let end = |value| figures::value_like(value, figures::as_set(unit), scale.high);
-                text.tick x=(LEFT) y=(height - 4.0) { (end(scale.low)) }
+                text.tick x=(frame.left) y=(height - 4.0) { (end(scale.low)) }
                 text.tick.end x=(RIGHT) y=(height - 4.0) { (end(scale.high)) }
             }
         }
     }
 }
 
-fn strip(label: &str, runs: &[String], place: usize, cell: &Cell, unit: Unit, scale: &Scale) -> Markup {
-    let middle = TOP + ROW * (place as f64 + 0.5);
+/// Where labels and what they are of stand: beside each other, or labels above where they are too long for that. None is cut
+/// that has room in some way, for labels that begin alike would become one.
+pub(super) struct Frame {
+    /// The left end of what is drawn.
+    pub left: f64,
+    /// How much higher each row is for its label.
+    pub above: f64,
+}
+
+impl Frame {
+    /// For these labels.
+    pub fn of<'l>(mut labels: impl Iterator<Item = &'l str>) -> Frame {
+        match labels.any(|label| width(label) > LETTERS) {
+            false => Frame { left: LEFT, above: 0.0 },
+            true => Frame {
+                left: WIDTH - RIGHT,
+                above: ABOVE,
+            },
+        }
+    }
+
+    /// A label on one of two base lines, by where it stands.
+    pub fn label(&self, label: &str, beside: f64, above: f64) -> Markup {
+        html! {
+            @if self.above > 0.0 { text.name x=(self.left) y=(tenth(above)) { (cut(&clean(label), LONGEST)) } }
+            @else { text.label x=(self.left - 8.0) y=(tenth(beside)) { (clean(label)) } }
+        }
+    }
+}
+
+fn strip(runs: &[String], middle: f64, cell: &Cell, unit: Unit, at: &dyn Fn(f64) -> f64) -> Markup {
     html! {
-        g class={ "s" (place % COLORS) } {
-            text.label x=(LEFT - 8.0) y=(middle + 4.0) { (cut(&clean(label), LETTERS)) }
-            @if let Some(median) = cell.median {
-                @let (low, high) = (scale.at(median.low), scale.at(median.high));
-                rect.band x=(low) y=(middle - 9.0) width=(tenth((high - low).max(1.0))) height="18" {}
-                line.middle x1=(scale.at(median.median)) x2=(scale.at(median.median)) y1=(middle - 10.0) y2=(middle + 10.0) {}
-            }
-            @for (run, value) in cell.values.iter().enumerate() {
-                @if let Some(value) = value {
-                    // Runs of one value would hide each other; up and down says nothing.
-                    @let shift = ((run * 7) % 5) as f64 * 2.4 - 4.8;
-                    circle.run cx=(scale.at(*value)) cy=(tenth(middle + shift)) r="3.2" {
-                        title { (clean(&format!("{}: {}", name(runs, run), figures::value_with_unit(*value, unit)))) }
-                    }
+        @if let Some(median) = cell.median {
+            @let (low, high) = (at(median.low), at(median.high));
+            rect.band x=(low) y=(middle - 9.0) width=(tenth((high - low).max(1.0))) height="18" {}
+            line.middle x1=(at(median.median)) x2=(at(median.median)) y1=(middle - 10.0) y2=(middle + 10.0) {}
+        }
+        @for (run, value) in cell.values.iter().enumerate() {
+            @if let Some(value) = value {
+                // Runs of one value would hide each other; up and down says nothing.
+                @let shift = ((run * 7) % 5) as f64 * 2.4 - 4.8;
+                circle.run cx=(at(*value)) cy=(tenth(middle + shift)) r="3.2" {
+                    title { (clean(&format!("{}: {}", name(runs, run), figures::value_with_unit(*value, unit)))) }
                 }
             }
         }
@@ -114,10 +150,6 @@ impl Scale {
         }
     }
 
-    fn at(&self, value: f64) -> f64 {
-        self.between(value, LEFT, RIGHT)
-    }
-
     /// Where a value is between the places of the lowest and of the highest.
     pub fn between(&self, value: f64, low: f64, high: f64) -> f64 {
         tenth(low + (value - self.low) / (self.high - self.low) * (high - low))
@@ -136,16 +168,32 @@ mod tests {
     #[test]
     fn noise_does_not_fill_the_scale() {
         let scale = Scale::of([100.0, 100.1].into_iter());
-        let apart = scale.at(100.1) - scale.at(100.0);
+        let at = |scale: &Scale, value: f64| scale.between(value, LEFT, RIGHT);
+        let apart = at(&scale, 100.1) - at(&scale, 100.0);
         assert!(apart < 0.1 * (RIGHT - LEFT), "{apart}");
         let scale = Scale::of([100.0, 200.0].into_iter());
-        assert!(scale.at(200.0) < RIGHT && scale.at(100.0) > LEFT);
-        assert!(scale.at(200.0) - scale.at(100.0) > 0.8 * (RIGHT - LEFT));
+        assert!(at(&scale, 200.0) < RIGHT && at(&scale, 100.0) > LEFT);
+        assert!(at(&scale, 200.0) - at(&scale, 100.0) > 0.8 * (RIGHT - LEFT));
     }
 
     #[test]
     fn nothing_and_zero_have_a_scale_too() {
-        assert_eq!(Scale::of(std::iter::empty()).at(0.0), LEFT);
-        assert!(Scale::of([0.0].into_iter()).at(0.0).is_finite());
+        assert_eq!(Scale::of(std::iter::empty()).between(0.0, LEFT, RIGHT), LEFT);
+        assert!(Scale::of([0.0].into_iter()).between(0.0, LEFT, RIGHT).is_finite());
+    }
+
+    #[test]
+    fn labels_that_begin_alike_are_not_cut_to_one() {
+        let long = ["thread.dirty-1000", "thread.dirty-10000", "thread.dirty-1000.narenas-2"];
+        let frame = Frame::of(long.into_iter());
+        for label in long {
+            assert!(
+                frame
+                    .label(label, 20.0, 8.0)
+                    .into_string()
+                    .contains(&format!(">{label}<"))
+            );
+        }
+        assert!(Frame::of(["ty", "ty-jemalloc"].into_iter()).above.abs() < f64::EPSILON);
     }
 }

@@ -2,12 +2,14 @@
 
 use maud::{Markup, html};
 
-use crate::analyse::compare::{Cell as Figures, Comparison, Ratio, Row};
+use crate::analyse::compare::{Cell as Figures, Comparison, Place, Ratio, Row};
 use crate::record::Header;
 use crate::report::comparison::figures::{self, HOLE};
 use crate::report::fingerprint;
 use crate::report::table::Column;
 use crate::report::text::{Tone, clean, width};
+
+use super::parts::Keys;
 
 /// A table that a reader can take along: the script adds buttons that copy it.
 fn taken_along(caption: &str, table: &Markup) -> Markup {
@@ -80,32 +82,57 @@ pub fn tone(tone: Tone) -> &'static str {
     }
 }
 
-/// A row for each place and a column for each server: its median with the interval, and the difference beneath.
-pub fn of_figures(caption: &str, first: &str, comparison: &Comparison, rows: &[&Row]) -> Markup {
-    taken_along(
-        caption,
-        &html! {
-            table.figures {
-                caption { (clean(caption)) }
-                thead { tr {
-                    th scope="col" class="text" { (first) }
-                    @for (place, side) in comparison.sides.iter().enumerate() {
-                        th scope="col" class="number" {
-                            span class={ "key s" (place % super::parts::COLORS) } aria-hidden="true" {}
-                            (clean(&side.label))
-                            @if place == 0 && comparison.sides.len() > 1 { " " span.quiet { "(baseline)" } }
-                        }
-                    }
+/// Servers that have room side by side; of more each has a row.
+const BESIDE: usize = 6;
+
+/// A row for each place and a column for each server, or, where these are many, the other way round: its median with the
+/// interval, and the difference beneath.
+pub fn of_figures(caption: &str, first: &str, comparison: &Comparison, rows: &[&Row], keys: Keys) -> Markup {
+    let sides = || 0..comparison.sides.len();
+    let place = |row: &Row| html! { (clean(figures::heading(&row.measure.place))) };
+    let is_turned = comparison.sides.len() > BESIDE.max(rows.len());
+    let table = match is_turned {
+        false => html! {
+            thead { tr {
+                th scope="col" class="text" { (first) }
+                @for side in sides() { th scope="col" class="number" { (head(comparison, side, keys)) } }
+            } }
+            tbody {
+                @for row in rows { tr {
+                    th scope="row" class="text" { (place(row)) }
+                    @for (side, cell) in row.cells.iter().enumerate() { td class="number" { (of_cell(row, side, cell)) } }
                 } }
-                tbody {
-                    @for row in rows { tr {
-                        th scope="row" class="text" { (clean(figures::heading(&row.measure.place))) }
-                        @for (side, cell) in row.cells.iter().enumerate() { td class="number" { (of_cell(row, side, cell)) } }
-                    } }
-                }
             }
         },
+        true => html! {
+            thead { tr {
+                th scope="col" class="text" { "server" }
+                @for row in rows { th scope="col" class="number" {
+                    @if !matches!(row.measure.place, Place::Method(_)) { (first) " " }
+                    (place(row))
+                } }
+            } }
+            tbody {
+                @for side in sides() { tr {
+                    th scope="row" class="text" { (head(comparison, side, keys)) }
+                    @for row in rows { td class="number" { (of_cell(row, side, &row.cells[side])) } }
+                } }
+            }
+        },
+    };
+    taken_along(
+        caption,
+        &html! { table.figures { caption { (clean(caption)) } (table) } },
     )
+}
+
+/// A server's name in its colour.
+fn head(comparison: &Comparison, side: usize, keys: Keys) -> Markup {
+    html! {
+        span class={ "key " (keys.class(side)) } aria-hidden="true" {}
+        (clean(&comparison.sides[side].label))
+        @if side == 0 && comparison.sides.len() > 1 { " " span.quiet { "(baseline)" } }
+    }
 }
 
 fn of_cell(row: &Row, side: usize, cell: &Figures) -> Markup {

@@ -57,7 +57,7 @@ pub fn beside(points: &[(f64, f64, String)], marks: &[Area], width: f64) -> Vec<
     for point in downwards {
         let (x, y, text) = &points[point];
         let wide = room(text, 12.0);
-        let places = [0.0, -14.0, 14.0, -28.0, 28.0, 42.0, 56.0]
+        let places = [0.0, -14.0, 14.0, -28.0, 28.0, 42.0, 56.0, -42.0, -56.0, 70.0, -70.0]
             .into_iter()
             .flat_map(|shift| {
                 [x + 9.0, x - 9.0 - wide].map(|left| Label {

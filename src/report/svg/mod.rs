@@ -3,7 +3,7 @@
 //!
 //! As in HTML, every text of others reaches it through `maud`, which escapes it.
 
-mod labels;
+pub(super) mod labels;
 mod panel;
 mod path;
 mod scale;

@@ -7,7 +7,7 @@ use crate::analyse::together::{self, Middle, Together, median};
 use crate::analyse::{PhaseSummary, PrivateMetric, Summary, held_up};
 use crate::record::{IdleKind, Nanos};
 use crate::report::chart::{mebibytes, scale};
-use crate::report::html::{COLORS, Named, tenth};
+use crate::report::html::{Named, class, tenth};
 use crate::report::text::{clean, cut, wrap};
 use crate::units;
 
@@ -151,12 +151,12 @@ fn legend(drawn: &[Drawn], top: f64) -> (Markup, usize) {
         if right + wide > WIDTH && right > 20.0 {
             (right, row) = (20.0, row + 1);
         }
-        places.push((right, top + 14.0 + 20.0 * f64::from(row), text, one.place % COLORS));
+        places.push((right, top + 14.0 + 20.0 * f64::from(row), text, class(one.place)));
         right += wide;
     }
     let markup = html! {
-        @for (right, down, text, color) in &places {
-            g class={ "s" (color) } {
+        @for (right, down, text, class) in &places {
+            g class=(class) {
                 line.swatch x1=(right) x2=(right + 32.0) y1=(down - 4.0) y2=(down - 4.0) {}
                 text x=(right + 40.0) y=(down) { (text) }
             }
@@ -195,12 +195,12 @@ fn chart(drawn: &[Drawn], together: &Together, number: usize, names: &Names) -> 
         }
         g transform="scale(.1)" {
             @for one in drawn {
-                g class={ "s" (one.place % COLORS) } {
+                g class=(class(one.place)) {
                     @for run in &one.runs { path.run d=(frame.path(run)) {} }
                 }
             }
             @for one in drawn {
-                g class={ "s" (one.place % COLORS) } { path.line d=(frame.path(&one.line)) {} }
+                g class=(class(one.place)) { path.line d=(frame.path(&one.line)) {} }
             }
         }
         (marks(drawn, together, &up))
@@ -296,18 +296,18 @@ fn marks(drawn: &[Drawn], together: &Together, up: &dyn Fn(f64) -> f64) -> Marku
         .collect();
     html! {
         @for (one, taken) in drawn.iter().zip(&taken) {
-            g class={ "s" (one.place % COLORS) } {
+            g class=(class(one.place)) {
                 @for (x, y, settled) in taken {
                     path class=(if *settled { "taken" } else { "unsettled" }) d={ "M" (x) " " (tenth(y - 5.0)) "l5 5l-5 5l-5-5z" } {}
                 }
             }
         }
         @for (place, x, y, _) in &peaks {
-            g class={ "s" (place % COLORS) } { path.peak d={ "M" (x) " " (tenth(y - 9.0)) "l5 8h-10z" } {} }
+            g class=(class(*place)) { path.peak d={ "M" (x) " " (tenth(y - 9.0)) "l5 8h-10z" } {} }
         }
         @for ((place, ..), label) in peaks.iter().zip(places::beside(&values, &areas, width)) {
             // A value that had to move away is known by its server's colour and by the order of the values.
-            text class={ "value s" (place % COLORS) } x=(tenth(label.left)) y=(tenth(label.down)) {
+            text class={ "value " (class(*place)) } x=(tenth(label.left)) y=(tenth(label.down)) {
                 tspan.of { (PEAK) } (label.text.trim_start_matches(PEAK))
             }
         }
@@ -325,7 +325,9 @@ fn peak(one: &Drawn, width: f64, up: &dyn Fn(f64) -> f64) -> Option<(usize, f64,
 
 /// What the signs mean, in lines that have room.
 fn note(drawn: &[Drawn], together: &Together, names: &Names) -> Vec<String> {
-    let exact = drawn.iter().any(|one| one.typical.private_metric == PrivateMetric::Exact);
+    let exact = drawn
+        .iter()
+        .any(|one| one.typical.private_metric == PrivateMetric::Exact);
     let line = match exact {
         true => "Private memory: lines sampled, an upper bound of the exact ◆.",
         false => "Private memory, sampled.",

@@ -11,7 +11,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub(super) use columns::{amount, columns};
+pub(super) use columns::{amount, columns, order};
 pub use markdown::{render as markdown, set};
 pub use terminal::render as terminal;
 pub(super) use words::sentences;
