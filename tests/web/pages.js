@@ -1,5 +1,5 @@
-// The pages under test: records of one run, of a comparison, of several machines, of a gate, of a server with a hostile name, and of a large campaign,
-// rendered by the program itself.
+// The pages under test: records of one run, of a comparison, of several machines and systems, of a server that crashes beside two others, of one server
+// alone, of a gate, of a sweep, of a server with a hostile name, and of a large campaign, rendered by the program itself.
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -42,7 +42,7 @@ function long(label, run, seed) {
     at += 50_000_000;
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
     const held = Math.round((150 + 60 * Math.sin(tick / 700) + state / 2_147_483_648 * 30) * 256) * 4096;
-    const counters = { ...sample.counters, private: held, resident: held + (14 << 20), high_water: held + (40 << 20), user: sample.counters.user + tick * 20_000_000, minor_faults: sample.counters.minor_faults + tick * 40 + state % 30 };
+    const counters = { ...sample.counters, private: held, resident: held + (14 << 20), high_water: held + (40 << 20), user: sample.counters.user + tick * 20_000_000, minor_faults: sample.counters.minor_faults + tick * 2_000 + state % 30 };
     more.push({ at, event: { sample: { ...sample, counters } } });
   }
   const rest = entries.slice(end).map((entry) => ({ ...entry, at: at + 1 }));
@@ -77,6 +77,22 @@ function on(machine, records) {
   return records.map(([header, ...entries]) => [{ ...header, host: { ...header.host, cpu: machine } }, ...entries]);
 }
 
+/** The same runs on another system. */
+function under(target, records) {
+  return records.map(([header, ...entries]) => [{ ...header, host: { ...header.host, target } }, ...entries]);
+}
+
+/** A sweep of so many settings: labels that begin alike, and two that are on the front with the default. */
+function swept(settings, blocks) {
+  const labels = ["default", ...Array.from({ length: settings - 1 }, (_, place) => `thread.dirty-${1_000 * (place + 1)}.narenas-${1 + place % 4}`)];
+  return Array.from({ length: blocks }, (_, block) => labels.map((label, place) => {
+    const [header, ...entries] = variant(label, block * settings + place + 1, (place ? 0.7 + 0.02 * place : 1) * (1 + block / 400));
+    const env = place ? { _RJEM_MALLOC_CONF: `dirty_decay_ms:${1_000 * place}` } : {};
+    const cell = { of: settings, default: place === 0, env, args: [], preload: null };
+    return [{ ...header, plan: { ...header.plan, block: block + 1, cell } }, ...entries];
+  })).flat();
+}
+
 /** The timeline of the same records as a picture. */
 function picture(name, ...words) {
   writeFileSync(join(out, `${name}.svg`), execFileSync(soak, [...words, "--format", "svg"], { maxBuffer: 1 << 28 }));
@@ -90,6 +106,7 @@ export function pages() {
   const big = write("big-records", three);
   const machines = write("machines-records", [...on("EPYC", two), ...on("Xeon", two)]);
   const judged = write("gate-records", two);
+  const crashed = readFileSync(join(root, "fixtures/records/crashed.jsonl"), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
   picture("one", "report", join(root, "fixtures/records/completed.jsonl"));
   picture("two", "compare", write("two-records", two));
   picture("hostile", "compare", hostile);
@@ -99,6 +116,10 @@ export function pages() {
     two: render("two", "compare", write("two-records", two)),
     machines: render("machines", "compare", machines),
     gate: judge("gate", "--from", judged, "--baseline", "ty", "--candidate", "ty-jemalloc"),
+    crashed: render("crashed", "compare", write("crashed-records", [...two, crashed])),
+    alone: render("alone", "compare", write("alone-records", two.filter(([header]) => header.server.label === "ty"))),
+    systems: render("systems", "compare", write("systems-records", [...two, ...under("aarch64-apple-darwin", two)])),
+    sweep: render("sweep", "tune", "--from", write("sweep-records", swept(13, 4))),
     hostile: render("hostile", "compare", hostile),
     big: render("big", "compare", big),
   };

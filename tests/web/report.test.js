@@ -1,6 +1,6 @@
 // Reports in a real browser, from file://, as their readers open them.
 import assert from "node:assert/strict";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -16,16 +16,32 @@ before(async () => {
 });
 after(() => browser?.close());
 
+/** Keeps on every canvas what was written on it since it was last cleared, and where. */
+function write() {
+  const { clearRect, fillText } = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.clearRect = function (...box) { this.canvas.written = []; return clearRect.apply(this, box); };
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
+    const size = this.measureText(text);
+    (this.canvas.written ??= []).push({ text, left: x - size.actualBoundingBoxLeft, right: x + size.actualBoundingBoxRight, top: y - size.actualBoundingBoxAscent, bottom: y + size.actualBoundingBoxDescent });
+    return fillText.call(this, text, x, y, ...rest);
+  };
+}
+const written = (page) => page.$eval(".u-wrap canvas", async (canvas) => {
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  return { all: canvas.written, width: canvas.width, height: canvas.height };
+});
+
 /** Opens a page; what it says on the console and asks of the network is kept. */
-async function open(name, { width = 1280, scheme = "light" } = {}) {
+async function open(name, { width = 1280, scheme = "light", dots = 1 } = {}) {
   const page = await browser.newPage();
+  await page.evaluateOnNewDocument(write);
   page.said = [];
   page.asked = [];
   page.on("console", (message) => page.said.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => page.said.push(`error: ${error.message}`));
   page.on("dialog", (dialog) => { page.said.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
   page.on("request", (request) => page.asked.push(request.url()));
-  await page.setViewport({ width, height: 900 });
+  await page.setViewport({ width, height: 900, deviceScaleFactor: dots });
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
   await page.goto(pathToFileURL(files[name]).href);
   await page.waitForSelector("html[data-ready]");
@@ -34,7 +50,7 @@ async function open(name, { width = 1280, scheme = "light" } = {}) {
 const chart = (page) => page.$eval(".chart", (chart) => ({ ...chart.dataset }));
 const over = async (page) => { const handle = await page.$(".u-over"); await handle.scrollIntoView(); return (await handle.boundingBox()); };
 
-for (const name of ["one", "two", "machines", "gate", "hostile", "big"]) {
+for (const name of ["one", "two", "alone", "crashed", "systems", "machines", "gate", "sweep", "hostile", "big"]) {
   test(`${name}: nothing is said on the console and no request leaves the page`, async () => {
     const page = await open(name);
     assert.deepEqual(page.said, []);
@@ -56,7 +72,7 @@ test("a request that something on the page would make is refused", async () => {
 });
 
 test("a chart has a line for every run and one for every median", async () => {
-  for (const [name, lines] of [["one", 1], ["two", 10], ["big", 27]]) {
+  for (const [name, lines] of [["one", 1], ["two", 10], ["crashed", 10], ["big", 27], ["sweep", 65]]) {
     const page = await open(name);
     assert.equal((await chart(page)).lines, String(lines), name);
     await page.close();
@@ -106,7 +122,7 @@ test("the cursor tells the value of every server, by mouse and by arrow keys", a
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
   await page.waitForSelector(".tip:not([hidden])");
   const tip = await page.$eval(".tip", (tip) => tip.innerText);
-  assert.match(tip, /ty\s+[\d.]+ \([\d.]+–[\d.]+\) MiB/);
+  assert.match(tip, /ty\s+[\d.]+ MiB \(runs [\d.]+–[\d.]+\)/);
   assert.match(tip, /ty-jemalloc/);
   await page.focus(".u-over");
   const before = Number((await chart(page)).cursor);
@@ -177,7 +193,7 @@ test("tables can be taken along as TSV and as Markdown", async () => {
   await page.close();
 });
 
-for (const name of ["one", "two", "machines", "gate", "hostile"]) for (const scheme of ["light", "dark"]) {
+for (const name of ["one", "two", "alone", "crashed", "systems", "machines", "gate", "sweep", "hostile"]) for (const scheme of ["light", "dark"]) {
   test(`${name}, ${scheme}: axe finds nothing serious`, async () => {
     const page = await open(name, { scheme });
     await page.$$eval("details", (all) => all.forEach((one) => { one.open = true; }));
@@ -190,7 +206,7 @@ for (const name of ["one", "two", "machines", "gate", "hostile"]) for (const sch
 }
 
 test("nothing is wider than a phone, and the theme can be chosen", async () => {
-  for (const name of ["one", "two", "machines", "gate", "hostile"]) {
+  for (const name of ["one", "two", "crashed", "systems", "machines", "gate", "sweep", "hostile"]) {
     const page = await open(name, { width: 390 });
     const [inside, outside] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
     assert.ok(inside <= outside, `${name}: ${inside} > ${outside}`);
@@ -228,7 +244,7 @@ test("the least and the most of a row are told in words, not by colour alone", a
 });
 
 test("on paper nothing is to be clicked and nothing is cut off at the side", async () => {
-  for (const name of ["one", "two", "machines", "gate"]) {
+  for (const name of ["one", "two", "crashed", "systems", "machines", "gate", "sweep"]) {
     // A4 without its margins, at 96 to the inch.
     const page = await open(name, { width: 718 });
     await page.emulateMediaType("print");
@@ -240,13 +256,189 @@ test("on paper nothing is to be clicked and nothing is cut off at the side", asy
   }
 });
 
+test("whatever is drawn, every label lies inside the chart", async () => {
+  for (const name of ["one", "two", "big", "sweep"]) for (const size of [{ width: 1280 }, { width: 390, dots: 2 }]) {
+    const page = await open(name, size);
+    for (const quantity of await page.$$eval(".controls input[type=radio]", (all) => all.map((one) => one.value))) {
+      await page.click(`.controls input[value=${quantity}]`);
+      const { all, width, height } = await written(page);
+      assert.ok(all.length > 8, `${name} ${quantity}`);
+      const outside = all.filter((one) => one.left < 0 || one.right > width || one.top < 0 || one.bottom > height);
+      assert.deepEqual(outside, [], `${name} ${quantity} at ${size.width}`);
+    }
+    if (name === "big") assert.ok((await written(page)).all.some(({ text }) => /^\d{2},\d{3}$/.test(text)), "the labels of faults are long");
+    await page.close();
+  }
+});
+
+test("every phase has its whole name, on a phone too, and no name is over another", async () => {
+  for (const name of ["one", "two", "gate", "sweep", "big"]) for (const width of [1280, 390]) {
+    const page = await open(name, { width });
+    const phases = await page.evaluate(() => lspSoakNumbers.read(document.querySelector(".chart script").textContent).servers[0].typical.phases.map(({ name }) => name));
+    assert.ok(phases.length > 4);
+    const { all } = await written(page);
+    const names = all.filter(({ text }) => phases.includes(text));
+    assert.deepEqual(names.map(({ text }) => text), phases, `${name} at ${width}`);
+    const over = names.filter((one, place) => names.slice(0, place).some((other) => one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom));
+    assert.deepEqual(over, [], `${name} at ${width}`);
+    await page.close();
+  }
+});
+
+test("names stand in rows under each other only where they have no room side by side", async () => {
+  const page = await open("one");
+  const rows = (stretches, width, most) => page.evaluate((...words) => lspSoakNames.lay(words[0], words[1], (name) => 6 * name.length, words[2]).map(({ row }) => row), stretches, width, most);
+  const stretch = (name, left, right) => ({ name, left, right });
+  assert.deepEqual(await rows([stretch("start", 0, 100), stretch("goto", 100, 200)], 200), [0, 0]);
+  assert.deepEqual(await rows([stretch("start", 0, 100), stretch("goto", 100, 110), stretch("decay", 110, 200)], 200), [0, 1, 0]);
+  assert.deepEqual(await rows([stretch("start", 0, 8), stretch("goto", 8, 16), stretch("decay", 16, 200)], 200), [2, 1, 0]);
+  assert.deepEqual(await rows([stretch("start", 0, 8), stretch("goto", 8, 16), stretch("decay", 16, 200)], 200, 2), [-1, 1, 0]);
+  await page.close();
+});
+
+test("a mark is explained where it is drawn and nowhere else", async () => {
+  const page = await open("two");
+  const said = () => page.$eval(".chart", (chart) => ({ marks: [...chart.querySelectorAll(".marks li")].filter((one) => one.getClientRects().length).map((one) => one.textContent), note: chart.querySelector(".said").textContent }));
+  const { marks, note } = await said();
+  assert.ok(marks.includes("◆checkpoint") && marks.includes("▲highest point"), marks.join());
+  assert.match(note, /^Private, MiB, sampled, an upper bound; ◆ exact\. .*◆ is at the median of the runs' checkpoints, ▲ at the highest/);
+  await page.click(".controls input[value=cpu]");
+  assert.match((await said()).note, /^CPU, processors\. .* ▲ is at the highest point/);
+  assert.doesNotMatch((await said()).note + (await said()).marks, /◆|◇/);
+  const most = await page.evaluate(() => { const data = lspSoakNumbers.read(document.querySelector(".chart script").textContent); return Math.max(...data.of("huge", true).flat()); });
+  await page.click(".controls input[value=huge]");
+  assert.equal((await said()).marks.includes("▲highest point"), most > 0, String(most));
+  await page.close();
+});
+
+test("of a server that crashed nobody says that it did the same work", async () => {
+  const page = await open("crashed");
+  const work = await page.$eval("#work", (work) => work.innerText);
+  assert.match(work, /clangd: nothing is known of its work: no run of clangd counts\./);
+  assert.match(work, /ty-jemalloc did the same work as ty/);
+  assert.doesNotMatch(work, /clangd did the same/);
+  await page.close();
+});
+
+test("a page says first what it comes to: of one server, and of each system", async () => {
+  const first = async (name) => { const page = await open(name); const said = await page.$eval("main > :first-child", (one) => [one.className, one.innerText]); await page.close(); return said; };
+  const [alone, kept] = await first("alone");
+  assert.equal(alone, "verdict");
+  assert.match(kept, /^ty keeps [\d.]+ MiB \([\d.–]+ MiB \*\) private after decay, [\d.]+ MiB \([\d.–]+ MiB \*\) resident at its peak, 4 runs\./);
+  const [systems, said] = await first("systems");
+  assert.equal(systems, "verdict");
+  assert.match(said, /^macOS: ty-jemalloc keeps [^\n]+\.\n+Linux: ty-jemalloc keeps [^\n]+\.$/);
+});
+
+test("a sweep has a point for each setting in both pictures, numbered as in the table, and no number is over another", async () => {
+  for (const width of [1280, 390]) {
+    const page = await open("sweep", { width });
+    assert.match(await page.$eval("h1", (title) => title.textContent), /^completions: tune of .+, 13 settings$/);
+    assert.equal(await page.$$eval(".verdict", (all) => all.length), 1);
+    const table = await page.$eval("#settings table", (table) => [...table.tBodies[0].rows].map((row) => `${row.cells[1].textContent} ${row.cells[0].textContent}:`));
+    const fronts = await page.$$eval("#front figure svg", (all) => all.map((svg) => ({
+      points: svg.querySelectorAll(".point").length,
+      said: [...svg.querySelectorAll("title")].map((title) => title.textContent),
+      boxes: [...svg.querySelectorAll(".name")].map((name) => { const { left, right, top, bottom } = name.getBoundingClientRect(); return { left, right, top, bottom }; }),
+      inside: (({ left, right, top, bottom }) => ({ left, right, top, bottom }))(svg.getBoundingClientRect()),
+      letters: Math.min(...[...svg.querySelectorAll("text")].map((text) => text.getBoundingClientRect().height)),
+    })));
+    assert.equal(fronts.length, 2);
+    for (const { points, said, boxes, inside, letters } of fronts) {
+      assert.equal(points, 13);
+      for (const start of table) assert.ok(said.some((words) => words.startsWith(start)), start);
+      const over = boxes.filter((one, place) => boxes.slice(0, place).some((other) => one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom));
+      assert.deepEqual(over, []);
+      assert.ok(boxes.every((box) => box.left >= inside.left && box.right <= inside.right && box.top >= inside.top && box.bottom <= inside.bottom));
+      assert.ok(letters >= 9, `letters ${letters} high at ${width}`);
+    }
+    await page.close();
+  }
+});
+
+/** The pixels of a part of a page as it is seen. */
+async function pixels(page, { x, y, width, height }) {
+  const [left, top] = await page.evaluate(() => [scrollX, scrollY]), blank = await browser.newPage();
+  const picture = await page.screenshot({ clip: { x: x + left, y: y + top, width, height }, encoding: "base64" });
+  const all = await blank.evaluate(async (picture) => {
+    const image = new Image();
+    image.src = `data:image/png;base64,${picture}`;
+    await image.decode();
+    const canvas = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height }), ctx = canvas.getContext("2d");
+    ctx.drawImage(image, 0, 0);
+    return [...ctx.getImageData(0, 0, image.width, image.height).data];
+  }, picture);
+  await blank.close();
+  return Array.from({ length: all.length / 4 }, (_, place) => all.slice(4 * place, 4 * place + 3));
+}
+
+test("no two lines of a sweep are drawn alike, and pointing at a name gives it its colour", async () => {
+  const page = await open("sweep");
+  const drawn = await page.$$eval(".legend svg", (all) => all.map((svg) => `${getComputedStyle(svg).stroke} ${svg.querySelector("path").getAttribute("stroke-dasharray")}`));
+  assert.equal(drawn.length, 13);
+  assert.equal(new Set(drawn).size, 13, drawn.join("\n"));
+  const chosen = async (color) => (await pixels(page, await (await page.$(".plot")).boundingBox())).filter((one) => one.join() === color).length;
+  const rest = await page.$$eval(".legend button", (all) => all.findIndex((one) => one.querySelector(".rest")));
+  assert.ok(rest > 0, "some are near grey");
+  const whole = await page.evaluate((rest) => { const one = document.createElement("i"); one.className = [...document.querySelectorAll(".legend button")][rest].querySelector("svg").getAttribute("class").split(" ")[0]; document.body.append(one); one.style.color = "var(--own)"; const { color } = getComputedStyle(one); one.remove(); return color.match(/\d+/g).join(); }, rest);
+  const before = await chosen(whole);
+  await page.hover(`.legend button:nth-child(${rest + 1})`);
+  const after = await chosen(whole);
+  assert.ok(after > before + 50, `${before} ${after}`);
+  await page.hover(".u-over");
+  await page.waitForSelector(".tip:not([hidden])");
+  assert.equal(await page.$$eval(".tip svg", (all) => all.length), 13);
+  assert.deepEqual(page.said, []);
+  await page.close();
+});
+
+test("labels of strips are whole, so that settings that begin alike are not taken for each other", async () => {
+  const page = await open("sweep");
+  const labels = await page.$$eval("#runs figure", (all) => all.map((figure) => [...figure.querySelectorAll(".name, .label")].map((one) => one.textContent)));
+  for (const all of labels) assert.equal(new Set(all).size, 13, all.join());
+  assert.ok(labels.flat().every((label) => !label.includes("…")));
+  await page.close();
+});
+
+test("a table that goes on at the side has a shade there until its end is reached", async () => {
+  const page = await open("sweep", { width: 900 });
+  const table = (await page.$$("#settings .scroll, #decay .scroll"))[0];
+  await table.scrollIntoView();
+  assert.ok(await table.evaluate((one) => one.scrollWidth > one.clientWidth + 20), "it is wider than its frame");
+  const edge = async () => {
+    const { x, y, width, height } = await table.boundingBox();
+    const all = await pixels(page, { x: x + width - 5, y: y + height / 2, width: 4, height: 60 });
+    return all.flat().reduce((sum, one) => sum + one, 0) / (all.length * 3 * 255);
+  };
+  const before = await edge();
+  await table.evaluate((one) => { one.scrollLeft = one.scrollWidth; });
+  const after = await edge();
+  assert.ok(before < after - 0.1, `${before} ${after}`);
+  await page.close();
+});
+
+test("on paper a chart says what it shows, and colours that mean something are kept without backgrounds", async () => {
+  for (const name of ["one", "two", "sweep"]) {
+    const page = await open(name, { width: 718 });
+    await page.emulateMediaType("print");
+    const note = await page.$eval(".chart .said", (note) => [note.getClientRects().length, note.textContent]);
+    assert.equal(note[0] > 0, true);
+    assert.match(note[1], /^Private, MiB/);
+    if (name !== "one") assert.match(note[1], /The strong line is the median of the runs at each moment, the faint ones are the runs\./);
+    const kept = await page.$$eval(".key, .marks .silent, .marks .simmer, .legend svg", (all) => all.map((one) => getComputedStyle(one).printColorAdjust));
+    assert.ok(kept.length > 1 && kept.every((value) => value === "exact"), kept.join());
+    await page.pdf({ path: join(out, `${name}-plain.pdf`), printBackground: false });
+    await page.close();
+  }
+});
+
 test("pictures to look at", async () => {
-  for (const name of ["one", "two", "machines", "gate", "big"]) for (const [look, options] of Object.entries({ light: {}, dark: { scheme: "dark" }, narrow: { width: 390 } })) {
+  for (const name of ["one", "two", "alone", "crashed", "systems", "machines", "gate", "sweep", "big"]) for (const [look, options] of Object.entries({ light: {}, dark: { scheme: "dark" }, narrow: { width: 390 } })) {
     const page = await open(name, options);
     await page.screenshot({ path: join(out, `${name}-${look}.png`), fullPage: true });
     await page.close();
   }
-  for (const name of ["two", "gate"]) {
+  for (const name of ["two", "gate", "sweep"]) {
     const page = await open(name, { scheme: "dark" });
     await page.pdf({ path: join(out, `${name}.pdf`), printBackground: true });
     assert.ok(readFileSync(join(out, `${name}.pdf`)).length > 10_000);
@@ -282,10 +474,28 @@ test("a picture is one that a browser draws alone and in a page, with a line for
   }
 });
 
-test("three servers, eight runs each, ten minutes at 20 Hz: the file is under 3 MiB", async (context) => {
+test("three servers, eight runs each, ten minutes at 20 Hz: the file is under 3 MiB", () => {
   const size = statSync(files.big).size;
   assert.ok(size < 3 << 20, String(size));
-  const page = await open("big");
-  context.diagnostic(`${(size / 1024).toFixed(0)} KiB, interactive after ${await page.$eval("html", (html) => html.dataset.ready)} ms`);
-  await page.close();
+});
+
+/* One second is the limit that people notice, but a time by itself says what machine it was taken on. Beside it stands the
+   same file with a script that only reads its numbers: a page that takes no more than four times as long to be interactive is
+   so within a second wherever its file alone is read within a quarter of one. */
+test("a large campaign is interactive within four times of what reading its file takes", async (context) => {
+  const html = readFileSync(files.big, "utf8"), [start, end] = [html.lastIndexOf("<script>") + 8, html.lastIndexOf("</script>")];
+  const read = `for (const one of document.querySelectorAll("script[type]")) JSON.parse(one.textContent);
+    document.body.offsetHeight; document.documentElement.dataset.ready = String(performance.now());`;
+  files.read = join(out, "big-read.html");
+  writeFileSync(files.read, (html.slice(0, start) + read + html.slice(end)).replace(/<meta http-equiv[^>]*>/, ""));
+  const took = { read: [], big: [] };
+  for (let round = 0; round < 6; round++) for (const name of ["read", "big"]) {
+    const page = await open(name);
+    took[name].push(Number(await page.$eval("html", (html) => html.dataset.ready)));
+    await page.close();
+  }
+  // The first of each warms the browser.
+  const [reading, all] = ["read", "big"].map((name) => took[name].slice(1).toSorted((a, b) => a - b)[2]);
+  context.diagnostic(`${(html.length / 1024).toFixed(0)} Ki letters, interactive after ${all.toFixed(0)} ms, read after ${reading.toFixed(0)} ms`);
+  assert.ok(all <= 4 * reading, `${all} ms against ${reading} ms`);
 });
