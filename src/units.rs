@@ -4,6 +4,7 @@
 
 #![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod exact;
 mod time;
 
 use std::fmt;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use exact::exact_bytes;
 pub use time::{TICK, cpu_time, cpu_time_like, duration, duration_like};
 
 /// A size in bytes, written `"64 KiB"`, `"200 MiB"`, `"1.5 GiB"` or as a bare number of bytes.

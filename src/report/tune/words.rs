@@ -50,7 +50,7 @@ fn answer(sweep: &Sweep) -> String {
             .map_or(units::UNKNOWN, |cell| cell.label.as_str())
     };
     let private = |cell: &Swept| units::or_unknown(cell.median(Tuned::Private), |value| amount(value, Tuned::Private));
-    let limit = units::or_unknown(sweep.rules.max_private, units::bytes);
+    let limit = units::or_unknown(sweep.rules.max_private, units::exact_bytes);
     match sweep.choice {
         Choice::Ship(place) => {
             let cell = &sweep.cells[place];
@@ -265,7 +265,7 @@ fn reason(sweep: &Sweep, cell: &Swept) -> String {
     match rules.max_private {
         Some(limit) => format!(
             "chosen as the fastest whose private memory stays under {} by the upper end of its interval",
-            units::bytes(limit)
+            units::exact_bytes(limit)
         ),
         None => format!("chosen as the least private memory{front} with {limits}"),
     }
