@@ -129,6 +129,15 @@ fn nothing_is_started_where_a_cell_is_wrong_or_the_time_too_short() {
         &["--grid", "grid.toml", "--time-budget", "5s"],
         &["is too little for one run of each"],
     );
+    let vscode = ["--preset", "jemalloc", "--print", "vscode"];
+    refused(
+        &[&vscode[..], &["--list"]].concat(),
+        &["`--print vscode` beside `--list`", "leave one of the two out"],
+    );
+    refused(
+        &[&vscode[..], &["--format", "json"]].concat(),
+        &["`--print vscode` beside `--format json`"],
+    );
     refused(&["--preset", "mimalloc"], &["uses jemalloc", "use --preset jemalloc"]);
     ground.write(
         "wrong.toml",

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::ValueEnum;
 
 use crate::analyse::tune::Server;
-use crate::cli::{ServerExtras, Telling};
+use crate::cli::{ServerExtras, Telling, Tune, TuneFormat};
 use crate::config::tune::Preset;
 use crate::config::{Program, Report, ServerChoice, nearest};
 use crate::record::CellFacts;
@@ -25,6 +25,29 @@ pub fn of_one_server(extra: &ServerExtras, mistakes: &mut Report) {
             title,
             "try them as settings, with --preset preloads or an axis of `preload` in a grid; or name one, which all \
              settings then have",
+        );
+    }
+}
+
+/// Forms to be pasted are all that is printed, and of what was run: with a list, or another format, one of the two would be
+/// left out without a word.
+pub fn of_one_kind(options: &Tune, mistakes: &mut Report) {
+    let Some(form) = options.telling.print.first() else {
+        return;
+    };
+    let print = format!("`--print {}`", form.name());
+    if options.list {
+        let title =
+            format!("{print} beside `--list`: before anything was run nothing is recommended that could be printed");
+        mistakes.add_loose(title, "leave one of the two out");
+    }
+    if options.telling.format != TuneFormat::Terminal {
+        let format = options.telling.format.to_possible_value();
+        let format = format.map_or_else(String::new, |value| format!(" {}", value.get_name()));
+        let title = format!("{print} beside `--format{format}`: what is to be pasted has a format of its own");
+        mistakes.add_loose(
+            title,
+            "leave one of the two out, and take the other with --from from the records",
         );
     }
 }

@@ -136,6 +136,7 @@ struct Understood {
 fn understood(options: &cli::Tune, out: Option<&Path>) -> anyhow::Result<Understood> {
     let (grids, mut mistakes) = cells::grids(&options.grid);
     asked::of_one_server(&options.extra, &mut mistakes);
+    asked::of_one_kind(options, &mut mistakes);
     let typed = prepare::Typed {
         scenarios: options.scenario.as_slice(),
         options: &options.scenario_options,
@@ -184,6 +185,7 @@ fn from(options: &cli::Tune) -> anyhow::Result<u8> {
                      more runs";
         mistakes.add_loose(title, "leave `--rungs` out, or play the sweep again with it");
     }
+    asked::of_one_kind(options, &mut mistakes);
     prepare::told(mistakes)?;
     let runs = show::all_played(&options.from)?;
     told(options, &runs, None)
