@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::analyse::Summary;
 use crate::analyse::calls::Traced;
+use crate::lens::Lens;
 use crate::units;
 
 pub mod allocator;
@@ -45,7 +46,7 @@ pub fn one_line(summary: &Summary) -> String {
     if let Some(traced) = Traced::of(summary) {
         return format!(
             "{} (traced): {}, {}",
-            summary.header.server.label,
+            name(summary),
             units::counted(traced.advice(), "madvise call"),
             units::duration(Duration::from_nanos(summary.duration)),
         );
@@ -53,7 +54,7 @@ pub fn one_line(summary: &Summary) -> String {
     let end = summary.phases.iter().rev().find_map(|phase| phase.private);
     format!(
         "{}{}: private {}, peak {}, {}",
-        summary.header.server.label,
+        name(summary),
         if summary.header.plan.warm_up {
             " (warming up)"
         } else {
@@ -63,4 +64,13 @@ pub fn one_line(summary: &Summary) -> String {
         units::or_unknown(summary.peak, |peak| units::bytes(peak.lower)),
         units::duration(Duration::from_nanos(summary.duration)),
     )
+}
+
+/// What a run is called, as its record is and the line that it begins with; the usual lens needs no word.
+fn name(summary: &Summary) -> String {
+    let server = &summary.header.server;
+    match server.lens.name {
+        Lens::AsShipped => server.label.clone(),
+        Lens::Purged => format!("{}-purged", server.label),
+    }
 }

@@ -6,11 +6,12 @@ use serde_json::Value;
 
 use crate::analyse;
 use crate::analyse::calls::tests::traced;
+use crate::lens::Lens;
 use crate::record::golden::{self, Session};
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Entry, Event, Header, LateTicks, Reader};
 
 use super::terminal::Look;
-use super::{csv, html, json, markdown, terminal};
+use super::{csv, html, json, markdown, one_line, terminal};
 
 /// The largest numbers of every width that a field may have.
 const LARGEST: [u64; 5] = [
@@ -204,4 +205,17 @@ fn no_format_shows_memory_or_latency_of_a_traced_run() {
     let body = &page[page.find("<body>").unwrap()..page.find("<footer>").unwrap()];
     assert!(!body.contains("private") && !body.contains("resident"), "{body}");
     assert!(!body.contains("application/json") && body.contains("no memory and no latency is taken from it"));
+}
+
+#[test]
+fn a_run_has_one_name_from_its_beginning_to_its_end() {
+    let mut summary = analyse::read(golden::open("completed")).unwrap();
+    let label = summary.header.server.label.clone();
+    assert!(one_line(&summary).starts_with(&format!("{label}: private")));
+    summary.header.server.lens.name = Lens::Purged;
+    assert!(one_line(&summary).starts_with(&format!("{label}-purged: private")));
+    summary.header.plan.warm_up = true;
+    assert!(one_line(&summary).starts_with(&format!("{label}-purged (warming up): private")));
+    let traced = traced(summary, 7);
+    assert!(one_line(&traced).starts_with(&format!("{label}-purged (traced): ")));
 }
