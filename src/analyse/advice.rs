@@ -146,6 +146,9 @@ fn version(release: &str) -> Option<(u64, u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyse;
+    use crate::analyse::calls::tests::traced;
+    use crate::record::golden;
 
     fn host(kernel: &str, cpus: u64) -> Host {
         let (os, kernel) = ("linux".to_owned(), Some(kernel.to_owned()));
@@ -205,5 +208,17 @@ mod tests {
             [told[0].clone(), told[2].clone()],
             "what is known of it already"
         );
+    }
+
+    #[test]
+    fn a_traced_run_has_no_figures_that_could_be_less_sure() {
+        let mut summary = analyse::read(golden::open("completed")).unwrap();
+        summary.header.host.memory_pressure = Some(12.0);
+        let told = |summary: &Summary| {
+            let found = analyse::findings(summary);
+            found.iter().any(|one| one.text.starts_with("memory was short"))
+        };
+        assert!(told(&summary));
+        assert!(!told(&traced(summary, 7)));
     }
 }

@@ -17,6 +17,7 @@ use super::advice::{advice, waited};
 use super::departure::last_words;
 use super::left_out;
 use super::summary::Summary;
+use super::unmeasured::held_up;
 
 pub use brief::{brief, outcome};
 pub use doubt::{Doubt, doubts};
@@ -77,8 +78,10 @@ fn finding(severity: Severity, text: impl Into<String>) -> Finding {
 /// What was already a warning when it was recorded, what the server told people, and what it wrote in the wrong place.
 fn recorded(summary: &Summary, found: &mut Vec<Finding>) {
     messages(summary, found);
-    for text in advice(&summary.header.host, waited(summary)) {
-        found.push(finding(Severity::Warning, text));
+    // What it says is of figures that a run which was held up does not have.
+    if held_up(&summary.header).is_none() {
+        let advice = advice(&summary.header.host, waited(summary));
+        found.extend(advice.into_iter().map(|text| finding(Severity::Warning, text)));
     }
     // Those two are told from the events themselves, all of a kind together.
     let told = [WarningKind::Unsettled, WarningKind::Readiness];
