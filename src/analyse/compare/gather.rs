@@ -87,7 +87,9 @@ pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
     let all: Vec<&Played> = arms.iter().flatten().copied().collect();
     let purged: Vec<Vec<String>> = arms.iter().map(|arm| purged(arm)).collect();
     let compared: Vec<bool> = purged.iter().map(|own| alike(own, &purged[0])).collect();
+    let phases = || all.iter().flat_map(|run| &run.summary.phases);
     Comparison {
+        repeats: phases().any(|phase| phase.phase.cycle > 0),
         strains: strained(labels.iter().map(|label| (*label).to_owned()).zip(arms.clone())),
         scenario: runs
             .first()

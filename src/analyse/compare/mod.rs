@@ -56,6 +56,8 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// What about the machines makes figures less sure.
     pub strains: Vec<Strained>,
+    /// Whether any phase of a run that counts was played more than once: its last round stands for it.
+    pub repeats: bool,
 }
 
 /// One server.

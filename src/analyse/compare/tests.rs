@@ -204,6 +204,7 @@ fn the_last_round_of_a_repeated_phase_stands_for_it() {
     };
     all.iter_mut().for_each(|run| again(&mut run.summary));
     let comparison = compare(&all, None);
+    assert!(comparison.repeats && !compare(&runs(&[100], &[100]), None).repeats);
     let rows: Vec<&Row> = comparison
         .rows
         .iter()

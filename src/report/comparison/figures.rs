@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::analyse::compare::{Cell, Figure, Place, Ratio, Row, Unit};
+use crate::analyse::compare::{Cell, Comparison, Figure, Place, Ratio, Row, Unit};
 use crate::analyse::stats::MedianInterval;
 use crate::report::text::Tone;
 use crate::units;
@@ -61,6 +61,13 @@ pub fn has_ends(rows: &[Row]) -> bool {
 /// What the signs mean, where any of these rows has one.
 pub fn ends(rows: &[Row]) -> Option<String> {
     has_ends(rows).then(|| format!("{LEAST} the least and {MOST_OF_ALL} the most of a place, {ENDS}"))
+}
+
+/// That the figures of a phase are those of one round, where any was played more than once.
+pub fn rounds(comparison: &Comparison) -> Option<String> {
+    comparison
+        .repeats
+        .then(|| "of a phase that repeats, its last round".to_owned())
 }
 
 /// A figure in its unit, sizes as MiB without one.

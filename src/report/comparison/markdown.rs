@@ -242,9 +242,11 @@ fn footnote(target: &Target) -> String {
         0 | 1 => String::new(),
         machines => format!(" on {}", units::counted(machines as u64, "machine")),
     };
-    let ends = figures::ends(&target.comparison.rows).map_or_else(String::new, |ends| format!("; {ends}"));
+    let comparison = &target.comparison;
+    let signs = [figures::rounds(comparison), figures::ends(&comparison.rows)];
+    let signs: String = signs.into_iter().flatten().map(|sign| format!("; {sign}")).collect();
     format!(
-        "Medians with their 95 % intervals (\\* of all runs, which are too few for 95 %){against}{ends}. Runs{machines}: {}. Made by lsp-soak.",
+        "Medians with their 95 % intervals (\\* of all runs, which are too few for 95 %){against}{signs}. Runs{machines}: {}. Made by lsp-soak.",
         runs.collect::<Vec<String>>().join(", ")
     )
 }

@@ -309,6 +309,7 @@ fn legend(comparison: &Comparison) -> String {
     if cells().any(|cell| cell.median.is_some_and(|median| median.n > 1 && !median.reached)) {
         parts.push(format!("{MARK} all runs, which are too few for that"));
     }
+    parts.extend(figures::rounds(comparison));
     parts.extend(figures::ends(&comparison.rows));
     parts.push("runs: · is one, a digit so many, the servers of one place on one scale".to_owned());
     if cells().any(|cell| cell.median.is_none()) || others().any(|cell| cell.ratio.is_none()) {

@@ -10,6 +10,7 @@ use crate::report::terminal::Look;
 
 mod counting;
 mod given;
+mod repeated;
 mod strained;
 
 /// A run of the usual path: private memory, peaks and latencies are `percent` of the golden record's.
