@@ -39,6 +39,11 @@ pub(super) fn correct(server: &mut ServerFacts, close: &Close) -> bool {
     is_blind
 }
 
+/// Whether a setting was seen before the run and was not confirmed in it.
+pub fn is_denied(knob: &KnobFacts) -> bool {
+    knob.taken == Some(false) && knob.seen.as_deref() == Some(SEEN)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +92,7 @@ mod tests {
             let server = after(said, said.len());
             let knob = &server.knobs[0];
             assert_eq!((knob.taken, knob.effective.as_deref()), (Some(false), effective));
+            assert!(is_denied(knob));
             assert_eq!(server.lens.verified, Some(false));
         }
     }

@@ -6,6 +6,7 @@ use anyhow::bail;
 
 use crate::analyse::compare::{Played, counts, doubts, unseen};
 use crate::analyse::gate::{Role, Sides};
+use crate::analyse::{Unset, is_denied, setting};
 use crate::cli;
 use crate::config::{self, Preload};
 use crate::lens::Lens;
@@ -103,24 +104,28 @@ pub fn in_force(sides: &Sides) -> anyhow::Result<()> {
     let mut told: Vec<String> = Vec::new();
     for run in all.flatten() {
         let server = &run.summary.header.server;
+        let of_lens = |variable: &String| server.lens.env.contains_key(variable);
         let unset = run.summary.unset.iter();
-        let unset = unset.filter(|one| one.library || !server.lens.env.contains_key(&one.variable));
-        for one in unset {
-            let words = format!("`{}` in `{}`: {one}", server.label, run.record);
-            // One run of each side is enough.
-            if told
-                .iter()
-                .all(|said| !said.starts_with(&format!("`{}`", server.label)))
-            {
-                told.push(words);
-            }
+        let unset = unset.filter(|one| one.library || !of_lens(&one.variable));
+        let denied = server
+            .knobs
+            .iter()
+            .filter(|knob| is_denied(knob) && !of_lens(&knob.variable));
+        let mut without = unset.map(Unset::to_string).chain(denied.map(setting));
+        // One run of each side is enough.
+        let label = format!("`{}`", server.label);
+        if let Some(one) = without
+            .next()
+            .filter(|_| told.iter().all(|said| !said.starts_with(&label)))
+        {
+            told.push(format!("{label} in `{}`: {one}", run.record));
         }
     }
     match told.is_empty() {
         true => Ok(()),
         false => bail!(
             "nothing is decided of servers that ran without their settings: {}; give the program itself, or a wrapper that passes \
-             its environment on",
+             its environment on and lets its stderr through",
             told.join("; ")
         ),
     }
