@@ -1,10 +1,12 @@
 //! Which server to drive: `--server '[LABEL:] [K=V …] NAME|PATH'` resolved to a program and its profile.
 
+mod error;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::catalogue::Catalogue;
-use super::preload::{Preload, PreloadName};
+use super::preload::Preload;
 use super::problem::nearest;
 use super::purge::Setting;
 use super::server::{Allocator, Profile};
@@ -12,6 +14,8 @@ use super::shim::Shim;
 use super::spec::{ServerSpec, check_label};
 use super::which::Which;
 use crate::record::{AllocatorFacts, CellFacts};
+
+pub use error::ChoiceError;
 
 /// One server under one set of settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,80 +59,6 @@ pub enum Program {
     File(PathBuf),
     /// What this command builds.
     Build(Vec<String>),
-}
-
-/// Why a server cannot be driven.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ChoiceError {
-    /// Nothing was named.
-    #[error("`--server {0}` names no server: write a name or a path, such as --server ty")]
-    Empty(String),
-    /// A colon with no label before it.
-    #[error(
-        "in `--server '{0}'` nothing stands before the colon: write a label there, such as --server 'old: ty', or leave \
-         the colon out"
-    )]
-    EmptyLabel(String),
-    /// The value of a variable begins with a quote and goes on for ever.
-    #[error("in `{text}` the quote `{quote}` is not closed: write another `{quote}` where the value ends")]
-    OpenQuote {
-        /// From the variable on.
-        text: String,
-        /// Which quote.
-        quote: char,
-    },
-    /// What is to be preloaded is nothing that could be.
-    #[error(transparent)]
-    Preload(#[from] PreloadName),
-    /// Two allocators for one server.
-    #[error(
-        "`preload={first}` and `preload={second}` are given to one server: leave one out, or try both with \
-         --preload {first},{second}"
-    )]
-    PreloadTwice {
-        /// The one that stands first.
-        first: Preload,
-        /// The other.
-        second: Preload,
-    },
-    /// A label that cannot name files.
-    #[error(
-        "`{0}` cannot be a label: it names files, so use up to 64 letters, digits, `-`, `_` and `.`, and begin with a \
-         letter or digit"
-    )]
-    Label(String),
-    /// Two servers with one label.
-    #[error("two servers are called `{0}`: give one a label of its own, such as --server 'second: {0}'")]
-    Duplicate(String),
-    /// A profile whose program is not there.
-    #[error("`{name}` is not installed: there is no {programs} on PATH; install it{with}, or name its path")]
-    NotInstalled {
-        /// The profile.
-        name: String,
-        /// The programs looked for.
-        programs: String,
-        /// By what it is installed, as the end of a clause.
-        with: String,
-    },
-    /// A path where nothing is.
-    #[error("there is no program `{0}`: check the path, or build it first")]
-    Missing(String),
-    /// A path where nothing can be run.
-    #[error("`{0}` is not executable: name a program, or make it one with `chmod +x`")]
-    NotRunnable(String),
-    /// A path where a directory is.
-    #[error("`{0}` is a directory: name the program in it")]
-    Directory(String),
-    /// Not a name, nor a path.
-    #[error("there is no server `{name}`: looked for it in {looked}, and as a program on PATH; {cure}")]
-    Unknown {
-        /// What was asked for.
-        name: String,
-        /// Where profiles came from.
-        looked: String,
-        /// Near names, or what else to try.
-        cure: String,
-    },
 }
 
 /// What is common to all servers of a command line.
