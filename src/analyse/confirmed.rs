@@ -1,42 +1,58 @@
 //! Settings of jemalloc that were seen in force before the run: it confirms them once more when it starts in the run.
 
-use crate::allocator::{read_jemalloc, same_value};
+use crate::allocator::{JemallocSaid, read_jemalloc, same_value};
 use crate::record::{Close, KnobFacts, ServerFacts};
 
 /// Where a confirmation is looked for.
 const SEEN: &str = "what jemalloc confirmed on stderr in the run";
 
-/// What is known of a server before its run, less what jemalloc did not confirm in it. Silence is as good as a denial, since
-/// it was told to confirm and did so before the run: another program runs in its place, or somebody keeps its stderr, and
-/// nothing shows that the setting was in force. Says whether the lens is among them, so that freed memory is in every
+/// What begins a list of settings in a run in which jemalloc is told to confirm them.
+pub const CONFIRM: &str = "confirm_conf:true";
+
+/// What a record keeps at most of the end of stderr, in bytes.
+const TAIL: u64 = 64 * 1024;
+
+/// What is known of a server before its run, less what jemalloc did not confirm in it though it was told to. Silence is as
+/// good as a denial, since it confirmed before the run: another program runs in its place, or somebody keeps its stderr,
+/// and nothing shows that the setting was in force. Says whether the lens is among them, so that freed memory is in every
 /// figure.
 pub(super) fn correct(server: &mut ServerFacts, close: &Close) -> bool {
-    let kept = [&close.stderr_head, &close.stderr_tail];
-    let said: Vec<(String, String)> = kept
-        .into_iter()
-        .flat_map(|text| read_jemalloc(text))
-        .flat_map(|said| said.set)
-        .collect();
-    let length: usize = kept.iter().map(|text| text.len()).sum();
-    let is_whole = close.stderr <= length as u64;
-    let mut is_blind = false;
-    let confirms = |knob: &KnobFacts| knob.taken == Some(true) && knob.variable.ends_with("MALLOC_CONF");
-    for knob in server.knobs.iter_mut().filter(|knob| confirms(knob)) {
+    let all = said(close);
+    let is_whole = close.stderr_head.is_empty() && close.stderr <= TAIL;
+    let env = &server.env;
+    let was_told = |knob: &KnobFacts| env.get(&knob.variable).is_some_and(|list| list.starts_with(CONFIRM));
+    let is_seen = |knob: &&mut KnobFacts| knob.taken == Some(true) && was_told(knob);
+    let mut of_lens = Vec::new();
+    for knob in server.knobs.iter_mut().filter(is_seen) {
         let Some(option) = &knob.option else { continue };
-        let value = said.iter().rev().find(|(one, _)| one == option).map(|(_, value)| value);
-        if value.is_some_and(|value| same_value(value, &knob.requested)) {
+        let values = all
+            .iter()
+            .filter_map(|said| said.set.iter().rev().find(|(one, _)| one == option));
+        let mut values = values.map(|(_, value)| value);
+        // Of several processes one that has it is enough: whoever has the memory is looked for in its environment.
+        if values.clone().any(|value| same_value(value, &knob.requested)) {
             continue;
         }
-        knob.effective = value.cloned();
+        knob.effective = values.next_back().cloned();
         knob.seen = Some(SEEN.to_owned());
         // Of what lies between the start and the end that were kept nothing is known.
-        knob.taken = (value.is_some() || is_whole).then_some(false);
+        knob.taken = (knob.effective.is_some() || is_whole).then_some(false);
         if server.lens.env.contains_key(&knob.variable) {
-            server.lens.verified = knob.taken;
-            is_blind = true;
+            of_lens.push(knob.taken);
         }
     }
-    is_blind
+    if let Some(worst) = of_lens.iter().max() {
+        server.lens.verified = *worst;
+    }
+    !of_lens.is_empty()
+}
+
+/// What each process of a jemalloc said. A line that the start was cut in is none.
+fn said(close: &Close) -> Vec<JemallocSaid> {
+    let head = close.stderr_head.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    let mut all = read_jemalloc(head);
+    all.extend(read_jemalloc(&close.stderr_tail));
+    all
 }
 
 /// Whether a setting was seen before the run and was not confirmed in it.
@@ -66,6 +82,8 @@ mod tests {
             ..ServerFacts::default()
         };
         server.lens.env = [("_RJEM_MALLOC_CONF".to_owned(), "dirty_decay_ms:0".to_owned())].into();
+        let told = ("_RJEM_MALLOC_CONF".to_owned(), format!("{CONFIRM},dirty_decay_ms:0"));
+        server.env = [told].into();
         server.lens.verified = Some(true);
         let close = Close {
             stderr: bytes as u64,
@@ -95,6 +113,24 @@ mod tests {
             assert!(is_denied(knob));
             assert_eq!(server.lens.verified, Some(false));
         }
+    }
+
+    #[test]
+    fn one_process_that_has_the_value_is_enough() {
+        let both = "<jemalloc>: malloc_conf #4 (x): \"\"\n<jemalloc>: -- Set conf value: dirty_decay_ms:0\n\
+                    <jemalloc>: malloc_conf #1 (x): \"\"\n<jemalloc>: -- Set conf value: dirty_decay_ms:5\n";
+        assert_eq!(after(both, both.len()).knobs, [knob()]);
+    }
+
+    #[test]
+    fn what_was_not_told_to_confirm_is_not_judged() {
+        let mut server = ServerFacts {
+            knobs: vec![knob()],
+            ..ServerFacts::default()
+        };
+        server.env = [("_RJEM_MALLOC_CONF".to_owned(), "dirty_decay_ms:0".to_owned())].into();
+        assert!(!correct(&mut server, &Close::default()));
+        assert_eq!(server.knobs, [knob()]);
     }
 
     #[test]

@@ -43,7 +43,7 @@ mod tests;
 
 pub use advice::{Strain, beforehand};
 pub use collect::{read, read_with, summarise};
-pub use confirmed::is_denied;
+pub use confirmed::{CONFIRM, is_denied};
 pub use curves::{Curves, Slot, Span, Window};
 pub use departure::Departure;
 pub use exit::{Exit, exit};

@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use crate::allocator::knobs::{self, Checked, KnobError};
 use crate::allocator::preload::VARIABLE;
 use crate::allocator::{self, Detection, Subject};
+use crate::analyse::CONFIRM;
 use crate::config::{Allocator, Program, ServerChoice, asks_for};
 use crate::drive::KnownDecay;
 use crate::lsp::process::Launch;
@@ -187,18 +188,12 @@ pub fn key(choice: &ServerChoice, program: &Path) -> Key {
     }
 }
 
-/// Makes jemalloc confirm in the run itself, on stderr, the settings that the server is given.
-pub fn confirm(launch: &mut Launch, facts: &AllocatorFacts) {
-    let Some(variable) = facts
-        .variable
-        .as_deref()
-        .filter(|_| facts.family == AllocatorFamily::Jemalloc)
-    else {
-        return;
-    };
+/// Makes jemalloc confirm in the run itself, on stderr, the settings that it confirmed when it was checked.
+pub fn confirm(launch: &mut Launch, checked: &Checked) {
     for (name, value) in &mut launch.env {
-        if let Some(value) = value.as_mut().filter(|_| name.as_os_str() == variable) {
-            let mut confirmed = OsString::from("confirm_conf:true");
+        let is_asked = name.to_str().is_some_and(|name| checked.confirmed.contains(name));
+        if let Some(value) = value.as_mut().filter(|_| is_asked) {
+            let mut confirmed = OsString::from(CONFIRM);
             // A list that ends with a comma is one that jemalloc complains of.
             if !value.is_empty() {
                 confirmed.push(",");

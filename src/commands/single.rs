@@ -197,7 +197,7 @@ impl Run {
         let checked = self.checked(&program, &stop)?;
         let found = detector::detection(choice, &program, &stop);
         let (mut launch, scrubbed) = prepare::launch(choice, program, root, &ground.caches)?;
-        detector::confirm(&mut launch, &found.facts);
+        detector::confirm(&mut launch, &checked);
         let scratch = self.tracer.as_ref().map(|_| Scratch::claim("trace")).transpose()?;
         let trace = scratch.as_ref().map(|scratch| scratch.path().join("calls"));
         if let (Some(tracer), Some(pipe)) = (&self.tracer, &trace) {

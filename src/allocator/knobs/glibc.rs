@@ -60,6 +60,7 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
     Ok(Checked {
         knobs: asked.into_iter().map(knob).collect(),
         options,
+        ..Checked::default()
     })
 }
 

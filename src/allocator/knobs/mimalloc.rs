@@ -57,6 +57,7 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
         true => Ok(Checked {
             knobs,
             options: Some(said.options),
+            ..Checked::default()
         }),
         false => Err(errors),
     }

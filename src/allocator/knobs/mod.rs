@@ -12,7 +12,7 @@ mod spelling;
 
 pub use self::mimalloc::purge_delay;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::detect::Detection;
 use super::probe::Subject;
@@ -77,6 +77,8 @@ pub struct Checked {
     pub knobs: Vec<KnobFacts>,
     /// Every option of the allocator under these settings, where it prints them.
     pub options: Option<BTreeMap<String, String>>,
+    /// The variables whose settings jemalloc confirms when it is told to, which it can since 5.3.
+    pub confirmed: BTreeSet<String>,
 }
 
 /// Settings, with what they are checked on.
@@ -162,6 +164,7 @@ pub fn check(
             Ok(one) => {
                 checked.knobs.extend(one.knobs);
                 checked.options = checked.options.or(one.options);
+                checked.confirmed.extend(one.confirmed);
             }
             Err(more) => errors.extend(more),
         }
@@ -193,7 +196,7 @@ fn unseen(env: &BTreeMap<String, String>) -> Checked {
     });
     Checked {
         knobs: knobs.collect(),
-        options: None,
+        ..Checked::default()
     }
 }
 
