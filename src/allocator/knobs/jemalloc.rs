@@ -32,7 +32,9 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
             continue;
         };
         let knobs = knobs(variable, value, &said);
-        let complaints = said.complaints.iter();
+        // One before 5.3 does not know that it is to confirm, which is our wish.
+        let is_ours = |complaint: &str| complaint.ends_with("confirm_conf:true") && !value.contains("confirm_conf");
+        let complaints = said.complaints.iter().filter(|complaint| !is_ours(complaint));
         let mut wrong: Vec<KnobError> = complaints
             .filter_map(|complaint| error(complaint, variable, value, &said, question))
             .collect();
@@ -42,6 +44,9 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
         }
         if wrong.is_empty() {
             checked.knobs.extend(knobs);
+            if !said.set.is_empty() {
+                checked.confirmed.insert(variable.clone());
+            }
             checked.options = Some(said.options).filter(|options| !options.is_empty());
         }
         errors.extend(wrong);
