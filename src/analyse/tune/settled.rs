@@ -67,9 +67,10 @@ fn end(summary: &Summary, places: &Places) -> Option<Result<(), Moving>> {
 /// A window of fixed length, by what is known of the allocator.
 fn fixed(window: &Window, all: &[Window]) -> Option<Result<(), Moving>> {
     let decay = window.decay?;
-    // What gives nothing back in such a window has nothing to wait for.
+    let capped = window.end == Some(WindowEnd::TooShort);
+    // What gives nothing back in such a window has nothing to wait for; one that was to wait ended before that was seen.
     if decay.delay == Delay::Never || (window.kind == WindowKind::Silent && !decay.idle) {
-        return Some(Ok(()));
+        return (!capped).then_some(Ok(()));
     }
     // A thread of its own purges in silence and under light traffic alike; without one a clock stands still in silence.
     let took = if decay.idle {
@@ -78,7 +79,6 @@ fn fixed(window: &Window, all: &[Window]) -> Option<Result<(), Moving>> {
         window.took
     };
     let Delay::After(decay) = decay.delay else { return None };
-    let capped = window.end == Some(WindowEnd::TooShort);
     let is_long = decay == 0 || took >= decay.saturating_mul(2).saturating_add(BEYOND);
     Some(is_long.then_some(()).ok_or(Moving::TooShort { took, decay, capped }))
 }
@@ -149,6 +149,37 @@ mod tests {
         let mut rounds = [window(4, Silent, 3, true), window(5, Simmer, 2, true)];
         rounds[0].phase.cycle += 1;
         assert_eq!(last(&rounds), too_short(2), "it is of another round");
+    }
+
+    #[test]
+    fn a_capped_window_in_which_nothing_is_purged_says_nothing() {
+        use WindowKind::{Silent, Simmer};
+        let end = |kind: WindowKind, delay: Delay, thread: bool, end: WindowEnd| {
+            let mut one = window(5, kind, 2, thread);
+            one.end = Some(end);
+            one.decay = one.decay.map(|decay| AllocatorDecay { delay, ..decay });
+            last(&[one])
+        };
+        for (kind, delay, thread) in [
+            (Silent, Delay::After(SECOND), false),
+            (Silent, Delay::Untimed, false),
+            (Silent, Delay::Never, true),
+            (Simmer, Delay::Never, false),
+        ] {
+            assert_eq!(end(kind, delay, thread, WindowEnd::Ended), Some(Ok(())));
+            assert_eq!(
+                end(kind, delay, thread, WindowEnd::TooShort),
+                None,
+                "{kind:?}, {delay:?}"
+            );
+        }
+        let capped = Some(Err(Moving::TooShort {
+            took: 2 * SECOND,
+            decay: SECOND,
+            capped: true,
+        }));
+        assert_eq!(end(Silent, Delay::After(SECOND), true, WindowEnd::TooShort), capped);
+        assert_eq!(end(Simmer, Delay::After(SECOND), false, WindowEnd::TooShort), capped);
     }
 
     #[test]
