@@ -17,6 +17,9 @@ const LEAST: u64 = 1 << 20;
 /// The head of the column of what was lazily freed at the end.
 pub(super) const LAZILY: &str = "lazily freed";
 
+/// What was left to the kernel where that is known of some windows of a kind only.
+pub(super) const SOME_LEFT: &str = "some to the kernel, how much is not known";
+
 /// The head of the column of curves.
 pub(super) const CURVE: &str = "curve";
 
@@ -168,7 +171,7 @@ pub(super) fn sentence(gave: &[Gave]) -> Option<String> {
     }
     let mut lazily: Vec<&Gave> = gave.iter().filter(|one| one.much_lazily).collect();
     lazily.sort_by(|a, b| b.lazily.unwrap_or(0.0).total_cmp(&a.lazily.unwrap_or(0.0)));
-    parts.extend(lazily.into_iter().filter_map(|one| left_to_kernel(one, size)));
+    parts.extend(lazily.into_iter().map(|one| left_to_kernel(one, size)));
     let more = gave.iter().filter(|one| one.took);
     parts.extend(more.map(|one| format!("during {} {} more were taken", noun(one.kind), size(one.bytes))));
     let said: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -176,18 +179,17 @@ pub(super) fn sentence(gave: &[Gave]) -> Option<String> {
 }
 
 /// What became lazily freed, which is in no figure of what came back: it is resident until the kernel takes it.
-fn left_to_kernel(gave: &Gave, size: impl Fn(f64) -> String) -> Option<String> {
-    let lazily = gave.lazily.filter(|_| gave.much_lazily)?;
+fn left_to_kernel(gave: &Gave, size: impl Fn(f64) -> String) -> String {
     let back = if gave.much || gave.took {
         ""
     } else {
         " gave back nothing, but"
     };
-    Some(format!(
-        "{}{back} left {} to the kernel, to take when it needs them",
-        noun(gave.kind),
-        size(lazily)
-    ))
+    let left = match gave.lazily {
+        Some(lazily) => format!("{} to the kernel, to take when it needs them", size(lazily)),
+        None => SOME_LEFT.to_owned(),
+    };
+    format!("{}{back} left {left}", noun(gave.kind))
 }
 
 /// What gave the occasion, in a sentence.
@@ -348,6 +350,22 @@ mod tests {
         assert_eq!(
             said(&[lazy(gave(Silent, 0.0, false), 0.2)]),
             "silence gave back nothing"
+        );
+    }
+
+    #[test]
+    fn what_was_left_to_the_kernel_in_one_of_two_windows_is_told_without_a_size() {
+        let unknown = |mib: f64| Gave {
+            much_lazily: true,
+            ..gave(WindowKind::Silent, mib, false)
+        };
+        assert_eq!(
+            sentence(&[unknown(0.0)]).unwrap(),
+            "silence gave back nothing, but left some to the kernel, how much is not known"
+        );
+        assert_eq!(
+            sentence(&[unknown(8.0)]).unwrap(),
+            "silence gave back 8.0 MiB (4 % of what had been taken); silence left some to the kernel, how much is not known"
         );
     }
 

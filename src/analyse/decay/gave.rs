@@ -21,7 +21,7 @@ pub struct Gave {
     pub held: bool,
     /// Bytes that became lazily freed; `None` where that is not known of each window.
     pub lazily: Option<f64>,
-    /// More than memory moves by itself did.
+    /// More than memory moves by itself did in one of the windows, also where it is not known how much in all of them.
     pub much_lazily: bool,
 }
 

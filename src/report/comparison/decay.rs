@@ -216,16 +216,26 @@ fn divided(given: &Given) -> String {
         0 => String::new(),
         runs => format!("; during it {} more were taken in {runs} of {all} runs", amounts(took)),
     };
-    let lazily = given.runs.iter().filter(|one| one.much_lazily);
-    let lazily: Vec<f64> = lazily.filter_map(|one| one.lazily).collect();
-    let left = match lazily.len() {
+    format!("{gave}{took}{}", left(given))
+}
+
+/// In how many runs some was left to the kernel: of those that know how much, and of those that do not.
+fn left(given: &Given) -> String {
+    let left: Vec<&Gave> = given.runs.iter().filter(|one| one.much_lazily).collect();
+    let lazily: Vec<f64> = left.iter().filter_map(|one| one.lazily).collect();
+    let (known, all) = (lazily.len(), given.runs.len());
+    let sized = match known {
         0 => String::new(),
         runs => format!(
             "; it left {} to the kernel, to take when it needs them, in {runs} of {all} runs",
             amounts(lazily)
         ),
     };
-    format!("{gave}{took}{left}")
+    let some = match left.len() - known {
+        0 => String::new(),
+        runs => format!("; it left {}, in {runs} of {all} runs", decay::SOME_LEFT),
+    };
+    format!("{sized}{some}")
 }
 
 /// Each of a few sizes, the span of many.
@@ -311,6 +321,28 @@ mod tests {
             "silence gave back nothing; it left 107.0 MiB to the kernel, to take when it needs them, in 1 of 3 runs"
         );
         assert_eq!(sentence(&[]), None);
+    }
+
+    #[test]
+    fn runs_that_left_an_unknown_size_to_the_kernel_are_counted() {
+        let mut given = given(WindowKind::Silent, &[0.0, 0.1, 0.0]);
+        given.runs[0].much_lazily = true;
+        assert_eq!(
+            sentence(&[given.clone()]).unwrap(),
+            "silence gave back nothing; it left some to the kernel, how much is not known, in 1 of 3 runs"
+        );
+        (given.runs[1].lazily, given.runs[1].much_lazily) = (Some(f64::from(107 << 20)), true);
+        assert_eq!(
+            sentence(&[given.clone()]).unwrap(),
+            "silence gave back nothing; it left 107.0 MiB to the kernel, to take when it needs them, in 1 of 3 runs; it left \
+             some to the kernel, how much is not known, in 1 of 3 runs"
+        );
+        given.runs.truncate(1);
+        given.middle = given.runs[0];
+        assert_eq!(
+            sentence(&[given]).unwrap(),
+            "silence gave back nothing, but left some to the kernel, how much is not known"
+        );
     }
 
     #[test]
