@@ -50,8 +50,8 @@ pub fn numbers(version: &str) -> Option<(u32, u32)> {
 }
 
 /// The most that malloc itself takes of a tunable, and which constant of `malloc/malloc.c` says so. What is more its setters
-/// (`do_set_tcache_count`, `do_set_tcache_max` and `do_set_mxfast`) leave be without a word, while the loader takes and
-/// lists any number. For 64 bits; those of 32 are lower.
+/// (`do_set_tcache_count`, `do_set_tcache_max`, `do_set_mxfast` and `do_set_mmap_threshold`) leave be without a word, while
+/// the loader takes and lists any number. For 64 bits; those of 32 are lower.
 pub fn most(tunable: &str, now: Option<(u32, u32)>) -> Option<(i128, &'static str)> {
     match tunable.strip_prefix(MALLOC)? {
         // A count was a `char` until 2.30, which wrapped around: bug 24531.
@@ -59,6 +59,8 @@ pub fn most(tunable: &str, now: Option<(u32, u32)>) -> Option<(i128, &'static st
         "tcache_count" => Some((65_535, "MAX_TCACHE_COUNT")),
         "tcache_max" => Some((1032, "MAX_TCACHE_SIZE")),
         "mxfast" => Some((160, "MAX_FAST_SIZE")),
+        // 2.36 has no limit; 2.34 and 2.35 were not looked at for it, and are not held to it.
+        "mmap_threshold" if now.is_none_or(|now| now < (2, 34)) => Some((32 << 20, "HEAP_MAX_SIZE / 2")),
         _ => None,
     }
 }

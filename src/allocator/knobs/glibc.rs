@@ -268,6 +268,22 @@ mod tests {
     }
 
     #[test]
+    fn a_mapping_threshold_above_half_a_heap_is_left_be_by_old_versions_only() {
+        let judged = |value: &str, now: Option<(u32, u32)>| judged("mmap_threshold", value, now);
+        for old in [(2, 26), (2, 33)] {
+            assert_eq!(judged("33554432", Some(old)), Ok(false));
+            let told = judged("33554433", Some(old)).unwrap_err();
+            assert!(
+                told.contains("malloc takes at most 33554432 (HEAP_MAX_SIZE / 2)"),
+                "{told}"
+            );
+            assert!(judged("-1", Some(old)).is_err());
+        }
+        assert_eq!(judged("33554433", Some((2, 36))), Ok(false));
+        assert_eq!(judged("33554433", None), Ok(true), "of which version is not known");
+    }
+
+    #[test]
     fn what_the_loader_takes_is_no_error() {
         assert_eq!(judged("trim_threshold", "-1", None), Ok(false));
         let bounds = Some((0, i128::from(u64::MAX)));
