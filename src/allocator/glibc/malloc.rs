@@ -85,7 +85,11 @@ pub fn options(
 ) -> BTreeMap<String, String> {
     let asked = asked(variable);
     let is_known = wide && version.is_some_and(is_read);
-    let is_set = |name: &str| asked.get(name).is_some_and(|value| takes(name, value, listed, version));
+    let is_set = |name: &str| {
+        asked
+            .get(name)
+            .is_some_and(|values| takes(name, values, listed, version))
+    };
     let fixed = FIXING.iter().any(|name| is_set(&format!("{MALLOC}{name}")));
     let option = |(name, tunable): (&String, &Tunable)| {
         let short = name.strip_prefix(MALLOC)?;
@@ -106,24 +110,30 @@ pub fn options(
     listed.iter().filter_map(option).collect()
 }
 
-/// What the variables ask for, by tunable: `GLIBC_TUNABLES` goes before those of old, and its last entry before the others.
-fn asked(variable: &dyn Fn(&str) -> Option<String>) -> BTreeMap<String, String> {
+/// What the variables ask for, by tunable, the later going before the earlier: `GLIBC_TUNABLES` before those of old, and its
+/// last entry before the others.
+fn asked(variable: &dyn Fn(&str) -> Option<String>) -> BTreeMap<String, Vec<String>> {
     let old = LEGACY
         .iter()
         .filter_map(|(name, tunable)| Some(((*tunable).to_owned(), variable(name)?)));
     let tunables = variable(TUNABLES).unwrap_or_default();
     let pairs = tunables.split(':').filter_map(|pair| pair.split_once('='));
     let new = pairs.map(|(tunable, value)| (tunable.to_owned(), value.to_owned()));
-    old.chain(new).collect()
+    let mut asked: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (tunable, value) in old.chain(new) {
+        asked.entry(tunable).or_default().push(value);
+    }
+    asked
 }
 
-/// Whether the loader, and then malloc, takes this value.
-fn takes(name: &str, value: &str, listed: &BTreeMap<String, Tunable>, version: Option<(u32, u32)>) -> bool {
+/// Whether the loader takes any of these values, and malloc then the last of those: it is given no other.
+fn takes(name: &str, values: &[String], listed: &BTreeMap<String, Tunable>, version: Option<(u32, u32)>) -> bool {
     let bounds = listed.get(name).and_then(|tunable| tunable.bounds);
     let most = most(name, version).map(|(most, _)| most);
-    size(value, bounds).is_some_and(|value| {
-        bounds.is_none_or(|(least, most)| (least..=most).contains(&value)) && most.is_none_or(|most| value <= most)
-    })
+    let is_within = |value: &i128| bounds.is_none_or(|(least, most)| (least..=most).contains(value));
+    let mut sizes = values.iter().filter_map(|value| size(value, bounds));
+    let last = sizes.rfind(is_within);
+    last.is_some_and(|value| most.is_none_or(|most| value <= most))
 }
 
 #[cfg(test)]
@@ -176,6 +186,23 @@ glibc.malloc.later: 0x0 (min: 0x0, max: 0xffffffffffffffff)
         assert_eq!(
             shown(&[("MALLOC_MMAP_MAX_", "0")], now)[4],
             "trim_threshold: 131072 (default)"
+        );
+    }
+
+    #[test]
+    fn of_a_tunable_given_twice_the_last_that_the_loader_takes_counts() {
+        let first = |env: &[(&str, &str)]| shown(env, Some((2, 36))).swap_remove(0);
+        for last in ["0", "two"] {
+            let twice = format!("glibc.malloc.arena_max=2:glibc.malloc.arena_max={last}");
+            assert_eq!(first(&[(TUNABLES, &twice)]), "arena_max: 2", "{last}");
+        }
+        let old = [("MALLOC_ARENA_MAX", "2"), (TUNABLES, "glibc.malloc.arena_max=0")];
+        assert_eq!(first(&old), "arena_max: 2");
+        // The loader hands on a number that malloc then leaves be.
+        let counts = "glibc.malloc.tcache_count=5:glibc.malloc.tcache_count=65536";
+        assert_eq!(
+            shown(&[(TUNABLES, counts)], Some((2, 36)))[3],
+            "tcache_count: 7 (default)"
         );
     }
 
