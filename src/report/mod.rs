@@ -29,6 +29,7 @@ mod lens;
 pub mod markdown;
 mod release;
 mod reproduce;
+mod spark;
 pub mod svg;
 pub(crate) mod table;
 pub mod terminal;

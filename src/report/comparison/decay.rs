@@ -4,7 +4,8 @@ use crate::analyse::compare::{Cell as Figures, Comparison, Decayed, Given, Side,
 use crate::analyse::decay::{AFTER, Gave, Window};
 use crate::analyse::stats::MedianInterval;
 use crate::record::WindowEnd;
-use crate::report::decay::{self, Scale};
+use crate::report::decay;
+use crate::report::spark::Scale;
 use crate::report::table::{Cell, Column};
 use crate::report::text::Tone;
 use crate::units;

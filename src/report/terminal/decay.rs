@@ -5,6 +5,7 @@ use crate::analyse::decay::{self, AFTER, Course, Window};
 use crate::record::{Nanos, WindowEnd};
 use crate::report::decay as words;
 use crate::report::release;
+use crate::report::spark::Scale;
 use crate::report::table::{self, Cell, Column};
 use crate::report::text::{Paint, Tone, paragraph};
 use crate::units;
@@ -82,7 +83,7 @@ fn at_the_end(summary: &Summary) -> Option<String> {
 }
 
 fn rows(windows: &[&Window]) -> Vec<Column> {
-    let scale = words::Scale::of(windows.iter().copied());
+    let scale = Scale::of(windows.iter().copied());
     let cells = |cell: &dyn Fn(&Window) -> Cell| windows.iter().map(|window| cell(window)).collect::<Vec<Cell>>();
     let plain = |text: &dyn Fn(&Window) -> String| cells(&|window| Cell::plain(text(window)));
     let size =
