@@ -2,7 +2,6 @@
 //! ever looked at.
 
 use std::fs::{self, DirEntry, File, TryLockError};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -67,7 +66,7 @@ pub(super) fn is_left(entry: &DirEntry) -> bool {
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let place = |meta: io::Result<fs::Metadata>| meta.map(|meta| (meta.dev(), meta.ino())).ok();
+    let place = |meta: std::io::Result<fs::Metadata>| meta.map(|meta| (meta.dev(), meta.ino())).ok();
     let own = place(file.metadata());
     own.is_some() && own == place(fs::symlink_metadata(path))
 }
