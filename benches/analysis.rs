@@ -245,7 +245,7 @@ fn generate(path: &Path, hours: u64) -> io::Result<u64> {
         put(at + SECOND / 2, Event::Request(request(&mut random)))?;
         if second % HOUR == HOUR - 1 {
             let last = sample(samples, &mut random);
-            put(at, Event::StepEnded(step_end(&phase)))?;
+            put(at, Event::StepEnded(Box::new(step_end(&phase))))?;
             put(at, Event::PhaseDriven(phase.clone()))?;
             put(at, Event::Checkpoint(checkpoint(&phase, last)))?;
             let (marks, reset, kept) = (vec![last], true, Vec::new());
@@ -281,6 +281,7 @@ fn sample(number: u64, random: &mut fastrand::Rng) -> Sample {
         user: Some(number * 10_000_000),
         system: Some(number * 1_000_000),
         threads: Some(9),
+        cpu: None,
         forked: Some(false),
     };
     Sample { process: 0, counters }
@@ -339,6 +340,7 @@ fn step_end(phase: &PhaseRef) -> StepEnd {
         hits: HOUR,
         notifications: 0,
         skipped: false,
+        looked_for: None,
         idle: None,
         left_open: None,
         release: None,

@@ -1,6 +1,7 @@
 //! One run: the driver plays while the sampler reads, and everything goes into one journal. The only place that
 //! knows both LSP and memory.
 
+mod holder;
 mod interrupt;
 mod library;
 mod live;
@@ -9,6 +10,7 @@ mod survivors;
 use std::io;
 use std::path::Path;
 
+use crate::allocator::preload::is_asked;
 use crate::drive::desk::Desk;
 use crate::drive::session::Session;
 use crate::drive::{Job, Player, Stop, farewell};
@@ -57,7 +59,12 @@ pub async fn soak(
         what: "make a pipe for the tracer".to_owned(),
         error,
     })?;
-    let live = Live::new(journal, clock, options, progress, trace, job.library.clone());
+    let accounts = header
+        .server
+        .preload
+        .as_ref()
+        .is_some_and(|preload| is_asked(preload.family, &job.launch.env));
+    let live = Live::new(journal, clock, options, progress, trace, job.library.clone(), accounts);
     tell_pressure(&live);
     let mut player = Player::new(job, &live, desk);
     let stop = tokio::select! {
@@ -86,6 +93,7 @@ pub async fn soak(
     }
     live.stop_sampling();
     live.stop_tracing();
+    live.tell_holders(job, &header.server, &|| interrupt.is_pressed(1));
     tell_pressure(&live);
     if let Some(ending) = ending {
         live.write(Event::Ended(ending));
@@ -99,7 +107,6 @@ pub async fn soak(
         // Nothing was seen, and a record without an end would say that lsp-soak was killed. If it stays, it says no more.
         let _ = std::fs::remove_file(path);
     }
-    let error = explained(error, &job.launch.program);
     Err(SoakError::Failed { what, error })
 }
 
@@ -107,7 +114,7 @@ pub async fn soak(
 async fn ending(stop: Option<&Stop>, session: Option<&Session>, during: String) -> Option<Ending> {
     match (stop, session) {
         (None, _) => Some(Ending::Completed),
-        (Some(Stop::Ended(ending)), _) => Some(ending.clone()),
+        (Some(Stop::Ended(ending)), _) => Some(placed(ending.clone(), during)),
         (Some(Stop::Gone), Some(session)) => Some(session.epitaph(during).await),
         (Some(Stop::Gone), None) => Some(Ending::Disconnected {
             reason: "no server is running".to_owned(),
@@ -116,12 +123,27 @@ async fn ending(stop: Option<&Stop>, session: Option<&Session>, during: String) 
     }
 }
 
-/// The system says of a program without an interpreter that it is not there itself.
-fn explained(error: io::Error, program: &Path) -> io::Error {
-    let why = Some(error.kind())
-        .filter(|kind| *kind == io::ErrorKind::NotFound)
-        .and_then(|_| host::unrunnable(program));
-    why.map_or(error, |why| io::Error::new(io::ErrorKind::NotFound, why))
+/// A fault that has a place, with it.
+fn placed(ending: Ending, place: String) -> Ending {
+    match ending {
+        Ending::Wedged {
+            method, after, unsent, ..
+        } => Ending::Wedged {
+            method,
+            after,
+            unsent,
+            during: place,
+        },
+        Ending::TimedOut {
+            method, after, unsent, ..
+        } => Ending::TimedOut {
+            method,
+            after,
+            unsent,
+            during: place,
+        },
+        other => other,
+    }
 }
 
 /// Writes down how much the machine has waited so far: what a run adds is the difference of its end and its start.

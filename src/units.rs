@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use exact::exact_bytes;
-pub use time::{TICK, cpu_time, cpu_time_like, duration, duration_like};
+pub use time::{TICK, cpu_time, cpu_time_like, duration, duration_like, is_in_ticks};
 
 /// A size in bytes, written `"64 KiB"`, `"200 MiB"`, `"1.5 GiB"` or as a bare number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, Serialize, JsonSchema)]

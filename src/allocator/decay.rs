@@ -25,7 +25,9 @@ pub fn decay(family: AllocatorFamily, options: &BTreeMap<String, String>) -> Opt
             ..untimed
         }),
         AllocatorFamily::Glibc if cfg!(target_os = "linux") => Some(untimed),
-        AllocatorFamily::Musl
+        // Its arenas go back when they are empty, by no clock; the rest is the C library's.
+        AllocatorFamily::Pymalloc
+        | AllocatorFamily::Musl
         | AllocatorFamily::Tcmalloc
         | AllocatorFamily::Tbbmalloc
         | AllocatorFamily::Snmalloc

@@ -1,6 +1,7 @@
 //! Looks at a program from all sides: what it says when it is asked, what its bytes hold, what it is linked with.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::elf::{self, Linking};
@@ -24,6 +25,8 @@ pub struct Detection {
     pub loader: Option<PathBuf>,
     /// Whether the program is Node.js, also where a module with an allocator of its own decides.
     pub node: bool,
+    /// Why the program cannot run, and what to do, where that is known.
+    pub missing: Option<String>,
 }
 
 /// Finds the allocator of a server. `find` looks names up as the server would. It takes as long as the server takes for
@@ -37,6 +40,17 @@ pub fn detect(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &
         evidence: followed.evidence.clone(),
         ..Look::default()
     };
+    if let Some(missing) = followed.missing {
+        return Detection {
+            facts: AllocatorFacts {
+                evidence: look.evidence,
+                ..AllocatorFacts::default()
+            },
+            file: followed.file,
+            missing: Some(missing),
+            ..Detection::default()
+        };
+    }
     look.say(subject, stop);
     let file = look.files(subject, &followed, find, stop);
     let mut detection = look.detection(file);
@@ -47,7 +61,8 @@ pub fn detect(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &
 /// Adds what malloc of the C library goes by, where it is surely what serves the program.
 fn tune(detection: &mut Detection, subject: &Subject, stop: &dyn Fn() -> bool) {
     let facts = &mut detection.facts;
-    let serves = facts.family == AllocatorFamily::Glibc && facts.confidence > Some(Confidence::Guess);
+    let uses = [AllocatorFamily::Glibc, AllocatorFamily::Pymalloc].contains(&facts.family);
+    let serves = uses && facts.confidence > Some(Confidence::Guess);
     let Some(loader) = detection.loader.as_ref().filter(|_| serves) else {
         return;
     };
@@ -115,6 +130,9 @@ impl Look {
         if !self.signs.asked {
             self.saw("probe", format!("`{}` was ended by a signal", subject.shown()));
         }
+        // As Deno prints it: `v8 15.0.245.2-rusty`.
+        let v8 = heard.said.stdout.lines().find_map(|line| line.strip_prefix("v8 "));
+        self.signs.v8 = v8.map(|version| version.trim().to_owned());
         let stderr = &heard.said.stderr;
         self.signs.jemalloc = jemalloc::read(stderr);
         self.signs.mimalloc = mimalloc::read(stderr);
@@ -150,11 +168,15 @@ impl Look {
             for module in &brought.modules {
                 self.library(module, Place::Library, "wrapper");
             }
-            if let Some(node) = brought.node {
-                self.saw("wrapper", format!("its package starts `{}`", node.display()));
-                file = node;
-            }
-            if let Some(name) = brought.started {
+            let java = || match brought.started {
+                Some("java") => java(subject, find),
+                Some(_) | None => None,
+            };
+            if let Some(launched) = brought.launched.clone().or_else(java) {
+                self.saw("wrapper", format!("its package starts `{}`", launched.display()));
+                file = fs::canonicalize(&launched).unwrap_or(launched);
+                self.signs.inferred = true;
+            } else if let Some(name) = brought.started {
                 let saw = format!("`{}` starts a `{name}` that is not known before", script.display());
                 self.saw("wrapper", saw);
                 self.signs.elsewhere = true;
@@ -177,6 +199,7 @@ impl Look {
         let libraries = elf::libraries(&file, &linking, &subject.library_path());
         self.linked(&linking, libraries.iter(), subject, stop);
         self.node(&file, subject, stop);
+        self.python(&file, subject, stop);
         file
     }
 
@@ -186,17 +209,56 @@ impl Look {
             Ok(scan) => {
                 self.signs.marks = scan.marks;
                 self.signs.go = scan.go;
+                self.runtimes(file);
             }
             Err(error) => {
                 let why = crate::config::reason(&error);
                 return self.saw("file", format!("`{}` could not be read: {why}", file.display()));
             }
         }
-        for family in families(&self.signs) {
-            self.marked(file, family, "file");
+        let families = families(&self.signs);
+        if families.len() > 1 {
+            let count = families.len();
+            let saw = format!(
+                "`{}` contains texts of {count} allocators: it knows of them, which says nothing of its own",
+                file.display()
+            );
+            self.saw("file", saw);
+        } else if let Some(family) = families.first() {
+            self.marked(file, *family, "file");
         }
         if let Some(release) = self.signs.go.clone() {
             self.saw("file", format!("`{}` was built with Go {release}", file.display()));
+        }
+    }
+
+    /// What the marks say of a runtime in the program that has them.
+    fn runtimes(&mut self, file: &Path) {
+        const FLAGS: &str = "DENO_V8_FLAGS";
+        let marks = &self.signs.marks;
+        if marks.contains(&Mark::V8) && !marks.contains(&Mark::Node) {
+            self.signs.flags = scan::contains(file, FLAGS).is_ok_and(|has| has).then_some(FLAGS);
+            let read = self
+                .signs
+                .flags
+                .map_or_else(String::new, |name| format!(", which reads {name}"));
+            self.saw("file", format!("`{}` holds V8{read}", file.display()));
+        }
+        self.is_python(file);
+    }
+
+    /// Since 3.13 CPython holds a mimalloc that it does not use unless it is told to or has no lock; then it speaks.
+    fn is_python(&mut self, file: &Path) {
+        if self.signs.marks.contains(&Mark::Python) {
+            self.signs.marks.remove(&Mark::Family(AllocatorFamily::Mimalloc));
+            self.signs.python.get_or_insert_default();
+            self.saw(
+                "file",
+                format!(
+                    "`{}` is CPython, whose own allocator serves objects of up to 512 bytes, and the C library's the rest",
+                    file.display()
+                ),
+            );
         }
     }
 
@@ -215,6 +277,10 @@ impl Look {
         let Ok(found) = scan::file(path) else {
             return self.saw(source, format!("`{}` could not be read", path.display()));
         };
+        if found.marks.contains(&Mark::Python) {
+            self.signs.marks.insert(Mark::Python);
+            return self.is_python(path);
+        }
         let signs = Signs {
             marks: found.marks,
             ..Signs::default()
@@ -245,8 +311,8 @@ impl Look {
             }
             // Those of the system that are no allocators are not read: there may be dozens.
             let system = path.starts_with("/lib") || path.starts_with("/usr/lib");
-            if !system || is_named_so(path) {
-                self.library(path, Place::Library, "libraries");
+            if !system || is_named_so(path) || name.starts_with("libpython") {
+                self.library(path, self.place(path), "libraries");
             }
             // Those of the system always call it, also under a Rust program that does not, unless one is its own.
             let counts = !system || !self.signs.marks.contains(&Mark::Rust) || linking.allocates_elsewhere;
@@ -255,6 +321,16 @@ impl Look {
             }
         }
         self.c_library(linking, subject, stop);
+    }
+
+    /// Where a library stands that the program needs. An allocator that is preloaded comes before it.
+    fn place(&self, library: &Path) -> Place {
+        let mut brought = self.signs.brought.iter();
+        let has_other = brought.any(|(place, _)| *place == Place::Preloaded);
+        match has_other && elf::serves_malloc(library) {
+            true => Place::Covered,
+            false => Place::Library,
+        }
     }
 
     fn c_library(&mut self, linking: &Linking, subject: &Subject, stop: &dyn Fn() -> bool) {
@@ -309,6 +385,14 @@ impl Look {
         }
     }
 
+    /// The version of CPython, if the program is that.
+    fn python(&mut self, file: &Path, subject: &Subject, stop: &dyn Fn() -> bool) {
+        let Some(version) = &mut self.signs.python else { return };
+        let heard = probe::ask_other(subject, file, &["--version"], &[], stop);
+        let said = heard.and_then(|heard| heard.said.stdout.trim().strip_prefix("Python ").map(str::to_owned));
+        *version = said.unwrap_or_default();
+    }
+
     /// The same of what nobody asked, with what its file says of the allocator in it.
     fn unasked(self, file: PathBuf) -> Detection {
         let marks = self.signs.marks.clone();
@@ -327,8 +411,17 @@ impl Look {
             file,
             loader: self.loader,
             node: self.signs.node.is_some(),
+            missing: None,
         }
     }
+}
+
+/// The Java virtual machine that a launcher finds: that of `JAVA_HOME`, else the one on the search path.
+fn java(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    let home = subject
+        .variable("JAVA_HOME")
+        .map(|home| PathBuf::from(home).join("bin/java"));
+    home.filter(|java| java.is_file()).or_else(|| find("java"))
 }
 
 /// Whether a library is called like an allocator.

@@ -24,6 +24,8 @@ pub struct Linking {
     pub calls: BTreeSet<&'static str>,
     /// Whether a library that it names allocates for it, as in a Rust program that shares its standard library.
     pub allocates_elsewhere: bool,
+    /// Whether it calls an `operator new` of C++ that is not its own.
+    pub creates: bool,
 }
 
 /// The kind of machine that a file is for.
@@ -112,6 +114,7 @@ fn of<'data, Elf: FileHeader, R: ReadRef<'data>>(data: R) -> Option<Linking> {
         let call = CALLS.into_iter().find(|call| name.name() == Some(call.as_bytes()));
         linking.calls.extend(call);
         linking.allocates_elsewhere |= name.name().is_some_and(is_allocation_of_rust);
+        linking.creates |= name.name().is_some_and(is_operator_new);
     }
     Some(linking)
 }
@@ -120,9 +123,31 @@ fn is_allocation_of_rust(import: &[u8]) -> bool {
     import.ends_with(RUST_ALLOCATES)
 }
 
+/// `operator new(unsigned long)`, `operator new[](unsigned int)` and the like, as compilers write them.
+fn is_operator_new(import: &[u8]) -> bool {
+    import.starts_with(b"_Znw") || import.starts_with(b"_Zna")
+}
+
+/// Whether a library has a `malloc` that it serves others.
+pub fn serves_malloc(path: &Path) -> bool {
+    let exported = || {
+        let cache = ReadCache::new(File::open(path).ok()?);
+        let file = object::File::parse(&cache).ok()?;
+        let mut exports = file.exports().ok()?.flatten();
+        exports.find(|export| export.name().name() == Some(b"malloc"))?;
+        Some(())
+    };
+    exported().is_some()
+}
+
 /// The kind of machine that a file is for; `None` if it is no ELF file.
 pub fn machine(path: &Path) -> Option<Machine> {
     header(path).map(|(machine, _)| machine)
+}
+
+/// Whether a file is a program or a library, and no object of a compiler.
+pub fn is_linked(path: &Path) -> bool {
+    header(path).is_some_and(|(_, kind)| [elf::ET_EXEC.0, elf::ET_DYN.0].contains(&kind))
 }
 
 /// Whether a file can be loaded as a library; `None` if it is no ELF file. Programs that can be loaded anywhere look like
@@ -211,6 +236,15 @@ fn resolve(name: &str, of: &Path, linking: &Linking, own: &[PathBuf]) -> Option<
     let places = own.iter().cloned().chain(named).chain(USUAL.map(PathBuf::from));
     let mut paths = places.map(|place| place.join(name));
     paths.find(|path| path.is_file())
+}
+
+/// Whether a library is there for what compilers make, and allocates for others only: with `operator new`, or to unwind.
+pub fn is_runtime(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let starts = [
+        "libstdc++.so", "libc++.so", "libc++abi.so", "libgcc_s.so", "libunwind.so",
+    ];
+    starts.iter().any(|start| name.starts_with(start))
 }
 
 /// Whether a library belongs to the C library, which has an allocator of its own in it.

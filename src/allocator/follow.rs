@@ -27,6 +27,8 @@ pub struct Followed {
     pub file: PathBuf,
     /// The last script on the way and the interpreter that it named.
     pub script: Option<(PathBuf, PathBuf)>,
+    /// Why the program cannot run, and what to do, where that is known.
+    pub missing: Option<String>,
     /// The steps, for people.
     pub evidence: Vec<Evidence>,
 }
@@ -41,9 +43,13 @@ pub fn follow(program: &Path, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &dyn
     for _ in 0..MOST {
         let here = followed.file.clone();
         let (next, why) = if let Some(interpreter) = host::named_interpreter(&here) {
-            match launched(&here, &interpreter) {
-                Some(next) => (next, "a shell script that ends by running"),
-                None => {
+            match launched(&here, &interpreter, find).as_deref() {
+                Some([next, script]) if host::named_interpreter(next).is_none() => {
+                    followed.script = Some((real(script), next.clone()));
+                    (next.clone(), "a shell script that ends by running")
+                }
+                Some([next, ..]) => (next.clone(), "a shell script that ends by running"),
+                Some([]) | None => {
                     let path = match interpreter.contains('/') {
                         true => Some(PathBuf::from(&interpreter)),
                         false => find(&interpreter),
@@ -60,10 +66,16 @@ pub fn follow(program: &Path, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &dyn
                     (path, "a script for")
                 }
             }
-        } else if let Some(next) = proxied(&named, &here, stop) {
-            (next, "a proxy of rustup for")
         } else {
-            return followed;
+            match proxied(&named, &here, stop) {
+                Some(Ok(next)) => (next, "a proxy of rustup for"),
+                Some(Err(missing)) => {
+                    followed.evidence.push(seen("wrapper", missing.clone()));
+                    followed.missing = Some(missing);
+                    return followed;
+                }
+                None => return followed,
+            }
         };
         let saw = format!("`{}` is {why} `{}`", here.display(), next.display());
         followed.evidence.push(seen("wrapper", saw));
@@ -77,8 +89,9 @@ fn real(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// What a shell script runs in its own place: the last `exec` of a path that is there.
-fn launched(script: &Path, interpreter: &str) -> Option<PathBuf> {
+/// What a shell script runs: the last program that is there among those that it runs in its own place or passes its
+/// arguments on to.
+fn launched(script: &Path, interpreter: &str, find: &dyn Fn(&str) -> Option<PathBuf>) -> Option<Vec<PathBuf>> {
     let shell = interpreter.rsplit('/').next().unwrap_or(interpreter);
     if !["sh", "bash", "dash", "ash", "ksh", "zsh"].contains(&shell) {
         return None;
@@ -86,32 +99,91 @@ fn launched(script: &Path, interpreter: &str) -> Option<PathBuf> {
     let mut text = String::new();
     File::open(script).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
     let directory = script.parent()?;
-    let paths = text.lines().filter_map(|line| executed(line, directory));
-    paths.rev().find(|path| path.is_file())
+    let mut beside = BESIDE.map(str::to_owned).to_vec();
+    let mut last = None;
+    for line in text.lines().map(str::trim) {
+        beside.extend(
+            directory_in(line)
+                .into_iter()
+                .flat_map(|name| [format!("${{{name}}}"), format!("${name}")]),
+        );
+        let words = words(line, directory, &beside);
+        let program = words.first().and_then(|word| match word.starts_with('/') {
+            true => Some(PathBuf::from(word)).filter(|path| path.is_file()),
+            false if word.contains(['/', '$', '=']) => None,
+            false => find(word),
+        });
+        // An interpreter runs what is named after it.
+        let run = words
+            .iter()
+            .skip(1)
+            .find(|word| !word.starts_with('-'))
+            .map(PathBuf::from);
+        let run = run.filter(|path| path.is_absolute() && path.is_file());
+        last = program
+            .map(|program| [program].into_iter().chain(run).collect())
+            .or(last);
+    }
+    last
 }
 
-/// The program of a line `exec "/opt/x/server" "$@"`, also beside the script: `exec "$(dirname "$0")/server"`.
-fn executed(line: &str, directory: &Path) -> Option<PathBuf> {
-    let rest = line.trim().strip_prefix("exec ")?.trim_start();
-    let here = directory.display().to_string();
-    let rest = ["$(dirname \"$0\")", "$(dirname $0)", "`dirname $0`", "${0%/*}"]
+/// How a script names the directory that it is in.
+const BESIDE: [&str; 4] = ["$(dirname \"$0\")", "$(dirname $0)", "`dirname $0`", "${0%/*}"];
+
+/// The variable that a line sets to the directory of the script.
+fn directory_in(line: &str) -> Option<&str> {
+    let line = ["export ", "local ", "readonly "]
         .iter()
-        .fold(rest.to_owned(), |rest, beside| rest.replace(beside, &here));
-    let word = match rest.chars().next()? {
-        quote @ ('"' | '\'') => rest[1..].split(quote).next()?,
-        _ => rest.split_ascii_whitespace().next()?,
-    };
-    (word.starts_with('/') && !word.contains('$')).then(|| PathBuf::from(word))
+        .fold(line, |line, word| line.strip_prefix(word).unwrap_or(line));
+    let (name, value) = line.split_once('=')?;
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let is_own = value.contains("$0") || value.contains("BASH_SOURCE");
+    (is_name && is_own && value.contains("dirname") && !value.contains("/..")).then_some(name)
 }
 
-/// What `rustup` runs under the name of one of its proxies.
-fn proxied(named: &Path, file: &Path, stop: &dyn Fn() -> bool) -> Option<PathBuf> {
+/// The words of a line `exec "/opt/x/server" -v "$@"`, or of one that passes the arguments of the script on; none of
+/// other lines. What stands for the script's own directory is replaced by it.
+fn words(line: &str, directory: &Path, beside: &[String]) -> Vec<String> {
+    let executes = line.strip_prefix("exec ");
+    let passes = ["\"$@\"", "$@", "$*"].iter().any(|all| line.contains(all));
+    let Some(line) = executes.or(Some(line).filter(|line| passes && !line.starts_with('#'))) else {
+        return Vec::new();
+    };
+    let here = directory.display().to_string();
+    let line = beside
+        .iter()
+        .fold(line.to_owned(), |line, beside| line.replace(beside, &here));
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for c in line.chars() {
+        match (c, quote) {
+            ('"' | '\'', None) => quote = Some(c),
+            (c, Some(open)) if c == open => quote = None,
+            (' ' | '\t', None) => words.push(String::new()),
+            (c, _) => words.last_mut().into_iter().for_each(|word| word.push(c)),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// What `rustup` runs under the name of one of its proxies, or that it runs nothing; `None` of another program.
+fn proxied(named: &Path, file: &Path, stop: &dyn Fn() -> bool) -> Option<Result<PathBuf, String>> {
     let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = stem(named).filter(|name| name != "rustup")?;
     stem(file).filter(|stem| stem == "rustup")?;
     let heard = host::listen(Command::new(file).args(["which", &name]), PATIENCE, stop).ok()?;
     let path = PathBuf::from(heard.said.stdout.trim());
-    path.is_file().then_some(path)
+    if path.is_file() {
+        return Some(Ok(path));
+    }
+    let refused = heard.ended.is_some_and(|ended| !ended.success());
+    refused.then(|| {
+        Err(format!(
+            "`{}` is a proxy of rustup, whose toolchain has no `{name}`: install it with `rustup component add {name}`",
+            named.display()
+        ))
+    })
 }
 
 #[cfg(all(test, unix))]
@@ -157,18 +229,58 @@ mod tests {
     }
 
     #[test]
-    fn only_a_path_that_is_written_out_is_followed() {
-        let here = Path::new("/here");
-        for (line, path) in [
-            ("exec /opt/x/server \"$@\"", Some("/opt/x/server")),
-            ("  exec '/opt/my server' -x", Some("/opt/my server")),
-            ("exec ${0%/*}/server", Some("/here/server")),
-            ("exec \"$program\" \"$@\"", None),
-            ("exec node server.js", None),
-            ("executive /opt", None),
-            ("exec ", None),
+    fn a_shell_wrapper_leads_to_what_it_passes_its_arguments_on_to() {
+        let directory = tempfile::tempdir().unwrap();
+        let here = fs::canonicalize(directory.path()).unwrap();
+        let write = |name: &str, text: &str| {
+            let path = here.join(name);
+            fs::write(&path, text).unwrap();
+            path
+        };
+        let (server, node) = (write("my server", "\u{7f}ELF"), write("node", "\u{7f}ELF"));
+        let cli = write("cli.js", "#!/usr/bin/env node\n");
+        let find = |name: &str| (name == "node").then(|| node.clone());
+        for (line, file, script) in [
+            ("exec \"$(dirname \"$0\")/my server\" \"$@\"", Some(&server), None),
+            ("  exec \"$HERE/my server\" -x", Some(&server), None),
+            ("\"${0%/*}/my server\" --log x \"$@\"", Some(&server), None),
+            ("\"$HERE/my server\" \"$@\"", Some(&server), None),
+            ("\"${HERE}/my server\" $@", Some(&server), None),
+            (
+                "exec node --no-warnings \"$HERE/cli.js\" \"$@\"",
+                Some(&node),
+                Some(&cli),
+            ),
+            ("node $HERE/cli.js \"$@\"", Some(&node), Some(&cli)),
+            ("exec \"$program\" \"$@\"", None, None),
+            ("exec nobody \"$@\"", None, None),
+            ("# node \"$@\"", None, None),
+            ("node $HERE/cli.js", None, None),
+            ("executive /opt", None, None),
+            ("exec ", None, None),
         ] {
-            assert_eq!(executed(line, here), path.map(PathBuf::from), "{line}");
+            let text = format!("#!/bin/sh\nHERE=\"$(cd \"$(dirname \"$0\")\" && pwd)\"\n{line}\n");
+            let wrapper = write("wrapper", &text);
+            let followed = follow(&wrapper, &find, &|| false);
+            let expected = file.cloned().unwrap_or_else(|| real(Path::new("/bin/sh")));
+            assert_eq!(followed.file, expected, "{line}");
+            let of = followed.script.map(|(script, _)| script);
+            assert_eq!(of, script.or(file.is_none().then_some(&wrapper)).cloned(), "{line}");
         }
+    }
+
+    #[test]
+    fn a_proxy_of_rustup_without_its_component_is_said_to_run_nothing() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let rustup = directory.path().join("rustup");
+        // No script, or it would be followed to its shell.
+        fs::copy("/bin/false", &rustup).unwrap();
+        fs::set_permissions(&rustup, fs::Permissions::from_mode(0o755)).unwrap();
+        let proxy = directory.path().join("rust-analyzer");
+        std::os::unix::fs::symlink(&rustup, &proxy).unwrap();
+        let missing = follow(&proxy, &none, &|| false).missing.unwrap_or_default();
+        assert!(missing.ends_with("`rustup component add rust-analyzer`"), "{missing}");
+        assert_eq!(follow(&rustup, &none, &|| false).missing, None);
     }
 }

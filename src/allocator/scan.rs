@@ -31,6 +31,10 @@ pub enum Mark {
     Go,
     /// Node.js and its like.
     Node,
+    /// V8, in Node.js and in other programs.
+    V8,
+    /// CPython with its own allocator of small objects.
+    Python,
     /// The Rust standard library.
     Rust,
     /// The GNU C library itself, which is to say that it is linked statically.
@@ -40,7 +44,7 @@ pub enum Mark {
 }
 
 /// The texts. None is the beginning of another one, so that all are found in one pass.
-const MARKS: [(&[u8], Mark); 18] = [
+const MARKS: [(&[u8], Mark); 20] = [
     (b"<jemalloc>: ", Mark::Family(AllocatorFamily::Jemalloc)),
     (b"_rjem_malloc", Mark::RustJemalloc),
     (b"_RJEM_MALLOC_CONF", Mark::RustJemalloc),
@@ -56,6 +60,9 @@ const MARKS: [(&[u8], Mark); 18] = [
     (b"SCUDO_OPTIONS", Mark::Family(AllocatorFamily::Scudo)),
     (golang::MAGIC, Mark::Go),
     (b"is not allowed in NODE_OPTIONS", Mark::Node),
+    // Names of V8's flags and of CPython's allocators, with the end that they have in C: this program names them too.
+    (b"\0semi_space_growth_factor\0", Mark::V8),
+    (b"pymalloc_debug\0", Mark::Python),
     (b"/rustc/", Mark::Rust),
     (b"glibc.malloc.arena_max", Mark::Glibc),
     (b"No error information\0", Mark::Musl),
@@ -83,7 +90,11 @@ pub struct Scan {
 /// The marks of a file, read through once without keeping it.
 pub fn file(path: &Path) -> io::Result<Scan> {
     let mut file = File::open(path)?;
-    let (marks, go) = marks(&mut (&mut file).take(MOST))?;
+    let (mut marks, go) = marks(&mut (&mut file).take(MOST))?;
+    // Neither C library exists in another format: elsewhere their texts belong to a program that knows of them.
+    if !is_elf(&mut file)? {
+        marks.retain(|mark| !matches!(mark, Mark::Glibc | Mark::Musl));
+    }
     let mut scan = Scan { marks, go: None };
     if let Some(at) = go {
         let mut bytes = Vec::new();
@@ -92,6 +103,13 @@ pub fn file(path: &Path) -> io::Result<Scan> {
         scan.go = golang::release(&bytes);
     }
     Ok(scan)
+}
+
+fn is_elf(file: &mut File) -> io::Result<bool> {
+    let mut magic = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.take(4).read_to_end(&mut magic)?;
+    Ok(magic == object::elf::ELFMAG)
 }
 
 /// The marks of what is read, and where Go's first is.
@@ -227,6 +245,24 @@ mod tests {
             }
         }
         assert_eq!(marks(&mut &b""[..]).unwrap().0, BTreeSet::new());
+    }
+
+    #[test]
+    fn the_c_libraries_of_linux_are_in_no_program_of_another_system() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("program");
+        for (magic, found) in [
+            (&b"\x7fELF"[..], true),
+            (b"MZ\x90\0", false),
+            (b"\xcf\xfa\xed\xfe", false),
+        ] {
+            let text = [magic, b"glibc.malloc.arena_max\0No error information\0/rustc/"].concat();
+            std::fs::write(&path, text).unwrap();
+            let marks = file(&path).unwrap().marks;
+            assert!(marks.contains(&Mark::Rust));
+            assert_eq!(marks.contains(&Mark::Glibc) && marks.contains(&Mark::Musl), found);
+            assert_eq!(marks.len(), if found { 3 } else { 1 });
+        }
     }
 
     #[test]

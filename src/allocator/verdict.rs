@@ -15,6 +15,8 @@ pub enum Place {
     Library,
     /// In a library that is preloaded.
     Preloaded,
+    /// In a library that the program needs, whose `malloc` is that of what is preloaded.
+    Covered,
 }
 
 /// Everything that was seen.
@@ -36,8 +38,16 @@ pub struct Signs {
     pub go: Option<String>,
     /// The version of Node.js, where it is that.
     pub node: Option<String>,
+    /// The version of V8 in another program, as that program says it.
+    pub v8: Option<String>,
+    /// The variable that such a program passes on to V8.
+    pub flags: Option<&'static str>,
+    /// The version of CPython, where its own allocator is in the program: empty where it does not say it.
+    pub python: Option<String>,
     /// Whether it is a Java virtual machine.
     pub jvm: bool,
+    /// Whether the program is what a launcher starts by the look of its package: another one may be started.
+    pub inferred: bool,
     /// The C library, and its version.
     pub libc: Option<(AllocatorFamily, Option<String>)>,
     /// Functions of the C library's allocator that the program or its libraries call.
@@ -56,11 +66,19 @@ pub fn verdict(signs: &Signs) -> AllocatorFacts {
     });
     spoken(signs, Place::Own, Place::Library)
         .or_else(|| embedded(signs))
-        .or_else(|| machine(signs, beside))
+        .or_else(|| machine(signs, beside).map(|facts| less_sure(signs, facts)))
         .or_else(|| spoken(signs, Place::Preloaded, Place::Preloaded))
         .or_else(|| preloaded(signs))
         .or_else(|| libc(signs))
         .unwrap_or_default()
+}
+
+/// What a launcher starts was not seen to run.
+fn less_sure(signs: &Signs, mut facts: AllocatorFacts) -> AllocatorFacts {
+    if signs.inferred {
+        facts.confidence = facts.confidence.min(Some(Confidence::Likely));
+    }
+    facts
 }
 
 /// Where the marks of an allocator that spoke are; one without marks spoke from a process that was started.
@@ -123,7 +141,7 @@ pub fn unasked(facts: &mut AllocatorFacts, marks: &BTreeSet<Mark>) {
     let mut variables = marks.iter().filter_map(|mark| match mark {
         Mark::RustJemalloc => Some("_RJEM_MALLOC_CONF"),
         Mark::Variable(variable) => Some(*variable),
-        Mark::Family(_) | Mark::Go | Mark::Node | Mark::Rust | Mark::Glibc | Mark::Musl => None,
+        _ => None,
     });
     let (first, second) = (variables.next(), variables.next());
     let is_it = facts.family == AllocatorFamily::Jemalloc && facts.variable.is_none();
@@ -169,7 +187,7 @@ pub fn families(signs: &Signs) -> BTreeSet<AllocatorFamily> {
     let own = signs.marks.iter().filter_map(|mark| match mark {
         Mark::Family(family) => Some(*family),
         Mark::RustJemalloc => Some(AllocatorFamily::Jemalloc),
-        Mark::Variable(_) | Mark::Go | Mark::Node | Mark::Rust | Mark::Glibc | Mark::Musl => None,
+        _ => None,
     });
     own.collect()
 }
@@ -181,8 +199,15 @@ fn machine(signs: &Signs, beside: Option<String>) -> Option<AllocatorFacts> {
         (AllocatorFamily::Go, signs.go.clone())
     } else if signs.node.is_some() {
         (AllocatorFamily::V8, signs.node.clone())
+    } else if signs.marks.contains(&Mark::V8) && !signs.marks.contains(&Mark::Node) {
+        (AllocatorFamily::V8, signs.v8.clone())
     } else if signs.jvm {
         (AllocatorFamily::Jvm, None)
+    } else if let Some(version) = &signs.python {
+        (
+            AllocatorFamily::Pymalloc,
+            Some(version.clone()).filter(|text| !text.is_empty()),
+        )
     } else {
         return None;
     };
@@ -193,7 +218,13 @@ fn machine(signs: &Signs, beside: Option<String>) -> Option<AllocatorFacts> {
         family,
         version,
         beside,
-        confidence: Some(Confidence::Certain),
+        variable: signs.flags.filter(|_| family == AllocatorFamily::V8).map(str::to_owned),
+        // A program may know of V8 and Python and use neither for much: their marks are all that there is.
+        confidence: Some(match family {
+            AllocatorFamily::Pymalloc => Confidence::Likely,
+            AllocatorFamily::V8 if signs.node.is_none() => Confidence::Likely,
+            _ => Confidence::Certain,
+        }),
         ..AllocatorFacts::default()
     })
 }

@@ -13,7 +13,7 @@ pub fn within(program: &Path) -> Option<AllocatorFamily> {
 }
 
 fn told(scan: Scan) -> Option<AllocatorFamily> {
-    let node = scan.marks.contains(&Mark::Node);
+    let v8 = scan.marks.contains(&Mark::Node) || scan.marks.contains(&Mark::V8);
     let is_go = scan.go.is_some();
     let signs = Signs {
         marks: scan.marks,
@@ -24,7 +24,7 @@ fn told(scan: Scan) -> Option<AllocatorFamily> {
         Some(family) if families.len() == 1 => Some(*family),
         Some(_) => None,
         None if is_go => Some(AllocatorFamily::Go),
-        None => node.then_some(AllocatorFamily::V8),
+        None => v8.then_some(AllocatorFamily::V8),
     }
 }
 
@@ -47,6 +47,9 @@ mod tests {
             (vec![Mark::Go], Some("go1.26.0"), Some(AllocatorFamily::Go)),
             (vec![Mark::Go], None, None),
             (vec![Mark::Node], None, Some(AllocatorFamily::V8)),
+            (vec![Mark::V8, Mark::Rust], None, Some(AllocatorFamily::V8)),
+            // What is large comes from the C library, and arenas that are empty go back at once.
+            (vec![Mark::Python], None, None),
         ] {
             let scan = Scan {
                 marks: marks.into_iter().collect(),

@@ -8,19 +8,21 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 
 use crate::record::{
-    Checkpoint, Entry, Event, Header, LeftOut, Libraries, Nanos, PeakMark, PhaseRef, Pressure, ReadError, ReadFailure,
-    Reader, Request, Rollup, Shutdown, Unseen,
+    Checkpoint, Entry, Environment, Event, Header, Holder, LeftOut, Libraries, Nanos, PeakMark, PhaseRef, Pressure,
+    ReadError, ReadFailure, Reader, Request, Rollup, Shutdown, Unseen,
 };
 
+use super::carried::{self, Leader};
 use super::confirmed;
 use super::curves::Curves;
 use super::decay::Watch;
 use super::departure::Departure;
 use super::epoch::{Epoch, Exact};
+use super::holder::{self, Held};
 use super::phases::Phases;
 use super::release::Released;
 use super::said::Said;
-use super::summary::{Peak, PrivateMetric, SamplingSummary, Summary, Unloaded};
+use super::summary::{Peak, PrivateMetric, ResidentMetric, SamplingSummary, Summary, Unloaded};
 use super::timeline::Timeline;
 use super::traffic::Method;
 use super::tree::Tree;
@@ -86,6 +88,8 @@ struct Pass {
     ticked: Vec<u32>,
     /// The last process and the sum of exact counters that were taken together, in a quiet moment.
     together: Option<(u32, Exact)>,
+    /// The process that had the most memory at a checkpoint.
+    leader: Option<Leader>,
     /// What comes back while the server is left alone.
     watch: Watch,
     /// Whether an idle step is under way, so that requests are its light traffic.
@@ -94,6 +98,10 @@ struct Pass {
     pressure: Option<Pressure>,
     /// Private memory at the last checkpoint.
     by_program: ByProgram,
+    /// Who had the memory at the checkpoint with the most.
+    held: Held,
+    /// The programs that were looked at for that.
+    holders: Vec<Holder>,
 }
 
 impl Pass {
@@ -110,6 +118,7 @@ impl Pass {
             duration: 0,
             restarts: 0,
             private_metric: PrivateMetric::Sampled,
+            resident_metric: ResidentMetric::Resident,
             phases: Vec::new(),
             peak: None,
             private_peak: None,
@@ -146,10 +155,13 @@ impl Pass {
             tick: None,
             ticked: Vec::new(),
             together: None,
+            leader: None,
             watch: Watch::default(),
             idles: false,
             pressure: None,
             by_program: ByProgram::default(),
+            held: Held::default(),
+            holders: Vec::new(),
         }
     }
 
@@ -186,7 +198,7 @@ impl Pass {
             Event::ServerMessage { level, text } => self.said.message(level, text),
             Event::Process(process) => self.tree.appear(at, &process, self.server),
             Event::Libraries(libraries) => self.libraries(libraries),
-            Event::Environment(environment) => self.tree.has(environment),
+            Event::Environment(seen) => self.environment(seen),
             Event::ProcessEnded(end) => self.process_ended(at, &end),
             Event::Sample(sample) => self.sample(at, &sample),
             Event::Rollup(rollup) => self.rollup(at, &rollup),
@@ -199,11 +211,9 @@ impl Pass {
             Event::Unseen(Unseen { total }) => {
                 self.summary.sampling.unseen = self.summary.sampling.unseen.max(total);
             }
+            Event::Holder(holder) => self.holders.push(holder),
             Event::Listening(one) => self.summary.listening.push(one),
-            Event::Pressure(pressure) => match &self.pressure {
-                None => self.pressure = Some(pressure),
-                Some(first) => self.summary.pressure = Some(pressure.since(first)),
-            },
+            Event::Pressure(pressure) => self.pressure(pressure),
             Event::SystemCalls(calls) => self.summary.system_calls.push(calls),
             Event::Warning(warning) => self.said.warn(warning),
             Event::Shutdown(shutdown) => self.shut_down(shutdown),
@@ -213,6 +223,20 @@ impl Pass {
                 self.summary.close = Some(close);
             }
             Event::Ended(ending) => self.summary.ending = Some(ending),
+        }
+    }
+
+    /// What of its variables a process has.
+    fn environment(&mut self, mut seen: Environment) {
+        unset::accept_added(&mut seen, &self.summary.header.server.env);
+        self.tree.has(seen);
+    }
+
+    /// The first is from the beginning of the run, the next from its end.
+    fn pressure(&mut self, pressure: Pressure) {
+        match &self.pressure {
+            None => self.pressure = Some(pressure),
+            Some(first) => self.summary.pressure = Some(pressure.since(first)),
         }
     }
 
@@ -265,8 +289,9 @@ impl Pass {
         for round in &checkpoint.rounds {
             round.iter().for_each(|sample| self.tree.update(sample));
             self.epoch.tick(self.tree.sums());
-            self.draw(at);
         }
+        // Rounds before the last are older than samples that are drawn already, which have every change in them.
+        self.draw(at);
         let curves = &mut self.summary.curves;
         checkpoint.rollups.iter().for_each(|rollup| curves.rollup(at, rollup));
         checkpoint
@@ -279,6 +304,14 @@ impl Pass {
         let together = checkpoint.rollups.iter().fold(Exact::default(), Exact::with);
         self.epoch.exact(together);
         self.summary.released.extend(Released::of_checkpoint(checkpoint));
+        let held = self.tree.held(checkpoint);
+        let held = held.filter_map(|(live, private)| Some((live.pid, live.name.clone(), private?)));
+        let held = Held {
+            processes: held.collect(),
+        };
+        if held.total() > self.held.total() {
+            self.held = held;
+        }
         let untrimmed = self.untrimmed(checkpoint);
         self.by_program = match untrimmed {
             None => ByProgram::of(checkpoint, &self.tree),
@@ -289,6 +322,7 @@ impl Pass {
         self.summary.untrimmed.extend(untrimmed);
         let unset = unset::unset(checkpoint, &self.tree, &self.summary.header.server);
         unset::note(&mut self.summary.unset, unset);
+        carried::note(&mut self.leader, checkpoint, &self.tree);
         self.watch.over(at, self.known());
     }
 
@@ -342,6 +376,10 @@ impl Pass {
             self.phases.unmeasure();
             self.by_program = ByProgram::default();
         }
+        let processes = self.tree.all();
+        let unused = carried::judge(&mut summary, self.leader.as_ref(), processes);
+        unset::note(&mut summary.unset, unused.into_iter().collect());
+        holder::correct(&mut summary.header.server, &self.held, &self.holders);
         unset::correct(&mut summary.header.server, &summary.unset, &summary.untrimmed);
         summary.timeline.extend(summary.duration);
         summary.curves.extend(summary.duration);
@@ -354,7 +392,7 @@ impl Pass {
         summary.windows = self.watch.finish();
         self.phases.cut(summary.duration, last, self.tree.totals_at_end());
         summary.most_processes = self.tree.most();
-        (summary.phases, summary.private_metric) = self.phases.finish(summary.most_processes <= 1);
+        (summary.phases, summary.private_metric, summary.resident_metric) = self.phases.finish();
         summary.peak = summary.phases.iter().filter_map(|phase| phase.peak).reduce(Peak::or);
         summary.private_peak = summary.phases.iter().filter_map(|phase| phase.private_peak).max();
         summary.programs = self.tree.into_programs(cut);

@@ -8,30 +8,47 @@ use crate::record::{IdleKind, Nanos, Rollup};
 use super::timeline::{BUCKETS, NARROWEST};
 use super::totals::Totals;
 
-/// Lowest and highest value within one stretch of time.
+/// Lowest and highest value within one stretch of time, in the order in which they came: a line through spans is then a
+/// selection of its samples in their order, which cannot turn more often than they do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The lowest.
-    pub low: u64,
-    /// The highest.
-    pub high: u64,
+    /// The one that came first.
+    pub first: u64,
+    /// The other.
+    pub then: u64,
 }
 
 impl Span {
     /// Of one value.
     pub fn of(value: u64) -> Span {
         Span {
-            low: value,
-            high: value,
+            first: value,
+            then: value,
         }
     }
 
-    /// Of two stretches together.
-    pub fn join(self, other: Span) -> Span {
-        Span {
-            low: self.low.min(other.low),
-            high: self.high.max(other.high),
-        }
+    /// The lowest value.
+    pub fn low(self) -> u64 {
+        self.first.min(self.then)
+    }
+
+    /// The highest value.
+    pub fn high(self) -> u64 {
+        self.first.max(self.then)
+    }
+
+    /// Both, each with its moment in the stretch as it is drawn.
+    pub fn parts(&self) -> [(f64, u64); 2] {
+        [(0.25, self.first), (0.75, self.then)]
+    }
+
+    /// Of this stretch and the next one.
+    pub fn join(self, later: Span) -> Span {
+        let values = [self.first, self.then, later.first, later.then];
+        let (low, high) = (self.low().min(later.low()), self.high().max(later.high()));
+        let is_low_first = values.iter().find(|value| [low, high].contains(value)) == Some(&low);
+        let (first, then) = if is_low_first { (low, high) } else { (high, low) };
+        Span { first, then }
     }
 }
 
@@ -106,7 +123,7 @@ impl Curves {
     /// What the tree has used by now.
     pub(super) fn totals(&mut self, at: Nanos, totals: Totals) {
         self.extend(at);
-        (self.last.cpu, self.last.faults) = (totals.cpu, totals.minor);
+        (self.last.cpu, self.last.faults) = (totals.cpu(), totals.minor);
         let last = self.last;
         if let Some(slot) = self.slot(at) {
             (slot.cpu, slot.faults) = (last.cpu.or(slot.cpu), last.faults.or(slot.faults));
@@ -135,7 +152,8 @@ impl Curves {
         };
         let (proportional, huge_pages) = (sum(|one| one.0), sum(|one| one.1));
         (self.last.proportional, self.last.huge_pages) = (proportional, huge_pages);
-        if let Some(slot) = self.slot(at) {
+        // Not in an earlier slot, whatever the time: those after it already hold what was read before.
+        if let Some(slot) = self.slots.last_mut() {
             let now = Slot {
                 proportional,
                 huge_pages,
@@ -212,7 +230,7 @@ mod tests {
             .iter()
             .filter_map(|slot| slot.proportional)
             .reduce(Span::join);
-        assert_eq!(highest, Some(Span { low: 10, high: 900 }));
+        assert_eq!(highest, Some(Span { first: 10, then: 900 }));
         assert_eq!(curves.slots.last().unwrap().huge_pages, Some(Span::of(5)));
     }
 
@@ -240,6 +258,7 @@ mod tests {
                     cpu: used,
                     minor: used,
                     major: None,
+                    ..Totals::default()
                 },
             );
         }

@@ -77,9 +77,14 @@ pub(super) fn departures(summary: &Summary) -> Vec<Departure> {
             Some(Ending::Interrupted | Ending::Refused { .. } | Ending::Unsupported { .. }) => {
                 shutdown.stage == ShutdownStage::AlreadyGone
             }
-            None | Some(Ending::Completed | Ending::Empty { .. } | Ending::Wedged { .. } | Ending::TimedOut { .. }) => {
-                false
-            }
+            None
+            | Some(
+                Ending::Completed
+                | Ending::Empty { .. }
+                | Ending::Wedged { .. }
+                | Ending::TimedOut { .. }
+                | Ending::Emptied { .. },
+            ) => false,
         };
         last
     }));

@@ -1,6 +1,6 @@
 //! The exit code that a run earns.
 
-use crate::record::Ending;
+use crate::record::{EmptyStep, Ending};
 
 use super::departure::{Departure, departures};
 use super::summary::Summary;
@@ -14,7 +14,8 @@ pub enum Exit {
     GateFailed,
     /// A gate could not be decided.
     Inconclusive,
-    /// The record does not say how the run ended: lsp-soak itself was stopped or its disk failed.
+    /// The record does not say how the run ended: lsp-soak itself was stopped or its disk failed. Or the scenario had no
+    /// place to ask at in the files that it opened.
     OwnFailure,
     /// The server failed the scenario, crashed while it was shut down, or left processes behind that had to be killed.
     ServerFailed,
@@ -60,6 +61,7 @@ pub fn exit(summary: &Summary) -> Exit {
         None => Exit::OwnFailure,
         Some(Ending::Interrupted) => Exit::Interrupted,
         Some(Ending::Completed) if !left_badly => Exit::Passed,
+        Some(Ending::Empty { steps }) if steps.iter().all(had_no_place) && !left_badly => Exit::OwnFailure,
         Some(
             Ending::Completed
             | Ending::Crashed { .. }
@@ -67,8 +69,14 @@ pub fn exit(summary: &Summary) -> Exit {
             | Ending::TimedOut { .. }
             | Ending::Wedged { .. }
             | Ending::Refused { .. }
+            | Ending::Emptied { .. }
             | Ending::Unsupported { .. }
             | Ending::Empty { .. },
         ) => Exit::ServerFailed,
     }
+}
+
+/// Whether a step asked nothing because the files have no place for it, which is nobody's fault but the scenario's.
+pub(super) fn had_no_place(step: &EmptyStep) -> bool {
+    step.requests == 0 && step.lacks.is_none()
 }

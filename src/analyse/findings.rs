@@ -48,6 +48,9 @@ pub struct Finding {
 /// Different messages of the server that are shown.
 const MESSAGES: usize = 3;
 
+/// Lines of a message that are shown after its first.
+const LINES: usize = 8;
+
 /// Everything worth saying, least important first: the reason of a failure is the last thing on the screen.
 pub fn findings(summary: &Summary) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -106,6 +109,15 @@ fn recorded(summary: &Summary, found: &mut Vec<Finding>) {
     found.extend(summary.close.as_ref().and_then(loud));
     found.extend(left_out::findings(summary));
     found.extend(huge_pages(summary));
+    found.extend(wine(summary));
+    found.extend(installs(summary));
+}
+
+/// That private memory is not what it is on Windows.
+fn wine(summary: &Summary) -> Option<Finding> {
+    let system = summary.header.host.distribution.as_deref()?;
+    let text = "under Wine, private is touched memory and not commit: do not compare it with Windows";
+    system.contains(" under Wine ").then(|| finding(Severity::Note, text))
 }
 
 /// That a process may have huge pages although they were to be disabled.
@@ -115,6 +127,35 @@ fn huge_pages(summary: &Summary) -> Option<Finding> {
     let process = summary.programs.iter().find(|program| program.huge_pages == Some(true));
     let name = &process.filter(|_| asked && system)?.name;
     let text = format!("`--thp never` was not seen to take effect: {name} may have huge pages all the same");
+    Some(finding(Severity::Warning, text))
+}
+
+/// Programs that fetch packages: what they take and leave differs from run to run.
+const INSTALLERS: [&str; 9] = ["corepack", "curl", "npm", "npx", "pip", "pip3", "pnpm", "uv", "wget"];
+
+/// That the server had packages installed, which costs a first run more than later ones.
+fn installs(summary: &Summary) -> Option<Finding> {
+    let is_one = |text: &str| {
+        let name = text.rsplit(['/', '\\']).next().unwrap_or_default();
+        let stem = name.split(['.', ' ']).next().unwrap_or_default();
+        INSTALLERS.contains(&stem.trim_end_matches("-cli"))
+    };
+    // A script is the second word, after its interpreter; some set a title of their own.
+    let found = summary.programs.iter().find(|program| {
+        let command = program.command.iter().take(2);
+        is_one(&program.name) || command.into_iter().any(|word| is_one(word))
+    })?;
+    let peak = found.peak.map(|peak| format!(" (most {})", units::bytes(peak)));
+    let command: String = match found.command.is_empty() {
+        true => found.name.clone(),
+        false => found.command.join(" ").chars().take(100).collect(),
+    };
+    let text = format!(
+        "the server ran `{}`{}, which installs packages: its memory and time count as the server's, and are not those of a \
+         run that finds the packages installed; turn it off in the server's settings",
+        command.trim(),
+        peak.unwrap_or_default()
+    );
     Some(finding(Severity::Warning, text))
 }
 
@@ -155,9 +196,13 @@ fn messages(summary: &Summary, found: &mut Vec<Finding>) {
     };
     for message in theirs().take(MESSAGES) {
         let level = if message.level == 1 { "an error" } else { "a warning" };
-        let text = message.text.lines().next().unwrap_or_default();
-        let text = format!("the server reports {level}: {text}{}", times(message.count));
-        found.push(finding(Severity::Note, text));
+        let mut lines = message.text.lines().filter(|line| !line.trim().is_empty());
+        let first = lines.next().unwrap_or_default();
+        let text = format!("the server reports {level}: {first}{}", times(message.count));
+        found.push(Finding {
+            details: lines.take(LINES).map(str::to_owned).collect(),
+            ..finding(Severity::Note, text)
+        });
     }
     let rest = theirs().skip(MESSAGES);
     let more: u64 = rest.map(|message| message.count).sum();
@@ -233,6 +278,62 @@ mod tests {
         ] {
             assert!(!with(asked, system, seen), "{asked:?} {system} {seen:?}");
         }
+    }
+
+    #[test]
+    fn a_package_manager_that_the_server_runs_is_told() {
+        let told = |name: &str, command: &[&str]| {
+            let mut summary = of(&Session::new("server"));
+            summary.programs.push(ProgramSummary {
+                name: name.to_owned(),
+                command: command.iter().map(|word| (*word).to_owned()).collect(),
+                peak: Some(300 << 20),
+                ..ProgramSummary::default()
+            });
+            let mut found = findings(&summary).into_iter().map(|finding| finding.text);
+            found.find(|text| text.contains("installs packages"))
+        };
+        let npm = told(
+            "node",
+            &["node", "/usr/lib/npm/bin/npm-cli.js", "install", "types-registry"],
+        )
+        .unwrap();
+        assert!(
+            npm.contains("ran `node /usr/lib/npm/bin/npm-cli.js install types-registry` (most 300.0 MiB)"),
+            "{npm}"
+        );
+        assert!(told("npm install typ", &["npm install types-registry"]).is_some());
+        for (name, command) in [
+            ("node", &["node", "server.js"][..]),
+            ("pipewire", &["pipewire"]),
+            ("cargo", &["cargo", "check"]),
+        ] {
+            assert_eq!(told(name, command), None);
+        }
+    }
+
+    #[test]
+    fn a_message_of_several_lines_is_shown_whole() {
+        let mut session = Session::new("server");
+        session.put(Event::ServerMessage {
+            level: 1,
+            text: "cannot load\n\n  because of this\n  and that".to_owned(),
+        });
+        let found = findings(&of(&session));
+        let message = found
+            .iter()
+            .find(|finding| finding.text.contains("cannot load"))
+            .unwrap();
+        assert_eq!(message.details, ["  because of this", "  and that"]);
+    }
+
+    #[test]
+    fn under_wine_private_is_said_to_be_another_quantity() {
+        let mut summary = of(&Session::new("server"));
+        summary.header.host.distribution = Some("Windows 10 Pro".to_owned());
+        assert_eq!(wine(&summary), None);
+        summary.header.host.distribution = Some("Windows 10 Pro under Wine 8.0".to_owned());
+        assert!(wine(&summary).unwrap().text.contains("touched memory and not commit"));
     }
 
     #[test]

@@ -53,14 +53,8 @@ pub fn line(summary: &Summary, quantity: Quantity, width: Nanos) -> Line {
     };
     let exact = |of: fn(&super::Slot) -> Option<Span>| join(curves.slots.iter().map(of), width / curves.width);
     match quantity {
-        Quantity::Private => memory(|bucket| Span {
-            low: bucket.private_min,
-            high: bucket.private_max,
-        }),
-        Quantity::Resident => memory(|bucket| Span {
-            low: bucket.resident_min,
-            high: bucket.resident_max,
-        }),
+        Quantity::Private => memory(|bucket| bucket.private),
+        Quantity::Resident => memory(|bucket| bucket.resident),
         Quantity::Proportional => exact(|slot| slot.proportional),
         Quantity::HugePages => exact(|slot| slot.huge_pages),
         Quantity::Cpu => rates(curves, width, |slot| slot.cpu, 1_000),
@@ -101,7 +95,7 @@ mod tests {
     const SECOND: Nanos = 1_000_000_000;
 
     fn highest(line: &Line) -> u64 {
-        line.iter().flatten().map(|span| span.high).max().unwrap()
+        line.iter().flatten().map(|span| span.high()).max().unwrap()
     }
 
     #[test]
@@ -114,8 +108,8 @@ mod tests {
         let bucket = |of: fn(&super::super::Bucket) -> u64| summary.timeline.buckets.iter().flatten().map(of).max();
         for _ in 0..6 {
             let most = |quantity| highest(&line(&summary, quantity, widest));
-            assert_eq!(most(Quantity::Private), bucket(|one| one.private_max).unwrap());
-            assert_eq!(most(Quantity::Resident), bucket(|one| one.resident_max).unwrap());
+            assert_eq!(most(Quantity::Private), bucket(|one| one.private.high()).unwrap());
+            assert_eq!(most(Quantity::Resident), bucket(|one| one.resident.high()).unwrap());
             assert_eq!(Some(most(Quantity::Private)), summary.private_peak);
             let exact = summary.phases.iter().filter_map(|phase| phase.checkpoint.as_ref());
             let proportional = exact.filter_map(|taken| taken.proportional).max().unwrap();
@@ -134,7 +128,7 @@ mod tests {
         let summary = of(&session);
         let width = 4 * grid(std::iter::once(&summary)).unwrap();
         let busy = line(&summary, Quantity::Cpu, width);
-        let used: u64 = busy.iter().flatten().map(|span| span.high).sum();
+        let used: u64 = busy.iter().flatten().map(|span| span.high()).sum();
         // 20 seconds of one and a half processors, in thousandths per place.
         let expected = 30 * 1_000 * SECOND / width;
         assert!(used.abs_diff(expected) <= busy.len() as u64, "{used} {expected}");

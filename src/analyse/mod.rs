@@ -7,6 +7,7 @@
 mod advice;
 pub mod calibration;
 pub mod calls;
+mod carried;
 mod checkpoint;
 mod collect;
 pub mod compare;
@@ -20,6 +21,7 @@ mod findings;
 pub mod gate;
 pub mod growth;
 mod histogram;
+mod holder;
 mod latency;
 mod left_out;
 pub mod lines;
@@ -51,8 +53,8 @@ pub use findings::{Doubt, Finding, Severity, brief, doubts, findings, outcome, r
 pub use histogram::Histogram;
 pub use latency::quantile;
 pub use summary::{
-    CheckpointSummary, MethodSummary, Peak, PhaseSummary, PrivateMetric, ProgramSummary, Returned, SamplingSummary,
-    ServerMessage, StepSummary, Summary, WarningSummary,
+    CheckpointSummary, MethodSummary, Peak, PhaseSummary, PrivateMetric, ProgramSummary, ResidentMetric, Returned,
+    SamplingSummary, ServerMessage, StepSummary, Summary, WarningSummary,
 };
 pub use timeline::{Bucket, Timeline};
 pub use unmeasured::{counted, held_up, measured};

@@ -5,11 +5,11 @@ use crate::record::{Checkpoint, Nanos, PhaseRef, StepEnd, StepStart, WindowStart
 use super::checkpoint;
 use super::decay::Known;
 use super::epoch::Peaks;
-use super::summary::{CheckpointSummary, Peak, PhaseSummary, PrivateMetric, Returned, StepSummary};
+use super::summary::{CheckpointSummary, Peak, PhaseSummary, PrivateMetric, ResidentMetric, Returned, StepSummary};
 use super::totals::Totals;
 
 /// Less than this was taken: a share of it says nothing.
-pub(super) const LEAST_TAKEN: u64 = 1 << 20;
+const LEAST_TAKEN: u64 = 1 << 20;
 
 /// A phase that is being played or was.
 #[derive(Debug)]
@@ -95,6 +95,7 @@ impl Phases {
                 hits: None,
                 notifications: None,
                 skipped: false,
+                looked_for: None,
             });
         }
     }
@@ -126,6 +127,7 @@ impl Phases {
             step.hits = Some(end.hits);
             step.notifications = Some(end.notifications);
             step.skipped = end.skipped;
+            step.looked_for.clone_from(&end.looked_for);
         }
     }
 
@@ -190,21 +192,21 @@ impl Phases {
         self.open.last().is_some_and(|open| !open.has_peak)
     }
 
-    /// What all phases that have ended say of how much was taken: peaks, and the values of the first checkpoint.
+    /// What all phases that have ended say of how much was taken: peaks, and the lowest checkpoints.
     pub fn taken(&self) -> Known {
-        let first = self.open.iter().find_map(|open| open.summary.checkpoint.as_ref());
+        let checkpoints = || self.open.iter().filter_map(|open| open.summary.checkpoint.as_ref());
         let resident = self.open.iter().filter_map(|open| open.summary.peak);
         Known {
             private_peak: self.open.iter().filter_map(|open| open.summary.private_peak).max(),
-            private_start: first.and_then(CheckpointSummary::private_once),
+            private_base: checkpoints().filter_map(CheckpointSummary::private_once).min(),
             resident_peak: resident.map(|peak| peak.lower).max(),
-            resident_start: first.and_then(|first| first.resident),
+            resident_base: checkpoints().filter_map(|taken| taken.resident).min(),
             single: false,
         }
     }
 
-    /// The phases with everything that follows from all of them, and the metric that they share.
-    pub fn finish(self, single: bool) -> (Vec<PhaseSummary>, PrivateMetric) {
+    /// The phases with everything that follows from all of them, and the metrics that they share.
+    pub fn finish(self) -> (Vec<PhaseSummary>, PrivateMetric, ResidentMetric) {
         let exact = |open: &Open| open.summary.checkpoint.is_none() || open.untrimmed || open.exact().is_some();
         let any = self.open.iter().any(|open| open.summary.checkpoint.is_some());
         let metric = match any && self.open.iter().all(exact) {
@@ -217,8 +219,9 @@ impl Phases {
         });
         let mut phases: Vec<PhaseSummary> = phases.collect();
         increments(&mut phases, metric);
-        returns(&mut phases, single);
-        (phases, metric)
+        let resident = resident_metric(&phases);
+        returns(&mut phases, resident == ResidentMetric::Resident);
+        (phases, metric, resident)
     }
 }
 
@@ -239,7 +242,7 @@ impl Open {
     fn end(&mut self, at: Nanos, totals: Totals) {
         let used = totals.since(self.before).since(self.released);
         self.summary.ended = at;
-        self.summary.cpu = used.cpu;
+        self.summary.cpu = used.cpu();
         self.summary.minor_faults = used.minor;
         self.summary.major_faults = used.major;
     }
@@ -248,6 +251,15 @@ impl Open {
         self.has_peak = true;
         self.summary.peak = peaks.resident;
         self.summary.private_peak = peaks.private;
+    }
+}
+
+/// What a checkpoint has more than one process of is a tree. A process that was gone by then changes nothing of the rest.
+fn resident_metric(phases: &[PhaseSummary]) -> ResidentMetric {
+    let taken = phases.iter().filter_map(|phase| phase.checkpoint.as_ref());
+    match taken.into_iter().any(|taken| taken.processes > 1) {
+        true => ResidentMetric::Proportional,
+        false => ResidentMetric::Resident,
     }
 }
 
@@ -271,11 +283,11 @@ fn increments(phases: &mut [PhaseSummary], metric: PrivateMetric) {
     }
 }
 
-/// Fills in [`Returned`]: the peak grows from phase to phase, the start stays.
+/// Fills in [`Returned`]: from phase to phase the peak only grows, and the lowest checkpoint only falls.
 fn returns(phases: &mut [PhaseSummary], single: bool) {
     let mut peak: Option<Peak> = None;
     let mut highest = None;
-    let mut start: Option<CheckpointSummary> = None;
+    let mut base: Option<[Option<u64>; 2]> = None;
     for phase in phases {
         peak = match (peak, phase.peak) {
             (Some(before), Some(now)) => Some(before.or(now)),
@@ -283,21 +295,25 @@ fn returns(phases: &mut [PhaseSummary], single: bool) {
         };
         highest = highest.max(phase.private_peak);
         let Some(taken) = &phase.checkpoint else { continue };
-        let Some(start) = &start else {
-            start = Some(taken.clone());
+        let now = [taken.resident, taken.private_once()];
+        let Some(before) = base else {
+            base = Some(now);
             continue;
         };
-        let resident = peak.filter(|_| single).map(|peak| peak.lower);
+        let lowest = |before: Option<u64>, now: Option<u64>| before.map(|before| before.min(now.unwrap_or(before)));
+        let [resident, private] = [lowest(before[0], now[0]), lowest(before[1], now[1])];
+        base = Some([resident, private]);
+        let peak = peak.filter(|_| single).map(|peak| peak.lower);
         phase.returned = Returned {
-            resident: share(resident, taken.resident, start.resident),
-            private: share(highest, taken.private_once(), start.private_once()),
+            resident: share(peak, now[0], resident),
+            private: share(highest, now[1], private),
         };
     }
 }
 
-/// `(peak − retained) / (peak − start)`, where enough was taken to speak of a share.
-pub(super) fn share(peak: Option<u64>, retained: Option<u64>, start: Option<u64>) -> Option<f64> {
-    let (peak, retained, start) = (peak?, retained?, start?);
-    let taken = peak.checked_sub(start).filter(|taken| *taken >= LEAST_TAKEN)?;
+/// `(peak − retained) / (peak − base)`, where enough was taken to speak of a share.
+pub(super) fn share(peak: Option<u64>, retained: Option<u64>, base: Option<u64>) -> Option<f64> {
+    let (peak, retained, base) = (peak?, retained?, base?);
+    let taken = peak.checked_sub(base).filter(|taken| *taken >= LEAST_TAKEN)?;
     Some((peak as f64 - retained as f64) / taken as f64)
 }

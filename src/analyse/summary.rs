@@ -41,6 +41,8 @@ pub struct Summary {
     pub restarts: u32,
     /// Which of the two private quantities all checkpoints of this run use.
     pub private_metric: PrivateMetric,
+    /// Which of the two resident quantities they use.
+    pub resident_metric: ResidentMetric,
     /// The phases in the order in which they were played, every round of a repeat by itself.
     pub phases: Vec<PhaseSummary>,
     /// The resident peak of the run: the highest of its phases.
@@ -98,6 +100,15 @@ pub struct Unloaded {
     pub program: String,
     /// The libraries.
     pub libraries: Vec<String>,
+}
+
+/// The two quantities called resident. One run uses one of them throughout, and so do runs that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ResidentMetric {
+    /// `VmRSS`, of a server that was a single process at every checkpoint.
+    Resident,
+    /// Σ `Pss`, of a tree: its resident sizes would count shared pages more than once.
+    Proportional,
 }
 
 /// The two quantities called private. One run uses one of them throughout, since they must never be mixed.
@@ -228,8 +239,8 @@ impl Peak {
     }
 }
 
-/// `(peak − retained) / (peak − start)`, each within one metric: `start` is the first checkpoint of the run,
-/// `peak` the highest until here, `retained` the checkpoint here.
+/// `(peak − retained) / (peak − base)`, each within one metric: `base` is the lowest checkpoint of the run until here,
+/// `peak` the highest, `retained` the checkpoint here.
 ///
 /// `None` where one of the three is not known, at the first checkpoint, and where less than 1 MiB was ever taken:
 /// a share of next to nothing says nothing. Sampled sums in which pages may count twice are not known.
@@ -261,6 +272,8 @@ pub struct StepSummary {
     pub notifications: Option<u64>,
     /// Skipped, because the server does not offer it and the scenario allows that.
     pub skipped: bool,
+    /// What it found none of and so asked nothing; `None` where it asked, or the record does not say.
+    pub looked_for: Option<String>,
 }
 
 /// All processes of the tree that run one program.

@@ -1,5 +1,6 @@
 //! Tests of the whole pass, on made-up sessions whose truth is known.
 
+mod lines;
 mod tree;
 mod unset;
 
@@ -90,6 +91,23 @@ fn what_came_back_is_a_share_of_what_was_taken_in_one_metric() {
     assert!((returned.resident.unwrap() - 62.0 / 191.0).abs() < 1e-9);
     assert!((returned.private.unwrap() - 43.0 / 172.0).abs() < 1e-9);
     assert_eq!(summary.phases[0].returned.private, None);
+}
+
+#[test]
+fn no_more_than_all_of_what_was_taken_is_returned() {
+    let mut session = Session::new("server");
+    session.spawn(0, "server", None, 400, 20);
+    for (name, mib) in [("start", 400), ("work", 410), ("less", 100), ("more", 255)] {
+        session.phase(name);
+        session.go(0, mib, 2, 50);
+        session.settle(true);
+    }
+    let returned: Vec<_> = of(&session).phases.iter().map(|phase| phase.returned).collect();
+    assert_eq!(
+        returned.iter().map(|one| one.private).collect::<Vec<_>>(),
+        [None, Some(0.0), Some(1.0), Some(0.5)]
+    );
+    assert_eq!(returned[2].resident, Some(1.0));
 }
 
 #[test]

@@ -2,41 +2,35 @@
 
 use crate::record::Nanos;
 
+use super::curves::Span;
+
 /// Buckets before widths double. Twice what the widest terminal can show, in eighths of a character.
 pub(super) const BUCKETS: usize = 1024;
 
 /// Width of the first buckets: one tick at 20 Hz.
 pub(super) const NARROWEST: Nanos = 50_000_000;
 
-/// Lowest and highest sum over the tree within one stretch of time.
+/// Sums over the tree within one stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// Lowest private memory.
-    pub private_min: u64,
-    /// Highest private memory.
-    pub private_max: u64,
-    /// Lowest resident memory, summed over processes.
-    pub resident_min: u64,
-    /// Highest resident memory, summed over processes.
-    pub resident_max: u64,
+    /// Private memory.
+    pub private: Span,
+    /// Resident memory, summed over processes.
+    pub resident: Span,
 }
 
 impl Bucket {
     fn of(private: u64, resident: u64) -> Bucket {
         Bucket {
-            private_min: private,
-            private_max: private,
-            resident_min: resident,
-            resident_max: resident,
+            private: Span::of(private),
+            resident: Span::of(resident),
         }
     }
 
-    fn join(self, other: Bucket) -> Bucket {
+    fn join(self, later: Bucket) -> Bucket {
         Bucket {
-            private_min: self.private_min.min(other.private_min),
-            private_max: self.private_max.max(other.private_max),
-            resident_min: self.resident_min.min(other.resident_min),
-            resident_max: self.resident_max.max(other.resident_max),
+            private: self.private.join(later.private),
+            resident: self.resident.join(later.resident),
         }
     }
 }
@@ -122,7 +116,10 @@ mod tests {
         timeline.extend(86_400_000_000_000);
         assert!(timeline.buckets.len() <= BUCKETS);
         let all = timeline.between(0, u64::MAX / 2).unwrap();
-        assert_eq!((all.private_min, all.private_max, all.resident_max), (10, 500, 900));
+        assert_eq!(
+            (all.private.low(), all.private.high(), all.resident.high()),
+            (10, 500, 900)
+        );
         let evening = timeline.between(80_000_000_000_000, 81_000_000_000_000).unwrap();
         assert_eq!(evening, Bucket::of(10, 20));
     }

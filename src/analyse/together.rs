@@ -51,26 +51,29 @@ impl Together {
         }
     }
 
-    /// A line of a run, on a grid of that `width`, on so many places of the drawing. Every place of the run is in at least
-    /// one of the drawing, so that no peak is lost.
+    /// A line of a run, on a grid of that `width`, on so many places of the drawing. Every value of the run falls into one
+    /// place, so that no peak is lost and none is drawn twice; a place into which none falls has the value of its moment.
     pub fn lay(&self, run: &Summary, line: &Line, width: Nanos, places: usize) -> Line {
-        let own = bounds(run);
-        let back = |moment: f64| match &self.common {
-            Some(common) => warp(common, &own, moment),
-            None => moment,
-        };
-        let mut first = 0;
-        let laid = (1..=places).map(|place| {
-            let end = back(place as f64 * self.until / places as f64) / width.max(1) as f64;
-            let last = match place == places {
-                true => line.len(),
-                false => (end.ceil() as usize).max(first + 1).min(line.len()),
-            };
-            let span = line[first..last].iter().copied().flatten().reduce(Span::join);
-            first = (end.floor() as usize).max(first).min(last);
-            span
-        });
-        laid.collect()
+        let (own, width) = (bounds(run), width.max(1) as f64);
+        let step = self.until / places as f64;
+        let common = self.common.as_ref();
+        let onto = |moment| common.map_or(moment, |common| warp(&own, common, moment));
+        let back = |moment| common.map_or(moment, |common| warp(common, &own, moment));
+        let mut laid: Line = vec![None; places];
+        for (place, span) in line.iter().enumerate() {
+            for (part, value) in span.iter().flat_map(Span::parts) {
+                let there = (onto((place as f64 + part) * width) / step) as usize;
+                let there = &mut laid[there.min(places - 1)];
+                let value = Span::of(value);
+                *there = Some(there.map_or(value, |before| before.join(value)));
+            }
+        }
+        for (there, span) in laid.iter_mut().enumerate().filter(|(_, span)| span.is_none()) {
+            let place = back((there as f64 + 0.5) * step) / width;
+            let known = line.get(place as usize).copied().flatten();
+            *span = known.map(|known| Span::of(if place.fract() < 0.5 { known.first } else { known.then }));
+        }
+        laid
     }
 }
 
@@ -95,7 +98,7 @@ fn warp(from: &[f64], to: &[f64], moment: f64) -> f64 {
     to[part] + share * (to[part + 1] - to[part])
 }
 
-/// At each place the median of the lowest and of the highest values, where at least half of the lines have one.
+/// At each moment the median of the lines, where at least half of them have a value.
 pub fn median(lines: &[Line]) -> Line {
     let places = lines.iter().map(Vec::len).max().unwrap_or(0);
     let of = |place: usize| {
@@ -106,8 +109,8 @@ pub fn median(lines: &[Line]) -> Line {
         let enough = !known.is_empty() && known.len() * 2 >= lines.len();
         let middle = |part: fn(&Span) -> u64| middle(known.iter().map(|span| part(span) as f64).collect()) as u64;
         enough.then(|| Span {
-            low: middle(|span| span.low),
-            high: middle(|span| span.high),
+            first: middle(|span| span.first),
+            then: middle(|span| span.then),
         })
     };
     (0..places).map(of).collect()
@@ -199,7 +202,7 @@ mod tests {
         for run in &runs {
             assert!((second(run) - second(&runs[0])).abs() < 1.0);
             let line = lines::line(run, Quantity::Private, width);
-            let highest = |line: &Line| line.iter().flatten().map(|span| span.high).max();
+            let highest = |line: &Line| line.iter().flatten().map(|span| span.high()).max();
             for places in [1, 7, 64, 5_000] {
                 let laid = together.lay(run, &line, width, places);
                 assert_eq!(laid.len(), places);

@@ -1,12 +1,17 @@
 //! Counters that only grow: what processes have used so far.
 
-use crate::record::{Counters, Nanos};
+use crate::record::{Counters, Nanos, nanos};
+use crate::units::TICK;
 
 /// Counters that only grow, over all processes so far, with those that are gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Totals {
     /// Processor time.
     pub cpu: Option<Nanos>,
+    /// Whether any of that is known in nanoseconds.
+    pub exact: bool,
+    /// Whether any of it is known in ticks only.
+    pub ticks: bool,
     /// Minor faults.
     pub minor: Option<u64>,
     /// Major faults.
@@ -17,6 +22,8 @@ impl Totals {
     /// Of nobody.
     pub const ZERO: Totals = Totals {
         cpu: Some(0),
+        exact: false,
+        ticks: false,
         minor: Some(0),
         major: Some(0),
     };
@@ -24,11 +31,23 @@ impl Totals {
     /// Of one process.
     pub fn of(counters: &Counters) -> Totals {
         let both = counters.user.zip(counters.system);
-        let cpu = both.map(|(user, system)| user.saturating_add(system));
+        let ticks = both.map(|(user, system)| user.saturating_add(system));
         Totals {
-            cpu,
+            cpu: counters.cpu.or(ticks),
+            exact: counters.cpu.is_some(),
+            ticks: counters.cpu.is_none() && ticks.is_some(),
             minor: counters.minor_faults,
             major: counters.major_faults,
+        }
+    }
+
+    /// Processor time in nanoseconds, or where part of it is known in ticks only, in whole ticks: its digits are its
+    /// resolution, see [`is_in_ticks`](crate::units::is_in_ticks).
+    pub fn cpu(self) -> Option<Nanos> {
+        let tick = nanos(TICK);
+        match self.exact && self.ticks {
+            true => self.cpu.map(|cpu| cpu / tick * tick),
+            false => self.cpu,
         }
     }
 
@@ -36,6 +55,8 @@ impl Totals {
         let both = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| join(a, b));
         Totals {
             cpu: both(self.cpu, other.cpu),
+            exact: self.exact || other.exact,
+            ticks: self.ticks || other.ticks,
             minor: both(self.minor, other.minor),
             major: both(self.major, other.major),
         }
@@ -49,5 +70,30 @@ impl Totals {
     /// What was added since then.
     pub fn since(self, before: Totals) -> Totals {
         self.zip(before, u64::saturating_sub)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(user: Nanos, cpu: Option<Nanos>) -> Totals {
+        Totals::of(&Counters {
+            user: Some(user),
+            system: Some(0),
+            cpu,
+            ..Counters::default()
+        })
+    }
+
+    #[test]
+    fn processor_time_of_which_part_is_in_ticks_is_in_whole_ticks() {
+        let exact = of(40_000_000, Some(43_210_001));
+        let ticks = of(20_000_000, None);
+        assert_eq!(exact.cpu(), Some(43_210_001));
+        assert_eq!(ticks.cpu(), Some(20_000_000));
+        assert_eq!(exact.after(Some(ticks)).cpu(), Some(60_000_000));
+        assert_eq!(exact.after(Some(exact)).cpu(), Some(86_420_002));
+        assert_eq!(exact.since(Totals::ZERO).cpu(), Some(43_210_001));
     }
 }

@@ -130,6 +130,8 @@ impl Tree {
     pub fn vanish(&mut self, process: u32, used: Option<Used>) -> Option<Live> {
         let mut live = self.live.remove(&process)?;
         self.lost |= live.server && used.is_none();
+        // Of what it used after its last sample nothing is known in nanoseconds.
+        live.counters.cpu = used.and_then(|used| used.cpu);
         if let Some(used) = used {
             live.counters.minor_faults = Some(used.minor_faults);
             live.counters.major_faults = Some(used.major_faults);
@@ -218,6 +220,11 @@ impl Tree {
         self.most
     }
 
+    /// How many processes there ever were.
+    pub fn all(&self) -> u64 {
+        self.programs.values().map(|program| program.summary.count).sum()
+    }
+
     /// What all processes have used so far; nothing is known where none was read.
     pub fn totals(&self) -> Totals {
         let living = self.live.values().filter(|live| live.read);
@@ -256,7 +263,7 @@ impl Tree {
             self.retire(&live);
         }
         let finish = |program: Program| ProgramSummary {
-            cpu: program.used.and_then(|used| used.cpu),
+            cpu: program.used.and_then(Totals::cpu),
             ended: if cut {
                 program.summary.ended
             } else {

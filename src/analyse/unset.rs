@@ -1,9 +1,10 @@
 //! Settings that the server was given and that did not reach whoever has the memory: a wrapper kept them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::record::{AllocatorFacts, Checkpoint, ServerFacts};
+use crate::lists::holds;
+use crate::record::{AllocatorFacts, Checkpoint, Environment, ServerFacts};
 use crate::units;
 
 use super::tree::{Live, Tree};
@@ -24,14 +25,24 @@ pub struct Unset {
     pub private: u64,
     /// That of the whole tree.
     pub tree: u64,
+    /// What a library that was mapped had of that at most, by its own account: too little to serve the process.
+    pub held: Option<u64>,
 }
 
 impl Unset {
     /// Where it was not, as the end of a sentence: `the environment of `ty`, which holds 79.2 of 80.1 MiB`.
     pub fn place(&self) -> String {
         let Unset {
-            program, private, tree, ..
+            program,
+            private,
+            tree,
+            held,
+            ..
         } = self;
+        if let Some(held) = held {
+            let (held, private) = (units::mib(*held), units::mib(*private));
+            return format!("use by `{program}`: it had at most {held} of the {private} MiB");
+        }
         let size = format!("which holds {} of {} MiB", units::mib(*private), units::mib(*tree));
         match self.library {
             true => format!("what `{program}` has mapped, {size}"),
@@ -81,6 +92,7 @@ pub(super) fn unset(checkpoint: &Checkpoint, tree: &Tree, server: &ServerFacts) 
             program: leader.name.clone(),
             private: *private,
             tree: all,
+            held: None,
         });
     }
     found
@@ -108,6 +120,7 @@ fn changed(held: &[(&Live, u64)], tree: u64) -> Vec<Unset> {
             program: largest.name.clone(),
             private: *private,
             tree,
+            held: None,
         })
     };
     names.into_iter().filter_map(one).collect()
@@ -115,6 +128,13 @@ fn changed(held: &[(&Live, u64)], tree: u64) -> Vec<Unset> {
 
 fn sum<'h>(held: &mut dyn Iterator<Item = &'h (&'h Live, u64)>) -> u64 {
     held.fold(0, |sum, (_, private)| sum.saturating_add(*private))
+}
+
+/// Takes a variable for given that holds all that it was given, with more that a wrapper added.
+pub(super) fn accept_added(seen: &mut Environment, given: &BTreeMap<String, String>) {
+    let is_added = |name: &String, value: &mut String| given.get(name).is_some_and(|asked| holds(name, asked, value));
+    let added = seen.other.extract_if(.., is_added);
+    seen.given.extend(added.map(|(name, _)| name));
 }
 
 /// Adds what is new; of one that is known that of the larger tree stays.

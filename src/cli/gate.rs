@@ -86,7 +86,7 @@ Examples:
 
 Exit codes:
   0 passed                                      1 failed: more than is tolerated is shown
-  2 bad input or a failure of lsp-soak          3 inconclusive: neither shown nor ruled out
+  2 bad input, no data, or lsp-soak failed      3 inconclusive: neither shown nor ruled out
   4 a server failed the scenario, or the candidate did less work
   130 interrupted";
 
@@ -109,10 +109,10 @@ pub struct Holding {
     /// An absolute limit of the candidate, such as 'peak <= 600 MiB' or 'private after decay <= 300 MiB'
     #[arg(long = "budget", value_name = "RULE")]
     pub budgets: Vec<String>,
-    /// What INCONCLUSIVE comes to, instead of exit code 3
+    /// What INCONCLUSIVE comes to, instead of exit code 3; no data are exit code 2 all the same
     #[arg(long, value_enum, value_name = "AS", hide_short_help = true)]
     pub inconclusive: Option<Inconclusive>,
-    /// Decide although the runs were made under different circumstances
+    /// Decide although the hosts of the runs differ; never across operating systems
     #[arg(long, hide_short_help = true)]
     pub allow_different_hosts: bool,
 }

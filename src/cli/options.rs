@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 
 use crate::config::Preload;
+use crate::config::files::LARGEST;
 use crate::plan::Partition;
 use crate::progress::Talk;
 use crate::record::HugePages;
-use crate::units::Span;
+use crate::units::{Size, Span};
 
 use super::values::{CpuList, Lenses, LookPlan, Runs, ServerText, cpus, interval, looks, partition};
 
@@ -113,6 +114,9 @@ pub struct ScenarioOptions {
     /// Seed of everything that is picked at random
     #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
     pub seed: Option<u64>,
+    /// Files over this size are never opened, such as data and what was generated
+    #[arg(long, value_name = "SIZE", default_value_t = LARGEST, hide_short_help = true)]
+    pub largest_file: Size,
     /// How the workspace is kept from harm: copy, reflink, overlay or in-place
     #[arg(long, value_name = "MODE", hide_short_help = true)]
     pub isolation: Option<String>,

@@ -2,12 +2,11 @@
 
 use anyhow::Context;
 
-use crate::analyse::Exit;
-use crate::analyse::calibration::{noise, recommended};
-use crate::analyse::compare::{Played, Target, by_target};
+use crate::analyse::calibration::{Calibrated, noise, recommended};
+use crate::analyse::compare::{Played, Target, by_target, circumstances};
 use crate::analyse::stats::Looks;
+use crate::analyse::{Exit, exit};
 use crate::cli::{self, Command, Repeating, Runs};
-use crate::config::ServerChoice;
 use crate::record::{CALIBRATION_FORMAT, Calibration};
 use crate::report;
 use crate::soak::Interrupt;
@@ -50,6 +49,7 @@ pub fn run(options: &cli::Calibrate) -> anyhow::Result<u8> {
             measuring: options.recording.measuring,
             talk: options.output.voice.talk(),
             enough: &|_| false,
+            hopeless: &|runs| runs.iter().any(|run| exit(&run.summary) != Exit::Passed),
             sweep: None,
         };
         campaign.play(&interrupt).await
@@ -62,7 +62,7 @@ pub fn run(options: &cli::Calibrate) -> anyhow::Result<u8> {
     }
     // What was not played to its end says less than it was asked for.
     if outcomes.exit == Exit::Passed {
-        for calibration in calibrated(outcomes.runs, &choices, &options.repeating.looks.0) {
+        for calibration in calibrated(outcomes.runs, &options.repeating.looks.0) {
             super::print(&report::calibration::render(
                 &calibration,
                 &options.repeating.looks.0,
@@ -111,29 +111,36 @@ fn as_run(options: &cli::Calibrate) -> cli::Run {
 }
 
 /// One for each server and lens.
-fn calibrated(runs: Vec<Played>, choices: &[ServerChoice], looks: &Looks) -> Vec<Calibration> {
+fn calibrated(runs: Vec<Played>, looks: &Looks) -> Vec<Calibration> {
     let headers: Vec<_> = runs.iter().map(|run| run.summary.header.clone()).collect();
     let made = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let targets = by_target(runs, None).into_values().flatten();
-    let of_target = |target: Target| {
-        let side = target.comparison.sides.first()?;
+    let of_side = |target: &Target, place: usize| {
+        let side = &target.comparison.sides[place];
         let header = headers
             .iter()
             .find(|header| header.server.label == side.label && header.server.lens.name == target.lens.name)?;
-        let choice = choices.iter().find(|choice| choice.label == side.label)?;
-        let noise = noise(&target.comparison, target.lens.name);
-        Some(Calibration {
+        let mut calibration = Calibration {
             format: CALIBRATION_FORMAT,
             tool: env!("CARGO_PKG_VERSION").to_owned(),
             made: made.clone(),
             scenario: header.scenario.name.clone(),
             server: side.label.clone(),
             lens: target.lens.name,
-            circumstances: calibrations::circumstances(header, choice),
+            circumstances: circumstances(header),
             runs: side.runs.len() as u64,
-            recommended_runs: recommended(&noise, target.lens.name, looks).map(|runs| runs as u64),
-            noise,
-        })
+            recommended_runs: None,
+            noise: noise(&target.comparison, place, target.lens.name),
+        };
+        let runs = recommended(Calibrated::all(&calibration, true), looks);
+        calibration.recommended_runs = runs.map(|runs| runs as u64);
+        Some(calibration)
     };
-    targets.filter_map(of_target).collect()
+    let of_target = |target: Target| {
+        let sides = 0..target.comparison.sides.len();
+        sides
+            .filter_map(|place| of_side(&target, place))
+            .collect::<Vec<Calibration>>()
+    };
+    targets.flat_map(of_target).collect()
 }

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::config::ServerChoice;
+use crate::analyse::compare::{Played, circumstances, counts, unlike};
+use crate::analyse::gate::{Calibrations, Role, Sides};
+use crate::lens::Lens;
 use crate::record::{CALIBRATION_FORMAT, Calibration, Header};
-use crate::units;
 
 /// Where they are, from the directory in which lsp-soak is called.
 const DIRECTORY: &str = "calibrations";
@@ -18,7 +19,7 @@ pub enum Found {
     /// One that holds here.
     Fits(PathBuf, Calibration),
     /// Only one of the same scenario and server, made when these circumstances were others.
-    Differs(PathBuf, Vec<String>),
+    Differs(PathBuf, Vec<&'static str>),
     /// None.
     Nothing,
 }
@@ -39,22 +40,55 @@ pub fn store(calibration: &Calibration) -> anyhow::Result<PathBuf> {
 
 /// The newest that holds for what this header says, whatever the server was called when it was made; otherwise the newest
 /// of the same scenario and of a server of the same name or program.
-pub fn find(header: &Header, choice: &ServerChoice) -> Found {
-    let now = circumstances(header, choice);
+pub fn find(header: &Header) -> Found {
     let mut stored: Vec<(PathBuf, Calibration)> = stored()
         .filter(|(_, one)| one.scenario == header.scenario.name && one.lens == header.server.lens.name)
         .collect();
     stored.sort_by(|(_, a), (_, b)| b.made.cmp(&a.made));
-    let fits = stored.iter().position(|(_, one)| one.differences(&now).is_empty());
+    let fits = stored
+        .iter()
+        .position(|(_, one)| unlike(&one.circumstances, header).is_empty());
+    let now = circumstances(header);
     let same =
-        |one: &Calibration| one.server == header.server.label || one.circumstances.get("server") == now.get("server");
+        |one: &Calibration| one.server == header.server.label || one.circumstances.get("program") == now.get("program");
     match (fits, stored.iter().find(|(_, one)| same(one))) {
         (Some(place), _) => {
             let (path, calibration) = stored.swap_remove(place);
             Found::Fits(path, calibration)
         }
-        (None, Some((path, one))) => Found::Differs(path.clone(), one.differences(&now)),
+        (None, Some((path, one))) => Found::Differs(path.clone(), unlike(&one.circumstances, header)),
         (None, None) => Found::Nothing,
+    }
+}
+
+/// What a server is known to vary by, for each lens: one calibration of each machine that these runs were made on, or
+/// none where any machine has none.
+pub fn of_runs<'r>(runs: impl Iterator<Item = &'r Played>) -> Vec<Calibration> {
+    let mut machines: BTreeMap<(Lens, String), &Header> = BTreeMap::new();
+    for run in runs.filter(|run| counts(&run.summary)) {
+        let header = &run.summary.header;
+        machines
+            .entry((header.server.lens.name, run.machine()))
+            .or_insert(header);
+    }
+    let each = Lens::ALL.into_iter().flat_map(|lens| {
+        let own = machines.iter().filter(|((through, _), _)| *through == lens);
+        let found = own.map(|(_, header)| match find(header) {
+            Found::Fits(_, calibration) => Some(calibration),
+            Found::Differs(..) | Found::Nothing => None,
+        });
+        found.collect::<Option<Vec<Calibration>>>().unwrap_or_default()
+    });
+    each.collect()
+}
+
+/// The same of each side of a gate.
+pub fn of_sides(sides: &Sides) -> Calibrations {
+    let all = [(Role::Baseline, &sides.baseline), (Role::Candidate, &sides.candidate)];
+    let anchor = sides.anchor.as_ref().map(|anchor| (Role::Anchor, anchor));
+    let all = all.into_iter().chain(anchor);
+    Calibrations {
+        of_sides: all.map(|(role, runs)| (role, of_runs(runs.iter()))).collect(),
     }
 }
 
@@ -66,38 +100,4 @@ fn stored() -> impl Iterator<Item = (PathBuf, Calibration)> {
         let calibration: Calibration = serde_json::from_str(&fs::read_to_string(&path).ok()?).ok()?;
         (calibration.format.major == CALIBRATION_FORMAT.major).then_some((path, calibration))
     })
-}
-
-/// Everything that must be the same for a calibration to hold. Places of caches are new in every run.
-pub fn circumstances(header: &Header, choice: &ServerChoice) -> BTreeMap<String, String> {
-    let (host, server, settings) = (&header.host, &header.server, &header.settings);
-    let text = |value: &Option<String>| units::or_unknown(value.as_deref(), str::to_owned);
-    let env = server
-        .env
-        .iter()
-        .filter(|(name, _)| !choice.profile.cache_env.contains_key(*name))
-        .map(|(name, value)| format!("{name}={value}"));
-    let facts = [
-        ("scenario", header.scenario.sha256.clone()),
-        ("seed", header.scenario.seed.to_string()),
-        ("workspace", header.workspace.sha256.clone()),
-        ("server", text(&server.sha256)),
-        ("version", text(&server.version)),
-        ("arguments", server.args.join(" ")),
-        ("environment", env.collect::<Vec<String>>().join(" ")),
-        ("capabilities", settings.capabilities.clone()),
-        ("initialization options", text(&settings.init_options)),
-        ("settings", text(&settings.settings)),
-        ("target", host.target.clone()),
-        ("kernel", text(&host.kernel)),
-        ("processor", text(&host.cpu)),
-        ("processors", units::or_unknown(host.cpus, units::count)),
-        ("affinity", text(&host.affinity)),
-        ("memory", units::or_unknown(host.memory.total, units::bytes)),
-        ("huge pages", text(&host.memory.huge_pages().map(str::to_owned))),
-    ];
-    facts
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::analyse::calibration::believed;
 use crate::analyse::compare::{Played, by_target, primary};
-use crate::analyse::stats::{Answer, decide_by_looks};
+use crate::analyse::stats::decide_by_looks;
 use crate::analyse::{self, Exit};
 use crate::cli::{Measuring, Repeating, Runs};
 use crate::config::{Loaded, ServerChoice};
@@ -18,7 +19,7 @@ use crate::soak::Interrupt;
 
 use super::resume::{self, Before};
 use super::single::{self, Outcome};
-use super::{forecast, show};
+use super::{calibrations, forecast, show};
 
 /// Runs of each server when nobody says how many and there is something to compare.
 const USUAL: u32 = 5;
@@ -42,6 +43,9 @@ pub struct Campaign<'c> {
     pub talk: Talk,
     /// Whether these runs are enough, where their number is not fixed.
     pub enough: &'c dyn Fn(&[Played]) -> bool,
+    /// Whether these runs make the answer impossible, so that no more are worth their time, however many were asked for.
+    /// Asked after each block, so that every side has a run and records say what the session did.
+    pub hopeless: &'c dyn Fn(&[Played]) -> bool,
     /// What a sweep has besides; `None` of all others.
     pub sweep: Option<Sweeping<'c>>,
 }
@@ -110,6 +114,9 @@ impl Campaign<'_> {
             }
             if block[0].warm_up && outcomes.exit != Exit::Passed {
                 // What fails when it is warming up would fail every time.
+                return Ok(outcomes);
+            }
+            if (self.hopeless)(&outcomes.runs) {
                 return Ok(outcomes);
             }
             clock.lap(before.took, block.len());
@@ -229,6 +236,13 @@ impl Campaign<'_> {
         Ok(exit)
     }
 
+    /// After how many runs it is asked whether they are enough.
+    fn looks(&self) -> Vec<u32> {
+        let auto = self.repeating.runs == Some(Runs::Auto);
+        let looks = self.repeating.looks.0.runs().iter().filter(|_| auto);
+        looks.map(|runs| *runs as u32).collect()
+    }
+
     /// A run of the plan as it is asked for.
     fn prepared(&self, one: &One<'_>, before: &Before) -> single::Run {
         let choice = &self.choices[one.planned.server];
@@ -241,6 +255,7 @@ impl Campaign<'_> {
                 warm_up: one.planned.warm_up,
                 partition: self.repeating.partition.map(|part| part.to_string()),
                 traced: None,
+                looks: self.looks(),
                 cell: choice.cell.clone(),
             },
             before: before.of(choice).cloned(),
@@ -260,9 +275,17 @@ pub fn decided(runs: &[Played], repeating: &Repeating) -> bool {
     targets().any(|target| target.comparison.sides.len() > 1)
         && targets().all(|target| {
             let comparison = &target.comparison;
+            let calibrated = |side: usize| {
+                let label = &comparison.sides[side].label;
+                calibrations::of_runs(runs.iter().filter(|run| run.summary.header.server.label == *label))
+            };
+            let baseline = calibrated(0);
             (1..comparison.sides.len()).all(|side| {
-                let verdict = decide_by_looks(&primary(comparison, side, target.lens.name), &repeating.looks.0);
-                verdict.is_ok_and(|verdict| verdict.answer != Answer::Inconclusive)
+                let sides = [baseline.as_slice(), &calibrated(side)];
+                let lens = target.lens.name;
+                let endpoints = primary(comparison, side, lens, &|measure| believed(measure, lens, sides));
+                let verdict = decide_by_looks(&endpoints, &repeating.looks.0);
+                verdict.is_ok_and(|verdict| verdict.is_settled())
             })
         })
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::config::step::{Idle, IdleEnd, IdleMode};
 use crate::config::{Loaded, Program, ServerChoice, Step};
-use crate::drive::settling::Rule;
+use crate::drive::settling::{Rule, USUAL};
 use crate::record::AllocatorDecay;
 use crate::units;
 
@@ -61,6 +61,15 @@ fn sentence(idle: &Idle, decay: Option<AllocatorDecay>) -> Option<String> {
             units::duration(longest)
         ),
     };
+    // A time that was written into the scenario is no surprise.
+    if rule.most >= floor && floor > USUAL && idle.at_most.is_none() {
+        return Some(format!(
+            "a {} window lasts {} at least with its allocator, as long as that was told to keep what is freed: to end it before, \
+             write `for`, or tell the allocator a shorter time",
+            if silent { "silent" } else { "simmering" },
+            units::duration(floor),
+        ));
+    }
     (rule.most < floor).then(|| {
         format!(
             "a {} window of at most {} is too short to tell whether memory has settled, which takes {} at least {whose}: \
@@ -108,8 +117,11 @@ mod tests {
         );
         assert!(said(&window(Some(5)), None).contains("takes 8.00 s at least where nothing is known"));
         assert!(
-            said(&window(None), decay(true, 100))
-                .ends_with("write `for = \"201s\"`, since no window that settles lasts longer than 2 min 00 s")
+            said(&window(None), decay(true, 3_000))
+                .ends_with("write `for = \"6001s\"`, since no window that settles lasts longer than 1 h 00 min")
+        );
+        assert!(
+            said(&window(None), decay(true, 100)).starts_with("a silent window lasts 3 min 21 s at least with its")
         );
         for (idle, decay) in [
             (window(Some(12)), decay(false, 10)),

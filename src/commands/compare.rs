@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::bail;
 
 use crate::analyse::Exit;
-use crate::analyse::compare::{Played, Target, by_target};
+use crate::analyse::compare::{Played, Target, Weight, by_target};
 use crate::cli::{self, CompareFormat};
 use crate::config::nearest;
 use crate::report::comparison;
@@ -17,6 +17,7 @@ pub fn run(options: &cli::Compare) -> anyhow::Result<u8> {
     let runs = show::all_played(&options.records)?;
     let labels = runs.iter().map(|run| run.summary.header.server.label.as_str());
     known(labels, options.baseline.as_deref())?;
+    comparable(&runs)?;
     print(runs, options.baseline.as_deref(), options.format)?;
     Ok(Exit::Passed.code())
 }
@@ -41,6 +42,29 @@ pub fn print(runs: Vec<Played>, baseline: Option<&str>, format: CompareFormat) -
     super::print(&text)?;
     github::tell(&scenarios);
     Ok(())
+}
+
+/// Refuses to pool runs whose figures are not of one thing: those of one label that were given different settings of
+/// memory. Each operating system has a table of its own.
+fn comparable(runs: &[Played]) -> anyhow::Result<()> {
+    let scenarios = by_target(runs.to_vec(), None);
+    let differences = scenarios
+        .values()
+        .flatten()
+        .flat_map(|target| &target.comparison.differences);
+    let refused = differences.filter(|one| one.weight == Weight::Quantity);
+    let mut refused: Vec<String> = refused
+        .map(|one| format!("{} ({})", one.what, one.values.join(", ")))
+        .collect();
+    refused.dedup();
+    match refused.is_empty() {
+        true => Ok(()),
+        false => bail!(
+            "the runs differ in {}, so their figures are not of one thing: compare those that agree in it, or make them \
+             under labels of their own",
+            refused.join("; ")
+        ),
+    }
 }
 
 /// Refuses a baseline that none of the servers is.

@@ -19,6 +19,9 @@ use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, LensF
 
 use super::{preload, prepare};
 
+/// How jemalloc's option begins that has it confirm its settings, or not.
+const CONFIRMS: &str = "confirm_conf:";
+
 /// A program as it lies on disk. A campaign starts it hundreds of times; to hash it each time takes longer than to ask
 /// the system whether it was written to since.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -81,13 +84,19 @@ pub fn mistakes(choices: &[ServerChoice]) -> Vec<String> {
         let Program::File(program) = &choice.program else {
             continue;
         };
-        let refused = preload::verified(choice, program, &|| false).err();
+        let missing = detection(choice, program, &|| false).missing.clone();
+        let refused = match missing {
+            Some(missing) => Some(missing),
+            None => preload::verified(choice, program, &|| false)
+                .err()
+                .map(|error| error.to_string()),
+        };
         // Settings are not looked at where their allocator would not be used.
         let errors = match refused {
             Some(_) => Vec::new(),
             None => knobs(choice, program, &|| false).err().unwrap_or_default(),
         };
-        let refused = refused.iter().map(ToString::to_string);
+        let refused = refused.into_iter();
         let told = refused.chain(errors.iter().map(ToString::to_string));
         let told = told.map(|words| format!("`{}`: {words}", choice.label));
         for mistake in told {
@@ -122,17 +131,47 @@ pub fn facts(choice: &ServerChoice, found: &Detection, checked: &Checked) -> All
         preloaded(choice, &mut facts);
         return facts;
     }
-    let family = declared(choice).filter(|family| *family != facts.family);
-    if let Some(family) = family.filter(|family| *family != AllocatorFamily::Unknown) {
-        facts.evidence.push(Evidence {
-            source: "profile".to_owned(),
-            saw: format!("its profile says {family}"),
-        });
-        if facts.family == AllocatorFamily::Unknown {
-            (facts.family, facts.confidence) = (family, Some(Confidence::Guess));
-        }
+    // That what is preloaded serves it was not seen.
+    let unseen = choice
+        .preload
+        .family()
+        .filter(|_| facts.family != AllocatorFamily::Unknown);
+    match unseen {
+        Some(_) => facts,
+        None => believed(declared(choice), facts),
     }
-    facts
+}
+
+/// What was found, or what the profile says instead of it: a profile knows what a launcher starts. An allocator that answered
+/// by itself is there whatever the profile says.
+pub fn believed(declared: Option<AllocatorFamily>, mut facts: AllocatorFacts) -> AllocatorFacts {
+    let family = declared.filter(|family| *family != AllocatorFamily::Unknown && *family != facts.family);
+    let Some(family) = family else { return facts };
+    let found = match facts.confidence {
+        Some(confidence) => format!("{facts} was found ({})", confidence.name()),
+        None => "nothing else was found".to_owned(),
+    };
+    let answered = facts.family.is_replacement() && facts.confidence == Some(Confidence::Certain);
+    let mut evidence = std::mem::take(&mut facts.evidence);
+    evidence.push(Evidence {
+        source: "profile".to_owned(),
+        saw: match answered {
+            true => format!("its profile says {family}, and {facts} answered"),
+            false => format!("its profile says {family}; {found}"),
+        },
+    });
+    if !answered {
+        facts = AllocatorFacts {
+            family,
+            confidence: Some(match facts.family {
+                AllocatorFamily::Unknown => Confidence::Guess,
+                _ => Confidence::Likely,
+            }),
+            beside: facts.beside,
+            ..AllocatorFacts::default()
+        };
+    }
+    AllocatorFacts { evidence, ..facts }
 }
 
 /// What serves a server whose loader was seen to bind `malloc` to what is preloaded. A virtual machine keeps its own.
@@ -144,7 +183,7 @@ fn preloaded(choice: &ServerChoice, facts: &mut AllocatorFacts) {
     });
     let family = choice.preload.family().unwrap_or_default();
     let other = match facts.family {
-        AllocatorFamily::V8 | AllocatorFamily::Jvm => return,
+        AllocatorFamily::V8 | AllocatorFamily::Jvm | AllocatorFamily::Pymalloc => return,
         own if family == own => false,
         // Nothing tells what the library is, only that it is not the C library's.
         AllocatorFamily::Glibc | AllocatorFamily::Musl => true,
@@ -170,7 +209,7 @@ pub fn decay(choice: &ServerChoice, facts: &AllocatorFacts, checked: &Checked) -
 }
 
 /// The allocator that is preloaded, or that the profile names.
-fn declared(choice: &ServerChoice) -> Option<AllocatorFamily> {
+pub fn declared(choice: &ServerChoice) -> Option<AllocatorFamily> {
     let linked = match &choice.profile.allocator {
         Some(Allocator::Linked(name)) => Some(AllocatorFamily::named(name)),
         Some(Allocator::Preload(_)) | None => None,
@@ -192,7 +231,9 @@ pub fn key(choice: &ServerChoice, program: &Path) -> Key {
 pub fn confirm(launch: &mut Launch, checked: &Checked) {
     for (name, value) in &mut launch.env {
         let is_asked = name.to_str().is_some_and(|name| checked.confirmed.contains(name));
-        if let Some(value) = value.as_mut().filter(|_| is_asked) {
+        // A list that says so itself is not made to say otherwise.
+        let is_silent = |list: &OsString| list.to_str().is_some_and(|list| list.contains(CONFIRMS));
+        if let Some(value) = value.as_mut().filter(|list| is_asked && !is_silent(list)) {
             let mut confirmed = OsString::from(CONFIRM);
             // A list that ends with a comma is one that jemalloc complains of.
             if !value.is_empty() {
@@ -285,5 +326,43 @@ pub fn subject(choice: &ServerChoice, program: &Path) -> Subject {
         },
         preloaded: preloaded.collect(),
         env: changes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(family: AllocatorFamily, confidence: Option<Confidence>) -> AllocatorFacts {
+        AllocatorFacts {
+            family,
+            version: Some("1.2".to_owned()),
+            confidence,
+            ..AllocatorFacts::default()
+        }
+    }
+
+    #[test]
+    fn a_profile_is_believed_of_a_launcher_and_not_against_an_allocator_that_answered() {
+        let (go, likely) = (Some(AllocatorFamily::Go), Some(Confidence::Likely));
+        let launcher = believed(go, found(AllocatorFamily::V8, Some(Confidence::Certain)));
+        assert_eq!(
+            (launcher.family, launcher.version, launcher.confidence),
+            (AllocatorFamily::Go, None, likely)
+        );
+        assert_eq!(
+            launcher.evidence[0].saw,
+            "its profile says go; v8 in node 1.2 was found (certain)"
+        );
+        let spoke = found(AllocatorFamily::Jemalloc, Some(Confidence::Certain));
+        let kept = believed(go, spoke.clone());
+        assert_eq!((kept.family, kept.confidence), (spoke.family, spoke.confidence));
+        assert_eq!(kept.evidence[0].saw, "its profile says go, and jemalloc 1.2 answered");
+        assert_eq!(believed(Some(spoke.family), spoke.clone()), spoke);
+        let unknown = believed(go, found(AllocatorFamily::Unknown, None));
+        assert_eq!(
+            (unknown.family, unknown.confidence),
+            (AllocatorFamily::Go, Some(Confidence::Guess))
+        );
     }
 }

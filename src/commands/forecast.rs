@@ -35,8 +35,11 @@ pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>)
             .into_iter()
             .find(|header| header.server.label == choice.label && header.server.lens.name == choice.lens.lens);
         if let Some(header) = header.filter(|_| is_baseline) {
-            let seen = |calibration: &_| can_see(calibration, &planned, alpha);
-            sentences.push(match calibrations::find(header, choice) {
+            let others = runs.iter().map(|run| &run.summary.header);
+            let mut others = others.filter(|other| other.server.lens.name == choice.lens.lens);
+            let both = others.all(|other| matches!(calibrations::find(other), Found::Fits(..)));
+            let seen = |calibration: &_| can_see(calibration, &planned, alpha, both);
+            sentences.push(match calibrations::find(header) {
                 Found::Fits(path, calibration) => {
                     format!("{}, by `{}`", seen(&calibration), path.display())
                 }

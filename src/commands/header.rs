@@ -19,10 +19,10 @@ use super::single::Run;
 use super::{detector, preload, prepare, servers, shim};
 
 /// Variables that decide which programs, libraries and settings a server finds.
-const DECIDING: [&str; 20] = [
+const DECIDING: [&str; 19] = [
     "CARGO_HOME", "CONDA_PREFIX", "GOFLAGS", "GOPATH", "GOROOT", "HOME", "JAVA_HOME", "LANG", "LC_ALL",
-    "LD_LIBRARY_PATH", "NODE_OPTIONS", "NODE_PATH", "PATH", "PYTHONHOME", "PYTHONPATH", "RUSTUP_HOME",
-    "RUSTUP_TOOLCHAIN", "VIRTUAL_ENV", "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
+    "LD_LIBRARY_PATH", "NODE_PATH", "PATH", "PYTHONHOME", "PYTHONPATH", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN",
+    "VIRTUAL_ENV", "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
 ];
 
 /// Everything that must be known to trust and to compare the record. What takes long is left out when it is to `stop`.

@@ -16,6 +16,7 @@ mod header;
 mod html;
 mod init;
 mod output;
+mod places;
 mod preload;
 mod prepare;
 mod report;

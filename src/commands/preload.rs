@@ -10,7 +10,8 @@ use crate::allocator::preload::{self, Places, PreloadError, Question, VARIABLE};
 use crate::allocator::{self, Detection, Machine, machine};
 use crate::config::{Preload, Program, ServerChoice};
 use crate::host;
-use crate::record::{AllocatorFamily, Confidence, KnobFacts, PreloadFacts};
+use crate::lsp::process::Launch;
+use crate::record::{AllocatorFamily, KnobFacts, PreloadFacts};
 
 use super::detector::{self, Key};
 use super::scratch::Scratch;
@@ -134,29 +135,24 @@ pub fn verified(
     let Ok(scratch) = Scratch::claim("loader") else {
         return Ok(Some(None));
     };
+    let found = detector::detection(&plain, program, stop);
     let answer = preload::verify(&Question {
         library,
-        plain: &detector::detection(&plain, program, stop),
+        plain: &Detection {
+            facts: detector::believed(detector::declared(&plain), found.facts.clone()),
+            ..Detection::clone(&found)
+        },
         without: &detector::subject(&plain, program),
         with: &detector::subject(choice, program),
         scratch: scratch.path(),
         stop,
     });
-    let answer = answer.map(|bound| match bound {
-        true => Some("what the loader bound `malloc` to"),
-        false => answers(choice, program, stop).then_some("its own answer"),
-    });
+    let answer = answer.map(|bound| bound.then_some("what the loader bound `malloc` to"));
     if !stop() {
         let mut known = VERIFIED.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(key, answer.clone());
     }
     answer.map(Some)
-}
-
-/// Whether the allocator itself spoke when the server was asked.
-fn answers(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> bool {
-    let facts = &detector::detection(choice, program, stop).facts;
-    facts.confidence == Some(Confidence::Certain) && choice.preload.family() == Some(facts.family)
 }
 
 /// What was preloaded as a setting, so that wherever settings are told which were not seen in force this one is too.
@@ -174,14 +170,35 @@ pub fn knob(choice: &ServerChoice, seen: Option<&str>) -> KnobFacts {
     }
 }
 
+/// Makes what is preloaded say at the end of the run how much memory it had.
+pub fn ask(launch: &mut Launch, choice: &ServerChoice, found: &Detection, stop: &dyn Fn() -> bool) {
+    let asked = library(choice).and_then(|library| preload::asked(family(choice, library, stop)));
+    let Some((usual, value)) = asked else { return };
+    let is_jemalloc = found.facts.family == AllocatorFamily::Jemalloc;
+    let variable = found.facts.variable.as_deref().filter(|_| is_jemalloc).unwrap_or(usual);
+    let mut set = launch.env.iter().rev().filter(|(name, _)| name == variable);
+    let own = set.next().and_then(|(_, value)| value.clone()).unwrap_or_default();
+    let value = match own.to_str() {
+        Some("") => value.to_owned(),
+        // Of a list the later counts. What is asked for already is left to who asked.
+        Some(own) if is_jemalloc && !own.contains("stats_print") => format!("{value},{own}"),
+        Some(_) | None => return,
+    };
+    launch.env.retain(|(name, _)| name != variable);
+    launch.env.push((variable.into(), Some(value.into())));
+}
+
+/// The kind of what is preloaded, by its name or else by its bytes.
+fn family(choice: &ServerChoice, library: &Path, stop: &dyn Fn() -> bool) -> AllocatorFamily {
+    let named = choice.preload.family();
+    let named = named.filter(|family| *family != AllocatorFamily::Unknown);
+    named.unwrap_or_else(|| marked(library, stop))
+}
+
 /// What goes into a record of what was preloaded.
 pub fn facts(choice: &ServerChoice, found: &Detection, stop: &dyn Fn() -> bool) -> Option<PreloadFacts> {
     let library = library(choice)?;
-    let named = choice
-        .preload
-        .family()
-        .filter(|family| *family != AllocatorFamily::Unknown);
-    let family = named.unwrap_or_else(|| marked(library, stop));
+    let family = family(choice, library, stop);
     Some(PreloadFacts {
         name: choice.preload.to_string(),
         family,

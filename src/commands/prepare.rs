@@ -20,7 +20,7 @@ use crate::lens::Lens;
 use crate::lsp::process::Launch;
 use crate::record::HugePages;
 
-use super::{Mistakes, detector, output, preload, shim};
+use super::{Mistakes, detector, output, places, preload, shim};
 use value::value;
 
 /// What was typed.
@@ -74,6 +74,9 @@ pub fn understood_with(typed: &Typed<'_>, mut mistakes: Report) -> anyhow::Resul
         let title = format!("`{}` is not empty, and records are never overwritten", taken.display());
         mistakes.add_loose(title, "name a new directory with --out");
     }
+    for (title, cure) in scenarios.iter().flat_map(places::missing) {
+        mistakes.add_loose(title, cure);
+    }
     if !typed.servers.is_empty() {
         scenarios.iter().for_each(|scenario| stand_in(scenario, &mut mistakes));
     }
@@ -109,6 +112,7 @@ fn scenarios(typed: &Typed<'_>, mistakes: &mut Report) -> Vec<Loaded> {
         workspace: options.workspace.clone(),
         language: options.language.clone(),
         files: options.files.clone(),
+        largest_file: Some(options.largest_file),
         isolation: options.isolation.as_deref().and_then(|text| isolation(text, mistakes)),
         seed: options.seed,
     };
@@ -310,6 +314,37 @@ pub fn preloaded(choice: &ServerChoice) -> Result<Option<OsString>, Unlistable> 
     compose(&choice.libraries, typed)
 }
 
+/// Where tools of the user's home are found by a server that has another home: each by its own variable, as far as it is
+/// there and the user has not set it.
+fn tools() -> Vec<(OsString, Option<OsString>)> {
+    const TOOLS: [(&str, &str); 9] = [
+        ("ASDF_DATA_DIR", ".asdf"),
+        ("CARGO_HOME", ".cargo"),
+        ("GOPATH", "go"),
+        ("NVM_DIR", ".nvm"),
+        ("PYENV_ROOT", ".pyenv"),
+        ("PYTHONUSERBASE", ".local"),
+        ("RUSTUP_HOME", ".rustup"),
+        ("SDKMAN_DIR", ".sdkman"),
+        ("VOLTA_HOME", ".volta"),
+    ];
+    let Some(home) = std::env::var_os("HOME").map(PathBuf::from) else {
+        return Vec::new();
+    };
+    let missing = TOOLS.into_iter().filter(|(name, _)| std::env::var_os(name).is_none());
+    missing
+        .map(|(name, directory)| (name, home.join(directory)))
+        .filter(|(_, path)| path.is_dir())
+        .map(|(name, path)| (name.into(), Some(path.into())))
+        .collect()
+}
+
+/// An argument with the directories of the run in the place of their names.
+fn placed(text: &str, root: &Path, caches: &Path) -> String {
+    text.replace("${workspace}", &root.to_string_lossy())
+        .replace("${cache}", &caches.to_string_lossy())
+}
+
 /// How `program` is started in `root`, and which variables of our surroundings it does not get to see.
 pub fn launch(
     choice: &ServerChoice,
@@ -326,9 +361,16 @@ pub fn launch(
         fs::create_dir_all(&path).with_context(|| format!("cannot create the cache `{}`", path.display()))?;
         env.push((name.into(), Some(path.into())));
     }
+    if choice.profile.cache_env.contains_key("HOME") {
+        env.extend(tools());
+    }
     env.extend(choice.env.iter().map(|(name, value)| (name.into(), Some(value.into()))));
     env.extend(preloaded(choice)?.map(|value| (VARIABLE.into(), Some(value))));
-    let args = choice.args.iter().map(OsString::from).collect();
+    let args = choice
+        .args
+        .iter()
+        .map(|text| placed(text, root, caches).into())
+        .collect();
     Ok((
         Launch {
             before: Vec::new(),

@@ -9,12 +9,11 @@ use anyhow::{Context, bail};
 use clap::Parser;
 use serde::{Deserialize, Serialize};
 
-use crate::analyse::compare::Played;
+use crate::analyse::compare::{Played, changes};
 use crate::cli::{Cli, Command};
 use crate::config::{Loaded, ServerChoice};
 use crate::record::{CellFacts, Ending, Header};
 
-use super::calibrations::circumstances;
 use super::show;
 
 /// The file beside the records.
@@ -108,12 +107,6 @@ pub struct Resumed<T> {
     pub out: PathBuf,
 }
 
-/// What must be the same for runs to be gone on with, by the name of the circumstance.
-const SAME: [&str; 9] = [
-    "seed", "workspace", "server", "version", "arguments", "environment", "capabilities", "initialization options",
-    "settings",
-];
-
 /// Of a value so many characters are shown, which tells hashes apart.
 const SHOWN: usize = 60;
 
@@ -143,17 +136,10 @@ impl Before {
 
 /// Refuses to go on with runs of what is another server or another project by now.
 pub fn unchanged(before: &Header, now: &Header, choice: &ServerChoice) -> anyhow::Result<()> {
-    let (then, now) = (circumstances(before, choice), circumstances(now, choice));
-    let show = |value: Option<&String>| -> String { value.map_or("", String::as_str).chars().take(SHOWN).collect() };
-    let changed = SAME.iter().filter(|name| then.get(**name) != now.get(**name));
-    let changed: Vec<String> = changed
-        .map(|name| {
-            format!(
-                "{name} was `{}` and is `{}`",
-                show(then.get(*name)),
-                show(now.get(*name))
-            )
-        })
+    let show = |value: String| -> String { value.chars().take(SHOWN).collect() };
+    let changed: Vec<String> = changes(before, now)
+        .into_iter()
+        .map(|(name, then, now)| format!("{name} was `{}` and is `{}`", show(then), show(now)))
         .collect();
     if !changed.is_empty() {
         bail!(

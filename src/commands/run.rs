@@ -119,6 +119,7 @@ async fn play(
             measuring: options.recording.measuring,
             talk: options.output.voice.talk(),
             enough: &|runs| campaign::decided(runs, &options.repeating),
+            hopeless: &|_| false,
             sweep: None,
         };
         if let Some(doubt) = prepare::quiet_purge(choices, scenario) {

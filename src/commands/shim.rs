@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::allocator;
 use crate::allocator::preload::{Unlistable, VARIABLE, compose};
+use crate::allocator::{self, Detection};
 use crate::cli::ServerExtras;
-use crate::config::{LIBRARY, Loaded, Program, Report, ServerChoice, Shim, Step};
+use crate::config::{LIBRARY, Loaded, Program, Report, Scenario, ServerChoice, Shim, Step};
 use crate::drive::Library;
 use crate::host;
 use crate::lsp::process::Launch;
 use crate::record::ShimFacts;
 
-use super::build;
+use super::{build, detector};
 
 /// Names the library where it is somewhere else.
 const PLACE: &str = "LSP_SOAK_PURGE_SHIM";
@@ -63,7 +63,8 @@ fn find(named: Option<&Path>) -> Result<Shim, String> {
 /// Why nothing can be preloaded into a server, as far as its file tells.
 fn refusal(choice: &ServerChoice) -> Option<String> {
     match &choice.program {
-        Program::File(program) => refused(program),
+        // Of a launcher what it starts.
+        Program::File(program) => refused(&detector::detection(choice, program, &|| false).file),
         Program::Build(_) => None,
     }
 }
@@ -77,6 +78,30 @@ fn refused(program: &Path) -> Option<String> {
     }
     host::is_privileged(program).then(|| {
         format!("`{shown}` runs with rights of its own (setuid or setgid), so that its loader preloads nothing")
+    })
+}
+
+/// What is said where memory is to be given back and nothing is preloaded that could have it done.
+pub fn missing(scenario: &Scenario, found: &Detection) -> String {
+    let none = "no library is preloaded that could tell its allocator";
+    let mut steps = scenario.phases.iter().flat_map(|phase| &phase.steps);
+    // To look for what is within a program takes a second for each GB.
+    let is_needed = steps.any(|step| matches!(step, Step::Release(_)));
+    match out_of_reach(&found.file).filter(|_| is_needed) {
+        Some(why) => format!("{none}, and --purge-shim would not help: {why}"),
+        None => format!("{none}: run with --purge-shim"),
+    }
+}
+
+/// Why the library could not have a program give memory back.
+fn out_of_reach(program: &Path) -> Option<String> {
+    if !cfg!(target_os = "linux") {
+        return Some("it is for Linux only".to_owned());
+    }
+    refused(program).or_else(|| {
+        let family = allocator::within(program)?;
+        let shown = program.display();
+        Some(format!("`{shown}` has {family} within, which nothing outside can tell"))
     })
 }
 
@@ -220,6 +245,25 @@ mod tests {
         assert_eq!(refused(&this, 0o755), None);
         assert!(refused(&this, 0o4755).is_some_and(|told| told.contains("setuid")));
         assert_eq!(refused(b"#!/bin/sh\n", 0o755), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_library_is_advised_only_where_it_could_help() {
+        let place = tempfile::tempdir().expect("there is a place for temporary files");
+        let file = place.path().join("server");
+        let mut bytes = fs::read("/bin/true").expect("it is there");
+        let mut told = |more: &[u8]| {
+            bytes.extend(more);
+            fs::write(&file, &bytes).expect("the place is ours");
+            out_of_reach(&file)
+        };
+        assert_eq!(told(b""), None);
+        let within = told(b"<jemalloc>: ").expect("it is out of reach");
+        assert!(
+            within.ends_with("has jemalloc within, which nothing outside can tell"),
+            "{within}"
+        );
     }
 
     #[cfg(target_os = "linux")]

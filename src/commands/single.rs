@@ -9,13 +9,13 @@ use anyhow::{Context, anyhow};
 use crate::allocator::knobs::Checked;
 use crate::analyse;
 use crate::cli::Measuring;
-use crate::config::{Isolation, Loaded, Program, ServerChoice};
+use crate::config::{Isolation, Loaded, Program, Project, ServerChoice};
 use crate::drive::Job;
 use crate::drive::desk::Desk;
 use crate::drive::workspace::{self, Selection, Workspace, WorkspaceError};
 use crate::lsp::process::Launch;
 use crate::progress::Progress;
-use crate::record::{Header, PlanFacts};
+use crate::record::{Event, Header, PlanFacts, Warning, WarningKind};
 use crate::report::quoted;
 use crate::sample;
 use crate::soak::{self, Interrupt};
@@ -115,10 +115,16 @@ impl Run {
         run.progress.command(&words(&job.launch));
         let result = soak::soak(&job, desk, header, path, sampling, interrupt, run.progress.clone()).await;
         drop(scratch);
-        let closed = ground.workspace.close();
-        Ok(match result.map_err(Into::into).and(closed.map_err(Into::into)) {
+        if let Err(error) = ground.workspace.close() {
+            // What its server left there, or still writes there, is no failure of the run.
+            run.progress.on(&Event::Warning(Warning {
+                kind: WarningKind::Host,
+                text: format!("the copy of the workspace is left to the next run to remove: {error}"),
+            }));
+        }
+        Ok(match result {
             Ok(()) => Outcome::Played,
-            Err(error) => Outcome::Failed(error),
+            Err(error) => Outcome::Failed(error.into()),
         })
     }
 
@@ -168,7 +174,9 @@ impl Run {
         };
         let (caches, scratch) = if project.isolation != Isolation::InPlace {
             (workspace.root().with_file_name("cache"), None)
-        } else if self.choice.profile.cache_env.is_empty() {
+        } else if self.choice.profile.cache_env.is_empty()
+            && !self.choice.args.iter().any(|arg| arg.contains("${cache}"))
+        {
             (PathBuf::new(), None)
         } else {
             let scratch = Scratch::claim("cache")?;
@@ -209,8 +217,10 @@ impl Run {
             scenario: loaded.scenario.clone(),
             choice: choice.clone(),
             decay: detector::decay(choice, &found.facts, &checked),
+            native: found.file.clone(),
             launch,
             library,
+            no_library: shim::missing(&loaded.scenario, &found),
             root: root.to_owned(),
             selection: selection(loaded, root)?,
             capabilities: capabilities(loaded, choice),
@@ -228,6 +238,8 @@ impl Run {
         if let Some(library) = &job.library {
             shim::preload(&mut job.launch, library)?;
         }
+        // Nor this, which sets no memory: runs with and without it are runs of one server.
+        preload::ask(&mut job.launch, choice, &found, &stop);
         let prepared = Prepared {
             ground,
             job,
@@ -243,6 +255,9 @@ impl Run {
     fn checked(&self, program: &Path, stop: &dyn Fn() -> bool) -> anyhow::Result<Checked> {
         let choice = &self.choice;
         let label = |words: String| anyhow!("`{}`: {words}", choice.label);
+        if let Some(missing) = &detector::detection(choice, program, stop).missing {
+            return Err(label(missing.clone()));
+        }
         let mut checked = detector::knobs(choice, program, stop).map_err(|errors| {
             let words = errors.iter().map(ToString::to_string);
             label(words.collect::<Vec<String>>().join("; "))
@@ -262,7 +277,10 @@ fn selection(loaded: &Loaded, root: &Path) -> anyhow::Result<Selection> {
         .pattern
         .parse()
         .context("the pattern was checked when the scenario was read")?;
-    Ok(workspace::select(root, &pattern, exclude, &loaded.project.language)?)
+    let Project {
+        language, largest_file, ..
+    } = &loaded.project;
+    Ok(workspace::select(root, &pattern, exclude, language, largest_file.0)?)
 }
 
 /// The editor that is imitated: the scenario's choice, the server profile's, or the default.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::decode::Document;
 use super::problem::{Fault, Report, nearest};
-use super::server::{Profile, Servers};
+use super::server::{Profile, Servers, own_home};
 
 const BUILT_IN: &str = include_str!("profiles.toml");
 
@@ -43,21 +43,18 @@ impl Catalogue {
         let servers = servers.unwrap_or_default();
         let base = base();
         for (name, profile) in &servers.server {
-            self.check(name, profile, &document, &mut faults);
+            self.check(name, profile, &servers, &document, &mut faults);
         }
         report.add(path, text, faults);
         let own: toml::Table = text.parse().unwrap_or_default();
         for (name, profile) in servers.server {
-            let base_name = profile.inherits.as_deref().unwrap_or(&name);
-            let mut merged: Profile = match (table(&base, base_name), table(&own, &name)) {
-                (Some(under), Some(over)) => merge(under, over).try_into().unwrap_or(profile),
-                (_, _) => profile,
-            };
-            // It is the same program by another name, which is that of its profile where no other is said.
-            if let (Some(base), []) = (&merged.inherits, merged.programs.as_slice()) {
-                merged.programs = vec![base.clone()];
+            let whole = whole(&name, &own, &base, &mut Vec::new());
+            let known = whole.contains_key("cache-env") || table(&base, root(&name, &own)).is_some();
+            let mut whole: Profile = whole.try_into().unwrap_or(profile);
+            if !known {
+                whole.cache_env = own_home();
             }
-            self.profiles.insert(name, merged);
+            self.profiles.insert(name, whole);
         }
         self.origins.insert(0, format!("`{path}`"));
         (self, report)
@@ -73,20 +70,35 @@ impl Catalogue {
         self.unsure
     }
 
-    fn check(&self, name: &str, profile: &Profile, document: &Document<'_>, faults: &mut Vec<Fault>) {
+    fn check(
+        &self,
+        name: &str,
+        profile: &Profile,
+        servers: &Servers,
+        document: &Document<'_>,
+        faults: &mut Vec<Fault>,
+    ) {
         let span = |key: &'static str| document.span(&["server".into(), name.into(), key.into()]);
         if let Some(base) = profile
             .inherits
             .as_deref()
-            .filter(|base| !self.profiles.contains_key(*base))
+            .filter(|base| !self.profiles.contains_key(*base) && !servers.server.contains_key(*base))
         {
-            let fault = match nearest(base, self.names()) {
+            let fault = match nearest(base, self.names().chain(servers.server.keys().map(String::as_str))) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => String::new(),
             };
             let all = self.names().collect::<Vec<_>>().join(", ");
             let title = format!("no profile `{base}` to inherit from");
             faults.push(Fault::new(span("inherits"), title, format!("there are {all}")).label(fault));
+        }
+        if in_circle(name, servers) {
+            let title = format!("`{name}` inherits from itself");
+            faults.push(Fault::new(
+                span("inherits"),
+                title,
+                "name a profile that does not start from this one",
+            ));
         }
         if profile.programs.iter().any(String::is_empty) {
             faults.push(Fault::new(
@@ -148,6 +160,62 @@ fn base() -> toml::Table {
 
 fn table<'t>(root: &'t toml::Table, name: &str) -> Option<&'t toml::Table> {
     root.get("server")?.get(name)?.as_table()
+}
+
+/// A profile with all that it inherits, from its own file or from the built-in ones. `seen` are those on the way to it:
+/// a circle, which is told as a mistake, is cut.
+fn whole(name: &str, own: &toml::Table, base: &toml::Table, seen: &mut Vec<String>) -> toml::Table {
+    let Some(over) = table(own, name) else {
+        return table(base, name).cloned().unwrap_or_default();
+    };
+    seen.push(name.to_owned());
+    let Some(parent) = over.get("inherits").and_then(toml::Value::as_str) else {
+        return table(base, name).map_or_else(|| over.clone(), |under| merge(under, over));
+    };
+    let under = match seen.iter().any(|known| known == parent) {
+        true => table(base, parent).cloned().unwrap_or_default(),
+        false => whole(parent, own, base, seen),
+    };
+    let mut merged = merge(&under, over);
+    // It is the same program by another name, which is that of its profile where no other is said.
+    let named = merged.get("programs").and_then(toml::Value::as_array);
+    if named.is_none_or(Vec::is_empty) {
+        merged.insert("programs".to_owned(), vec![parent.to_owned()].into());
+    }
+    merged
+}
+
+/// The profile that a chain of inheritance ends with.
+fn root<'t>(name: &'t str, own: &'t toml::Table) -> &'t str {
+    let mut root = name;
+    // A chain that is longer than the file is a circle.
+    for _ in 0..=own
+        .get("server")
+        .and_then(toml::Value::as_table)
+        .map_or(0, toml::Table::len)
+    {
+        let parent = table(own, root).and_then(|profile| profile.get("inherits")?.as_str());
+        match parent {
+            Some(parent) => root = parent,
+            None => break,
+        }
+    }
+    root
+}
+
+/// Whether a chain of inheritance comes back to where it began. To start from the built-in profile of the same name is
+/// none.
+fn in_circle(name: &str, servers: &Servers) -> bool {
+    let parent = |name: &str| servers.server.get(name)?.inherits.as_deref();
+    let mut at = parent(name).filter(|parent| *parent != name);
+    for _ in 0..=servers.server.len() {
+        match at {
+            Some(found) if found == name => return true,
+            Some(found) => at = parent(found).filter(|parent| *parent != found),
+            None => return false,
+        }
+    }
+    false
 }
 
 /// `over` on top of `under`, tables within tables too, but not those that have exactly one key.
@@ -229,6 +297,53 @@ mod tests {
         assert_eq!(rust.ready.limits, limits);
         assert_eq!(catalogue.get("mine").unwrap().args, ["--stdio"]);
         assert_eq!(catalogue.origins(), ["`servers.toml`", "the built-in profiles"]);
+    }
+
+    #[test]
+    fn a_profile_inherits_from_another_of_its_file() {
+        let catalogue = over(
+            r#"
+            [server.lean]
+            inherits = "mine"
+            env = { A = "1" }
+
+            [server.mine]
+            inherits = "gopls"
+            args = ["-rpc.trace"]
+
+            [server.plain]
+            args = ["--stdio"]
+
+            [server.plainer]
+            inherits = "plain"
+
+            [server.bare]
+            cache-env = {}
+            "#,
+        );
+        let lean = catalogue.get("lean").unwrap();
+        assert_eq!(
+            (lean.languages.as_slice(), lean.args.as_slice()),
+            (&["go".to_owned()][..], &["-rpc.trace".to_owned()][..])
+        );
+        assert_eq!(
+            (lean.programs.as_slice(), lean.env["A"].as_str()),
+            (&["gopls".to_owned()][..], "1")
+        );
+        let plainer = catalogue.get("plainer").unwrap();
+        assert_eq!(
+            (plainer.programs.as_slice(), plainer.args.as_slice()),
+            (&["plain".to_owned()][..], &["--stdio".to_owned()][..])
+        );
+        // What no built-in profile knows has a home of its own, unless it says otherwise.
+        assert_eq!(lean.cache_env, catalogue.get("gopls").unwrap().cache_env);
+        assert!(
+            plainer.cache_env.contains_key("HOME") && catalogue.get("plain").unwrap().cache_env.contains_key("HOME")
+        );
+        assert!(catalogue.get("bare").unwrap().cache_env.is_empty());
+        let circle = "[server.a]\ninherits = \"b\"\n[server.b]\ninherits = \"a\"\n";
+        let (_, report) = Catalogue::built_in().over("servers.toml", circle);
+        assert!(report.to_string().contains("`a` inherits from itself"), "{report}");
     }
 
     #[test]

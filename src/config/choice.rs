@@ -9,7 +9,7 @@ use super::catalogue::Catalogue;
 use super::preload::Preload;
 use super::problem::nearest;
 use super::purge::Setting;
-use super::server::{Allocator, Profile};
+use super::server::{Allocator, Profile, own_home};
 use super::shim::Shim;
 use super::spec::{ServerSpec, check_label};
 use super::which::Which;
@@ -107,7 +107,10 @@ fn resolve(
     let profile = profile_name
         .and_then(|name| catalogue.get(name))
         .cloned()
-        .unwrap_or_default();
+        .unwrap_or_else(|| Profile {
+            cache_env: own_home(),
+            ..Profile::default()
+        });
     let own = spec.preload.as_ref();
     let label = match &spec.label {
         Some(label) => label.clone(),
@@ -284,6 +287,19 @@ mod tests {
             (&choices[0].env["A"], &choices[1].env["A"]),
             (&"common".to_owned(), &"own".to_owned())
         );
+    }
+
+    #[test]
+    fn a_server_that_no_profile_knows_has_a_home_of_its_own() {
+        let root = tempfile::tempdir().unwrap();
+        programs(root.path(), &["cat", "ty"]);
+        let choices = choose_from(root.path(), &["cat", "ty"]).unwrap();
+        let names: Vec<&str> = choices[0].profile.cache_env.keys().map(String::as_str).collect();
+        let all = [
+            "HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+        ];
+        assert_eq!(names, all);
+        assert!(choices[1].profile.cache_env.is_empty());
     }
 
     #[test]

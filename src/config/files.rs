@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use ignore::WalkBuilder;
 
 use super::glob::Glob;
+use crate::units::Size;
 
 /// Directories of other people's code: servers need them, but nobody edits there. A pattern that names one enters it.
 const FOREIGN: &[&str] = &[
@@ -20,6 +21,9 @@ const LEFT_OUT: &[&str] = &[
     ".cache", ".git", ".hg", ".jj", ".mypy_cache", ".nox", ".pytest_cache", ".ruff_cache", ".svn", ".tox",
     ".zig-cache", "__pycache__", "zig-cache", "zig-out",
 ];
+
+/// Files over this are not opened unless the user says otherwise: editors do not treat them like others either.
+pub const LARGEST: Size = Size(4 << 20);
 
 /// What was found under a root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::analyse::compare::{Figure, Unit, WorkLimits, tolerance};
 use crate::analyse::gate::{At, Leak, Rule, Rules, What, WhatError};
-use crate::analyse::stats::{LeakLimit, MOST_ENDPOINTS, Tolerance};
+use crate::analyse::stats::{LEAST_ROUNDS, LeakLimit, MOST_ENDPOINTS, Tolerance};
 use crate::lens::Lens;
 use crate::units::{Share, Size};
 
@@ -31,7 +31,7 @@ pub struct GateContext {
     pub methods: Vec<String>,
     /// Whether no other method was sent, so that any other is a mistake.
     pub all_methods: bool,
-    /// What of it is repeated.
+    /// What of it is repeated often enough to say whether memory grows.
     pub repeated: Vec<String>,
     /// The lenses that the runs are looked at through.
     pub lenses: Vec<Lens>,
@@ -70,8 +70,15 @@ impl GateContext {
                 Err((span, (title, cure))) => report.add("--budget", text, vec![Fault::new(span, title, cure)]),
             }
         }
-        if rules.primaries.is_empty() {
-            self.usual(&mut rules, &mut report);
+        let silent = rules.budgets.is_empty() && rules.leak.is_none();
+        match (rules.primaries.is_empty(), rules.advisory.is_empty()) {
+            (true, true) => self.usual(&mut rules, &mut report),
+            // Whoever says of every endpoint that it only advises does not want another to decide.
+            (true, false) if silent && report.is_empty() => report.add_loose(
+                "every endpoint is advisory, so that nothing decides",
+                "leave `advisory` out of one, or add a budget or `[leak]`",
+            ),
+            (true, false) | (false, _) => {}
         }
         report.unless_empty(Some(rules))
     }
@@ -262,34 +269,28 @@ impl GateContext {
     }
 
     fn leak(&self, entry: &LeakEntry) -> Result<Leak, Wrong> {
-        let usual = LeakLimit::default();
         let known = entry.phase.as_ref().is_none_or(|phase| self.repeated.contains(phase));
         if self.repeated.is_empty() || !known {
             let title = match &entry.phase {
-                Some(phase) => format!("`{phase}` is not repeated, so no growth can be seen"),
-                None => "nothing is repeated, so no growth can be seen".to_owned(),
+                Some(phase) => {
+                    format!("`{phase}` is not repeated {LEAST_ROUNDS} times or more, so no growth can be seen")
+                }
+                None => format!("nothing is repeated {LEAST_ROUNDS} times or more, so no growth can be seen"),
             };
             let repeated = || self.repeated.iter().map(String::as_str);
             let cure = match entry.phase.as_deref().and_then(|phase| nearest(phase, repeated())) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => "give a phase `repeat = { times = 10 }`, or leave `[leak]` out".to_owned(),
+                None => format!("give a phase `repeat = {{ times = {LEAST_ROUNDS} }}`, or leave `[leak]` out"),
             };
             return Err((title, cure));
         }
+        let slope = entry.slope.as_deref();
+        let slope = slope.map(|text| amount(text, Unit::Bytes)).transpose()?;
         Ok(Leak {
             phase: entry.phase.clone(),
-            limit: LeakLimit {
-                slope: size(entry.slope.as_deref(), usual.slope)?,
-                relative: entry.relative.map_or(usual.relative, |share| share.0),
-                absolute: size(entry.absolute.as_deref(), usual.absolute)?,
-            },
+            limit: slope.map_or_else(LeakLimit::default, LeakLimit::of),
         })
     }
-}
-
-/// A size with its unit, or what is usual.
-fn size(text: Option<&str>, usual: f64) -> Result<f64, Wrong> {
-    text.map_or(Ok(usual), |text| amount(text, Unit::Bytes))
 }
 
 fn work(entry: &WorkEntry) -> WorkLimits {

@@ -77,7 +77,7 @@ impl TryFrom<String> for Glob {
 }
 
 /// Language ids whose files are known without a pattern.
-const LANGUAGES: [(&str, &str); 33] = [
+const LANGUAGES: &[(&str, &str)] = &[
     ("python", "**/*.py"),
     ("rust", "**/*.rs"),
     ("go", "**/*.go"),
@@ -110,6 +110,19 @@ const LANGUAGES: [(&str, &str); 33] = [
     ("markdown", "**/*.md"),
     ("html", "**/*.html"),
     ("css", "**/*.css"),
+    ("scss", "**/*.scss"),
+    ("less", "**/*.less"),
+    ("vue", "**/*.vue"),
+    ("svelte", "**/*.svelte"),
+    ("astro", "**/*.astro"),
+    ("xml", "**/*.xml"),
+    ("graphql", "**/*.{graphql,gql}"),
+    ("dockerfile", "**/{Dockerfile,Dockerfile.*,Containerfile,*.dockerfile}"),
+    ("sql", "**/*.sql"),
+    ("cmake", "**/{CMakeLists.txt,*.cmake}"),
+    ("fortran", "**/*.{f90,F90,f95,f03,f08}"),
+    ("robotframework", "**/*.{robot,resource}"),
+    ("jsonc", "**/*.jsonc"),
     ("latex", "**/*.tex"),
 ];
 

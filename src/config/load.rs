@@ -12,6 +12,7 @@ use super::problem::{Fault, Report, nearest};
 use super::project::{self, Project};
 use super::scenario::{Isolation, Scenario, Workspace};
 use super::{check, include, kind};
+use crate::units::Size;
 
 /// What the command line says instead of the scenario.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,6 +23,8 @@ pub struct Overrides {
     pub language: Option<String>,
     /// Pattern of the files to open.
     pub files: Option<String>,
+    /// Size over which files are not opened.
+    pub largest_file: Option<Size>,
     /// How the original is kept safe.
     pub isolation: Option<Isolation>,
     /// Seed of everything that is picked at random.

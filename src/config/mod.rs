@@ -49,8 +49,8 @@ pub use scenario::{
     FORMAT, Isolation, Phase, Readiness, ReadinessLimits, Repeat, Scenario, Settle, SettleLimits, Workspace,
 };
 pub use server::{
-    Allocator, Failure, NotificationSignal, Profile, ProgressSignal, Question, Ready, SCRUBBED, SelfReport, Servers,
-    Signal, Total,
+    Allocator, Failure, NotificationSignal, Profile, ProgressSignal, Question, Ready, SelfReport, Servers, Signal,
+    Total,
 };
 pub use shim::{LIBRARY, Shim};
 pub use spec::ServerSpec;

@@ -1,5 +1,6 @@
 //! The project that a scenario opens: its directory, language and files.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,7 @@ use super::glob::{Glob, GlobError, languages, of_language};
 use super::load::Overrides;
 use super::problem::nearest;
 use super::scenario::{Isolation, Workspace};
+use crate::units::Size;
 
 /// The project to open, resolved.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,8 +20,10 @@ pub struct Project {
     pub language: String,
     /// The pattern that selected the files.
     pub pattern: String,
-    /// Selected files, relative to the directory, sorted.
+    /// Selected files, relative to the directory, sorted; none that is too large.
     pub files: Vec<PathBuf>,
+    /// Size over which files are not opened.
+    pub largest_file: Size,
     /// How the original is kept safe.
     pub isolation: Isolation,
 }
@@ -39,6 +43,8 @@ pub enum Missing {
     BadPattern(GlobError),
     /// Nothing matches, except in directories that are not looked into.
     Files(String, PathBuf, Vec<PathBuf>),
+    /// So many match, and all are larger than this.
+    Small(usize, Size),
     /// The directory could not be read.
     Unreadable(PathBuf, io::Error),
 }
@@ -57,16 +63,24 @@ pub fn resolve(root: &Path, workspace: &Workspace, overrides: &Overrides) -> Res
         .ok_or(Missing::Language)?;
     let pattern = pattern(&language, workspace, overrides)?;
     let found = files::find(&root, &pattern, &workspace.exclude);
-    let files = found.map_err(|error| Missing::Unreadable(root.clone(), error))?.files;
+    let mut files = found.map_err(|error| Missing::Unreadable(root.clone(), error))?.files;
     if files.is_empty() {
         let passed_over = files::passed_over(&root, &pattern, &workspace.exclude);
         return Err(Missing::Files(pattern.as_str().to_owned(), root, passed_over));
+    }
+    let largest_file = overrides.largest_file.unwrap_or(files::LARGEST);
+    let all = files.len();
+    let size = |file: &PathBuf| fs::metadata(root.join(file)).map_or(0, |meta| meta.len());
+    files.retain(|file| size(file) <= largest_file.0);
+    if files.is_empty() {
+        return Err(Missing::Small(all, largest_file));
     }
     Ok(Project {
         root,
         language,
         pattern: pattern.as_str().to_owned(),
         files,
+        largest_file,
         isolation: overrides.isolation.unwrap_or(workspace.isolation),
     })
 }
@@ -97,7 +111,7 @@ impl Missing {
         match self {
             Missing::Path | Missing::Directory(_) | Missing::Unreadable(..) => "path",
             Missing::Language | Missing::Pattern(_) => "language",
-            Missing::BadPattern(_) | Missing::Files(..) => "files",
+            Missing::BadPattern(_) | Missing::Files(..) | Missing::Small(..) => "files",
         }
     }
 
@@ -106,7 +120,7 @@ impl Missing {
         match self {
             Missing::Path | Missing::Directory(_) | Missing::Unreadable(..) => overrides.workspace.is_some(),
             Missing::Language | Missing::Pattern(_) => overrides.language.is_some(),
-            Missing::BadPattern(_) => true,
+            Missing::BadPattern(_) | Missing::Small(..) => true,
             Missing::Files(..) => overrides.files.is_some() || overrides.language.is_some(),
         }
     }
@@ -142,6 +156,10 @@ impl Missing {
                 unlooked(pattern, passed_over).unwrap_or_else(|| {
                     "`**` crosses directories, `*` does not; --language and --files say what to open instead".to_owned()
                 }),
+            ),
+            Missing::Small(count, largest) => (
+                format!("every file that matches is over {largest}, {count} in all"),
+                "open larger files with --largest-file".to_owned(),
             ),
             Missing::Unreadable(path, error) => (
                 format!("cannot read the directory `{}`: {error}", path.display()),

@@ -186,9 +186,15 @@ fn used(choice: &ServerChoice) -> Option<Used> {
     }
     let found = choice.found.as_ref()?;
     let sure = found.confidence? > Confidence::Guess && found.family != AllocatorFamily::Unknown;
+    // CPython's own allocator keeps no arena that is empty; what is freed and kept is in the C library.
+    let is_over_libc = |beside: &String| beside.starts_with(AllocatorFamily::Glibc.name());
+    let family = match found.family {
+        AllocatorFamily::Pymalloc if found.beside.as_ref().is_some_and(is_over_libc) => AllocatorFamily::Glibc,
+        other => other,
+    };
     sure.then(|| Used {
-        name: found.family.name().to_owned(),
-        family: found.family,
+        name: family.name().to_owned(),
+        family,
         preloaded: false,
     })
 }

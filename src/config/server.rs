@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::surroundings::sets_memory;
+
 use super::preload::Preload;
 use super::scenario::Readiness;
 
@@ -23,18 +25,19 @@ pub struct Servers {
 pub struct Profile {
     /// A command that installs the program, told where it is not there.
     pub install: Option<String>,
-    /// Name of the built-in profile that this one starts from.
+    /// Name of the profile that this one starts from, a built-in one or another of the same file.
     pub inherits: Option<String>,
     /// Names or paths of the program, the first that is found; the profile's name when empty.
     pub programs: Vec<String>,
-    /// Arguments.
+    /// Arguments; `${workspace}` and `${cache}` stand for directories of the run.
     pub args: Vec<String>,
     /// Environment variables to set.
     pub env: BTreeMap<String, String>,
     /// Environment variables to take away, besides those that tune allocators and loaders. `X_*` is all that begin so.
     pub scrub: Vec<String>,
     /// Environment variables that name cache directories, each with a name for its directory under a scratch one, so
-    /// that runs do not feed on each other.
+    /// that runs do not feed on each other. Where neither the profile nor a built-in one under it says any, `HOME` and
+    /// the four of XDG; `{}` for none.
     pub cache_env: BTreeMap<String, String>,
     /// A program beside it that prints the version, where it does not print one itself.
     pub version_program: Option<String>,
@@ -137,6 +140,9 @@ pub struct Ready {
     pub signal: Option<Signal>,
     /// Limits of the wait that suit it.
     pub limits: Readiness,
+    /// Whether it loads the project only when a first document is open, so that the first `open` is followed by another
+    /// wait.
+    pub after_open: bool,
 }
 
 /// A server's own word that it is ready.
@@ -224,24 +230,32 @@ impl ProgressSignal {
     }
 }
 
-/// Variables that change how memory is managed, or what is loaded, without anybody having asked for it in this run.
-pub const SCRUBBED: [&str; 18] = [
-    "GOGC", "GOMEMLIMIT", "GODEBUG", "NODE_OPTIONS", "MALLOC_*", "_RJEM_MALLOC_CONF", "JE_MALLOC_CONF", "JEMALLOC_*",
-    "MIMALLOC_*", "SNMALLOC_*", "TCMALLOC_*", "GLIBC_TUNABLES", "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES",
-    "HEAPPROFILE", "ASAN_OPTIONS", "LSAN_OPTIONS",
+/// Where a server that no profile knows finds its home and its caches: in directories of the run, so that what it writes
+/// there costs every run the same and the user nothing.
+const OWN_HOME: [(&str, &str); 5] = [
+    ("HOME", "home"),
+    ("XDG_CACHE_HOME", "home/.cache"),
+    ("XDG_CONFIG_HOME", "home/.config"),
+    ("XDG_DATA_HOME", "home/.local/share"),
+    ("XDG_STATE_HOME", "home/.local/state"),
 ];
+
+/// `cache-env` of a server whose profile says nothing of it.
+pub fn own_home() -> BTreeMap<String, String> {
+    OWN_HOME
+        .map(|(name, directory)| (name.to_owned(), directory.to_owned()))
+        .into()
+}
 
 impl Profile {
     /// Whether the variable is taken away from the server's environment, unless it was set for this run.
     pub fn scrubs(&self, variable: &str) -> bool {
-        let own = self.scrub.iter().map(String::as_str);
-        SCRUBBED
-            .into_iter()
-            .chain(own)
-            .any(|pattern| match pattern.strip_suffix('*') {
-                Some(start) => variable.starts_with(start),
-                None => variable == pattern,
-            })
+        let mut own = self.scrub.iter().map(String::as_str);
+        let is_own = |pattern: &str| match pattern.strip_suffix('*') {
+            Some(start) => variable.starts_with(start),
+            None => variable == pattern,
+        };
+        sets_memory(variable) || own.any(is_own)
     }
 
     /// Arguments that print the version.

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -10,10 +11,14 @@ use serde_json::value::RawValue;
 use crate::lsp::{Ask, Client, Reply, Shape};
 use crate::record::{Ending, Event, Outcome, Request};
 
+use super::document::Document;
 use super::{Stage, Stop};
 
 /// Longest error text of a server that is kept.
 const MESSAGE: usize = 500;
+
+/// Bytes that a server must take within a deadline while others wait to be sent: what a pipe holds.
+const PACE: u64 = 64 * 1024;
 
 /// Different errors of a step that are told apart.
 const TEXTS: usize = 64;
@@ -114,10 +119,49 @@ impl<'a, S: Stage> Asker<'a, S> {
         self.send(method, params, ask, true).await.map(drop)
     }
 
-    /// Sends a notification.
-    pub fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) {
+    /// Sends a notification as soon as there is room for it.
+    pub async fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), Stop> {
+        self.taken(method, self.client.room()).await?;
+        self.notify_now(method, params);
+        Ok(())
+    }
+
+    /// Sends a short notification whatever waits already.
+    pub fn notify_now(&self, method: &str, params: &(impl Serialize + ?Sized)) {
         self.client.notify(method, params);
         self.notifications.set(self.notifications.get() + 1);
+    }
+
+    /// Sends a whole document.
+    pub async fn open(&self, document: &Document) -> Result<(), Stop> {
+        self.client.opened_document(document.uri().as_str());
+        self.notify("textDocument/didOpen", &document.opened()).await
+    }
+
+    /// Waits until the server has taken everything.
+    pub async fn flushed(&self) -> Result<(), Stop> {
+        self.taken("", self.client.flushed()).await
+    }
+
+    /// Waits for a server to take what waits for it. A slow one is waited for, and one that takes next to nothing within the
+    /// deadline is not.
+    async fn taken(&self, method: &str, wait: impl Future<Output = ()>) -> Result<(), Stop> {
+        let mut wait = pin!(wait);
+        loop {
+            let before = self.client.traffic().sent;
+            if tokio::time::timeout(self.deadline, &mut wait).await.is_ok() {
+                return Ok(());
+            }
+            let traffic = self.client.traffic();
+            if traffic.sent - before < PACE {
+                return Err(Stop::Ended(Ending::TimedOut {
+                    method: method.to_owned(),
+                    after: self.deadline.as_nanos() as u64,
+                    unsent: traffic.unsent,
+                    during: String::new(),
+                }));
+            }
+        }
     }
 
     /// Requests, hits and notifications so far.
@@ -169,6 +213,8 @@ impl<'a, S: Stage> Asker<'a, S> {
                 Err(Stop::Ended(Ending::TimedOut {
                     method: method.to_owned(),
                     after,
+                    unsent: 0,
+                    during: String::new(),
                 }))
             }
             Outcome::Lost => Err(Stop::Gone),

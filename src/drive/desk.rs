@@ -1,16 +1,18 @@
 //! The documents that the imagined user has open, and the files still to be opened.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::Path;
 
+use crate::lsp::Sync;
 use crate::lsp::position::Encoding;
-use crate::lsp::{Client, Sync};
 
+use super::ask::Asker;
 use super::document::Document;
 use super::target::{self, Place, Target};
 use super::workspace::SourceFile;
-use super::{Job, Stop};
+use super::{Job, Stage, Stop};
 use crate::random::Random;
 
 /// Files that are looked into when the order of opening is made; the rest follow unseen. Bounds the work before a run
@@ -26,8 +28,8 @@ pub struct Desk {
     order: Vec<usize>,
     next: usize,
     open: Vec<Paper>,
-    /// Files that are no text in UTF-8.
-    unreadable: HashSet<usize>,
+    /// Files that are no text in UTF-8, or that somebody changed so that they cannot be used.
+    lost: HashSet<usize>,
     seed: u64,
     /// Counts every text that is typed, so that no two are equal.
     serial: u64,
@@ -53,7 +55,7 @@ impl Desk {
             order,
             next: 0,
             open: Vec::new(),
-            unreadable: HashSet::new(),
+            lost: HashSet::new(),
             seed,
             serial: 0,
         }
@@ -61,11 +63,7 @@ impl Desk {
 
     /// Those of the first `wanted` files of the order that are not open yet.
     pub fn first(&self, wanted: usize) -> Vec<usize> {
-        let readable = self
-            .order
-            .iter()
-            .copied()
-            .filter(|file| !self.unreadable.contains(file));
+        let readable = self.order.iter().copied().filter(|file| !self.lost.contains(file));
         readable.take(wanted).filter(|file| !self.is_open(*file)).collect()
     }
 
@@ -78,7 +76,7 @@ impl Desk {
             }
             let file = self.order[self.next];
             self.next = (self.next + 1) % self.order.len();
-            if !self.is_open(file) && !self.unreadable.contains(&file) {
+            if !self.is_open(file) && !self.lost.contains(&file) {
                 chosen.push(file);
             }
         }
@@ -89,20 +87,24 @@ impl Desk {
         self.open.iter().any(|paper| paper.file == file)
     }
 
-    /// Reads a file and puts it on the desk; `None` if it is no text in UTF-8, and it is not chosen again.
-    pub fn open(&mut self, file: usize, sync: Sync, encoding: Encoding) -> Result<Option<&Document>, Stop> {
-        let source = &self.files[file];
-        match Document::open(&source.path, &source.language, sync, encoding) {
+    /// Reads a file and puts it on the desk. One that cannot be read is not chosen again.
+    pub async fn open(&mut self, file: usize, sync: Sync, encoding: Encoding) -> io::Result<&Document> {
+        let source = self.files[file].clone();
+        match aside(move || Document::open(&source, sync, encoding)).await {
             Ok(document) => {
                 self.open.push(Paper { file, document });
-                Ok(self.open.last().map(|paper| &paper.document))
+                Ok(&self.open[self.open.len() - 1].document)
             }
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                self.unreadable.insert(file);
-                Ok(None)
+            Err(error) => {
+                self.lose(file);
+                Err(error)
             }
-            Err(error) => Err(Stop::failed(format!("read `{}`", source.path.display()))(error)),
         }
+    }
+
+    /// A file that cannot be used any more: it is not chosen again. Whether that is news.
+    pub fn lose(&mut self, file: usize) -> bool {
+        self.lost.insert(file)
     }
 
     /// The path of a file in the workspace.
@@ -132,8 +134,18 @@ impl Desk {
     }
 
     /// The file of an open document.
-    pub fn path(&self, index: usize) -> &Path {
-        &self.files[self.open[index].file].path
+    pub fn file(&self, index: usize) -> usize {
+        self.open[index].file
+    }
+
+    /// Bytes up to which a file is read: it may have grown since it was listed.
+    pub fn most(&self, file: usize) -> u64 {
+        self.files[file].most()
+    }
+
+    /// Where a file is.
+    pub fn path(&self, file: usize) -> &Path {
+        &self.files[file].path
     }
 
     /// Places in the first `files` open documents; [`Target::file`] is the index of the document.
@@ -142,7 +154,9 @@ impl Desk {
             .iter()
             .map(|paper| self.files[paper.file].clone())
             .collect();
-        target::pick(&open, open.len(), per_file, self.seed, place).targets
+        // As the server has them, whatever has become of their files.
+        let text = |index: usize| Ok(Cow::Borrowed(self.open[index].document.text()));
+        target::pick_in(&open, text, open.len(), per_file, self.seed, place).targets
     }
 
     /// The seed of everything that is picked.
@@ -150,9 +164,9 @@ impl Desk {
         self.seed
     }
 
-    /// Every file of the selection, in the order of opening.
-    pub fn all(&self) -> impl Iterator<Item = &SourceFile> {
-        self.order.iter().map(|file| &self.files[*file])
+    /// Every file of the selection that can be used, in the order of opening.
+    pub fn all(&self) -> impl Iterator<Item = usize> {
+        self.order.iter().copied().filter(|file| !self.lost.contains(file))
     }
 
     /// Reserves `count` serial numbers and gives the first.
@@ -163,16 +177,23 @@ impl Desk {
     }
 
     /// Opens everything again on a new server, or forgets it.
-    pub fn restarted(&mut self, client: &Client, reopen: bool) {
+    pub async fn restarted<S: Stage>(&mut self, asker: &Asker<'_, S>, reopen: bool) -> Result<(), Stop> {
         if !reopen {
             self.open.clear();
         }
         for paper in &self.open {
-            let item = paper.document.item();
-            client.opened_document(item.uri.as_str());
-            client.notify("textDocument/didOpen", serde_json::json!({ "textDocument": item }));
+            asker.open(&paper.document).await?;
         }
+        Ok(())
     }
+}
+
+/// Does what may wait for a disk on a thread of its own: whoever interrupts is heard meanwhile.
+pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(io::Error::other)
+        .flatten()
 }
 
 /// Every file once: those with enough names first, then those with some, then the rest.

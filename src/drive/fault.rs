@@ -57,6 +57,7 @@ pub async fn watch(client: &Client, gone: impl Fn() -> bool, stage: &impl Stage,
             method: traffic.oldest.map(|open| open.method).unwrap_or_default(),
             after: since.elapsed().as_nanos() as u64,
             unsent,
+            during: String::new(),
         });
     }
 }

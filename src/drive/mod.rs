@@ -9,6 +9,7 @@ mod doubt;
 pub mod farewell;
 pub mod fault;
 pub mod language;
+mod late;
 mod player;
 pub mod quiet;
 pub mod readiness;
@@ -18,6 +19,7 @@ pub mod signal;
 pub mod snippet;
 mod stage;
 pub mod steps;
+mod tally;
 pub mod target;
 pub mod uri;
 mod violations;
@@ -42,10 +44,14 @@ pub struct Job {
     pub choice: ServerChoice,
     /// How its allocator gives memory back; `None` where that is not known.
     pub decay: Option<KnownDecay>,
+    /// The program in which that was found: what a launcher starts.
+    pub native: PathBuf,
     /// How it is started.
     pub launch: Launch,
     /// What is preloaded into it to give memory back; `None` for nothing.
     pub library: Option<Library>,
+    /// What is said where one would be needed and there is none.
+    pub no_library: String,
     /// Where it finds the workspace.
     pub root: PathBuf,
     /// The files that may be opened.
@@ -67,7 +73,7 @@ pub struct Job {
 pub struct KnownDecay {
     /// How it does.
     pub decay: AllocatorDecay,
-    /// Whether the allocator was found in the program that is started, and is nobody's word for all that this starts.
+    /// Whether the allocator was found in a program, and is nobody's word for all processes of the server.
     pub found: bool,
 }
 

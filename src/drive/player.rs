@@ -2,17 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use crate::config::step::Expect;
-use crate::config::{Phase, Profile, Repeat, Scenario, Step};
-use crate::record::{
-    BARRIER, EmptyStep, Ending, Event, PhaseRef, StepEnd, StepStart, Warning, WarningKind, WindowStart,
-};
+use crate::config::{Phase, Profile, ReadinessLimits, Repeat, Scenario, Step};
+use crate::lsp;
+use crate::record::{BARRIER, Ending, Event, PhaseRef, StepEnd, StepStart, Warning, WarningKind, WindowStart};
+use crate::units;
 
 use super::ask::{Asker, Errors};
 use super::desk::Desk;
 use super::quiet::{Rules, Watch};
 use super::session::Session;
-use super::{Frame, Job, Stage, Stop, barrier, farewell, fault, steps};
+use super::tally::Tally;
+use super::workspace::Selection;
+use super::{Frame, Job, Stage, Stop, barrier, farewell, fault, late, steps};
 
 /// Plays one run.
 pub struct Player<'a, S: Stage> {
@@ -23,8 +24,12 @@ pub struct Player<'a, S: Stage> {
     desk: Desk,
     /// How often each phase has begun.
     cycles: Vec<u32>,
-    empty: Vec<EmptyStep>,
+    tally: Tally,
     restarts: u32,
+    /// Whether the server was given time to register more, and if documents were open then.
+    awaited: Option<bool>,
+    /// Whether it was given time to load the project.
+    loaded: bool,
     /// How many restarts there had been when a failure of the server was last told.
     failed: Option<u32>,
     /// Where the play is, for people: the phase and the step under way.
@@ -40,8 +45,10 @@ impl<'a, S: Stage> Player<'a, S> {
             session: None,
             desk,
             cycles: vec![0; job.scenario.phases.len()],
-            empty: Vec::new(),
+            tally: Tally::default(),
             restarts: 0,
+            awaited: None,
+            loaded: false,
             failed: None,
             during: "the start".to_owned(),
         }
@@ -54,15 +61,14 @@ impl<'a, S: Stage> Player<'a, S> {
 
     /// Plays the scenario to its end, or to whatever ends it.
     pub async fn play(&mut self) -> Result<(), Stop> {
+        self.tell_too_large();
         if self.job.probe {
             let mut steps = self.job.scenario.phases.iter().flat_map(|phase| &phase.steps);
             let deadline = steps.find_map(|step| match step {
                 Step::Start(options) => options.deadline,
                 _ => None,
             });
-            self.start(deadline.map(|span| span.0)).await?;
-            self.tell_skipped();
-            return Ok(());
+            return self.probe(deadline.map(|span| span.0)).await;
         }
         let scenario = &self.job.scenario;
         let rest = 1.min(scenario.phases.len());
@@ -71,10 +77,61 @@ impl<'a, S: Stage> Player<'a, S> {
         while rounds.next() {
             self.phases(rest, scenario.phases.len()).await?;
         }
-        match std::mem::take(&mut self.empty) {
-            steps if steps.is_empty() => Ok(()),
-            steps => Err(Stop::Ended(Ending::Empty { steps })),
+        match std::mem::take(&mut self.tally).verdict() {
+            None => Ok(()),
+            Some(ending) => Err(Stop::Ended(ending)),
         }
+    }
+
+    /// Starts the server and opens one document, since some register what they offer only then, and judges every step.
+    async fn probe(&mut self, deadline: Option<Duration>) -> Result<(), Stop> {
+        self.start(deadline).await?;
+        let phases = &self.job.scenario.phases;
+        let steps: Vec<&Step> = phases.iter().flat_map(|phase| &phase.steps).collect();
+        if let (Some(session), false) = (&self.session, steps.iter().all(|step| self.offers(step))) {
+            if let Some(file) = self.desk.first(1).first() {
+                let asker = Asker::new(&session.client, self.stage, self.job.scenario.deadline().0);
+                // Without a document the server is judged by what it has said until now.
+                if let Ok(document) = self.desk.open(*file, session.sync(), session.encoding()).await {
+                    asker.open(document).await?;
+                }
+            }
+            late::wait(session, self.stage, &self.readiness(), || false).await?;
+        }
+        self.refuse(|player, step| !player.offers(step))?;
+        self.tell_skipped();
+        if steps
+            .iter()
+            .filter(|step| step.ask().is_some())
+            .any(|step| !self.skips(step))
+        {
+            return Ok(());
+        }
+        let nothing = Tally::unsupported(self.job.scenario.phases.iter());
+        nothing.map_or(Ok(()), |ending| Err(Stop::Ended(ending)))
+    }
+
+    /// Says how many files are left out for their size.
+    fn tell_too_large(&self) {
+        let Selection {
+            files,
+            too_large,
+            largest,
+            ..
+        } = &self.job.selection;
+        if *too_large == 0 {
+            return;
+        }
+        let count = units::counted(*too_large, "file");
+        let text = format!(
+            "{count} that `files` matches, beside {} others, never opened: over {} (--largest-file)",
+            files.len(),
+            units::bytes(*largest)
+        );
+        self.stage.tell(Event::Warning(Warning {
+            kind: WarningKind::Scenario,
+            text,
+        }));
     }
 
     async fn phases(&mut self, from: usize, to: usize) -> Result<(), Stop> {
@@ -145,6 +202,7 @@ impl<'a, S: Stage> Player<'a, S> {
     async fn step(&mut self, phase: &PhaseRef, number: u32, step: &Step) -> Result<(), Stop> {
         let name = step.name();
         self.during = format!("phase `{}`, step `{name}`", phase.name);
+        self.await_offer(step).await?;
         let mut end = self.begin(phase, number, step);
         let (mut parked, mut errors) = (0, Errors::default());
         let result = match step {
@@ -153,24 +211,14 @@ impl<'a, S: Stage> Player<'a, S> {
             Step::Restart(options) => self.restart(options.reopen, options.deadline.map(|span| span.0)).await,
             step => self.act(step, &mut end).await.map(|rest| (parked, errors) = rest),
         };
-        let expects = step.ask().is_some_and(|ask| ask.expect == Expect::Something);
-        // A long poll that stays open says nothing either way.
-        let nothing = expects && end.hits == 0;
-        // Nothing may be all that there is; an error never is.
-        let refused = end.requests > 0 && errors.count == end.requests;
-        if result.is_ok() && !end.skipped && parked == 0 && (nothing || refused) {
-            let empty = EmptyStep {
-                phase: phase.name.clone(),
-                step: name.to_owned(),
-                requests: end.requests,
-                errors: errors.count,
-                error: errors.commonest(),
-            };
-            if !self.empty.contains(&empty) {
-                self.empty.push(empty);
-            }
+        let result = match result {
+            Ok(()) => self.await_project(step).await,
+            Err(stop) => Err(stop),
+        };
+        if result.is_ok() {
+            self.tally.add(step, &end, parked, errors);
         }
-        self.stage.tell(Event::StepEnded(end));
+        self.stage.tell(Event::StepEnded(Box::new(end)));
         result
     }
 
@@ -190,6 +238,7 @@ impl<'a, S: Stage> Player<'a, S> {
             hits: 0,
             notifications: 0,
             skipped: self.skips(step),
+            looked_for: None,
             idle: None,
             left_open: None,
             release: None,
@@ -212,7 +261,7 @@ impl<'a, S: Stage> Player<'a, S> {
             }
             for (number, step) in skipped {
                 let end = self.begin(&place, number as u32, step);
-                self.stage.tell(Event::StepEnded(end));
+                self.stage.tell(Event::StepEnded(Box::new(end)));
             }
         }
     }
@@ -241,6 +290,9 @@ impl<'a, S: Stage> Player<'a, S> {
             stop = session.fault(self.stage, fault::patience(deadline)) => Err(stop),
         };
         (end.requests, end.hits, end.notifications) = asker.tally();
+        if end.requests + asker.parked() == 0 && result.is_ok() && step.ask().is_some() {
+            end.looked_for = Some(steps::looked_for(step, desk));
+        }
         result.map(|()| (asker.parked(), asker.errors()))
     }
 
@@ -260,7 +312,8 @@ impl<'a, S: Stage> Player<'a, S> {
         let session = Session::spawn(self.job, self.stage, 0)?;
         let session = self.session.insert(session);
         session.handshake(self.job, self.stage, deadline).await?;
-        self.check_support()
+        (self.awaited, self.loaded) = (None, false);
+        self.refuse(Self::is_ruled_out)
     }
 
     async fn restart(&mut self, reopen: bool, deadline: Option<Duration>) -> Result<(), Stop> {
@@ -274,30 +327,83 @@ impl<'a, S: Stage> Player<'a, S> {
             .session
             .insert(Session::spawn(self.job, self.stage, self.restarts)?);
         session.handshake(self.job, self.stage, deadline).await?;
-        self.desk.restarted(&session.client, reopen);
-        self.check_support()
+        let patience = self.job.scenario.deadline().0;
+        let asker = Asker::new(&session.client, self.stage, patience);
+        tokio::select! {
+            biased;
+            opened = self.desk.restarted(&asker, reopen) => opened?,
+            stop = session.fault(self.stage, fault::patience(patience)) => return Err(stop),
+        }
+        (self.awaited, self.loaded) = (None, false);
+        self.refuse(Self::is_ruled_out)
     }
 
-    /// Says at once everything that the server does not offer and the scenario needs.
-    fn check_support(&self) -> Result<(), Stop> {
+    /// Ends the run with every step that is `missing` and has to be played.
+    fn refuse(&self, missing: impl Fn(&Self, &Step) -> bool) -> Result<(), Stop> {
         let phases = &self.job.scenario.phases;
         let all = phases
             .iter()
             .flat_map(|phase| phase.steps.iter().map(move |step| (phase, step)));
-        let mut missing: Vec<String> = Vec::new();
+        let mut steps: Vec<String> = Vec::new();
         for (phase, step) in all {
-            if self.offers(step) || self.may_skip(step) {
+            if !missing(self, step) || self.may_skip(step) {
                 continue;
             }
             let line = lacks(&self.job.choice.profile, step, &phase.name);
-            if !missing.contains(&line) {
-                missing.push(line);
+            if !steps.contains(&line) {
+                steps.push(line);
             }
         }
-        match missing {
-            missing if missing.is_empty() => Ok(()),
-            steps => Err(Stop::Ended(Ending::Unsupported { steps })),
+        match steps.is_empty() {
+            true => Ok(()),
+            false => Err(Stop::Ended(Ending::Unsupported { steps })),
         }
+    }
+
+    /// Whether the server does not offer what a step needs, and nothing that it registers later will change that.
+    fn is_ruled_out(&self, step: &Step) -> bool {
+        let method = step.method().unwrap_or_default();
+        let known = self.job.choice.profile.unsupported.contains_key(method);
+        let client = lsp::capabilities::client_capabilities(&self.job.capabilities).unwrap_or_default();
+        !self.offers(step) && (known || !lsp::may_register(&client, method))
+    }
+
+    /// Gives the server time to register what a step needs, once without and once with open documents; a step that has to
+    /// be played and is still not offered ends the run.
+    async fn await_offer(&mut self, step: &Step) -> Result<(), Stop> {
+        if self.offers(step) || (self.is_ruled_out(step) && self.may_skip(step)) {
+            return Ok(());
+        }
+        let open = self.desk.reach(None) > 0;
+        if let Some(session) = self
+            .session
+            .as_ref()
+            .filter(|_| self.awaited.is_none_or(|with| open && !with))
+        {
+            late::wait(session, self.stage, &self.readiness(), || self.offers(step)).await?;
+            self.awaited = Some(open);
+        }
+        match self.offers(step) || self.may_skip(step) {
+            true => Ok(()),
+            false => self.refuse(|player, step| !player.offers(step)),
+        }
+    }
+
+    /// Waits after the first `open` until the server has loaded the project, if it does that only then.
+    async fn await_project(&mut self, step: &Step) -> Result<(), Stop> {
+        let opened = matches!(step, Step::Open(_)) || (matches!(step, Step::Restart(_)) && self.desk.reach(None) > 0);
+        if !opened || self.loaded || !self.job.choice.profile.ready.after_open {
+            return Ok(());
+        }
+        self.loaded = true;
+        match &self.session {
+            Some(session) => late::wait(session, self.stage, &self.readiness(), || false).await,
+            None => Ok(()),
+        }
+    }
+
+    fn readiness(&self) -> ReadinessLimits {
+        self.job.scenario.readiness.over(self.job.choice.profile.ready.limits)
     }
 
     fn offers(&self, step: &Step) -> bool {

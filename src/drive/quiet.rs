@@ -27,9 +27,9 @@ pub struct Watch<'a, S> {
     rules: Rules,
     /// Processor time of the tree at past moments, the oldest at least one period ago once there is enough.
     cpu: VecDeque<Cpu>,
-    /// Last moment at which a request or a progress token was open.
+    /// Last moment at which a request or a begun progress was open.
     busy: Instant,
-    /// Last moment at which a progress token was.
+    /// Last moment at which a begun progress was.
     worked: Option<Instant>,
 }
 
@@ -72,7 +72,7 @@ impl<'a, S: Stage> Watch<'a, S> {
     /// A progress that is open.
     pub fn progress(&self) -> Option<Unrest> {
         let work = self.client.with_progress(|progress| {
-            let work = progress.open.first()?;
+            let work = progress.begun().next()?;
             Some(if work.title.is_empty() {
                 work.token.to_string()
             } else {

@@ -1,4 +1,4 @@
-//! Waits until a server is ready: its own signal, progress from *create* on, silence, idle processors, then a
+//! Waits until a server is ready: its own signal, progress from its *begin* on, silence, idle processors, then a
 //! barrier request, with a grace for work to begin and an end to all patience.
 //!
 //! The three limits follow the only generic algorithm found in use: a server's progress tokens run dry for a second
@@ -85,7 +85,7 @@ impl Wait<'_> {
         } else {
             None
         };
-        self.worked |= matches!(unrest, Some((ReadyRule::Progress | ReadyRule::Cpu, _))) || self.created() > 0;
+        self.worked |= matches!(unrest, Some((ReadyRule::Progress | ReadyRule::Cpu, _))) || self.has_worked();
         let grace = self.limits.start_grace.0;
         // On a trivial project some servers never give their signal: silence long enough will do instead,
         // unless the server said that it is busy.
@@ -137,6 +137,13 @@ impl Wait<'_> {
     /// Whether the server did something to get ready.
     fn active(&self) -> bool {
         self.worked || self.signals.positive(self.client)
+    }
+
+    /// Whether any work was begun, or ended that was announced otherwise. A token that is only created is no work: some
+    /// servers never begin what they create one for.
+    fn has_worked(&self) -> bool {
+        self.client
+            .with_progress(|progress| progress.started + progress.finished > 0)
     }
 
     fn created(&self) -> u64 {

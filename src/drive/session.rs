@@ -1,6 +1,8 @@
 //! One running server and the connection to it, from spawn to shutdown.
 
+use std::collections::HashSet;
 use std::future::Future;
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+use crate::host;
 use crate::lsp::position::Encoding;
 use crate::lsp::process::{Exit, Gauge, Server};
 use crate::lsp::{
@@ -47,8 +50,7 @@ impl Drop for Session {
 impl Session {
     /// Starts the server; nothing has been said to it yet.
     pub fn spawn<S: Stage>(job: &Job, stage: &S, restarts: u32) -> Result<Session, Stop> {
-        let mut server =
-            Server::spawn(&job.launch).map_err(Stop::failed(format!("start `{}`", job.launch.program.display())))?;
+        let mut server = Server::spawn(&job.launch).map_err(|error| unstarted(job, restarts, error))?;
         let spawned = Instant::now();
         stage.tell(Event::Spawned {
             pid: server.pid,
@@ -224,12 +226,30 @@ impl Session {
             stderr: self.server.stderr_bytes(),
             stderr_tail: self.server.stderr_tail(),
             stderr_head: self.server.stderr_head(),
+            held: Vec::new(),
             notifications: totals.notifications,
             dropped: totals.dropped_events,
             unread: totals.dropped_params,
             violations: self.violations.counts(),
         }
     }
+}
+
+/// A program that was not started. One that was started before cannot be any more for what its server did since.
+fn unstarted(job: &Job, restarts: u32, error: io::Error) -> Stop {
+    let program = &job.launch.program;
+    if restarts > 0 {
+        return refused(format!(
+            "it could not be started again: `{}`: {error}",
+            program.display()
+        ));
+    }
+    // The system says of a program without an interpreter that it is not there itself.
+    let why = Some(error.kind())
+        .filter(|kind| *kind == io::ErrorKind::NotFound)
+        .and_then(|_| host::unrunnable(program));
+    let error = why.map_or(error, |why| io::Error::new(io::ErrorKind::NotFound, why));
+    Stop::failed(format!("start `{}`", program.display()))(error)
 }
 
 fn written(stopped: Stopped) -> Shutdown {
@@ -274,15 +294,22 @@ async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(S
             body: Some(body),
             latency,
             ..
-        } => match serde_json::from_str::<Value>(body.get()) {
-            Ok(result) if result.is_object() => Ok((ServerCapabilities::from_result(&result), latency)),
-            _ => Err(refused("the answer to `initialize` is not an object".to_owned())),
+        } => match lsp::modest(body.get()) {
+            Some(result) if result.is_object() => Ok((ServerCapabilities::from_result(&result), latency)),
+            _ => Err(refused(
+                "the answer to `initialize` is not an object, or one with too much in it".to_owned(),
+            )),
         },
         Reply::Answer { body: None, .. } => Err(refused("the answer to `initialize` is empty or too long".to_owned())),
         Reply::Error { code, message, .. } => Err(refused(format!("`initialize` failed: {message} ({code})"))),
         Reply::TimedOut | Reply::Parked => {
             let (method, after) = ("initialize".to_owned(), deadline.as_nanos() as u64);
-            Err(Stop::Ended(Ending::TimedOut { method, after }))
+            Err(Stop::Ended(Ending::TimedOut {
+                method,
+                after,
+                unsent: 0,
+                during: String::new(),
+            }))
         }
         Reply::Lost => Err(Stop::Gone),
     }
@@ -299,6 +326,7 @@ async fn listen<S: Stage>(
     violations: Arc<Violations>,
     stage: S,
 ) {
+    let mut asked = HashSet::new();
     while let Some(news) = incoming.recv().await {
         match news {
             Incoming::Notification { method, params } => {
@@ -308,7 +336,10 @@ async fn listen<S: Stage>(
                     stage.tell(event);
                 }
             }
-            Incoming::Answered { method, refused } => stage.tell(Event::ServerRequest { method, refused }),
+            Incoming::Answered { method, refused } => {
+                let method = known(&mut asked, method);
+                stage.tell(Event::ServerRequest { method, refused });
+            }
             Incoming::Registered { method } => stage.tell(Event::Registered { method }),
             Incoming::Violation(violation) => {
                 if let Some(text) = violations.hear(&violation) {
@@ -320,6 +351,18 @@ async fn listen<S: Stage>(
             }
             Incoming::Closed(_) => {}
         }
+    }
+}
+
+/// The method of a server's request. Readers of a record count by it: beyond so many names all others are one.
+fn known(asked: &mut HashSet<String>, method: String) -> String {
+    const MOST: usize = 1024;
+    if asked.len() < MOST {
+        asked.insert(method.clone());
+    }
+    match asked.contains(&method) {
+        true => method,
+        false => "(another method)".to_owned(),
     }
 }
 

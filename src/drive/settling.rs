@@ -7,8 +7,14 @@ use crate::band;
 use crate::config::step::Idle;
 use crate::record::{AllocatorDecay, Delay, WindowEnd};
 
+/// So long may be waited for any allocator, and as long as a slower one needs.
+pub const USUAL: Duration = Duration::from_secs(120);
+
 /// The longest that is waited for an allocator, however slow it was told to be.
-const LONGEST: Duration = Duration::from_secs(120);
+const LONGEST: Duration = Duration::from_secs(3_600);
+
+/// How long memory may move after what the last step of an allocator takes.
+const SLACK: Duration = Duration::from_secs(5);
 
 /// The cap where nothing is known.
 const UNKNOWN: Duration = Duration::from_secs(60);
@@ -61,14 +67,17 @@ impl Rule {
         let still = delay
             .mul_f64(1.25)
             .clamp(Duration::from_secs(3), Duration::from_secs(15));
+        let least = delay.saturating_mul(2).saturating_add(Duration::from_secs(1));
+        // Without a thread of its own the allocator's clock goes on only when it is called.
+        let steady = if decay.idle { still } else { still.max(steady) };
         let most = delay
             .saturating_mul(4)
             .saturating_add(Duration::from_secs(20))
+            .min(USUAL.max(least.saturating_add(steady + SLACK)))
             .min(LONGEST);
         Rule {
-            least: delay.saturating_mul(2).saturating_add(Duration::from_secs(1)),
-            // Without a thread of its own the allocator's clock goes on only when it is called.
-            steady: if decay.idle { still } else { still.max(steady) },
+            least,
+            steady,
             most: asked.map_or(most, |asked| asked.min(most)),
             dwell: None,
         }
@@ -270,7 +279,7 @@ mod tests {
             (Rule::of(decay(false, 10), true, &capped(10)), 10.0, 12),
             (Rule::of(None, true, &capped(5)), 5.0, 8),
             (Rule::of(decay(true, 10), true, &capped(15)), 15.0, 21),
-            (silent(decay(true, 100)), 120.0, 201),
+            (silent(decay(true, 3_000)), 3_600.0, 6_001),
         ] {
             assert_eq!(ends(rule, |_| 205), (at, WindowEnd::TooShort));
             assert_eq!(rule.floor().as_secs(), needed);
@@ -285,6 +294,21 @@ mod tests {
             (Some(WindowEnd::TooShort), 12),
             "seen from 4 s on"
         );
+    }
+
+    #[test]
+    fn a_slow_allocator_is_waited_for_as_long_as_it_was_told_to_take() {
+        for seconds in [60, 100, 600] {
+            let rule = silent(decay(true, seconds));
+            let (end, why) = ends(rule, |_| 205);
+            assert_eq!(
+                (end, why),
+                ((2 * seconds + 1) as f64, WindowEnd::Settled),
+                "{seconds} s"
+            );
+            let late = move |at: f64| if at < 2.0 * seconds as f64 { 205 } else { 150 };
+            assert_eq!(ends(rule, late).1, WindowEnd::Settled, "{seconds} s");
+        }
     }
 
     #[test]

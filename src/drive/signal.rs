@@ -104,7 +104,7 @@ fn ended(signal: &ProgressSignal, end: &Ended) -> bool {
 /// The words of the work that is meant, under way or ended. Some servers begin work to say that they failed, and never
 /// end it; what a signal says of an end is not known before that end.
 fn worked(signal: &ProgressSignal, progress: &Progress) -> Option<String> {
-    let under_way = progress.open.iter().filter(|work| work.begun && signal.end.is_none());
+    let under_way = progress.begun().filter(|_| signal.end.is_none());
     let mut begun = under_way.map(|work| (&work.token, &work.title, &work.message));
     let open = begun.find(|(token, title, message)| signal.matches(Some(title), &token.to_string(), Some(message)));
     let over = || {

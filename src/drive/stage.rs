@@ -1,6 +1,7 @@
 //! What the driver needs of the world outside LSP: a place to say what happened, and the tree's processor time.
 
 use std::future::Future;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::record::{Checkpoint, Event, Nanos, PhaseRef, Release, Releaser, Survivor};
@@ -19,9 +20,9 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn private(&self) -> impl Future<Output = Option<u64>> + Send;
     /// Resident memory of the server's process, read now likewise; `None` where there are several.
     fn resident(&self) -> impl Future<Output = Option<u64>> + Send;
-    /// Whether the process that was started has at least half of the tree's private memory, read now likewise; `None` where
+    /// Whether processes of this program have at least half of the tree's private memory, read now likewise; `None` where
     /// that is not known.
-    fn leads(&self) -> impl Future<Output = Option<bool>> + Send;
+    fn leads(&self, program: &Path) -> impl Future<Output = Option<bool>> + Send;
     /// Tells the allocators of all processes in which the preloaded library listens to give memory back, and waits for
     /// each at most so long.
     fn give_back(&self, patience: Duration) -> impl Future<Output = Given>;

@@ -11,12 +11,16 @@ mod cgroup;
 mod huge_pages;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(windows)]
+mod windows;
 #[cfg(target_os = "linux")]
 pub use huge_pages::limit as limit_huge_pages;
 #[cfg(target_os = "linux")]
 use linux::{complete, pressure as platform_pressure};
 #[cfg(target_os = "linux")]
 pub use linux::{keep_to, may_keep_to};
+#[cfg(windows)]
+use windows::complete;
 
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, System};
 
@@ -73,8 +77,8 @@ fn platform_pressure() -> Option<Pressure> {
     None
 }
 
-/// Other systems have nothing to add.
-#[cfg(not(target_os = "linux"))]
+/// macOS has nothing to add.
+#[cfg(not(any(target_os = "linux", windows)))]
 fn complete(host: Host) -> Host {
     host
 }

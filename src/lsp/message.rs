@@ -1,6 +1,7 @@
 //! Puts messages into bytes, and names them by their id.
 
 use std::fmt;
+use std::io;
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -54,20 +55,20 @@ pub(super) struct Refusal {
 }
 
 #[derive(Serialize)]
-struct Call<'a> {
+struct Call<'a, P: ?Sized> {
     jsonrpc: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<i64>,
     method: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    params: Option<&'a RawValue>,
+    params: Option<&'a P>,
 }
 
 #[derive(Serialize)]
 struct Success<'a> {
     jsonrpc: &'static str,
     id: &'a Id,
-    result: &'a serde_json::Value,
+    result: &'a RawValue,
 }
 
 #[derive(Serialize)]
@@ -84,9 +85,30 @@ pub(super) fn params(value: &impl Serialize) -> Option<Box<RawValue>> {
     (text.get() != "null").then_some(text)
 }
 
-/// Appends a request (with an id) or a notification (without).
-pub(super) fn put_call(out: &mut Vec<u8>, id: Option<i64>, method: &str, params: Option<&RawValue>) {
-    put(
+/// Most memory that a tree of a server's JSON may take.
+const LARGEST_TREE: usize = 16 << 20;
+
+/// Reads JSON that a server wrote into a tree, unless that would be large: of a mebibyte of `{"":0}` the tree has eighty.
+/// What it takes is estimated from the signs in the text, so that little is missed and nothing is built in vain.
+pub fn modest(text: &str) -> Option<serde_json::Value> {
+    let weight = |byte: &u8| match byte {
+        b'{' => 640,
+        b',' => 128,
+        b'[' | b'"' => 32,
+        _other => 1,
+    };
+    let weight: usize = text.as_bytes().iter().map(weight).sum();
+    (weight <= LARGEST_TREE).then(|| serde_json::from_str(text).ok())?
+}
+
+/// Writes a request (with an id) or a notification (without).
+pub(super) fn write_call<P: Serialize + ?Sized>(
+    out: impl io::Write,
+    id: Option<i64>,
+    method: &str,
+    params: Option<&P>,
+) {
+    write(
         out,
         &Call {
             jsonrpc: "2.0",
@@ -97,10 +119,10 @@ pub(super) fn put_call(out: &mut Vec<u8>, id: Option<i64>, method: &str, params:
     );
 }
 
-/// Appends the answer to a request of the server.
-pub(super) fn put_answer(out: &mut Vec<u8>, id: &Id, answer: &Result<serde_json::Value, Refusal>) {
+/// Writes the answer to a request of the server.
+pub(super) fn write_answer(out: impl io::Write, id: &Id, answer: &Result<Box<RawValue>, Refusal>) {
     match answer {
-        Ok(result) => put(
+        Ok(result) => write(
             out,
             &Success {
                 jsonrpc: "2.0",
@@ -108,7 +130,7 @@ pub(super) fn put_answer(out: &mut Vec<u8>, id: &Id, answer: &Result<serde_json:
                 result,
             },
         ),
-        Err(error) => put(
+        Err(error) => write(
             out,
             &Failure {
                 jsonrpc: "2.0",
@@ -119,13 +141,29 @@ pub(super) fn put_answer(out: &mut Vec<u8>, id: &Id, answer: &Result<serde_json:
     }
 }
 
-/// The body is written first and moved once: its length is not known before.
-fn put(out: &mut Vec<u8>, message: &impl Serialize) {
-    let start = out.len();
-    serde_json::to_writer(&mut *out, message)
+fn write(out: impl io::Write, message: &impl Serialize) {
+    serde_json::to_writer(out, message)
         .expect("a message is plain data with string keys, and writing to memory cannot fail");
-    let header = format!("Content-Length: {}\r\n\r\n", out.len() - start);
-    out.splice(start..start, header.into_bytes());
+}
+
+/// Whether a value is null, which the protocol does not know as parameters; of any other no more than its start is written.
+pub(super) fn is_null(value: &(impl Serialize + ?Sized)) -> bool {
+    struct Start(Vec<u8>);
+    impl io::Write for Start {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.extend_from_slice(&bytes[..bytes.len().min(5)]);
+            match self.0.len() {
+                0..5 => Ok(bytes.len()),
+                _enough => Err(io::ErrorKind::WriteZero.into()),
+            }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut start = Start(Vec::new());
+    serde_json::to_writer(&mut start, value).is_ok() && start.0 == b"null"
 }
 
 #[cfg(test)]
@@ -133,33 +171,42 @@ mod tests {
     use super::*;
 
     fn text(write: impl FnOnce(&mut Vec<u8>)) -> String {
-        let mut out = b"before".to_vec();
+        let mut out = Vec::new();
         write(&mut out);
         String::from_utf8(out).unwrap()
     }
 
     #[test]
-    fn a_request_has_an_id_and_its_length_in_bytes() {
+    fn a_request_has_an_id() {
         let params = params(&serde_json::json!({"name": "é"}));
         assert_eq!(
-            text(|out| put_call(out, Some(7), "x/y", params.as_deref())),
-            "beforeContent-Length: 62\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"x/y\",\"params\":{\"name\":\"é\"}}"
+            text(|out| write_call(out, Some(7), "x/y", params.as_deref())),
+            "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"x/y\",\"params\":{\"name\":\"é\"}}"
         );
     }
 
     #[test]
     fn null_parameters_are_left_out() {
+        for (value, null) in [
+            (serde_json::json!(null), true),
+            (serde_json::json!("null"), false),
+            (serde_json::json!({"text": "x".repeat(1000)}), false),
+            (serde_json::json!([]), false),
+        ] {
+            assert_eq!(is_null(&value), null, "{value}");
+        }
+        assert!(is_null(&()));
         let none = params(&());
         assert_eq!(
-            text(|out| put_call(out, None, "exit", none.as_deref())),
-            "beforeContent-Length: 33\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}"
+            text(|out| write_call(out, None, "exit", none.as_deref())),
+            "{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}"
         );
     }
 
     #[test]
     fn an_answer_repeats_the_id_as_it_came() {
         let id = Id::Text("a-1".to_owned());
-        let sent = text(|out| put_answer(out, &id, &Ok(serde_json::Value::Null)));
+        let sent = text(|out| write_answer(out, &id, &Ok(RawValue::NULL.to_owned())));
         assert!(
             sent.ends_with("{\"jsonrpc\":\"2.0\",\"id\":\"a-1\",\"result\":null}"),
             "{sent}"
@@ -168,10 +215,19 @@ mod tests {
             code: -32601,
             message: "no".to_owned(),
         });
-        let sent = text(|out| put_answer(out, &Id::Number(3), &error));
+        let sent = text(|out| write_answer(out, &Id::Number(3), &error));
         assert!(
             sent.ends_with("\"id\":3,\"error\":{\"code\":-32601,\"message\":\"no\"}}"),
             "{sent}"
         );
+    }
+
+    #[test]
+    fn a_tree_that_would_be_large_is_not_built() {
+        let dense = |objects: usize| format!("[{}]", vec!["{\"\":0}"; objects].join(","));
+        assert!(modest(&dense(1_000)).is_some());
+        assert!(modest(&dense(100_000)).is_none());
+        assert!(modest(&format!("\"{}\"", "x".repeat(1 << 20))).is_some());
+        assert!(modest("{").is_none());
     }
 }

@@ -16,9 +16,9 @@ mod support;
 
 pub use answers::{Answers, Watcher};
 pub use client::{Ask, Client, CloseReason, Incoming, Limits, OpenRequest, Reply, Totals, Traffic, Violation};
-pub use message::Id;
+pub use message::{Id, modest};
 pub use progress::{Ended, Progress, Work};
 pub use retry::{CONTENT_MODIFIED, REQUEST_CANCELLED, RETRIED, SERVER_CANCELLED};
 pub use scan::{Facts, Fault, Scanner, Shape};
 pub use shutdown::{Deadlines, Stopped, kill_now, shut_down};
-pub use support::{Save, ServerCapabilities, Sync, offers};
+pub use support::{Save, ServerCapabilities, Sync, may_register, offers};

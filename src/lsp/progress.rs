@@ -1,9 +1,11 @@
 //! The work that the server says it is doing, by progress token.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::message::Id;
 
@@ -13,14 +15,18 @@ const MOST_OPEN: usize = 1024;
 const MOST_ENDED: usize = 64;
 /// Longest title or message that is kept, in bytes.
 const LONGEST: usize = 512;
+/// Longest token that is followed, in bytes: a longer one cannot be cut without meeting another.
+const LONGEST_TOKEN: usize = 512;
 
 /// What is known of the server's own work.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
-    /// Work that was announced or begun and has not ended, oldest first.
+    /// Tokens that were created or begun and have not ended, oldest first.
     pub open: Vec<Work>,
     /// Tokens created so far; a begin without a create counts too.
     pub created: u64,
+    /// Work begun so far.
+    pub started: u64,
     /// Work that ended so far.
     pub finished: u64,
     /// The last pieces of work that ended, oldest first.
@@ -55,9 +61,44 @@ pub struct Ended {
     pub message: String,
 }
 
+/// The parameters of `$/progress`, and of `window/workDoneProgress/create`.
+#[derive(Deserialize)]
+struct Params<'a> {
+    #[serde(borrow)]
+    token: &'a RawValue,
+    #[serde(borrow)]
+    value: Option<&'a RawValue>,
+}
+
+/// What a report says. Partial results, which have no kind, are not work.
+#[derive(Deserialize)]
+struct Report<'a> {
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    title: Option<Cow<'a, str>>,
+    message: Option<Cow<'a, str>>,
+}
+
+/// The token of parameters; `None` where there is none that can be followed.
+fn token(params: &Params<'_>) -> Option<Id> {
+    let short = params.token.get().len() <= LONGEST_TOKEN;
+    Id::from_value(&short.then(|| serde_json::from_str(params.token.get()).ok())??)
+}
+
 impl Progress {
-    /// The server announced a token.
-    pub(super) fn create(&mut self, token: Id, now: Instant) {
+    /// The work under way, oldest first. A token that was created and never begun is none.
+    pub fn begun(&self) -> impl Iterator<Item = &Work> {
+        self.open.iter().filter(|work| work.begun)
+    }
+
+    /// The server created a token; false if it is too long to be followed.
+    pub(super) fn create(&mut self, params: &str, now: Instant) -> bool {
+        let Ok(params) = serde_json::from_str::<Params<'_>>(params) else {
+            return true;
+        };
+        let Some(token) = token(&params) else {
+            return params.token.get().len() <= LONGEST_TOKEN;
+        };
         self.changed = Some(now);
         self.created += 1;
         self.open.retain(|work| work.token != token);
@@ -68,29 +109,34 @@ impl Progress {
             message: String::new(),
             since: now,
         });
+        true
     }
 
-    /// The server reported on a token. Partial results, which have no kind, are not work.
-    pub(super) fn report(&mut self, params: &Value, now: Instant) {
-        let Some(token) = params.get("token").and_then(Id::from_value) else {
+    /// The server reported on a token.
+    pub(super) fn report(&mut self, params: &str, now: Instant) {
+        let params: Option<Params<'_>> = serde_json::from_str(params).ok();
+        let Some((token, value)) = params.and_then(|params| Some((token(&params)?, params.value?))) else {
             return;
         };
-        let value = &params["value"];
-        match value["kind"].as_str() {
-            Some("begin") => self.begin(token, value, now),
-            Some("report") => {
+        let Ok(report) = serde_json::from_str::<Report<'_>>(value.get()) else {
+            return;
+        };
+        match &*report.kind {
+            "begin" => self.begin(token, &report, now),
+            "report" => {
                 self.changed = Some(now);
-                if let (Some(work), Some(message)) = (self.find(&token), text(value, "message")) {
+                if let (Some(work), Some(message)) = (self.find(&token), text(&report.message)) {
                     work.message = message;
                 }
             }
-            Some("end") => self.end(token, value, now),
-            Some(_) | None => {}
+            "end" => self.end(token, &report, now),
+            _other => {}
         }
     }
 
-    fn begin(&mut self, token: Id, value: &Value, now: Instant) {
+    fn begin(&mut self, token: Id, report: &Report<'_>, now: Instant) {
         self.changed = Some(now);
+        self.started += 1;
         if self.find(&token).is_none() {
             self.created += 1;
             self.push(Work {
@@ -103,13 +149,13 @@ impl Progress {
         }
         if let Some(work) = self.find(&token) {
             work.begun = true;
-            work.title = text(value, "title").unwrap_or_default();
-            work.message = text(value, "message").unwrap_or_default();
+            work.title = text(&report.title).unwrap_or_default();
+            work.message = text(&report.message).unwrap_or_default();
         }
     }
 
     /// An end of what was never begun counts as well: some servers end work that they announced otherwise.
-    fn end(&mut self, token: Id, value: &Value, now: Instant) {
+    fn end(&mut self, token: Id, report: &Report<'_>, now: Instant) {
         self.changed = Some(now);
         self.finished += 1;
         let open = self
@@ -124,7 +170,7 @@ impl Progress {
         self.ended.push_back(Ended {
             token,
             title,
-            message: text(value, "message").unwrap_or(last),
+            message: text(&report.message).unwrap_or(last),
         });
     }
 
@@ -132,24 +178,34 @@ impl Progress {
         self.open.iter_mut().find(|work| work.token == *token)
     }
 
+    /// Where there are too many, a token that nothing was begun with goes first.
     fn push(&mut self, work: Work) {
         if self.open.len() == MOST_OPEN {
-            self.open.remove(0);
+            let idle = self.open.iter().position(|work| !work.begun);
+            self.open.remove(idle.unwrap_or(0));
         }
         self.open.push(work);
     }
 }
 
-fn text(value: &Value, name: &str) -> Option<String> {
-    let text = value.get(name)?.as_str()?;
+fn text(text: &Option<Cow<'_, str>>) -> Option<String> {
+    let text = text.as_deref()?;
     Some(text[..text.floor_char_boundary(LONGEST)].to_owned())
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+
+    fn create(progress: &mut Progress, token: Value) -> bool {
+        progress.create(&json!({ "token": token }).to_string(), Instant::now())
+    }
+
+    fn report(progress: &mut Progress, params: Value) {
+        progress.report(&params.to_string(), Instant::now());
+    }
 
     fn number(token: i64) -> Id {
         Id::Number(token)
@@ -162,24 +218,23 @@ mod tests {
     #[test]
     fn work_is_open_from_its_announcement_until_its_end() {
         let mut progress = Progress::default();
-        let now = Instant::now();
-        progress.create(Id::Text("setup".to_owned()), now);
-        assert!(!progress.open.is_empty() && !progress.open[0].begun);
-        progress.report(
-            &json!({"token": "setup", "value": {"kind": "begin", "title": "Setting up workspace", "message": "a"}}),
-            now,
+        create(&mut progress, json!("setup"));
+        assert!(!progress.open.is_empty() && progress.begun().next().is_none());
+        report(
+            &mut progress,
+            json!({"token": "setup", "value": {"kind": "begin", "title": "Setting up workspace", "message": "a"}}),
         );
-        progress.report(
-            &json!({"token": "setup", "value": {"kind": "report", "message": "b"}}),
-            now,
+        report(
+            &mut progress,
+            json!({"token": "setup", "value": {"kind": "report", "message": "b"}}),
         );
         assert_eq!(
             (titles(&progress), progress.open[0].message.as_str()),
             (vec!["Setting up workspace"], "b")
         );
-        progress.report(
-            &json!({"token": "setup", "value": {"kind": "end", "message": "Finished loading packages."}}),
-            now,
+        report(
+            &mut progress,
+            json!({"token": "setup", "value": {"kind": "end", "message": "Finished loading packages."}}),
         );
         assert!(progress.open.is_empty());
         assert_eq!((progress.created, progress.finished), (1, 1));
@@ -190,30 +245,31 @@ mod tests {
     #[test]
     fn a_begin_without_a_create_is_tolerated_and_tokens_may_be_numbers() {
         let mut progress = Progress::default();
-        let now = Instant::now();
-        progress.report(
-            &json!({"token": 7, "value": {"kind": "begin", "title": "indexing"}}),
-            now,
+        report(
+            &mut progress,
+            json!({"token": 7, "value": {"kind": "begin", "title": "indexing"}}),
         );
         assert_eq!((progress.created, progress.open[0].token.clone()), (1, number(7)));
-        progress.report(
-            &json!({"token": 8, "value": {"kind": "report", "message": "stray"}}),
-            now,
+        report(
+            &mut progress,
+            json!({"token": 8, "value": {"kind": "report", "message": "stray"}}),
         );
         assert_eq!(titles(&progress), ["indexing"]);
-        progress.report(&json!({"token": 7, "value": {"kind": "end"}}), now);
+        report(&mut progress, json!({"token": 7, "value": {"kind": "end"}}));
         assert!(progress.open.is_empty());
     }
 
     #[test]
     fn one_token_may_begin_and_end_many_times() {
         let mut progress = Progress::default();
-        let now = Instant::now();
-        progress.create(Id::Text("backgroundIndexProgress".to_owned()), now);
+        create(&mut progress, json!("backgroundIndexProgress"));
         for _ in 0..3 {
             for kind in ["begin", "end"] {
                 let value = json!({"kind": kind, "title": "indexing"});
-                progress.report(&json!({"token": "backgroundIndexProgress", "value": value}), now);
+                report(
+                    &mut progress,
+                    json!({"token": "backgroundIndexProgress", "value": value}),
+                );
             }
         }
         assert_eq!((progress.open.is_empty(), progress.finished), (true, 3));
@@ -222,9 +278,9 @@ mod tests {
     #[test]
     fn an_end_of_what_never_began_counts_as_ended() {
         let mut progress = Progress::default();
-        progress.report(
-            &json!({"token": 1, "value": {"kind": "end", "message": "done"}}),
-            Instant::now(),
+        report(
+            &mut progress,
+            json!({"token": 1, "value": {"kind": "end", "message": "done"}}),
         );
         assert_eq!((progress.finished, progress.ended[0].message.as_str()), (1, "done"));
     }
@@ -232,7 +288,7 @@ mod tests {
     #[test]
     fn partial_results_are_not_work() {
         let mut progress = Progress::default();
-        progress.report(&json!({"token": 1, "value": [{"uri": "file:///a"}]}), Instant::now());
+        report(&mut progress, json!({"token": 1, "value": [{"uri": "file:///a"}]}));
         assert!(progress.open.is_empty() && progress.changed.is_none());
     }
 
@@ -240,13 +296,51 @@ mod tests {
     fn a_server_that_never_ends_its_work_does_not_grow_us() {
         let mut progress = Progress::default();
         for token in 0..5000 {
-            progress.create(number(token), Instant::now());
-            progress.report(
-                &json!({"token": -token, "value": {"kind": "end", "message": "x"}}),
-                Instant::now(),
+            create(&mut progress, json!(token));
+            report(
+                &mut progress,
+                json!({"token": -token, "value": {"kind": "end", "message": "x"}}),
             );
         }
         assert_eq!((progress.open.len(), progress.ended.len()), (MOST_OPEN, MOST_ENDED));
         assert_eq!(progress.created, 5000);
+    }
+
+    #[test]
+    fn tokens_that_are_only_created_do_not_push_out_work() {
+        let mut progress = Progress::default();
+        report(
+            &mut progress,
+            json!({"token": "t", "value": {"kind": "begin", "title": "indexing"}}),
+        );
+        for token in 0..5000 {
+            create(&mut progress, json!(token));
+        }
+        assert_eq!(
+            progress.begun().map(|work| &*work.title).collect::<Vec<_>>(),
+            ["indexing"]
+        );
+    }
+
+    #[test]
+    fn what_is_kept_of_one_message_is_bounded_in_bytes() {
+        let mut progress = Progress::default();
+        let long = "x".repeat(900_000);
+        assert!(!create(&mut progress, json!(long)));
+        report(
+            &mut progress,
+            json!({"token": long, "value": {"kind": "begin", "title": "a"}}),
+        );
+        assert!(progress.open.is_empty() && progress.created == 0);
+        report(
+            &mut progress,
+            json!({"token": 1, "value": {"kind": "begin", "title": long, "message": long}}),
+        );
+        report(
+            &mut progress,
+            json!({"token": 1, "value": {"kind": "end", "message": long}}),
+        );
+        let ended = &progress.ended[0];
+        assert_eq!((ended.title.len(), ended.message.len()), (LONGEST, LONGEST));
     }
 }

@@ -189,6 +189,7 @@ mod tests {
             hits,
             notifications,
             skipped,
+            looked_for: None,
             idle: None,
             left_open: None,
             release: None,
@@ -225,7 +226,10 @@ mod tests {
     #[test]
     fn without_a_block_every_phase_has_a_line_and_rounds_have_one_now_and_then() {
         let mut lines = lines(Talk::Usual, false);
-        assert_eq!(lines.on(&Event::StepEnded(step(20, 19, 0, false))), [] as [String; 0]);
+        assert_eq!(
+            lines.on(&Event::StepEnded(Box::new(step(20, 19, 0, false)))),
+            [] as [String; 0]
+        );
         let mut at = |cycle, seconds| lines.settled(&phase(cycle), Some(64 << 20), Duration::from_secs(seconds));
         assert_eq!(at(0, 2), ["ty: goto: hits 19/20, 64.0 MiB private, after 2.00 s"]);
         assert_eq!(at(1, 5), [] as [String; 0]);
@@ -256,7 +260,7 @@ mod tests {
         let mut verbose = lines(Talk::Verbose, true);
         assert_eq!(verbose.settled(&phase(0), private, now).len(), 1);
         assert_eq!(
-            verbose.on(&Event::StepEnded(step(20, 19, 0, false))),
+            verbose.on(&Event::StepEnded(Box::new(step(20, 19, 0, false)))),
             ["ty: goto > open: hits 19/20"].map(|line| line.replace('>', "›"))
         );
         assert_eq!(verbose.command("ty server"), ["ty: starts ty server"]);

@@ -38,6 +38,19 @@ pub fn moves(kind: Option<&str>, columns: usize) -> bool {
 }
 
 /// Columns of the terminal now; the usual ones where it does not say.
+#[cfg(unix)]
+pub fn columns() -> usize {
+    // crossterm starts `tput` where nothing is a terminal, and it would run beside the server that is measured.
+    let sizes = [
+        rustix::termios::tcgetwinsize(std::io::stderr()),
+        rustix::termios::tcgetwinsize(std::io::stdout()),
+    ];
+    let size = sizes.into_iter().flatten().next();
+    size.map_or(80, |size| usize::from(size.ws_col))
+}
+
+/// Columns of the terminal now; the usual ones where it does not say.
+#[cfg(not(unix))]
 pub fn columns() -> usize {
     crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns))
 }

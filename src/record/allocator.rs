@@ -22,7 +22,7 @@ pub struct AllocatorFacts {
     /// Every option with the value in force, as far as the allocator or its loader tells. `(default)` stands behind those
     /// of glibc that nothing sets.
     pub options: BTreeMap<String, String>,
-    /// The C library, where it serves what the allocator of a virtual machine does not: `glibc 2.36`.
+    /// The C library, where it serves what the allocator of a virtual machine or an interpreter does not: `glibc 2.36`.
     pub beside: Option<String>,
     /// How sure this is; `None` when it is not known.
     pub confidence: Option<Confidence>,
@@ -58,6 +58,8 @@ pub enum AllocatorFamily {
     V8,
     /// A Java virtual machine.
     Jvm,
+    /// CPython's own, for objects of up to 512 bytes.
+    Pymalloc,
     /// Not known, or of a kind that a later program knows.
     #[default]
     #[serde(other)]
@@ -118,6 +120,7 @@ impl AllocatorFamily {
             AllocatorFamily::Go => "go",
             AllocatorFamily::V8 => "v8",
             AllocatorFamily::Jvm => "jvm",
+            AllocatorFamily::Pymalloc => "pymalloc",
             AllocatorFamily::Unknown => "unknown",
         }
     }
@@ -137,6 +140,7 @@ impl AllocatorFamily {
             | AllocatorFamily::Go
             | AllocatorFamily::V8
             | AllocatorFamily::Jvm
+            | AllocatorFamily::Pymalloc
             | AllocatorFamily::Unknown => false,
         }
     }
@@ -157,6 +161,7 @@ impl AllocatorFamily {
             AllocatorFamily::Go,
             AllocatorFamily::V8,
             AllocatorFamily::Jvm,
+            AllocatorFamily::Pymalloc,
         ];
         let found = all.into_iter().find(|family| word.contains(family.name()));
         match found {
@@ -204,12 +209,14 @@ impl fmt::Display for AllocatorFamily {
 }
 
 impl fmt::Display for AllocatorFacts {
-    /// `jemalloc 5.3.0`, `go 1.25.1`, `v8 in node 20.20.2`, `unknown`; a guess with a question mark.
+    /// `jemalloc 5.3.0`, `go 1.25.1`, `v8 in node 20.20.2`, `pymalloc in python 3.11.7`, `unknown`; a guess with a question
+    /// mark.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let machine = if self.family == AllocatorFamily::V8 {
-            " in node"
-        } else {
-            ""
+        let machine = match self.family {
+            // What reads flags of V8 by another name is not Node.js, and its version is V8's own.
+            AllocatorFamily::V8 if self.variable.is_none() => " in node",
+            AllocatorFamily::Pymalloc => " in python",
+            _ => "",
         };
         let version = self
             .version
@@ -258,6 +265,11 @@ mod tests {
         facts.confidence = Some(Confidence::Guess);
         assert_eq!(facts.to_string(), "jemalloc 2.36-gnu?");
         assert_eq!(AllocatorFacts::default().to_string(), "unknown");
+        facts.family = AllocatorFamily::V8;
+        (facts.version, facts.confidence) = (Some("20.20.2".to_owned()), Some(Confidence::Certain));
+        assert_eq!(facts.to_string(), "v8 in node 20.20.2");
+        facts.variable = Some("DENO_V8_FLAGS".to_owned());
+        assert_eq!(facts.to_string(), "v8 20.20.2");
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub struct Calibration {
     pub server: String,
     /// What memory was looked at through.
     pub lens: Lens,
-    /// Everything that must be the same for it to hold, by name.
+    /// Everything that must be the same for it to hold, by name: `analyse/compare/circumstances` says what.
     pub circumstances: BTreeMap<String, String>,
     /// How many runs counted.
     pub runs: u64,
@@ -51,15 +51,4 @@ pub struct Noise {
     pub variation: f64,
     /// The same, no less than the noise that is always believed; what can be seen follows from it.
     pub believed: f64,
-}
-
-impl Calibration {
-    /// The circumstances in which these differ, by name.
-    pub fn differences(&self, now: &BTreeMap<String, String>) -> Vec<String> {
-        let mut names: Vec<&String> = self.circumstances.keys().chain(now.keys()).collect();
-        names.sort();
-        names.dedup();
-        let differ = |name: &&String| self.circumstances.get(*name) != now.get(*name);
-        names.into_iter().filter(differ).cloned().collect()
-    }
 }

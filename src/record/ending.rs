@@ -93,6 +93,10 @@ pub struct Close {
     /// The start of stderr, where the end does not hold it and an allocator confirms its settings there.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr_head: String,
+    /// What a preloaded allocator had from the system at most, in bytes, once for each process that said so when it ended.
+    /// Its account is not in what is kept of stderr.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<u64>,
     /// Notifications received, by method.
     pub notifications: std::collections::BTreeMap<String, u64>,
     /// Messages of the server that came faster than they could be written down, and are not in the record.
@@ -130,12 +134,19 @@ pub enum Ending {
         /// What was wrong, for people.
         reason: String,
     },
-    /// A request was not answered in time though the server was busy or still talking.
+    /// A request was not answered in time, or next to nothing of what was sent was taken, though the server was busy or still
+    /// talking.
     TimedOut {
-        /// Its method.
+        /// The method of what was waited for.
         method: String,
         /// How long it was waited for.
         after: Nanos,
+        /// Bytes that the server did not take, where that was waited for.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        unsent: u64,
+        /// What was going on, for people.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        during: String,
     },
     /// Nothing moved in either direction and the processors were idle.
     Wedged {
@@ -145,6 +156,14 @@ pub enum Ending {
         after: Nanos,
         /// Bytes that the server did not take.
         unsent: u64,
+        /// What was going on, for people.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        during: String,
+    },
+    /// No file of the workspace can be opened any more: they were there before the server was.
+    Emptied {
+        /// What was seen last, for people.
+        reason: String,
     },
     /// The server refused the handshake or said that it could not load the workspace.
     Refused {
@@ -156,7 +175,7 @@ pub enum Ending {
         /// One line for each step and the method it needs.
         steps: Vec<String>,
     },
-    /// Steps got nothing but null and empty results; the scenario was played to its end all the same.
+    /// Steps asked nothing, or got nothing but errors, null and empty results; the scenario was played to its end all the same.
     Empty {
         /// Each step once.
         steps: Vec<EmptyStep>,
@@ -165,7 +184,7 @@ pub enum Ending {
     Interrupted,
 }
 
-/// A step whose requests found nothing.
+/// A step that asked nothing, or whose requests found nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EmptyStep {
     /// Its phase.
@@ -180,4 +199,10 @@ pub struct EmptyStep {
     /// The commonest of these errors, as `code: message`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What it found none of and so asked nothing, for people: `names in 20 open python files`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looked_for: Option<String>,
+    /// The method that it was left out for, because the server does not offer it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lacks: Option<String>,
 }

@@ -9,7 +9,7 @@ use super::ending::{Close, Ending, Shutdown};
 use super::idle::IdleWindow;
 use super::memory::{Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen};
 use super::preload::{Environment, Libraries};
-use super::release::{Listening, Release, SelfReport};
+use super::release::{Holder, Listening, Release, SelfReport};
 
 /// One line of the journal after the header.
 ///
@@ -58,7 +58,7 @@ pub enum Event {
     /// Memory is about to be given back by force, before the phase's checkpoint.
     ReleaseBegan(PhaseRef),
     /// A step ended.
-    StepEnded(StepEnd),
+    StepEnded(Box<StepEnd>),
     /// A request ended, whatever its end.
     Request(Request),
     /// A request from the server was answered.
@@ -97,6 +97,8 @@ pub enum Event {
     ReadFailed(ReadFailure),
     /// The preloaded library listens in a process.
     Listening(Listening),
+    /// A program that held most of the memory at a checkpoint.
+    Holder(Holder),
     /// Pressure on the machine so far.
     Pressure(Pressure),
     /// The memory calls of one phase, in a traced run. All of them are written when the server is gone.
@@ -264,6 +266,9 @@ pub struct StepEnd {
     /// Skipped, because the server does not offer it and the scenario allows that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skipped: bool,
+    /// What it found none of and so asked nothing, for people: `names in 20 open python files`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looked_for: Option<String>,
     /// How it went, if it was an idle window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleWindow>,

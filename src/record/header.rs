@@ -72,6 +72,10 @@ pub struct PlanFacts {
     /// What traced the system calls of the run; its memory and its latencies are then nobody's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traced: Option<TracerFacts>,
+    /// After how many runs of each server it was asked whether they show enough, so that the answer decided how many there
+    /// are; empty where their number was fixed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<u32>,
     /// Which cell of a sweep it is of; `None` of a run that is of none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<CellFacts>,

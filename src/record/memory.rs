@@ -52,6 +52,9 @@ pub struct Used {
     pub user: Nanos,
     /// Processor time in the kernel, in nanoseconds.
     pub system: Nanos,
+    /// Both together, where the system counts them finer than in ticks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<Nanos>,
 }
 
 /// The cheap counters of one process at one moment. What the system does not say is `None`.
@@ -96,12 +99,26 @@ pub struct Counters {
     /// Processor time in the kernel so far, in nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<Nanos>,
+    /// Both together, where the system counts them finer than in ticks. It alone makes no sample differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<Nanos>,
     /// Threads now; on Windows at the last look at the list of processes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u64>,
     /// Forked and not (yet) exec'd: its pages may be its parent's. `None` when unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forked: Option<bool>,
+}
+
+impl Counters {
+    /// Whether anything differs but processor time below a tick: an idle process uses some of it all the time.
+    pub fn differs(&self, other: &Counters) -> bool {
+        *self
+            != Counters {
+                cpu: self.cpu,
+                ..*other
+            }
+    }
 }
 
 /// Counters of one process that differ from those of its last sample, or a heartbeat.

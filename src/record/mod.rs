@@ -50,7 +50,7 @@ pub use memory::{
 };
 pub use preload::{Environment, Libraries, PreloadFacts};
 pub use read::{FORMAT, LeftOut, ReadError, Reader, open};
-pub use release::{Listening, Release, ReleasedBy, Releaser, SelfReport, ShimFacts};
+pub use release::{Holder, Listening, Release, ReleasedBy, Releaser, SelfReport, ShimFacts};
 pub use write::{Journal, JournalEnd, Storage, WriteError};
 
 /// The method of a request that lsp-soak sends of its own accord. No server has it: every one answers that it is unknown,

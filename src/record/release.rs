@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AllocatorFamily, Nanos};
+use super::{AllocatorFacts, AllocatorFamily, Nanos};
 
 /// A forced release: what was used for it, and what came of it. Sizes are bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -77,6 +77,22 @@ pub struct ShimFacts {
     pub sha256: Option<String>,
     /// The signal that it listens to.
     pub signal: i32,
+}
+
+/// A program that held more of the tree's private memory than any other at a checkpoint, looked at when the server was gone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Holder {
+    /// The id of its largest process.
+    pub pid: u32,
+    /// Its file.
+    pub program: String,
+    /// Its allocator, by its file and the libraries that it had mapped; `None` where it is the program that was looked at
+    /// before the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocator: Option<AllocatorFacts>,
+    /// The variables among the server's settings that it does not read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
 }
 
 /// A process in which the preloaded library listens.

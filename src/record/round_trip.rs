@@ -89,6 +89,7 @@ fn step_end() -> impl Strategy<Value = StepEnd> {
             hits: 0,
             notifications: 2,
             skipped,
+            looked_for: None,
             idle: None,
             left_open: None,
             self_report: release.as_ref().map(|release| SelfReport {
@@ -129,7 +130,7 @@ fn event() -> impl Strategy<Value = Event> {
         sample().prop_map(Event::Sample),
         rollup().prop_map(Event::Rollup),
         phase().prop_map(Event::PhaseStarted),
-        step_end().prop_map(Event::StepEnded),
+        step_end().prop_map(|end| Event::StepEnded(Box::new(end))),
         (phase(), any::<u32>()).prop_map(|(phase, step)| Event::WindowBegan(WindowStart { phase, step })),
         phase().prop_map(Event::ReleaseBegan),
         environment().prop_map(Event::Environment),

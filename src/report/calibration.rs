@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use crate::analyse::calibration::{WANTED, least, needed};
-use crate::analyse::stats::Looks;
+use crate::analyse::calibration::{Calibrated, WANTED, needed, recommended};
+use crate::analyse::compare::tolerance;
+use crate::analyse::stats::{ASSUMED_VARIATION, Looks};
 use crate::lens::Lens;
 use crate::record::{Calibration, Noise};
 use crate::units;
@@ -40,7 +41,9 @@ pub fn render(calibration: &Calibration, looks: &Looks, look: Look) -> String {
     out.push('\n');
     let text = format!(
         "CV: the spread from run to run, as a share of the mean; so many runs of each side show a difference of at least \
-         so much with a chance of {}, at the level of one of {} looks; * decides a comparison",
+         so much to be more than the {} that is tolerated, with a chance of {}, at the level of one of {} looks; * decides a \
+         comparison",
+        tolerated(calibration.lens),
         units::percent(WANTED),
         looks.runs().len()
     );
@@ -59,6 +62,7 @@ pub fn render(calibration: &Calibration, looks: &Looks, look: Look) -> String {
 
 fn table(calibration: &Calibration, looks: &Looks) -> Vec<Column> {
     let cells = |cell: &dyn Fn(&Noise) -> Cell| calibration.noise.iter().map(cell).collect::<Vec<Cell>>();
+    let alpha = looks.alpha_each();
     let mut table = vec![
         Column::text(
             "",
@@ -69,11 +73,12 @@ fn table(calibration: &Calibration, looks: &Looks) -> Vec<Column> {
         Column::number("CV", 0, cells(&|one| Cell::plain(share(one.variation)))),
     ];
     for (runs, head) in RUNS {
-        let seen = |one: &Noise| {
-            let effect = least(one, runs, looks.alpha_each());
+        let seen = |one: Calibrated| {
+            let effect = one.least(runs, alpha);
             Cell::plain(units::or_unknown(effect, |effect| format!("+{}", share(effect))))
         };
-        table.push(Column::number(head, 1, cells(&seen)));
+        let cells = Calibrated::all(calibration, true).map(seen);
+        table.push(Column::number(head, 1, cells.collect()));
     }
     table
 }
@@ -99,19 +104,38 @@ fn share(share: f64) -> String {
     }
 }
 
+/// What is tolerated when nobody says: `5 % or 2.0 MiB`.
+fn tolerated(lens: Lens) -> String {
+    let usual = tolerance(lens);
+    format!(
+        "{} or {}",
+        units::percent(usual.tol()),
+        units::bytes(usual.floor() as u64)
+    )
+}
+
 fn recommendation(calibration: &Calibration, looks: &Looks) -> String {
+    let lens = calibration.lens;
+    let alone = recommended(Calibrated::all(calibration, false), looks);
     match calibration.recommended_runs {
-        Some(runs) => format!(
-            "recommended: {runs} runs of each server through the {} lens; an unchanged one then passes with a chance of {}",
-            calibration.lens,
-            units::percent(WANTED)
-        ),
-        None => match needed(&calibration.noise, calibration.lens, looks.alpha()) {
+        Some(runs) => {
+            let alone = match (lens, alone) {
+                (Lens::Purged, _) => String::new(),
+                (Lens::AsShipped, Some(alone)) if alone == runs as usize => String::new(),
+                (Lens::AsShipped, Some(alone)) => format!(" where both are calibrated, {alone} where one is not"),
+                (Lens::AsShipped, None) => " where both are calibrated".to_owned(),
+            };
+            format!(
+                "recommended: {runs} runs of each server through the {lens} lens{alone}; an unchanged one then passes with a \
+                 chance of {}",
+                units::percent(WANTED)
+            )
+        }
+        None => match needed(Calibrated::all(calibration, true), looks.alpha()) {
             Some(runs) => format!(
-                "no look of `--runs auto` is enough for this noise through the {} lens: an unchanged server passes with \
+                "no look of `--runs auto` is enough for this noise through the {lens} lens: an unchanged server passes with \
                  --runs {runs}{}",
-                calibration.lens,
-                match calibration.lens {
+                match lens {
                     Lens::AsShipped => "; --lens purged has less noise",
                     Lens::Purged => "",
                 }
@@ -121,23 +145,24 @@ fn recommendation(calibration: &Calibration, looks: &Looks) -> String {
     }
 }
 
-/// What so many runs of each side can see at the one-sided level `alpha`, by the figures that decide.
-pub fn can_see(calibration: &Calibration, runs: &[usize], alpha: f64) -> String {
-    let decisive = calibration.noise.iter().filter(|one| one.primary);
+/// What so many runs of each side can see at the one-sided level `alpha`, by the figures that decide; `both` says whether
+/// the other sides are calibrated too.
+pub fn can_see(calibration: &Calibration, runs: &[usize], alpha: f64, both: bool) -> String {
+    let decisive = Calibrated::all(calibration, both).filter(|one| one.noise.primary);
     let figures: Vec<String> = decisive
         .map(|one| {
             let effects: Vec<String> = runs
                 .iter()
                 .map(|runs| {
-                    let effect = least(one, *runs, alpha).map(|effect| format!("+{}", share(effect)));
+                    let effect = one.least(*runs, alpha).map(|effect| format!("+{}", share(effect)));
                     let effect = effect.unwrap_or_else(|| "nothing".to_owned());
                     format!("{effect} with {}", units::counted(*runs as u64, "run"))
                 })
                 .collect();
             format!(
                 "{} (CV {}) from {}",
-                what(one),
-                share(one.variation),
+                what(one.noise),
+                share(one.noise.variation),
                 effects.join(", ")
             )
         })
@@ -145,8 +170,15 @@ pub fn can_see(calibration: &Calibration, runs: &[usize], alpha: f64) -> String 
     if figures.is_empty() {
         return "no figure that decides was calibrated".to_owned();
     }
+    let assumed = match (calibration.lens, both) {
+        (Lens::AsShipped, false) => format!(
+            "; a spread of {} is assumed, because not every server is calibrated",
+            units::percent(ASSUMED_VARIATION)
+        ),
+        (Lens::AsShipped | Lens::Purged, _) => String::new(),
+    };
     format!(
-        "differences are seen in {}; smaller ones are not",
+        "differences are seen in {}; smaller ones are not{assumed}",
         figures.join("; in ")
     )
 }
@@ -201,7 +233,15 @@ mod tests {
 
     #[test]
     fn what_so_many_runs_see_is_one_sentence() {
-        insta::assert_snapshot!(can_see(&calibration(), &[3, 12], 0.0125));
-        assert!(can_see(&calibration(), &[1], 0.05).contains("nothing with 1 run"));
+        insta::assert_snapshot!(can_see(&calibration(), &[3, 12], 0.0125, true));
+        assert!(can_see(&calibration(), &[1], 0.05, true).contains("nothing with 1 run"));
+        let quiet = |both| {
+            let mut quiet = calibration();
+            quiet.noise.truncate(2);
+            quiet.noise[1].variation = 0.002;
+            quiet.noise[1].believed = 0.002;
+            can_see(&quiet, &[5], 0.0125, both)
+        };
+        assert!(quiet(true).contains("+5.") && quiet(false).contains("a spread of 5 % is assumed"));
     }
 }

@@ -42,7 +42,7 @@ pub fn draw(timeline: &Timeline, phases: &[PhaseSummary], until: Nanos, columns:
     let most = values
         .iter()
         .flatten()
-        .map(|bucket| bucket.resident_max.max(bucket.private_max))
+        .map(|bucket| bucket.resident.high().max(bucket.private.high()))
         .max()?;
     let (step, steps) = scale(most);
     let height = steps * 2;
@@ -93,8 +93,8 @@ pub(super) fn mebibytes(value: u64) -> String {
 fn cell(value: Option<Bucket>, row: u64, height: u64) -> char {
     let Some(value) = value else { return ' ' };
     let within = |size: u64| size.saturating_sub(row * height).min(height);
-    let eighths = (within(value.private_max) * 8).div_ceil(height);
-    let top = value.resident_max.saturating_sub(1) / height;
+    let eighths = (within(value.private.high()) * 8).div_ceil(height);
+    let top = value.resident.high().saturating_sub(1) / height;
     match eighths {
         0 if top == row => '·',
         // At most 8, since what is within a row is at most its height.
@@ -133,7 +133,7 @@ fn below(phases: &[PhaseSummary], column: Nanos, columns: u64) -> (String, Vec<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analyse::{self, Summary};
+    use crate::analyse::{self, Span, Summary};
     use crate::record::Reader;
     use crate::record::golden::Session;
 
@@ -156,11 +156,10 @@ mod tests {
     #[test]
     fn a_cell_is_filled_by_eighths_and_topped_by_a_dot() {
         let bucket = |private, resident| {
+            let span = |high| Span { first: 0, then: high };
             Some(Bucket {
-                private_min: 0,
-                private_max: private,
-                resident_min: 0,
-                resident_max: resident,
+                private: span(private),
+                resident: span(resident),
             })
         };
         assert_eq!(cell(bucket(80, 200), 0, 80), '█');

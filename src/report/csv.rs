@@ -7,7 +7,7 @@ use crate::analyse::{counted, held_up};
 use crate::record::{Counters, Entry, Event, Header, Nanos, PhaseRef, Process, Sample};
 
 /// The columns. An empty cell is a value that is not known.
-pub const COLUMNS: [&str; 22] = [
+pub const COLUMNS: [&str; 23] = [
     "record",
     "seconds",
     "kind",
@@ -30,6 +30,7 @@ pub const COLUMNS: [&str; 22] = [
     "system_ns",
     "threads",
     "forked",
+    "cpu_ns",
 ];
 
 /// Writes the names of the columns.
@@ -110,6 +111,7 @@ impl Samples {
             | Event::Unseen(_)
             | Event::ReadFailed(_)
             | Event::Listening(_)
+            | Event::Holder(_)
             | Event::Pressure(_)
             | Event::SystemCalls(_)
             | Event::Warning(_)
@@ -127,7 +129,7 @@ fn cells(
     phase: Option<&PhaseRef>,
     sample: &Sample,
     process: Option<&Process>,
-) -> [String; 22] {
+) -> [String; 23] {
     let number = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
     let Counters {
         resident,
@@ -142,6 +144,7 @@ fn cells(
         major_faults,
         user,
         system,
+        cpu,
         threads,
         forked,
     } = sample.counters;
@@ -168,10 +171,11 @@ fn cells(
         number(system),
         number(threads),
         forked.map_or_else(String::new, |forked| forked.to_string()),
+        number(cpu),
     ]
 }
 
-fn end_line(out: &mut impl Write, cells: &[String; 22]) -> io::Result<()> {
+fn end_line(out: &mut impl Write, cells: &[String; 23]) -> io::Result<()> {
     for (place, cell) in cells.iter().enumerate() {
         if place > 0 {
             out.write_all(b",")?;
@@ -238,7 +242,7 @@ mod tests {
         let line = text.lines().nth(1).unwrap();
         assert_eq!(
             line,
-            "REC,0.000000000,sample,,,0,4000,\"the \"\"best\"\", server\",7,,,,,,,,,,,,,"
+            "REC,0.000000000,sample,,,0,4000,\"the \"\"best\"\", server\",7,,,,,,,,,,,,,,"
         );
     }
 

@@ -1,4 +1,4 @@
-//! Windows of idleness as text: how they ended, and which of them gave memory back.
+//! Windows of idleness as text: how they ended, and which of them released memory.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::table::Column;
 pub(super) const LAZILY: &str = "lazily freed";
 
 /// What was left to the kernel where that is known of some windows of a kind only.
-pub(super) const SOME_LEFT: &str = "some to the kernel, how much is not known";
+pub(super) const SOME_LEFT: &str = "an unknown amount left to the kernel";
 
 /// The head of the column of curves.
 pub(super) const CURVE: &str = "curve";
@@ -27,11 +27,12 @@ const MEANINGS: [(&str, &str); 9] = [
     ("settle time", "until it stayed near the floor"),
     (
         "returned in window",
-        "what it gave back itself, of all that the run had taken until then: its peak above its start value",
+        "what it released itself, as a share of the peak so far above the lowest checkpoint, or above the floor where that is \
+         lower",
     ),
     (
         "returned by then",
-        "the same of its floor, with what had come back before the window; 100 % also below the start value",
+        "the same of its floor, with what was released before the window",
     ),
     (LAZILY, "at its end, resident until the kernel takes it"),
 ];
@@ -91,66 +92,126 @@ pub(super) fn held(byte_seconds: f64) -> String {
     units::count((byte_seconds / f64::from(1 << 20)).round() as u64)
 }
 
-/// Which windows gave memory back, in one sentence; `None` where there was no window.
+/// Which windows released memory, in one sentence of the figures that their table shows; `None` where there was no window.
 pub(super) fn sentence(gave: &[Gave]) -> Option<String> {
-    let mut much: Vec<&Gave> = gave.iter().filter(|one| one.much).collect();
-    much.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
-    let size = |bytes: f64| format!("{} MiB", units::mib(bytes.abs().round() as u64));
-    let back = much.iter().enumerate().map(|(place, one)| {
-        // The table says of a release what was returned by its end, which is another part of another whole.
-        let share = one.share.filter(|_| place == 0 && one.kind != WindowKind::Released);
-        let share = share.map(|share| format!(" ({} of what had been taken)", units::percent(share)));
-        let verb = if place == 0 { " gave back" } else { "" };
+    let (mut much, rest): (Vec<&Gave>, Vec<&Gave>) = gave.iter().partition(|one| one.much);
+    much.sort_by(|a, b| b.released.total_cmp(&a.released));
+    let back: Vec<String> = much
+        .iter()
+        .enumerate()
+        .map(|(place, one)| match place {
+            0 => format!(
+                "{} released {}{}",
+                size(one.released),
+                when(one.kind),
+                share(one, " of the growth so far")
+            ),
+            _ => format!("{} {}{}", size(one.released), when(one.kind), share(one, "")),
+        })
+        .collect();
+    let (again, rest): (Vec<&Gave>, Vec<&Gave>) = rest.into_iter().partition(|one| one.for_a_while > 0.0);
+    let again = again
+        .into_iter()
+        .map(|one| format!("{} released {} and taken again", size(one.for_a_while), when(one.kind)));
+    let (nothing, little): (Vec<&Gave>, Vec<&Gave>) =
+        rest.into_iter().partition(|one| is_nothing(one.released, one.share));
+    let little = little.into_iter().map(|one| {
+        let share = share(one, " of the growth so far");
         format!(
-            "{}{verb} {}{}",
-            noun(one.kind),
-            size(one.bytes),
-            share.unwrap_or_default()
+            "{} released {}{share}, {}",
+            size(one.released),
+            when(one.kind),
+            noise(one)
         )
     });
-    let mut parts = vec![list(&back.collect::<Vec<String>>())];
-    let nothing: Vec<&Gave> = gave
-        .iter()
-        .filter(|one| !one.much && !one.took && !one.much_lazily)
-        .collect();
-    let nouns: Vec<String> = nothing.iter().map(|one| noun(one.kind).to_owned()).collect();
-    let reason = match nothing.as_slice() {
-        [one] if one.held => ", as its allocator cannot then",
-        _ => "",
-    };
-    if !nouns.is_empty() {
-        parts.push(format!("{} gave back nothing{reason}", list(&nouns)));
-    }
-    let mut lazily: Vec<&Gave> = gave.iter().filter(|one| one.much_lazily).collect();
-    lazily.sort_by(|a, b| b.lazily.unwrap_or(0.0).total_cmp(&a.lazily.unwrap_or(0.0)));
-    parts.extend(lazily.into_iter().map(|one| left_to_kernel(one, size)));
+    let lazily = gave.iter().filter(|one| one.much_lazily).map(left_to_kernel);
     let more = gave.iter().filter(|one| one.took);
-    parts.extend(more.map(|one| format!("during {} {} more were taken", noun(one.kind), size(one.bytes))));
-    let said: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    Some(said.join("; ")).filter(|said| !said.is_empty())
+    let more = more.map(|one| format!("{} more taken {}", size(one.taken), when(one.kind)));
+    let nothing: Vec<&Gave> = nothing
+        .into_iter()
+        .filter(|one| !one.took && !one.much_lazily && one.shared <= 0.0)
+        .collect();
+    let parts = std::iter::once(list(&back))
+        .chain(again)
+        .chain(little)
+        .chain(released_nothing(&nothing));
+    let shared = gave.iter().filter(|one| one.shared > 0.0);
+    let shared = shared.map(|one| {
+        let (size, when) = (size(one.shared), when(one.kind));
+        format!("{size} of shared memory released {when}, which no private figure counts")
+    });
+    let parts: Vec<String> = parts
+        .chain(lazily)
+        .chain(shared)
+        .chain(more)
+        .filter(|part| !part.is_empty())
+        .collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// What became lazily freed, which is in no figure of what came back: it is resident until the kernel takes it.
-fn left_to_kernel(gave: &Gave, size: impl Fn(f64) -> String) -> String {
-    let back = if gave.much || gave.took {
-        ""
-    } else {
-        " gave back nothing, but"
+fn released_nothing(windows: &[&Gave]) -> Option<String> {
+    let why = match windows {
+        [one] if one.held => ": its allocator cannot release anything then",
+        _ => "",
     };
+    let when: Vec<String> = windows.iter().map(|one| when(one.kind).to_owned()).collect();
+    (!windows.is_empty()).then(|| format!("nothing released {}{why}", list(&when)))
+}
+
+/// What became lazily freed, which is in no figure of what was released: it is resident until the kernel takes it.
+fn left_to_kernel(gave: &Gave) -> String {
     let left = match gave.lazily {
-        Some(lazily) => format!("{} to the kernel, to take when it needs them", size(lazily)),
+        Some(lazily) => format!(
+            "{} left to the kernel, which takes them when it needs them",
+            size(lazily)
+        ),
         None => SOME_LEFT.to_owned(),
     };
-    format!("{}{back} left {left}", noun(gave.kind))
+    let when = when(gave.kind);
+    match is_nothing(gave.released, gave.share) && !gave.took && gave.for_a_while == 0.0 {
+        true => format!("nothing released {when}, but {left}"),
+        false => format!("{when} {left}"),
+    }
+}
+
+/// Whether this much is printed as nothing, in bytes and as a share: only then may a sentence call it that.
+pub(super) fn is_nothing(released: f64, share: Option<f64>) -> bool {
+    let shown = share.map_or_else(|| units::percent(0.0), units::percent);
+    released < 0.0 || (units::mib(released.round() as u64) == units::mib(0) && shown == units::percent(0.0))
+}
+
+/// A size in a sentence: in the unit of the tables, or a smaller one where that would print nothing.
+pub(super) fn size(bytes: f64) -> String {
+    let bytes = bytes.abs().round() as u64;
+    match units::mib(bytes) {
+        text if text == units::mib(0) => units::bytes(bytes),
+        text => format!("{text} MiB"),
+    }
+}
+
+/// ` (22 % of the growth so far)`; nothing where the share prints as 0. The table says of a release what was returned by its
+/// end, which is another part of another whole.
+fn share(gave: &Gave, of: &str) -> String {
+    let share = gave
+        .share
+        .filter(|_| gave.kind != WindowKind::Released)
+        .map(units::percent);
+    let share = share.filter(|share| *share != units::percent(0.0));
+    share.map_or_else(String::new, |share| format!(" ({share}{of})"))
+}
+
+/// That this much may be chance.
+pub(super) fn noise(gave: &Gave) -> String {
+    format!("within noise ({})", size(gave.noise))
 }
 
 /// What gave the occasion, in a sentence.
-pub(super) fn noun(kind: WindowKind) -> &'static str {
+pub(super) fn when(kind: WindowKind) -> &'static str {
     match kind {
-        WindowKind::Silent => "silence",
-        WindowKind::Simmer => "light traffic",
-        WindowKind::Closed => "closing all documents",
-        WindowKind::Released => "a forced release",
+        WindowKind::Silent => "while idle",
+        WindowKind::Simmer => "in light traffic",
+        WindowKind::Closed => "after closing all documents",
+        WindowKind::Released => "by a forced release",
     }
 }
 
@@ -237,11 +298,12 @@ pub(super) fn remark(window: &Window) -> Option<String> {
             };
             let took = time(window.took);
             // Why it ended was judged by what the driver saw at its looks, from which the curve may differ.
-            Some(match course.gave_much() {
-                false => format!("{name}: held, since {why}, and nothing came back by itself in {took}"),
-                true => {
-                    let gave = units::mib(course.gave().unsigned_abs());
-                    format!("{name}: ended as held, since {why}, but by its curve {gave} MiB came back in {took}")
+            let gave = course.gave().max(course.gave_for_a_while().cast_signed()) as f64;
+            Some(match is_nothing(gave, course.share) {
+                true => format!("{name}: held, since {why}, and nothing came back by itself in {took}"),
+                false => {
+                    let gave = size(gave);
+                    format!("{name}: ended as held, since {why}, but by its curve {gave} came back in {took}")
                 }
             })
         }

@@ -31,6 +31,7 @@ fn of_server(server: &ServerFacts) -> Vec<Fact> {
         ("arguments", server.args.join(" ")),
         ("environment", env.collect::<Vec<String>>().join(" ")),
         ("inherited", inherited.collect::<Vec<String>>().join(" ")),
+        ("taken away", server.scrubbed.join(" ")),
         (
             "allocator",
             units::or_unknown(server.allocator.as_ref(), allocator::headline),

@@ -2,7 +2,7 @@
 
 use crate::analyse::compare::Grown;
 use crate::analyse::growth::{Repeated, Sent};
-use crate::analyse::stats::{Answer, Growth, LEAST_CYCLES, LEAST_RUNS, LeakVerdict, Shape, WARM_UP_CYCLES};
+use crate::analyse::stats::{Answer, Growth, LEAST_ROUNDS, LEAST_RUNS, Open, Shape, WARM_UP_CYCLES};
 use crate::lens::Lens;
 use crate::units;
 
@@ -30,8 +30,10 @@ pub(super) struct Line {
     sent: Option<Sent>,
     /// Per round, with the ends of the interval.
     slope: Option<(f64, f64, f64)>,
-    shapes: Vec<Shape>,
+    shape: Option<Shape>,
     said: Growth,
+    /// Why several runs decide nothing, and how many rounds probably would.
+    open: Option<(Open, Option<usize>)>,
 }
 
 impl Line {
@@ -44,8 +46,9 @@ impl Line {
             rounds: repeated.values.len(),
             sent: repeated.sent,
             slope: growth.map(|growth| (growth.trend.slope, growth.trend.low, growth.trend.high)),
-            shapes: growth.map(|growth| growth.shape).into_iter().collect(),
+            shape: growth.map(|growth| growth.shape),
             said: growth.map_or(Growth::Unclear, |growth| growth.growth),
+            open: (repeated.values.len() < LEAST_ROUNDS).then_some((Open::Rounds, Some(LEAST_ROUNDS))),
         }
     }
 
@@ -57,18 +60,19 @@ impl Line {
             rounds: grown.rounds,
             sent: grown.sent,
             slope: grown.verdict.slope,
-            shapes: shapes_of(&grown.verdict),
+            shape: grown.verdict.shape,
             said: match grown.verdict.answer {
                 Answer::Fail => Growth::Above,
                 Answer::Pass => Growth::Below,
                 Answer::Inconclusive => Growth::Unclear,
             },
+            open: grown.verdict.open.map(|open| (open, grown.verdict.needed)),
         }
     }
 
-    /// The shapes, each once.
-    pub fn shapes(&self) -> String {
-        named(&self.shapes)
+    /// The shape in a word.
+    pub fn shape(&self) -> &'static str {
+        named(self.shape)
     }
 
     /// The middle and the interval of the slope per round.
@@ -152,7 +156,7 @@ pub(super) fn columns(lines: &[Line]) -> Vec<Column> {
             cells(&|line| Cell::toned(Tone::Quiet, line.per_round().1)),
         ),
         Column::text("per message", 1, cells(&|line| Cell::plain(line.per_message()))),
-        Column::text("shape", 2, cells(&|line| Cell::plain(line.shapes()))),
+        Column::text("shape", 2, cells(&|line| Cell::plain(line.shape()))),
     ]
 }
 
@@ -172,7 +176,7 @@ pub(super) fn attribution(lines: &[Line], lens: Lens, runs: usize) -> Vec<String
             .join(", ")
     };
     let mut sentences: Vec<String> = of(Growth::Above)
-        .map(|line| format!("{word} in {}: {}, {}", line.name, line.in_words(), line.shapes()))
+        .map(|line| format!("{word} in {}: {}, {}", line.name, line.in_words(), line.shape()))
         .collect();
     if of(Growth::Above).any(|line| line.sent == Some(Sent::Nothing)) {
         sentences.push(
@@ -182,41 +186,45 @@ pub(super) fn attribution(lines: &[Line], lens: Lens, runs: usize) -> Vec<String
     if of(Growth::Below).next().is_some() {
         sentences.push(format!("no {word} in {}", names(Growth::Below)));
     }
-    if of(Growth::Unclear).next().is_some() {
-        let why = if runs < LEAST_RUNS && runs != 1 {
-            format!(": it takes {LEAST_RUNS} runs")
-        } else if of(Growth::Unclear).any(|line| line.slope.is_none()) {
-            format!(": it takes {LEAST_CYCLES} rounds whose memory is known")
-        } else {
-            ": repeat it more often".to_owned()
-        };
-        sentences.push(format!("not decided in {}{why}", names(Growth::Unclear)));
-    }
+    sentences.extend(undecided(lines));
     sentences
 }
 
-/// The shapes of several runs, each once, by their names.
-pub(super) fn shapes(verdict: &LeakVerdict) -> String {
-    named(&shapes_of(verdict))
-}
-
-fn shapes_of(verdict: &LeakVerdict) -> Vec<Shape> {
-    let mut shapes: Vec<Shape> = Vec::new();
-    for run in verdict.runs.iter().flatten() {
-        if !shapes.contains(&run.shape) {
-            shapes.push(run.shape);
+/// What is not decided: the parts that the same would decide together, and what that is.
+fn undecided(lines: &[Line]) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for line in lines.iter().filter(|line| line.said == Growth::Unclear) {
+        let why = line.open.map_or_else(
+            || "one run does not show it".to_owned(),
+            |(open, needed)| reason(open, needed),
+        );
+        match groups.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, names)) => names.push(&line.name),
+            None => groups.push((why, vec![&line.name])),
         }
     }
-    shapes
+    let sentence = |(why, names): (String, Vec<&str>)| format!("not decided in {}: {why}", names.join(", "));
+    groups.into_iter().map(sentence).collect()
 }
 
-fn named(shapes: &[Shape]) -> String {
-    let names: Vec<&str> = shapes.iter().map(|shape| name_of(*shape)).collect();
-    if names.is_empty() {
-        units::UNKNOWN.to_owned()
-    } else {
-        names.join(", ")
+/// Why growth is neither shown nor ruled out, and what would decide it.
+pub(super) fn reason(open: Open, needed: Option<usize>) -> String {
+    let why = match open {
+        Open::Runs => return format!("it takes {LEAST_RUNS} runs"),
+        Open::Rounds => return format!("it takes {LEAST_ROUNDS} rounds whose memory is known"),
+        Open::Slowing => "the growth slows down, as when a cache fills",
+        Open::Falling => "memory rises and falls by as much",
+        Open::Noise => "the noise hides growth that matters",
+    };
+    match needed {
+        Some(rounds) => format!("{why}; about {rounds} rounds would decide"),
+        None => format!("{why}, and no sensible number of rounds would decide"),
     }
+}
+
+/// A shape by its name.
+pub(super) fn named(shape: Option<Shape>) -> &'static str {
+    shape.map_or(units::UNKNOWN, name_of)
 }
 
 fn name_of(shape: Shape) -> &'static str {

@@ -22,7 +22,7 @@ use crate::record::{Ending, Header, Listening, Nanos, Pressure, Readiness, Versi
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
-pub const FORMAT: Version = Version { major: 1, minor: 7 };
+pub const FORMAT: Version = Version { major: 1, minor: 8 };
 
 /// One run. Sizes are bytes; times and durations are nanoseconds, times since the server was first spawned; shares are
 /// parts of one. What is not known is `null`.
@@ -144,9 +144,9 @@ pub struct Phase {
     pub peak: Option<Peak>,
     /// Highest sampled private memory: a lower bound of its peak.
     pub private_peak: Option<u64>,
-    /// Share of the resident memory taken since start that had come back; one process only.
+    /// Share of the resident peak so far, above the lowest checkpoint so far, that had come back; one process only.
     pub returned_resident: Option<f64>,
-    /// Share of the sampled private memory taken since start that had come back.
+    /// The same of the sampled private memory.
     pub returned_private: Option<f64>,
     /// All values of its checkpoint.
     pub checkpoint: Option<Checkpoint>,

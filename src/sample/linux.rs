@@ -17,6 +17,7 @@ use super::source::{Effort, Failure, Found, Opened, Program, Reading, Source};
 use super::tree::Own;
 use super::{Duty, mapped};
 
+mod clock;
 mod convert;
 
 use convert::{count_stat, count_status, found, kin};
@@ -57,6 +58,7 @@ pub struct System {
 /// A process held open. The descriptors belong to this one process: after its end they give errors, never the
 /// numbers of another.
 pub struct Process {
+    pid: u32,
     directory: OwnedFd,
     stat: File,
     status: File,
@@ -212,6 +214,7 @@ impl Source for System {
             Mode::empty(),
         )?;
         let process = Process {
+            pid,
             stat: file(&directory, "stat")?,
             status: file(&directory, "status")?,
             directory,
@@ -238,6 +241,8 @@ impl Source for System {
     fn read(&mut self, process: &mut Process, failures: &mut Vec<Failure>) -> Option<Reading> {
         let mut reading = Reading::default();
         let mut threads = 1;
+        // Before the file of this very process says that it is still there.
+        reading.counters.cpu = clock::cpu(process.pid);
         match stat_of(&process.stat, &mut self.buffer) {
             Ok(stat) if stat.ended() => return None,
             Ok(stat) => {
@@ -264,8 +269,12 @@ impl Source for System {
     }
 
     fn used(&mut self, process: &Process) -> Option<Used> {
+        let cpu = clock::cpu(process.pid);
         let stat = stat_of(&process.stat, &mut self.buffer).ok()?;
-        Some(stat.used(self.tick))
+        Some(Used {
+            cpu,
+            ..stat.used(self.tick)
+        })
     }
 
     fn describe(&mut self, process: &Process) -> Option<Program> {

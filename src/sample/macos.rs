@@ -100,6 +100,7 @@ impl System {
         counters.private_high_water = Some(usage.ri_interval_max_phys_footprint);
         counters.user = Some(self.nanos(usage.ri_user_time));
         counters.system = Some(self.nanos(usage.ri_system_time));
+        counters.cpu = counters.user.zip(counters.system).map(|(user, system)| user + system);
     }
 }
 

@@ -7,6 +7,7 @@
 //! text are apart ([`procfs`]).
 
 mod duty;
+mod holder;
 mod maps;
 mod member;
 pub mod procfs;
@@ -39,6 +40,7 @@ use windows as platform;
 compile_error!("lsp-soak can read the memory of processes on Linux, macOS and Windows only");
 
 pub use duty::Duty;
+pub use holder::{Holder, holders, leader, share};
 pub use maps::mapped;
 pub use platform::System;
 pub use pulse::{Glance, Pulse};

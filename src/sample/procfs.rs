@@ -59,6 +59,7 @@ impl Stat<'_> {
             major_faults: self.major_faults,
             user: self.user * tick,
             system: self.system * tick,
+            cpu: None,
         }
     }
 

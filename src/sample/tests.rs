@@ -45,6 +45,20 @@ fn a_sample_is_written_when_a_value_changed_and_not_otherwise() {
 }
 
 #[test]
+fn processor_time_below_a_tick_makes_no_sample() {
+    let used = |cpu: u64| {
+        let scene = Scene::new().until(SECOND);
+        scene.at(500 * MILLISECOND, move |world| {
+            let read = &mut world.process(100).counters;
+            (read.cpu, read.threads) = (Some(cpu), Some(4 + cpu / 10_000_000));
+        });
+        kinds(&scene.play())
+    };
+    assert_eq!(used(9_000_000), ["process", "sample"]);
+    assert_eq!(used(10_000_000), ["process", "sample", "sample"]);
+}
+
+#[test]
 fn an_idle_process_has_a_heartbeat_each_minute() {
     let events = Scene::new().until(180 * SECOND).play();
     let samples: Vec<u64> = events

@@ -211,7 +211,7 @@ impl<S: Source> Watch<S> {
         let counters = self.read(index, now)?;
         let member = &mut self.members[index];
         let at = now();
-        let differs = member.written.is_none_or(|(_, written)| written != counters);
+        let differs = member.written.is_none_or(|(_, written)| written.differs(&counters));
         let beat = member
             .written
             .is_some_and(|(last, _)| at.saturating_sub(last) >= self.heartbeat);

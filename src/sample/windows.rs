@@ -40,6 +40,8 @@ pub struct System {
 struct Listed {
     parent: u32,
     threads: u64,
+    /// Whether it is Windows' host of a console window: the system gives one to a program, and no program pays for it.
+    is_console: bool,
 }
 
 /// A process held open.
@@ -83,11 +85,8 @@ impl Source for System {
         let started = Instant::now();
         self.listed = list()?;
         // Their start times would need each of them opened: that is done with those that seem to belong.
-        found.extend(
-            self.listed
-                .iter()
-                .map(|(&pid, listed)| as_found(pid, listed.parent, None)),
-        );
+        let others = self.listed.iter().filter(|(_, listed)| !listed.is_console);
+        found.extend(others.map(|(&pid, listed)| as_found(pid, listed.parent, None)));
         if effort == Effort::Cheap {
             self.duty.spent(now, nanos(started.elapsed()), LOOK_PAUSE);
         }
@@ -228,12 +227,18 @@ fn list() -> io::Result<HashMap<u32, Listed>> {
         let process = Listed {
             parent: entry.th32ParentProcessID,
             threads: u64::from(entry.cntThreads),
+            is_console: is_console(&entry.szExeFile),
         };
         listed.insert(entry.th32ProcessID, process);
         // SAFETY: as above.
         more = unsafe { Process32NextW(snapshot.as_raw_handle(), &mut entry) };
     }
     Ok(listed)
+}
+
+fn is_console(name: &[u16]) -> bool {
+    let name = name.split(|unit| *unit == 0).next().unwrap_or_default();
+    String::from_utf16_lossy(name).eq_ignore_ascii_case("conhost.exe")
 }
 
 fn is_over(process: &Process) -> bool {
@@ -257,12 +262,17 @@ fn memory(process: &Process) -> io::Result<PROCESS_MEMORY_COUNTERS_EX> {
 }
 
 fn count_memory(counters: &mut Counters, memory: &PROCESS_MEMORY_COUNTERS_EX) {
-    // A `usize` of Windows is 64 bits at most.
-    let bytes = |size: usize| Some(size as u64);
+    // A `usize` of Windows is 64 bits at most. No process has none of these, so zero is what a system says that lacks one.
+    let bytes = |size: usize| (size > 0).then_some(size as u64);
     counters.resident = bytes(memory.WorkingSetSize);
     counters.high_water = bytes(memory.PeakWorkingSetSize);
     counters.private = bytes(memory.PrivateUsage);
-    counters.private_high_water = bytes(memory.PeakPagefileUsage);
+    if counters.private.is_some() {
+        counters.private_high_water = bytes(memory.PeakPagefileUsage);
+    } else {
+        // Documented as equal. Wine has this one only: memory that was touched, not commit, and no true peak of it.
+        counters.private = bytes(memory.PagefileUsage);
+    }
     // Soft and hard faults in one number.
     counters.minor_faults = Some(u64::from(memory.PageFaultCount));
 }

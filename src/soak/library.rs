@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::allocator;
+use crate::drive::workspace::regular;
 use crate::drive::{Given, Library};
 use crate::lsp;
 use crate::record::{AllocatorFamily, Listening, ReleasedBy, Releaser};
@@ -125,7 +126,7 @@ fn absent(alive: &[u32], listening: &[Listener]) -> Option<String> {
 /// Waits for one more answer than there was.
 async fn answer(directory: &Path, one: &Listener, begun: Instant, patience: Duration) -> Option<Releaser> {
     loop {
-        let text = fs::read_to_string(directory.join(one.pid.to_string())).unwrap_or_default();
+        let text = said(&directory.join(one.pid.to_string())).unwrap_or_default();
         if let Some(line) = whole(&text).filter(|line| is_release(line)).nth(one.released) {
             return Some(releaser(one.pid, line));
         }
@@ -143,12 +144,18 @@ fn listeners(library: &Library) -> Vec<Listener> {
     let mut found: Vec<Listener> = files
         .filter_map(|file| {
             let pid = file.file_name().to_str()?.parse().ok()?;
-            listener(pid, &fs::read_to_string(file.path()).ok()?)
+            listener(pid, &said(&file.path())?)
         })
         .filter(|one| is_mapped(library, one.pid))
         .collect();
     found.sort_by_key(|one| one.pid);
     found
+}
+
+/// What was written to a file of the library, which everything in the tree can reach.
+fn said(path: &Path) -> Option<String> {
+    const MOST: u64 = 1 << 20;
+    String::from_utf8(regular::read(path, MOST).ok()?).ok()
 }
 
 fn is_mapped(library: &Library, pid: u32) -> bool {

@@ -1,15 +1,18 @@
 //! The driver's stage in a real run: the journal and the sampler.
 
 use std::io;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use crate::drive::{Cpu, Frame, Given, Library, Stage};
+use crate::allocator::preload::take_accounts;
+use crate::drive::{Cpu, Frame, Given, Job, Library, Stage};
 use crate::progress::Progress;
-use crate::record::{Clock, Event, Journal, Nanos, PhaseRef, Survivor, Warning, WarningKind};
+use crate::record::{Clock, Event, Journal, Nanos, PhaseRef, ServerFacts, Survivor, Warning, WarningKind};
 use crate::sample::{self, Done, Glance, Living, Sampler};
 use crate::trace::{self, Trace};
 
+use super::holder::Holders;
 use super::library::Heard;
 use super::survivors;
 
@@ -26,6 +29,9 @@ struct Inner {
     /// What is preloaded, and what was heard of it.
     library: Option<(Library, Heard)>,
     trace: Option<Trace>,
+    /// Whether what is preloaded gives an account of itself.
+    accounts: bool,
+    holders: Holders,
 }
 
 impl Live {
@@ -37,6 +43,7 @@ impl Live {
         progress: Progress,
         trace: Option<Trace>,
         library: Option<Library>,
+        accounts: bool,
     ) -> Live {
         options.orphans_since = sample::moment();
         let sampler = Mutex::new(None);
@@ -48,11 +55,18 @@ impl Live {
             sampler,
             library: library.map(|library| (library, Heard::default())),
             trace,
+            accounts,
+            holders: Holders::default(),
         }))
     }
 
     /// Writes an event and shows it.
-    pub fn write(&self, event: Event) {
+    pub fn write(&self, mut event: Event) {
+        if let Event::Closed(close) = &mut event
+            && self.0.accounts
+        {
+            close.held = take_accounts(&mut close.stderr_tail);
+        }
         if let (Some(trace), Event::PhaseStarted(phase)) = (&self.0.trace, &event) {
             trace.begin(Some(phase.clone()));
         }
@@ -89,6 +103,17 @@ impl Live {
     /// Processes of the tree that are there now.
     fn alive(&self) -> Vec<Living> {
         self.sampler().as_ref().map_or_else(Vec::new, Sampler::alive)
+    }
+
+    /// Their process ids.
+    fn pids(&self) -> Vec<u32> {
+        self.alive().into_iter().map(|(pid, ..)| pid).collect()
+    }
+
+    /// Writes down which programs held the memory, and their allocators.
+    pub fn tell_holders(&self, job: &Job, server: &ServerFacts, stop: &dyn Fn() -> bool) {
+        let found = self.0.holders.found(job, server, stop).into_iter();
+        found.for_each(|holder| self.write(Event::Holder(holder)));
     }
 
     /// Ends sampling; what was seen is in the journal.
@@ -176,7 +201,12 @@ impl Stage for Live {
         self.glance().await?.resident
     }
 
-    async fn leads(&self) -> Option<bool> {
+    async fn leads(&self, program: &Path) -> Option<bool> {
+        let holders = sample::holders(self.pids());
+        if !holders.is_empty() {
+            let (own, all) = sample::share(&holders, program);
+            return Some(own >= all / 2);
+        }
         let Glance { own, private, .. } = self.glance().await?;
         Some(own? >= private? / 2)
     }
@@ -186,8 +216,7 @@ impl Stage for Live {
         let Some((library, heard)) = &self.0.library else {
             return Given::default();
         };
-        let alive: Vec<u32> = self.alive().into_iter().map(|(pid, ..)| pid).collect();
-        heard.give_back(library, &alive, patience).await
+        heard.give_back(library, &self.pids(), patience).await
     }
 
     async fn quiet(&self, yes: bool) {
@@ -211,6 +240,10 @@ impl Stage for Live {
         let phase = frame.phase.clone();
         let make = move |rounds, rollups| Event::Checkpoint(frame.with(rounds, rollups));
         self.ask(|sampler| sampler.checkpoint(make)).await;
+        // Of a traced run no memory is used.
+        if self.0.trace.is_none() {
+            self.0.holders.look(self.pids());
+        }
         self.0.progress.settled(&phase);
     }
 

@@ -24,13 +24,25 @@ pub fn duration_like(value: Duration, like: Duration) -> String {
     }
 }
 
-/// Processor time, which is believed to a [`TICK`]: `< 10 ms`, `220 ms`, `1.39 s`.
+/// Ticks of 10 ms (Linux) and of 15.625 ms (Windows), and the middle of two figures in them, are whole numbers of this.
+const IN_TICKS: u128 = 312_500;
+
+/// Whether processor time was counted in ticks, by its digits: one that was counted in nanoseconds ends like this once in
+/// 300,000 times.
+pub fn is_in_ticks(value: Duration) -> bool {
+    value.as_nanos().is_multiple_of(IN_TICKS)
+}
+
+/// Processor time, which is believed to a [`TICK`] where it was counted in such: `< 10 ms`, `220 ms`, `1.39 s`.
 pub fn cpu_time(value: Duration) -> String {
     cpu_time_like(value, value)
 }
 
 /// Processor time in the unit that another one is written in: less than a tick beside `1.20 s` is `< 0.010 s`.
 pub fn cpu_time_like(value: Duration, like: Duration) -> String {
+    if !is_in_ticks(value) {
+        return duration_like(value, like);
+    }
     // What is less than a tick is written as a tick is.
     let like = like.max(TICK);
     let believed = value.max(TICK);
@@ -131,6 +143,8 @@ mod tests {
             assert_eq!(cpu_time(ms(value)), text, "{value}");
         }
         assert_eq!(cpu_time_like(ms(0.0), ms(1_200.0)), "< 0.010 s");
+        assert_eq!(cpu_time(ms(3.210_001)), "3.21 ms", "counted in nanoseconds");
+        assert_eq!(cpu_time(ms(41.230_001)), "41.2 ms");
         assert_eq!(cpu_time_like(ms(1_200.0), ms(0.0)), "1200 ms");
         assert_eq!(cpu_time_like(ms(0.0), ms(90_000.0)), "0 min 00 s");
     }

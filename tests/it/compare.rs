@@ -125,3 +125,28 @@ fn a_summary_that_cannot_be_written_is_no_failure() {
         "{errors}"
     );
 }
+
+#[test]
+fn runs_whose_figures_are_not_of_one_thing_are_not_pooled() {
+    type Change = fn(&mut Value);
+    let changes: [(&str, Change); 2] = [
+        ("memory settings of ty (mimalloc_purge_delay=0, none)", |header| {
+            header["server"]["env"]["mimalloc_purge_delay"] = "0".into();
+        }),
+        ("memory settings of ty (PYTHONMALLOC=malloc, none)", |header| {
+            header["server"]["env"]["PYTHONMALLOC"] = "malloc".into();
+        }),
+    ];
+    for (told, change) in changes {
+        let records = records();
+        let path = records.path().join("run-003-ty.jsonl");
+        let text = fs::read_to_string(&path).expect("it is there");
+        let (header, rest) = text.split_once('\n').expect("it has a header");
+        let mut header: Value = serde_json::from_str(header).expect("it is JSON");
+        change(&mut header);
+        fs::write(&path, format!("{header}\n{rest}")).expect("the directory is ours");
+        let output = compare(&records).output().expect("lsp-soak runs");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && errors.contains(told), "{errors}");
+    }
+}

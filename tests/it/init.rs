@@ -21,7 +21,10 @@ fn project(files: &[&str]) -> tempfile::TempDir {
     for file in files {
         let path = directory.path().join(file);
         fs::create_dir_all(path.parent().expect("it is below the directory")).expect("the directory is ours");
-        fs::write(path, "").expect("the directory is ours");
+        let manifest = [".json", ".toml", ".mod"].iter().any(|end| file.ends_with(end));
+        // Something to ask at, in any language.
+        let text = if manifest { "" } else { "value.member(other)\n" };
+        fs::write(path, text).expect("the directory is ours");
     }
     directory
 }

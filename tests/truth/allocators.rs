@@ -123,6 +123,14 @@ fn jemalloc_is_found_with_its_prefix_and_checks_its_settings_itself() {
     assert_eq!(facts["options"]["dirty_decay_ms"], "10000");
     takes(&format!("_RJEM_MALLOC_CONF=dirty_decay_ms:7,narenas:2 {JEMALLOC}"), "7");
     takes(&format!("_RJEM_MALLOC_CONF=narenas:default {JEMALLOC}"), "default");
+    takes(&format!("_RJEM_MALLOC_CONF=lg_tcache_max:13 {JEMALLOC}"), "13");
+    takes(
+        &format!("_RJEM_MALLOC_CONF=confirm_conf:false,stats_print:false,dirty_decay_ms:8 {JEMALLOC}"),
+        "8",
+    );
+    // It repeats the number, makes another one of it and prints that nowhere.
+    let echoed = format!("_RJEM_MALLOC_CONF=max_background_threads:99999 {JEMALLOC}");
+    assert_eq!(seen(&echoed, 0), (None, None));
     refused(
         JEMALLOC,
         &[
@@ -132,6 +140,8 @@ fn jemalloc_is_found_with_its_prefix_and_checks_its_settings_itself() {
                 "jemalloc keeps its own 32768; write a value that its manual allows",
             ),
             ("_RJEM_MALLOC_CONF=narenas:100000000", "write narenas:4094 or less"),
+            // It repeats the 50, and its statistics have `tcache_max` alone.
+            ("_RJEM_MALLOC_CONF=lg_tcache_max:50", "write lg_tcache_max:15"),
             ("_RJEM_MALLOC_CONF=nonsense:0", "see `opt.*` in jemalloc's manual"),
             (
                 "_RJEM_MALLOC_CONF=dirty_decay_ms:soon",
@@ -152,6 +162,16 @@ fn jemalloc_is_found_with_its_prefix_and_checks_its_settings_itself() {
                 "_RJEM_MALLOC_CONF='dirty_decay_ms:5, narenas:1'",
                 "OPTION:VALUE without blanks",
             ),
+        ],
+    );
+}
+
+#[cfg(feature = "fixture-jemalloc")]
+#[test]
+fn a_variable_that_jemalloc_does_not_read_is_refused_with_the_one_that_it_does() {
+    refused(
+        JEMALLOC,
+        &[
             (
                 "MALLOC_CONF=dirty_decay_ms:0",
                 "prefix `_rjem_`; set `_RJEM_MALLOC_CONF`",
@@ -192,6 +212,14 @@ fn mimalloc_is_found_and_its_settings_are_compared_with_its_list() {
             ),
             ("MIMALLOC_NOSUCH=1", "`lsp-soak allocator` lists those that it has"),
             ("MIMALLOC_ALLOW_THP=perhaps", "write a number, or 0 and 1"),
+            (
+                "MIMALLOC_PURGE_DELAY=",
+                "takes an empty value for 1; write a number, or 0 and 1",
+            ),
+            (
+                "MIMALLOC_PURGE_DELAY=00000000000000000000000000000000000000000000000000000000000000000000005",
+                "makes 0 of it; write a number, or 0 and 1",
+            ),
             ("MIMALLOC_EAGER_COMMIT=0", "does nothing; leave it out"),
             ("_RJEM_MALLOC_CONF=dirty_decay_ms:0", "such as `MIMALLOC_PURGE_DELAY`"),
         ],
@@ -256,6 +284,24 @@ mod runs {
 
     use super::*;
     use crate::soak::{START, Soak};
+
+    #[test]
+    fn the_allocator_of_a_run_is_that_of_the_process_that_held_its_memory() {
+        let directory = tempfile::tempdir().expect("there is a place for temporary files");
+        // Nothing before the run tells what it starts.
+        let text = format!("#!/bin/sh\nserver={JEMALLOC}\n[ \"$1\" = --version ] && exit 0\n\"$server\" \"$@\"\n");
+        let launcher = script(directory.path(), "launcher", &text);
+        assert_ne!(found(&launcher)["allocator"]["family"], "jemalloc");
+        let summary = Soak::new(START).named(&launcher).run().passed();
+        let allocator = summary.header.server.allocator.expect("it was looked for");
+        assert_eq!(allocator.family, AllocatorFamily::Jemalloc, "{allocator:?}");
+        let run = allocator.evidence.iter().find(|one| one.source == "run");
+        let saw = &run.expect("the run showed it").saw;
+        assert!(
+            saw.contains("fixture-jemalloc` held") && saw.ends_with("was found before the run"),
+            "{saw}"
+        );
+    }
 
     #[test]
     fn a_setting_is_in_the_record_as_it_was_seen_before_the_run_and_in_it() {

@@ -34,7 +34,9 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
     let report = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{report}");
     assert!(report.contains("base against itself, as-shipped, 6 runs"), "{report}");
-    assert!(report.contains("recommended: 3 runs of each server"), "{report}");
+    let recommended = "recommended: 3 runs of each server through the as-shipped lens where both are calibrated, 5";
+    let report = report.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(report.contains(recommended), "{report}");
     let mut files = fs::read_dir(pair.join("calibrations")).expect("it was made");
     let file = files.next().expect("one was stored").expect("it can be listed").path();
     let text = fs::read_to_string(file).expect("it can be read");
@@ -62,7 +64,11 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
         "{other}"
     );
 
-    let after = told(&pair, &auto);
+    let (report, after) = pair.ends(0, &auto);
+    assert!(
+        report.contains("--runs auto` ended these runs by what they showed"),
+        "{report}"
+    );
     assert!(after.contains("differences are seen in private goto (CV "), "{after}");
     assert!(after.contains("by `calibrations/"), "{after}");
 
@@ -71,6 +77,24 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
     let other = told(&pair, &auto);
     assert!(other.contains("was made with another scenario"), "{other}");
     assert!(!other.contains("differences are seen"), "{other}");
+}
+
+#[test]
+fn two_servers_are_calibrated_at_once_and_a_gate_of_both_assumes_nothing() {
+    let pair = pair();
+    let report = pair.said(&[
+        "calibrate", "scenario.toml", "--server", "base", "--server", "more", "-q",
+    ]);
+    assert!(
+        report.contains("base against itself") && report.contains("more against itself"),
+        "{report}"
+    );
+    assert_eq!(fs::read_dir(pair.join("calibrations")).expect("it was made").count(), 2);
+    let gate = [
+        "gate", "scenario.toml", "--baseline", "base", "--candidate", "more", "--lens", "as-shipped", "-q",
+    ];
+    let (said, _) = pair.ends(1, &gate);
+    assert!(!said.contains("without calibrations of all sides"), "{said}");
 }
 
 #[test]

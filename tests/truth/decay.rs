@@ -79,7 +79,7 @@ steps = [{ idle = { mode = "silent", for = "9s" } }]
     let [first, _, _, last] = course.at;
     assert_eq!((first, last), (Some(course.before), None));
     assert_eq!(window.why(), Some(WindowEnd::Ended));
-    outcome.says(&["silence gave back 32.0 MiB (100 % of what had been taken)"]);
+    outcome.says(&["32.0 MiB released while idle (100 % of the growth so far)"]);
 }
 
 #[test]
@@ -116,9 +116,9 @@ steps = [{ close = {} }]
         (16 * MIB).cast_signed(),
     );
     outcome.says(&[
-        "light traffic gave back 3",
-        "of what had been taken) and closing all documents 16.0 MiB",
-        "silence gave back nothing, as its allocator cannot then",
+        " MiB released in light traffic (6",
+        "of the growth so far) and 16.0 MiB after closing all documents",
+        "nothing released while idle: its allocator cannot release anything then",
     ]);
 }
 
@@ -214,8 +214,8 @@ fn what_closing_documents_left_to_the_kernel_is_told() {
     assert!((40 * MIB..50 * MIB).contains(&became), "{became}: {window:?}");
     assert!(course(window).gave().unsigned_abs() < 4 * MIB, "{window:?}");
     outcome.says(&[
-        "closing all documents gave back nothing, but left 4",
-        " MiB to the kernel, to take when it needs them",
+        "after closing all documents",
+        " MiB left to the kernel, which takes them when it needs them",
     ]);
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lsp_soak::drive::document::Document;
+use lsp_soak::drive::document::{Change, Document};
 use lsp_soak::lsp::process::{Launch, Server};
 use lsp_soak::lsp::{Answers, Ask, Client, Deadlines, Limits, Reply, ServerCapabilities};
 use lsp_types::Url;
@@ -34,16 +34,16 @@ async fn two_thousand_edits_between_requests_leave_the_same_text_on_both_sides()
         let uri = Url::parse("file:///nowhere/one.py").expect("it is one");
         let text = "# é 🦀\r\nvalue = 1\r\n".to_owned();
         let mut document = Document::new(uri, "python", text, client.sync(), client.encoding());
-        client.notify("textDocument/didOpen", json!({ "textDocument": document.item() }));
+        client.notify("textDocument/didOpen", document.opened());
         for number in 0..2_000usize {
             let change = edit(&mut document, number).expect("the server wants changes");
-            client.notify("textDocument/didChange", change);
+            client.notify("textDocument/didChange", document.change(&change, false));
             if number % 100 == 99 {
                 let told = answer(&client, "fixture/text", json!({ "uri": document.uri() })).await;
                 assert_eq!(told, document.text(), "after {number} edits, {sync}");
             }
         }
-        assert_eq!(document.version(), document.item().version);
+        assert_eq!(document.version(), document.opened().text_document.version);
         let told = answer(&client, "fixture/text", json!({ "uri": document.uri() })).await;
         assert_eq!(told, document.text());
         lsp_soak::lsp::shut_down(&client, &server, &Deadlines::default(), async {}).await;
@@ -51,7 +51,7 @@ async fn two_thousand_edits_between_requests_leave_the_same_text_on_both_sides()
 }
 
 /// An edit whose place and size depend on what the text has become.
-fn edit(document: &mut Document, number: usize) -> Option<lsp_types::DidChangeTextDocumentParams> {
+fn edit(document: &mut Document, number: usize) -> Option<Change> {
     let text = document.text();
     let boundary = |at: usize| {
         (0..=at.min(text.len()))

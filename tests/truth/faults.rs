@@ -117,8 +117,14 @@ fn a_program_that_nothing_can_run_is_told_with_what_is_missing_and_makes_no_reco
 fn a_hang_is_wedged_before_its_deadline() {
     let outcome = hover(&["--hang-on", "textDocument/hover"]);
     match failed(&outcome) {
-        Ending::Wedged { method, after, unsent } => {
+        Ending::Wedged {
+            method,
+            after,
+            unsent,
+            during,
+        } => {
             assert_eq!((method.as_str(), unsent), ("textDocument/hover", 0));
+            assert_eq!(during, "phase `hover`, step `hover`");
             assert!(after >= 2_000_000_000, "half of the deadline: {after}");
         }
         ending => panic!("{ending:?}"),
@@ -148,7 +154,7 @@ fn a_hang_with_busy_processors_is_a_timeout() {
         .server(&["--hang-on", "textDocument/hover"])
         .run();
     match failed(&outcome) {
-        Ending::TimedOut { method, after } => {
+        Ending::TimedOut { method, after, .. } => {
             assert_eq!((method.as_str(), after), ("textDocument/hover", 4_000_000_000));
         }
         ending => panic!("{ending:?}"),
@@ -272,7 +278,7 @@ steps = [{ open = { files = 1 } }, { hover = { per-file = 1 } }, { rename = {} }
 "#;
 
 #[test]
-fn what_the_server_does_not_offer_is_said_before_anything_is_driven() {
+fn what_the_server_does_not_offer_ends_the_run_where_it_is_needed() {
     let outcome = Soak::new(&format!("{START}{RENAME}")).run();
     match failed(&outcome) {
         Ending::Unsupported { steps } => {
@@ -287,11 +293,25 @@ fn what_the_server_does_not_offer_is_said_before_anything_is_driven() {
     let driven = outcome
         .entries()
         .iter()
-        .filter(|entry| matches!(&entry.event, Event::StepStarted(step) if step.name != "start"))
+        .filter(|entry| matches!(&entry.event, Event::StepStarted(step) if step.name == "rename"))
         .count();
     assert_eq!(driven, 0);
-    let requests = outcome.summary().methods;
-    assert!(requests.is_empty(), "{requests:?}");
+}
+
+#[test]
+fn what_a_profile_knows_not_to_be_offered_is_said_before_anything_is_driven() {
+    let profile = "[server.fixture-lacking]\ninherits = \"fixture-system\"\nbuild = []\n\
+                   unsupported = { \"textDocument/rename\" = \"it renames nothing\" }\n";
+    let program = format!("{profile}programs = [\"{}\"]\n", env!("CARGO_BIN_EXE_fixture-system"));
+    let outcome = Soak::new(&format!("{START}{RENAME}"))
+        .file("servers.toml", program)
+        .named("fixture-lacking")
+        .run();
+    match failed(&outcome) {
+        Ending::Unsupported { steps } => assert!(steps[0].contains("it renames nothing"), "{steps:?}"),
+        ending => panic!("{ending:?}"),
+    }
+    assert!(outcome.summary().methods.is_empty());
 }
 
 #[test]
@@ -346,4 +366,104 @@ steps = [
     assert_eq!(poll.map(|poll| (poll.count, poll.parked)), Some((1, 1)));
     let parked = |event: &Event| matches!(event, Event::Request(request) if request.outcome == Answer::Parked);
     assert_eq!(outcome.entries().iter().filter(|entry| parked(&entry.event)).count(), 1);
+}
+
+const OPEN_LATER: &str = r#"
+[[phase]]
+name = "look"
+steps = [{ open = { files = 2 } }, { hover = { per-file = 2 } }, { save = {} }, { touch = { files = 3 } }]
+"#;
+
+#[test]
+fn files_that_a_server_replaces_or_removes_end_the_run_in_time_and_in_words() {
+    for (what, why) in [
+        ("nothing", "No such file"),
+        ("pipe", "it is no regular file any more"),
+        ("zero", "it is no regular file any more"),
+        ("hole", "it has grown to more than 1.0 MiB"),
+    ] {
+        let outcome = Soak::new(&format!("{START}{OPEN_LATER}"))
+            .server(&["--replace-files", what])
+            .run();
+        match failed(&outcome) {
+            Ending::Emptied { reason } => {
+                assert!(
+                    reason.contains("cannot be opened any more") && reason.contains(why),
+                    "{reason}"
+                );
+            }
+            ending => panic!("{ending:?}"),
+        }
+        outcome.says(&["no file of the workspace can be opened any more", why]);
+        assert!(!outcome.stderr.contains("interpreter"), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_file_that_is_replaced_while_it_is_open_is_told_and_what_is_open_is_asked_about() {
+    // Opening comes first: the server replaces its files after the next start.
+    let phases = r#"
+[[phase]]
+name = "look"
+steps = [{ open = { files = 2 } }, { restart = { reopen = true } }, { hover = { per-file = 2 } }, { save = {} }, { touch = { files = 3 } }]
+"#;
+    let again = "case \"$*\" in *--version*) exec \"$FIXTURE\" --version ;; esac\n[ -e \"$0.again\" ] && set -- --replace-files pipe\n: >\"$0.again\"\nexec \"$FIXTURE\" \"$@\"";
+    let outcome = Soak::new(&format!("{START}{phases}")).script(again).run();
+    let summary = outcome.passed();
+    let step = &phase(&summary, "look").steps[2];
+    assert_eq!(
+        (step.requests, step.hits),
+        (Some(4), Some(4)),
+        "documents are the client's"
+    );
+    let told = summary
+        .warnings
+        .iter()
+        .filter(|warning| warning.text.contains("cannot be written any more"));
+    assert_eq!(told.count(), 3, "each file once: {:?}", summary.warnings);
+}
+
+#[test]
+fn a_program_that_its_server_removes_is_no_failure_of_ours() {
+    let phases = "[[phase]]\nname = \"again\"\nsteps = [{ restart = {} }]";
+    let outcome = Soak::new(&format!("{START}{phases}"))
+        .script("case \"$*\" in *--version*) ;; *) rm \"$0\" ;; esac; exec \"$FIXTURE\" \"$@\"")
+        .run();
+    match failed(&outcome) {
+        Ending::Refused { reason } => assert!(reason.contains("could not be started again"), "{reason}"),
+        ending => panic!("{ending:?}"),
+    }
+}
+
+#[test]
+fn a_token_that_is_never_begun_holds_nothing_up() {
+    let outcome = Soak::new(&format!("{START}{HOVER}"))
+        .server(&["--hoard", "token"])
+        .run();
+    let summary = outcome.passed();
+    let entries = outcome.entries();
+    let ready = entries.iter().find_map(|entry| match &entry.event {
+        Event::Ready(ready) => Some(ready),
+        _ => None,
+    });
+    assert!(ready.is_some_and(|ready| ready.after < 20_000_000_000), "{ready:?}");
+    let settled = |phase: &lsp_soak::analyse::PhaseSummary| {
+        phase.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.settled)
+    };
+    assert!(summary.phases.iter().all(settled), "{:?}", summary.phases);
+}
+
+#[test]
+fn a_huge_file_of_the_workspace_is_neither_written_out_nor_opened() {
+    let soak = Soak::new(&format!("{START}{OPEN_LATER}"));
+    let huge = soak.workspace().join("huge.py");
+    std::fs::File::create(huge)
+        .and_then(|file| file.set_len(8 << 30))
+        .expect("the directory is ours");
+    let outcome = soak.run();
+    let summary = outcome.passed();
+    assert!(outcome.took < std::time::Duration::from_secs(60), "{:?}", outcome.took);
+    outcome.says(&["1 file that `files` matches, beside 3 others, never opened: over 4.0 MiB (--largest-file)"]);
+    let opened = &phase(&summary, "look").steps[0];
+    assert_eq!(opened.notifications, Some(2));
 }

@@ -5,7 +5,7 @@ use lsp_soak::record::Ending;
 use crate::outcome::{KIB, MIB};
 use crate::soak::{START, Soak};
 
-/// What lsp-soak may have itself while it drives; a run without any flood has 19 MiB.
+/// The private memory that lsp-soak may have itself while it drives.
 const SMALL: u64 = 32 * MIB;
 
 #[test]
@@ -42,4 +42,56 @@ fn a_result_of_two_hundred_mebibytes_is_counted_and_not_kept() {
     assert_eq!((symbols.count, symbols.hits, symbols.bytes), (1, 1, 200 * MIB));
     assert!(symbols.items > 100_000, "{symbols:?}");
     assert!(outcome.own_peak < SMALL, "lsp-soak itself had {}", outcome.own_peak);
+}
+
+#[test]
+fn nothing_that_a_server_says_makes_us_grow() {
+    // That lsp-soak stays small is looked at for every run, in `Running::finish`.
+    let phases = "[[phase]]\nname = \"look\"\nsteps = [{ open = { files = 2 } }, { hover = { per-file = 2 } }]";
+    for (hoard, words) in [
+        ("settings", Some("an answer to `workspace/configuration`")),
+        ("registrations", Some("all that is registered")),
+        ("trees", Some("the options of a registration")),
+        ("tokens", Some("a progress token")),
+        ("notifications", None),
+        ("diagnostics", None),
+        ("choices", None),
+    ] {
+        let outcome = Soak::new(&format!("{START}{phases}"))
+            .file("settings.json", format!("{{\"text\": \"{}\"}}", "x".repeat(1000)))
+            .options(&["--settings", "settings.json"])
+            .server(&["--hoard", hoard])
+            .run();
+        let summary = outcome.passed();
+        let violations = summary.close.expect("the connection was closed").violations;
+        let refused = violations
+            .keys()
+            .find(|text| text.starts_with("a request of the server was refused: "));
+        match words {
+            Some(words) => assert!(
+                refused.is_some_and(|text| text.contains(words)),
+                "{hoard}: {violations:?}"
+            ),
+            None => assert_eq!(refused, None, "{hoard}"),
+        }
+    }
+}
+
+#[test]
+fn a_server_that_asks_and_does_not_read_the_answers_is_let_go() {
+    let outcome = Soak::new(START)
+        .file("settings.json", format!("{{\"text\": \"{}\"}}", "x".repeat(1000)))
+        .options(&["--settings", "settings.json"])
+        .server(&["--hoard", "requests", "--stop-reading-after", "2"])
+        .run();
+    match crate::faults::failed(&outcome) {
+        Ending::Disconnected { reason } => {
+            assert!(
+                reason.contains("does not read the answers to its own requests"),
+                "{reason}"
+            );
+            assert!(reason.ends_with("(in phase `start`, step `start`)"), "{reason}");
+        }
+        ending => panic!("{ending:?}"),
+    }
 }

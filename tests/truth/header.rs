@@ -60,3 +60,38 @@ fn a_record_knows_the_interpreter_the_environment_and_all_files_of_what_was_run(
         );
     }
 }
+
+#[test]
+fn settings_of_memory_from_the_shell_do_not_reach_the_server_and_the_record_names_them() {
+    const SHELL: [&str; 8] = [
+        "PYTHONMALLOC=malloc",
+        "JAVA_TOOL_OPTIONS=-Xmx64m",
+        "DENO_V8_FLAGS=--max-old-space-size=64",
+        "TBB_MALLOC_USE_HUGE_PAGES=1",
+        "mimalloc_purge_delay=0",
+        "GHCRTS=-M64m",
+        "RUST_MIN_STACK=1048576",
+        "UNRELATED=kept",
+    ];
+    let outcome = Soak::new(START)
+        .wrap(&[&["env"][..], &SHELL].concat())
+        .script("env >\"$(dirname \"$0\")/seen\"\nexec \"$FIXTURE\" \"$@\"")
+        .options(&["--env", "RUST_MIN_STACK=2097152"])
+        .run();
+    outcome.passed();
+    let seen = fs::read_to_string(outcome.directory.path().join("seen")).expect("the server wrote it");
+    let has = |line: &str| seen.lines().any(|one| one == line);
+    assert!(has("UNRELATED=kept") && has("RUST_MIN_STACK=2097152"), "{seen}");
+    let reader = open(&outcome.record).expect("the run was recorded");
+    let server = &reader.header().server;
+    assert_eq!(server.env["RUST_MIN_STACK"], "2097152");
+    for setting in &SHELL[..7] {
+        let (name, _) = setting.split_once('=').expect("it is a setting");
+        assert!(!has(setting), "{seen}");
+        assert!(
+            server.scrubbed.iter().any(|one| one == name),
+            "{name}: {:?}",
+            server.scrubbed
+        );
+    }
+}

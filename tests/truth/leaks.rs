@@ -10,16 +10,16 @@ name = "start"
 steps = [{ start = {} }, { open = { files = 1 } }]
 [[phase]]
 name = "hover"
-repeat = { times = 10 }
+repeat = { times = 20 }
 steps = [{ hover = { per-file = 24 } }]
 [[phase]]
 name = "definition"
-repeat = { times = 10 }
+repeat = { times = 20 }
 steps = [{ definition = { per-file = 24 } }]
 [[phase]]
 name = "silence"
-repeat = { times = 10 }
-steps = [{ idle = { for = "100ms" } }]
+repeat = { times = 20 }
+steps = [{ idle = { for = "50ms" } }]
 "#;
 
 /// Two servers: `leaky` keeps 64 KiB of every hover.

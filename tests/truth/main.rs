@@ -39,6 +39,8 @@ mod leaks;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(target_os = "linux")]
+mod nothing;
+#[cfg(target_os = "linux")]
 mod outcome;
 #[cfg(target_os = "linux")]
 mod passing_on;

@@ -70,6 +70,17 @@ fn ballast_is_in_the_start_value_and_nowhere_else() {
 }
 
 #[test]
+fn processor_time_of_a_run_is_known_to_the_nanosecond() {
+    let summary = passing(LOOK, &[]);
+    let cpu = summary
+        .programs
+        .iter()
+        .map(|program| program.cpu.expect("it was read at its end"));
+    let cpu: u64 = cpu.sum();
+    assert!(cpu > 0 && !cpu.is_multiple_of(1_000_000), "{cpu} is in ticks");
+}
+
+#[test]
 fn a_leak_is_its_size_times_its_requests() {
     let summary = passing(HOVERS, &["--leak", "256KiB-per=textDocument/hover"]);
     let hovers = phase(&summary, "hover").steps[0].requests.expect("the step ended");

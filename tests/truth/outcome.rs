@@ -18,7 +18,7 @@ pub struct Outcome {
     pub status: ExitStatus,
     pub stdout: String,
     pub stderr: String,
-    /// Most memory that lsp-soak itself was seen to have.
+    /// Most private memory that lsp-soak itself had.
     pub own_peak: u64,
     pub record: PathBuf,
     pub took: Duration,

@@ -132,7 +132,7 @@ fn gate(code: i32, ground: &Ground, more: &[&str]) -> String {
 fn a_gate_does_not_decide_on_memory_of_a_server_that_was_never_told_to_purge() {
     let program = env!("CARGO_BIN_EXE_fixture-jemalloc");
     let ground = pair(program, "unset _RJEM_MALLOC_CONF");
-    let said = gate(3, &ground, &["--lens", "purged"]);
+    let said = gate(2, &ground, &["--lens", "purged"]);
     for part in [
         "pair: INCONCLUSIVE",
         "no usable data of the candidate",
@@ -158,12 +158,7 @@ fn a_setting_that_jemalloc_does_not_confirm_in_the_run_was_not_in_force() {
     let words =
         "_RJEM_MALLOC_CONF=dirty_decay_ms:3 was asked for, and is not in what jemalloc confirmed on stderr in the run";
     assert!(said.contains(words), "{said}");
-    let said = ground.said(&["compare", "out", "--format", "markdown"]);
-    assert!(
-        said.contains("candidate ran without its setting, so nothing is said of it"),
-        "{said}"
-    );
-    let said = gate(3, &pair(program, &other), &["--lens", "purged"]);
+    let said = gate(2, &pair(program, &other), &["--lens", "purged"]);
     for part in [
         "no usable data of the candidate",
         "is not in what jemalloc confirmed on stderr in the run",
@@ -186,8 +181,14 @@ fn a_gate_refuses_servers_that_ran_without_their_settings() {
     let said = gate(2, &ground, &["--env", "MALLOC_ARENA_MAX=1"]);
     let words = "MALLOC_ARENA_MAX was asked for, and is not in the environment of `fixture-system`";
     assert!(said.matches(words).count() == 2, "{said}");
-    let said = ground.said(&["compare", "out", "--format", "markdown"]);
-    let words = "candidate ran without its setting, so nothing is said of it";
+    // The warm-up of each side through each lens has shown it, and no more runs would change it.
+    assert_eq!(ground.records("out").len(), 4);
+    let run = [
+        "run", "scenario.toml", "--server", "base", "--server", "behind", "--env", "MALLOC_ARENA_MAX=1", "--runs", "1",
+        "-q", "--format", "markdown",
+    ];
+    let said = ground.said(&run);
+    let words = "behind ran without its setting, so nothing is said of it";
     assert!(said.contains(words), "{said}");
 }
 

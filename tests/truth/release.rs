@@ -81,7 +81,7 @@ steps = [{ release = { by = ["allocator"] } }, { self-report = {} }]
     let shim = summary.header.server.shim.as_ref().expect("it was preloaded");
     assert!(shim.sha256.is_some() && !summary.header.server.env.contains_key("LD_PRELOAD"));
     outcome.says(&[
-        "a forced release gave back",
+        "by a forced release",
         "by malloc_trim in",
         "`fixture/liveBytes` accounts for 16.0 MiB of",
     ]);

@@ -15,7 +15,7 @@ use lsp_soak::record::{self, Event};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::outcome::{KIB, Outcome};
+use crate::outcome::{KIB, MIB, Outcome};
 use crate::peer::PATIENCE;
 
 /// Marks every process that a run starts: they inherit it.
@@ -48,6 +48,12 @@ name = "start"
 steps = [{ start = {} }]
 "#;
 
+/// What lsp-soak may have itself in any run, beside twice the text that it opens: no server makes it grow.
+const SMALL: u64 = 64 * MIB;
+
+/// Files up to this are opened.
+const LARGEST: u64 = 4 * MIB;
+
 /// A run to be.
 pub struct Soak {
     directory: Arc<TempDir>,
@@ -65,6 +71,8 @@ pub struct Running {
     output: Option<[JoinHandle<String>; 2]>,
     /// Most memory that lsp-soak itself has had so far.
     peak: u64,
+    /// The most that was resident of it, its program included.
+    mark: u64,
 }
 
 /// Plays the phases after a start with the server's options, and expects the run to pass.
@@ -169,6 +177,13 @@ impl Soak {
         self.directory.path().join("workspace")
     }
 
+    /// Bytes of the files that may be opened.
+    fn text(&self) -> u64 {
+        let files = fs::read_dir(self.workspace()).into_iter().flatten().flatten();
+        let sizes = files.filter_map(|file| Some(file.metadata().ok()?.len()).filter(|size| *size <= LARGEST));
+        sizes.sum()
+    }
+
     pub fn record(&self) -> PathBuf {
         let out = fs::read_dir(self.directory.path().join("out")).into_iter().flatten();
         let mut files = out.flatten().map(|entry| entry.path());
@@ -210,6 +225,7 @@ impl Soak {
             child,
             output: Some(output),
             peak: 0,
+            mark: 0,
         }
     }
 
@@ -299,12 +315,27 @@ impl Running {
         kill_process(pid, signal).expect("lsp-soak is there");
     }
 
-    /// Notes how much memory lsp-soak has had.
+    /// Notes how much private memory lsp-soak has had: pages of its own program are no state of it, and depend on how much
+    /// debug information a build has. What came and went between two looks stands in the high-water mark, less the file pages.
     fn look(&mut self) {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
-        let mark = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kilobytes = mark.and_then(|mark| mark.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-        self.peak = self.peak.max(kilobytes.unwrap_or(0) * KIB);
+        let bytes = |field: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+            Some(
+                line.strip_prefix(':')?
+                    .trim()
+                    .strip_suffix(" kB")?
+                    .parse::<u64>()
+                    .ok()?
+                    * KIB,
+            )
+        };
+        let now = bytes("RssAnon").unwrap_or(0) + bytes("VmSwap").unwrap_or(0);
+        let before = bytes("VmHWM")
+            .zip(bytes("RssFile"))
+            .map_or(0, |(mark, files)| mark.saturating_sub(files));
+        self.peak = self.peak.max(now).max(before);
+        self.mark = self.mark.max(bytes("VmHWM").unwrap_or(0));
     }
 
     /// Waits for the end, which comes in time, and sees to it that nothing is left.
@@ -332,6 +363,12 @@ impl Running {
         let output = self.output.take().expect("a run ends once");
         let [stdout, stderr] = output.map(|text| text.join().expect("the drain ends with the pipe"));
         assert!(orphans.is_empty(), "left behind: {orphans:?}\n{stdout}{stderr}");
+        let most = SMALL + 2 * self.soak.text();
+        assert!(
+            self.mark <= most,
+            "lsp-soak itself had {} of {most} bytes\n{stdout}{stderr}",
+            self.mark
+        );
         Outcome {
             status,
             stdout,

@@ -4,7 +4,7 @@ use lsp_soak::record::{Ending, Event};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::faults::failed;
-use crate::outcome::MIB;
+use crate::outcome::{MIB, phase};
 use crate::soak::{START, Soak};
 
 /// Steps that only send notifications.
@@ -61,4 +61,37 @@ fn a_server_that_freezes_while_it_gets_notifications_only_is_wedged() {
         !outcome.entries().iter().any(|entry| driven(&entry.event)),
         "it is told before all is typed"
     );
+}
+
+/// Ninety notifications of a megabyte as fast as they can be made, more than ever waited for a server.
+fn large(server: &[&str]) -> Soak {
+    let phases = format!(
+        "{START}[[phase]]\nname = \"tell\"\nsteps = [{{ notification = {{ method = \"$/setTrace\", times = 90, cadence = \"0s\", params = {{ value = \"off\", pad = \"{}\" }} }} }}]",
+        "x".repeat(1_000_000)
+    );
+    Soak::new(&phases).server(server)
+}
+
+#[test]
+fn a_server_that_is_slow_to_read_is_waited_for_and_not_failed_for_what_waits() {
+    let outcome = large(&["--stop-reading-after", "10", "--read-on-after", "6s"]).run();
+    let summary = outcome.passed();
+    let step = &phase(&summary, "tell").steps[0];
+    assert_eq!(step.notifications, Some(90));
+}
+
+#[test]
+fn a_server_that_stops_reading_is_told_with_the_step_in_which_it_did() {
+    // What comes before the step is `initialize`, `initialized` and the barriers of readiness and of the first checkpoint.
+    let outcome = large(&["--stop-reading-after", "6"]).run();
+    match failed(&outcome) {
+        Ending::Wedged { method, during, .. } => {
+            assert_eq!(
+                (method.as_str(), during.as_str()),
+                ("", "phase `tell`, step `notification`")
+            );
+        }
+        ending => panic!("{ending:?}"),
+    }
+    outcome.says(&["in phase `tell`, step `notification`"]);
 }

@@ -165,7 +165,7 @@ fn meant(name: &str) -> Option<&'static str> {
 fn debug(value: &str, question: &Question<'_>) -> Vec<KnobError> {
     let pairs = value.split(',').filter(|pair| !pair.is_empty());
     let check = |pair: &str| {
-        let Some((name, _)) = pair.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+        let Some((name, setting)) = pair.split_once('=').filter(|(name, _)| !name.is_empty()) else {
             return wrong(
                 "GODEBUG",
                 value,
@@ -184,6 +184,15 @@ fn debug(value: &str, question: &Question<'_>) -> Vec<KnobError> {
         let otherwise = "see GODEBUG in the documentation of Go's `runtime`";
         if let Some(meant) = meant(name) {
             return nothing(format!("did you mean `{meant}`?"));
+        }
+        // What the runtime cannot read as a number it passes over.
+        if RUNTIME.contains(&name) && setting.parse::<i32>().is_err() {
+            return wrong(
+                "GODEBUG",
+                value,
+                &format!("`{setting}` of `{name}` is no whole number"),
+                "write such as 0 or 1",
+            );
         }
         match scan::contains(&question.detection.file, name) {
             Ok(false) => nothing(otherwise.to_owned()),
@@ -223,6 +232,23 @@ mod tests {
             ("tracebacklabels", None),
         ] {
             assert_eq!(meant(name), known, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_the_runtime_cannot_read_as_a_number_is_refused() {
+        let (env, subject, detection) = Default::default();
+        let question = Question {
+            env: &env,
+            subject: &subject,
+            detection: &detection,
+            stop: &|| false,
+        };
+        for value in ["gctrace=1", "gctrace=-1,madvdontneed=0"] {
+            assert_eq!(debug(value, &question), [], "{value}");
+        }
+        for value in ["gctrace=yes", "madvdontneed=1,gctrace=", "gctrace=99999999999"] {
+            assert_eq!(debug(value, &question).len(), 1, "{value}");
         }
     }
 

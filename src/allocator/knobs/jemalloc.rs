@@ -10,6 +10,12 @@ use crate::record::KnobFacts;
 /// What the options of the user are put after, so that theirs win.
 const CONFIRM: &str = "confirm_conf:true,stats_print:true";
 
+/// What sets how much it says, which is what it is asked by. It sets no memory.
+const TALK: [&str; 3] = ["confirm_conf", "stats_print", "stats_print_opts"];
+
+/// Numbers of which it complains where they are out of range; it makes another number of all others, without a word.
+const WHOLE: [&str; 4] = ["dirty_decay_ms", "muzzy_decay_ms", "narenas", "oversize_threshold"];
+
 /// What leaves the number of arenas to jemalloc.
 const DEFAULT: &str = "default";
 
@@ -21,7 +27,8 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
         if value.is_empty() {
             continue;
         }
-        let asked = format!("{CONFIRM},{value}");
+        let value = &silent(value);
+        let asked = [CONFIRM, value].join(if value.is_empty() { "" } else { "," });
         let heard = probe::ask(question.subject, &[(variable, &asked)], question.stop);
         let said = heard.map(|heard| read(&heard.said.stderr)).unwrap_or_default();
         let Some(said) = said
@@ -69,11 +76,13 @@ fn knobs(variable: &str, value: &str, said: &Said) -> Vec<KnobFacts> {
             .rev()
             .find(|(one, _)| one == option)
             .map(|(_, value)| value);
-        let (effective, seen) = match (said.options.get(option), set) {
+        let (effective, seen) = match (shown(option, said), set) {
             // The statistics have the number that it chose, which nobody asked for.
             (Some(_), Some(value)) if requested == DEFAULT => (Some(value.clone()), Some("its confirmation")),
-            (Some(value), _) => (Some(value.clone()), Some("its statistics")),
-            (None, Some(value)) => (Some(value.clone()), Some("its confirmation")),
+            (Some(value), _) => (Some(value), Some("its statistics")),
+            (None, Some(value)) if is_kept(option, value) => (Some(value.clone()), Some("its confirmation")),
+            // It repeats what was written, and not what it made of that.
+            (None, Some(_)) => (None, Some("its name")),
             (None, None) => (None, None),
         };
         KnobFacts {
@@ -86,6 +95,27 @@ fn knobs(variable: &str, value: &str, said: &Said) -> Vec<KnobFacts> {
         }
     })
     .collect()
+}
+
+/// A list without what sets how much jemalloc says.
+fn silent(value: &str) -> String {
+    let talks = |pair: &&str| pair.split_once(':').is_some_and(|(option, _)| TALK.contains(&option));
+    let pairs: Vec<&str> = value.split(',').filter(|pair| !talks(pair)).collect();
+    pairs.join(",")
+}
+
+/// The value of an option in jemalloc's statistics, which have an option with two names under one.
+fn shown(option: &str, said: &Said) -> Option<String> {
+    if option != "lg_tcache_max" {
+        return said.options.get(option).cloned();
+    }
+    let most: u64 = said.options.get("tcache_max")?.parse().ok()?;
+    most.is_power_of_two().then(|| most.ilog2().to_string())
+}
+
+/// Whether jemalloc takes a value as it is or complains of it.
+fn is_kept(option: &str, value: &str) -> bool {
+    WHOLE.contains(&option) || value.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
 }
 
 /// That jemalloc takes another number in place of one that is too large or too small, without a word.

@@ -65,13 +65,17 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
 
 fn one(name: &str, value: &str, said: &Said, uses: &str) -> Result<KnobFacts, KnobError> {
     let option = name.strip_prefix(START).unwrap_or(name).to_ascii_lowercase();
+    let refused = |why: String| KnobError::Value {
+        written: format!("{name}={value}"),
+        why,
+        cure: "write a number, or 0 and 1".to_owned(),
+    };
+    if value.is_empty() {
+        return Err(refused(format!("{uses} takes an empty value for 1")));
+    }
     let invalid = format!("mimalloc_{option} has an invalid value");
     if said.warnings.iter().any(|warning| warning.contains(&invalid)) {
-        return Err(KnobError::Value {
-            written: format!("{name}={value}"),
-            why: format!("{uses} does not take that value"),
-            cure: "write a number, or 0 and 1".to_owned(),
-        });
+        return Err(refused(format!("{uses} does not take that value")));
     }
     let Some((shown, effective)) = found(&option, said) else {
         return Err(KnobError::Option {
@@ -81,11 +85,15 @@ fn one(name: &str, value: &str, said: &Said, uses: &str) -> Result<KnobFacts, Kn
             uses: uses.to_owned(),
         });
     };
+    // It reads 64 characters at most, and of larger numbers the largest that it has.
+    if !means(value, &effective) {
+        return Err(refused(format!("{uses} makes {effective} of it")));
+    }
     Ok(KnobFacts {
         variable: name.to_owned(),
         option: None,
         requested: value.to_owned(),
-        taken: Some(means(value, &effective)),
+        taken: Some(true),
         effective: Some(effective),
         seen: Some(format!("its list, as `{shown}`")),
     })
@@ -126,7 +134,7 @@ fn missing(option: &str, said: &Said) -> String {
 fn means(written: &str, shown: &str) -> bool {
     let upper = written.to_ascii_uppercase();
     let meant = match upper.as_str() {
-        "" | "1" | "TRUE" | "YES" | "ON" => Some(1),
+        "1" | "TRUE" | "YES" | "ON" => Some(1),
         "0" | "FALSE" | "NO" | "OFF" => Some(0),
         number => number.parse::<i64>().ok(),
     };
@@ -175,6 +183,28 @@ mod tests {
         }
         for (written, shown) in [("5", "25"), ("often", "1"), ("1M", "1 KiB")] {
             assert!(!means(written, shown), "{written} {shown}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_becomes_another_one_is_refused() {
+        let said = |shown: &str| Said {
+            options: [("purge_delay".to_owned(), shown.to_owned())].into(),
+            ..Said::default()
+        };
+        let long = format!("{}5", "0".repeat(70));
+        for (value, shown, why) in [
+            ("", "1", "mimalloc 3.3.2 takes an empty value for 1"),
+            (&long, "0", "mimalloc 3.3.2 makes 0 of it"),
+            (
+                "99999999999999999999",
+                "9223372036854775807",
+                "makes 9223372036854775807 of it",
+            ),
+        ] {
+            let refused = one("MIMALLOC_PURGE_DELAY", value, &said(shown), "mimalloc 3.3.2");
+            let words = refused.map_err(|error| error.to_string()).unwrap_err();
+            assert!(words.contains(why), "{words}");
         }
     }
 

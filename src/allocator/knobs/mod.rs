@@ -8,6 +8,7 @@ mod jemalloc;
 mod mimalloc;
 mod node;
 mod plain;
+mod python;
 mod spelling;
 
 pub use self::mimalloc::purge_delay;
@@ -89,13 +90,17 @@ struct Question<'q> {
     stop: &'q dyn Fn() -> bool,
 }
 
+/// What Deno passes on to its V8; it gives `NODE_OPTIONS` no heed.
+const DENO: &str = "DENO_V8_FLAGS";
+
 /// Who reads a variable; `None` of one that is no setting of an allocator.
 pub fn reader(variable: &str) -> Option<AllocatorFamily> {
     let starts = |start: &str| variable.starts_with(start);
     match variable {
         "_RJEM_MALLOC_CONF" | "MALLOC_CONF" | "JE_MALLOC_CONF" => Some(AllocatorFamily::Jemalloc),
         "GOGC" | "GOMEMLIMIT" | "GODEBUG" => Some(AllocatorFamily::Go),
-        "NODE_OPTIONS" => Some(AllocatorFamily::V8),
+        "NODE_OPTIONS" | DENO => Some(AllocatorFamily::V8),
+        "PYTHONMALLOC" => Some(AllocatorFamily::Pymalloc),
         "GLIBC_TUNABLES" => Some(AllocatorFamily::Glibc),
         // It names a file for mtrace(3), and sets nothing of memory.
         "MALLOC_TRACE" => None,
@@ -107,6 +112,12 @@ pub fn reader(variable: &str) -> Option<AllocatorFamily> {
         _ if starts("SCUDO_") => Some(AllocatorFamily::Scudo),
         _ => None,
     }
+}
+
+/// Whether a program reads a variable, as far as its allocator tells; what is no setting of an allocator is not judged.
+pub fn is_read(variable: &str, detection: &Detection) -> bool {
+    let is_known = detection.facts.family != AllocatorFamily::Unknown;
+    reader(variable).is_none_or(|family| !is_known || fits(variable, family, detection, None).is_ok())
 }
 
 /// Whether a variable is to be checked: it is a setting of an allocator, or was meant to be one.
@@ -151,6 +162,7 @@ pub fn check(
             AllocatorFamily::Glibc => glibc::check(&question),
             AllocatorFamily::Go => go::check(&question),
             AllocatorFamily::V8 => node::check(&question),
+            AllocatorFamily::Pymalloc => python::check(&question),
             AllocatorFamily::Tcmalloc => plain::check(&question, "TCMALLOC_"),
             AllocatorFamily::Tbbmalloc => plain::check(&question, "TBB_MALLOC_"),
             AllocatorFamily::Snmalloc
@@ -229,6 +241,9 @@ fn fits(
             Some(_) | None => Ok(()),
         };
     }
+    if family == AllocatorFamily::V8 && facts.family == AllocatorFamily::V8 && declared != Some(family) {
+        return of_v8(variable, detection);
+    }
     let known = facts.family == family
         || declared == Some(family)
         || beside.starts_with(family.name())
@@ -246,9 +261,32 @@ fn fits(
     })
 }
 
+/// Whether the program that holds V8 reads the variable: Node.js and Deno have each their own.
+fn of_v8(variable: &str, detection: &Detection) -> Result<(), KnobError> {
+    let own = detection.facts.variable.as_deref();
+    match own.unwrap_or("NODE_OPTIONS") {
+        own if own == variable && (variable == DENO || detection.node) => Ok(()),
+        _ => Err(KnobError::NotRead {
+            variable: variable.to_owned(),
+            uses: match own {
+                Some(own) => format!(
+                    "the program with V8 is `{}`, which reads `{own}`",
+                    detection.file.display()
+                ),
+                None => format!(
+                    "the program with V8 is `{}`, which does not read it",
+                    detection.file.display()
+                ),
+            },
+            cure: cure(detection),
+        }),
+    }
+}
+
 /// A reader's name in a sentence.
 fn words(family: AllocatorFamily) -> &'static str {
     match family {
+        AllocatorFamily::Pymalloc => "CPython",
         AllocatorFamily::V8 => "Node.js",
         AllocatorFamily::Go => "Go",
         other => other.name(),
@@ -269,7 +307,14 @@ fn cure(detection: &Detection) -> String {
         ),
         AllocatorFamily::Glibc => "set `GLIBC_TUNABLES`, or such as `MALLOC_ARENA_MAX`".to_owned(),
         AllocatorFamily::Go => "set `GOGC`, `GOMEMLIMIT` or `GODEBUG`".to_owned(),
-        AllocatorFamily::V8 => "set `NODE_OPTIONS`".to_owned(),
+        AllocatorFamily::V8 => match (&facts.variable, detection.node) {
+            (Some(variable), _) => format!("set `{variable}`"),
+            (None, true) => "set `NODE_OPTIONS`".to_owned(),
+            (None, false) => "leave it out".to_owned(),
+        },
+        AllocatorFamily::Pymalloc => {
+            "set `PYTHONMALLOC`, or of what the C library serves such as `MALLOC_ARENA_MAX`".to_owned()
+        }
         AllocatorFamily::Jvm => "set `JAVA_TOOL_OPTIONS`".to_owned(),
         AllocatorFamily::Tcmalloc => "set one of its own, `TCMALLOC_…`".to_owned(),
         AllocatorFamily::Scudo => "set `SCUDO_OPTIONS`".to_owned(),

@@ -5,6 +5,7 @@ use crate::record::{AllocatorFacts, Confidence};
 
 fn found(family: AllocatorFamily, variable: Option<&str>) -> Detection {
     Detection {
+        node: family == AllocatorFamily::V8,
         facts: AllocatorFacts {
             family,
             version: Some("1.2".to_owned()),
@@ -85,6 +86,24 @@ fn what_fits_is_not_refused() {
     ] {
         assert_eq!(refused(variable, detection), None, "{variable}");
     }
+}
+
+#[test]
+fn a_setting_of_v8_is_for_the_program_that_holds_it() {
+    let mut deno = found(AllocatorFamily::V8, Some(DENO));
+    deno.node = false;
+    assert_eq!(refused(DENO, &deno), None);
+    let said = refused("NODE_OPTIONS", &deno).unwrap_or_default();
+    assert!(
+        said.ends_with("which reads `DENO_V8_FLAGS`; set `DENO_V8_FLAGS`"),
+        "{said}"
+    );
+    let said = refused(DENO, &found(AllocatorFamily::V8, None)).unwrap_or_default();
+    assert!(said.ends_with("does not read it; set `NODE_OPTIONS`"), "{said}");
+    // A launcher of a Go program runs in Node.js, and nobody's memory is there.
+    let said = refused("NODE_OPTIONS", &found(AllocatorFamily::Go, None)).unwrap_or_default();
+    assert!(said.contains("this server uses go 1.2"), "{said}");
+    assert_eq!(refused("PYTHONMALLOC", &found(AllocatorFamily::Pymalloc, None)), None);
 }
 
 #[test]

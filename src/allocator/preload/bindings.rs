@@ -2,22 +2,53 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Functions whose binding says who allocates.
-const CALLS: [&str; 3] = ["malloc", "calloc", "realloc"];
+/// C++'s `operator new`, in whichever form.
+pub const NEW: &str = "new";
 
-/// What the loader said of a process, and of those that it started.
+/// Functions whose binding says who allocates, and what they are called here.
+const CALLS: [(&str, &str); 7] = [
+    ("malloc", "malloc"),
+    ("calloc", "calloc"),
+    ("realloc", "realloc"),
+    ("_Znwm", NEW),
+    ("_Znam", NEW),
+    ("_Znwj", NEW),
+    ("_Znaj", NEW),
+];
+
+/// What the loader prints when a program is about to begin. A process may become another program after that.
+const BEGINS: &str = "transferring control: ";
+
+/// What the loader said of one program in one process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bindings {
+pub struct Image {
     /// Every file that something was bound for, as the loader calls it: a program by what it was started as.
     pub files: BTreeSet<String>,
-    /// For each file the functions of allocation that it calls, and the file that serves them.
-    pub served: BTreeMap<String, BTreeMap<&'static str, String>>,
+    /// For each file the functions of allocation that were bound in its name, and the file that serves them.
+    served: BTreeMap<String, BTreeMap<&'static str, String>>,
 }
 
-impl Bindings {
-    /// Adds what `LD_DEBUG=bindings` printed: lines such as
-    /// ``28381: binding file /bin/ls [0] to /lib/libc.so.6 [0]: normal symbol `malloc' [GLIBC_2.2.5]``.
-    pub fn read(&mut self, text: &str) {
+/// Reads what `LD_DEBUG=bindings,libs` printed of one process: lines such as
+/// ``28381: binding file /bin/ls [0] to /lib/libc.so.6 [0]: normal symbol `malloc' [GLIBC_2.2.5]``. What a program loads after
+/// its start counts to the next one, if the process becomes another.
+pub fn images(text: &str) -> Vec<Image> {
+    let mut parts: Vec<&str> = text.split(BEGINS).collect();
+    let rest = if parts.len() > 1 { parts.pop() } else { None };
+    let mut images: Vec<Image> = parts.into_iter().map(Image::of).collect();
+    if let Some((last, rest)) = images.last_mut().zip(rest) {
+        last.read(rest);
+    }
+    images
+}
+
+impl Image {
+    fn of(text: &str) -> Image {
+        let mut image = Image::default();
+        image.read(text);
+        image
+    }
+
+    fn read(&mut self, text: &str) {
         for line in text.lines() {
             let Some((file, rest)) = line
                 .split_once("binding file ")
@@ -32,20 +63,23 @@ impl Bindings {
                 continue;
             };
             let symbol = symbol.split('\'').next().unwrap_or_default();
-            if let Some(call) = CALLS.into_iter().find(|call| *call == symbol) {
-                self.served
-                    .entry(file.to_owned())
-                    .or_default()
-                    .insert(call, by.to_owned());
+            if let Some((_, call)) = CALLS.into_iter().find(|(name, _)| *name == symbol) {
+                let served = self.served.entry(file.to_owned()).or_default();
+                served.insert(call, by.to_owned());
             }
         }
     }
 
-    /// The functions of allocation that `library` serves a file.
-    pub fn of<'b>(&'b self, file: &str, library: &str) -> BTreeSet<&'b str> {
+    /// The functions of allocation that `library` serves in the name of a file. It serves an `operator new` that calls its
+    /// `malloc`, too.
+    pub fn of_library<'i>(&'i self, file: &str, library: &str) -> BTreeSet<&'i str> {
+        let calls_it = |by: &String| {
+            let malloc = self.served.get(by).and_then(|served| served.get("malloc"));
+            malloc.is_some_and(|malloc| malloc == library)
+        };
         let served = self.served.get(file).into_iter().flatten();
         served
-            .filter(|(_, by)| by.as_str() == library)
+            .filter(|(call, by)| *by == library || (**call == NEW && calls_it(by)))
             .map(|(call, _)| *call)
             .collect()
     }
@@ -69,19 +103,50 @@ mod tests {
 
     #[test]
     fn who_serves_whom_is_read_line_by_line() {
-        let mut bindings = Bindings::default();
-        bindings.read(
+        let images = images(
             "     7:\tbinding file ./my server [0] to /usr/lib/libjemalloc.so.2 [0]: normal symbol `malloc' [GLIBC_2.2.5]\n\
              \x20    7:\tbinding file ./my server [0] to /lib/libc.so.6 [0]: normal symbol `mallocx'\n\
              \x20    7:\tbinding file /lib/libc.so.6 [0] to /usr/lib/libjemalloc.so.2 [0]: normal symbol `calloc' [GLIBC_2.2.5]\n\
              \x20    7:\tsomething else\n\
              \x20    7:\tbinding file /lib/libz.so.1 [0] to /lib/libc.so.6 [0]: normal symbol `malloc' [GLIBC_2.2.5]\n",
         );
-        assert_eq!(bindings.files.len(), 3);
-        assert_eq!(bindings.of("./my server", JE), ["malloc"].into());
-        assert_eq!(bindings.of("/lib/libc.so.6", JE), ["calloc"].into());
-        assert_eq!(bindings.of("/lib/libz.so.1", JE), BTreeSet::new());
-        assert_eq!(bindings.of("/lib/none", JE), BTreeSet::new());
+        let [image] = images.as_slice() else {
+            panic!("{images:?}")
+        };
+        assert_eq!(image.files.len(), 3);
+        assert_eq!(image.of_library("./my server", JE), ["malloc"].into());
+        assert_eq!(image.of_library("/lib/libc.so.6", JE), ["calloc"].into());
+        assert_eq!(image.of_library("/lib/libz.so.1", JE), BTreeSet::new());
+        assert_eq!(image.of_library("/lib/none", JE), BTreeSet::new());
+    }
+
+    #[test]
+    fn programs_that_one_process_was_are_told_apart() {
+        let bound = |file: &str| format!("7:\tbinding file {file} [0] to {JE} [0]: normal symbol `malloc'\n");
+        let begins = |file: &str| format!("7:\ttransferring control: {file}\n");
+        let text = [
+            bound("/lib/libtinfo.so.6"),
+            bound("/bin/sh"),
+            begins("/bin/sh"),
+            bound("server"),
+            begins("server"),
+            bound("/lib/module.so"),
+        ];
+        let files = images(&text.concat()).into_iter().map(|image| image.files);
+        let files: Vec<Vec<String>> = files.map(|files| files.into_iter().collect()).collect();
+        assert_eq!(files, [["/bin/sh", "/lib/libtinfo.so.6"], ["/lib/module.so", "server"]]);
+    }
+
+    #[test]
+    fn an_operator_new_is_served_by_the_malloc_that_it_calls() {
+        let image = |malloc: &str| {
+            Image::of(&format!(
+                "7: binding file server [0] to /lib/libstdc++.so.6 [0]: normal symbol `_Znwm' [GLIBCXX_3.4]\n\
+                 7: binding file /lib/libstdc++.so.6 [0] to {malloc} [0]: normal symbol `malloc' [GLIBC_2.2.5]\n"
+            ))
+        };
+        assert_eq!(image(JE).of_library("server", JE), [NEW].into());
+        assert_eq!(image("/lib/libc.so.6").of_library("server", JE), BTreeSet::new());
     }
 
     #[test]

@@ -9,23 +9,23 @@ use super::super::detect::Detection;
 use super::super::probe::{self, Subject};
 use super::super::scan::Mark;
 use super::super::{behind, elf, scan};
-use super::bindings::{self, Bindings};
+use super::bindings::{self, Image, NEW};
 use crate::host;
 use crate::record::{AllocatorFamily, Confidence};
 
 /// Why what is preloaded into a server would not serve it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PreloadError {
-    /// It has an allocator of its own.
+    /// It has an allocator of its own, in its file or in what it loads or starts.
     #[error(
-        "`{program}` has {allocator} built in{prefix} and would not use a preloaded allocator: to measure another one, build the \
+        "`{program}` {has}{prefix} and would not use a preloaded allocator: to measure another one, build the \
          server with it"
     )]
     Embedded {
         /// The server's program.
         program: String,
-        /// What it has.
-        allocator: String,
+        /// What it has, and where.
+        has: String,
         /// The prefix of its functions, in parentheses, where it has one.
         prefix: String,
     },
@@ -76,8 +76,8 @@ pub enum PreloadError {
     },
     /// It was loaded, and the server does not call it.
     #[error(
-        "`{library}` was loaded into `{program}` and is not used: {why}, so it has an allocator of its own; to measure \
-         another one, build the server with it"
+        "`{library}` was loaded into `{program}` and is not used: {why}, so it has an allocator of its own or needs none; to \
+         measure another one, build the server with it"
     )]
     Unused {
         /// The library.
@@ -123,7 +123,7 @@ pub fn verify(question: &Question<'_>) -> Result<bool, PreloadError> {
     let library = question.library.display().to_string();
     let at = question.scratch.join("bindings").display().to_string();
     let watched = [
-        ("LD_DEBUG", "bindings"),
+        ("LD_DEBUG", "bindings,libs"),
         // Or functions are bound when they are called first.
         ("LD_BIND_NOW", "1"),
         ("LD_DEBUG_OUTPUT", at.as_str()),
@@ -140,14 +140,13 @@ pub fn verify(question: &Question<'_>) -> Result<bool, PreloadError> {
         let shown = question.with.shown();
         return Err(PreloadError::Fatal { shown, library });
     }
-    let mut bindings = Bindings::default();
     // One file for each process.
-    for entry in fs::read_dir(question.scratch).into_iter().flatten().flatten() {
-        if let Ok(text) = fs::read(entry.path()) {
-            bindings.read(&String::from_utf8_lossy(&text));
-        }
-    }
-    used(question, &bindings, &library)
+    let texts = fs::read_dir(question.scratch).into_iter().flatten().flatten();
+    let texts = texts.filter_map(|entry| fs::read(entry.path()).ok());
+    let images: Vec<Image> = texts
+        .flat_map(|text| bindings::images(&String::from_utf8_lossy(&text)))
+        .collect();
+    used(question, &images, &library)
 }
 
 /// Whether the server ends by itself without the library.
@@ -162,23 +161,28 @@ fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
         facts, file, loader, ..
     } = question.plain;
     let program = file.display().to_string();
-    let embedding = || match holds(file, facts.family) {
+    let sure = facts.confidence > Some(Confidence::Guess);
+    let within = holds(file, facts.family);
+    let embedding = match within {
         true => program.clone(),
         false => question.without.program.display().to_string(),
     };
-    let sure = facts.confidence > Some(Confidence::Guess);
     match facts.family {
         AllocatorFamily::Go => {
             return Err(PreloadError::Runtime {
-                program: embedding(),
+                program: embedding,
                 allocator: format!("Go{}", behind(facts.version.as_ref())),
             });
         }
-        family if family.is_replacement() && sure => {
+        // What is preloaded comes before a library that the program needs.
+        family if family.is_replacement() && sure && (within || !needs_malloc(question)) => {
             let prefix = facts.prefix.as_ref().map(|prefix| format!(" (prefix `{prefix}`)"));
             return Err(PreloadError::Embedded {
-                program: embedding(),
-                allocator: facts.to_string(),
+                program: embedding,
+                has: match within {
+                    true => format!("has {facts} built in"),
+                    false => format!("loads or starts what has {facts} built in"),
+                },
                 prefix: prefix.unwrap_or_default(),
             });
         }
@@ -208,13 +212,20 @@ fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
     }
 }
 
+/// Whether a library that the program needs, and that is not the C library, has the `malloc` that serves it.
+fn needs_malloc(question: &Question<'_>) -> bool {
+    let needed = brought(question, &question.plain.file).into_iter();
+    let mut others = needed.filter(|path| !elf::is_libc(path));
+    others.any(|path| elf::serves_malloc(&path))
+}
+
 /// Whether a file has the allocator within. A script's interpreter has not: what the script runs answered.
 fn holds(file: &Path, family: AllocatorFamily) -> bool {
     let is = |mark: &Mark| match mark {
         Mark::RustJemalloc => family == AllocatorFamily::Jemalloc,
         Mark::Go => family == AllocatorFamily::Go,
         Mark::Family(own) => *own == family,
-        Mark::Variable(_) | Mark::Node | Mark::Rust | Mark::Glibc | Mark::Musl => false,
+        _ => false,
     };
     scan::file(file).is_ok_and(|scan| scan.marks.iter().any(is))
 }
@@ -226,51 +237,74 @@ fn libc_of(name: &str) -> AllocatorFamily {
     }
 }
 
-/// What the bindings say of the server's own code. The C library and others call `malloc` in every process, so that alone
-/// says nothing of a program that has an allocator within.
-fn used(question: &Question<'_>, bindings: &Bindings, library: &str) -> Result<bool, PreloadError> {
+/// What the bindings say of the server's own code. The C library calls `malloc` in every process, its loader binds it in the
+/// name of every program, and what is preloaded may bring libraries of its own: none of that says anything of a program.
+fn used(question: &Question<'_>, images: &[Image], library: &str) -> Result<bool, PreloadError> {
     let file = &question.plain.file;
-    let linking = elf::linking(file).unwrap_or_default();
-    let libraries = elf::libraries(file, &linking, &question.with.library_path());
-    let libraries: BTreeSet<PathBuf> = libraries.iter().map(|path| real(path)).collect();
     let is_program = |name: &&String| is(name, file, &question.with.teller);
-    let Some(program) = bindings.files.iter().find(is_program) else {
+    let mut programs = images.iter().rev();
+    let found = programs.find_map(|image| Some((image, image.files.iter().find(is_program)?)));
+    let Some((image, program)) = found else {
         return Ok(false);
     };
+    let serves = |image: &Image| {
+        let mut files = image.files.iter();
+        files.any(|file| image.of_library(file, library).contains("malloc"))
+    };
+    if !images.iter().any(serves) {
+        return Err(PreloadError::NoAllocator(library.to_owned()));
+    }
     let unused = |why| PreloadError::Unused {
         library: library.to_owned(),
         program: file.display().to_string(),
         why,
     };
-    if !bindings
-        .files
-        .iter()
-        .any(|file| bindings.of(file, library).contains("malloc"))
-    {
-        return Err(PreloadError::NoAllocator(library.to_owned()));
-    }
-    let own = bindings.of(program, library);
-    let others = || {
-        let brought = bindings.files.iter().filter(|name| {
-            let path = Path::new(name);
-            libraries.contains(&real(path)) && !elf::is_libc(path)
-        });
-        brought.map(|name| (name, bindings.of(name, library)))
+    let (own, brought) = (brought(question, file), preloaded(question));
+    let may_count = |path: &Path| {
+        let found = real(path);
+        let is_own = own.contains(&found) || !brought.contains(&found);
+        is_own && !elf::is_libc(path) && !elf::is_runtime(path)
     };
+    let others = || {
+        let names = image.files.iter().filter(|name| *name != program);
+        let paths = names.map(|name| (Path::new(name), name));
+        let counting = paths.filter(|(path, _)| may_count(path));
+        counting.map(|(path, name)| (path, calls(path, &image.of_library(name, library))))
+    };
+    let own_calls = calls(file, &image.of_library(program, library));
     // Rust's library calls `malloc` here and there, but `calloc` only where it is the allocator.
     let rust = |path: &Path| scan::file(path).is_ok_and(|scan| scan.marks.contains(&Mark::Rust));
-    match rust(file) {
-        true if own.contains("calloc") => Ok(true),
-        true => {
-            let calls = |(name, calls): (&String, BTreeSet<&str>)| calls.contains("calloc") && rust(Path::new(name));
-            match others().any(calls) {
-                true => Ok(true),
-                false => Err(unused("Rust's code in it never calls `calloc`")),
-            }
-        }
-        false if own.contains("malloc") || others().any(|(_, calls)| calls.contains("malloc")) => Ok(true),
-        false => Err(unused("neither it nor what it is linked with calls `malloc`")),
+    if rust(file) {
+        let used = own_calls.contains("calloc") || others().any(|(path, calls)| calls.contains("calloc") && rust(path));
+        return used
+            .then_some(true)
+            .ok_or_else(|| unused("Rust's code in it never calls `calloc`"));
     }
+    let allocates = |calls: &BTreeSet<&str>| calls.contains("malloc") || calls.contains(NEW);
+    let used = allocates(&own_calls) || others().any(|(_, calls)| allocates(&calls));
+    used.then_some(true)
+        .ok_or_else(|| unused("neither it nor what it loads calls `malloc`"))
+}
+
+/// Of the functions that were bound in the name of a file those that it calls by its own account.
+fn calls<'b>(path: &Path, bound: &BTreeSet<&'b str>) -> BTreeSet<&'b str> {
+    let linking = elf::linking(path).unwrap_or_default();
+    let is_called = |call: &&&str| linking.calls.contains(**call) || (**call == NEW && linking.creates);
+    bound.iter().filter(is_called).copied().collect()
+}
+
+/// The libraries that a file brings, with links resolved.
+fn brought(question: &Question<'_>, file: &Path) -> BTreeSet<PathBuf> {
+    let linking = elf::linking(file).unwrap_or_default();
+    let libraries = elf::libraries(file, &linking, &question.with.library_path());
+    libraries.iter().map(|path| real(path)).collect()
+}
+
+/// What is preloaded, and all that it brings.
+fn preloaded(question: &Question<'_>) -> BTreeSet<PathBuf> {
+    let all = question.with.preloaded.iter();
+    all.flat_map(|path| brought(question, path).into_iter().chain([real(path)]))
+        .collect()
 }
 
 /// Whether the loader's name for a program means this file. It is what the program was started as: a path, or a name that

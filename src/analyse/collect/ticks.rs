@@ -69,7 +69,7 @@ impl Pass {
     pub(super) fn draw(&mut self, at: Nanos) {
         let sums = self.tree.sums();
         self.summary.timeline.add(at, sums.private.zip(sums.resident_lower));
-        self.watch.see(at, sums.private_once, sums.resident);
+        self.watch.see(at, &sums);
         self.summary.curves.totals(at, self.tree.totals());
     }
 }

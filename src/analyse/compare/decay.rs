@@ -183,7 +183,7 @@ impl Given {
     /// Whether all runs say the same: memory came back, more was taken, or neither, and whether some was left to the kernel.
     /// Where they do not, a median says of some runs what did not happen in them.
     pub fn is_unanimous(&self) -> bool {
-        let says = |one: &Gave| (one.much, one.took, one.much_lazily);
+        let says = |one: &Gave| (one.much, one.took, one.much_lazily, one.for_a_while > 0.0);
         self.runs.windows(2).all(|pair| says(&pair[0]) == says(&pair[1]))
     }
 }
@@ -201,11 +201,15 @@ pub(super) fn gave(runs: &[&Summary]) -> Vec<Given> {
         let runs: Vec<Gave> = all.iter().flatten().filter(|one| one.kind == kind).copied().collect();
         let middle = Gave {
             kind,
-            bytes: median(runs.iter().map(|one| one.bytes))?.median,
+            released: median(runs.iter().map(|one| one.released))?.median,
             share: median(runs.iter().filter_map(|one| one.share)).map(|share| share.median),
+            for_a_while: median(runs.iter().map(|one| one.for_a_while))?.median,
+            taken: median(runs.iter().map(|one| one.taken))?.median,
+            noise: runs.iter().map(|one| one.noise).fold(0.0, f64::max),
             much: runs.iter().all(|one| one.much),
             took: runs.iter().all(|one| one.took),
             held: runs.iter().all(|one| one.held),
+            shared: median(runs.iter().map(|one| one.shared))?.median,
             lazily: median(runs.iter().filter_map(|one| one.lazily)).map(|lazily| lazily.median),
             much_lazily: runs.iter().all(|one| one.much_lazily),
         };

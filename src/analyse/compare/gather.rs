@@ -8,9 +8,9 @@ use crate::record::{Header, KnobFacts, PreloadFacts};
 use crate::units;
 
 use super::cell::{Values, cell};
+use super::circumstances::{differences, differences_of, without_patch};
 use super::decay::{decays, gave, traffic};
 use super::growth::grown;
-use super::hosts::{differences, differences_of};
 use super::huge_pages::huge_pages;
 use super::measure::Measure;
 use super::metric::one_metric;
@@ -30,7 +30,8 @@ pub struct Played {
 }
 
 impl Played {
-    /// What tells the machine of this run from others: its hardware and system, and its part of the plan.
+    /// What tells the machine of this run from others: its hardware and system, and its part of the plan. Machines of one
+    /// type differ by patches of the kernel and by megabytes, and are one.
     pub fn machine(&self) -> String {
         let host = &self.summary.header.host;
         let unknown = || units::UNKNOWN.to_owned();
@@ -39,7 +40,7 @@ impl Played {
             host.cpu.clone().unwrap_or_else(unknown),
             units::or_unknown(host.cpus, |cpus| units::counted(cpus, "processor")),
             units::or_unknown(host.memory.total, units::bytes),
-            host.kernel.clone().unwrap_or_else(unknown),
+            host.kernel.as_deref().map_or_else(unknown, without_patch),
         );
         if let Some(partition) = &self.summary.header.plan.partition {
             machine = format!("part {partition} on {machine}");
@@ -89,6 +90,7 @@ pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
     let compared: Vec<bool> = purged.iter().map(|own| alike(own, &purged[0])).collect();
     let phases = || all.iter().flat_map(|run| &run.summary.phases);
     Comparison {
+        looked: all.iter().any(|run| !run.summary.header.plan.looks.is_empty()),
         repeats: phases().any(|phase| phase.phase.cycle > 0),
         strains: strained(labels.iter().map(|label| (*label).to_owned()).zip(arms.clone())),
         scenario: runs
@@ -246,7 +248,9 @@ fn row(measure: Measure, arms: &[Vec<&Played>], compared: &[bool]) -> Option<Row
     if values.iter().flatten().all(|(_, value)| value.is_none()) {
         return None;
     }
-    let floor = measure.figure.noise();
+    let floor = measure
+        .figure
+        .noise_of(values.iter().flatten().filter_map(|(_, value)| *value));
     let cells = values.iter().enumerate().map(|(place, values_of_side)| {
         cell(
             values_of_side,

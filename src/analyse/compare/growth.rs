@@ -2,7 +2,7 @@
 
 use crate::analyse::Summary;
 use crate::analyse::growth::{Repeated, Sent, repeated, sent_by};
-use crate::analyse::stats::{LEAST_CYCLES, LeakLimit, LeakVerdict, judge_leak};
+use crate::analyse::stats::{LEAK_ALPHA, LEAST_CYCLES, LeakLimit, LeakVerdict, judge_leak};
 use crate::lens::Lens;
 
 /// What is said of one thing that the scenario repeats.
@@ -48,6 +48,6 @@ fn judge(name: &str, lens: Lens, runs: &[Option<Repeated>]) -> Grown {
         rounds: series.iter().map(Vec::len).max().unwrap_or(0),
         sent: sent_by(runs.iter().flatten()),
         lens,
-        verdict: judge_leak(&series, &LeakLimit::default()),
+        verdict: judge_leak(&series, &LeakLimit::default(), LEAK_ALPHA),
     }
 }

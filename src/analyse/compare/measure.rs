@@ -1,8 +1,10 @@
 //! What runs are compared by: one figure of one run, and how to find it in a summary.
 
+use std::time::Duration;
+
 use crate::analyse::stats::NoiseFloor;
-use crate::analyse::{MethodSummary, PhaseSummary, Summary};
-use crate::units::TICK;
+use crate::analyse::{MethodSummary, PhaseSummary, ResidentMetric, Summary};
+use crate::units::{TICK, is_in_ticks};
 
 /// One figure of a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -115,6 +117,15 @@ impl Figure {
         }
     }
 
+    /// The same of these values: processor time that was counted in nanoseconds in all of them has no ticks.
+    pub fn noise_of(self, values: impl IntoIterator<Item = f64>) -> NoiseFloor {
+        let in_ticks = |value: f64| is_in_ticks(Duration::from_nanos(value as u64));
+        match self == Figure::Cpu && !values.into_iter().any(in_ticks) {
+            true => NoiseFloor::RELATIVE,
+            false => self.noise(),
+        }
+    }
+
     /// What it counts.
     pub fn unit(self) -> Unit {
         match self {
@@ -160,7 +171,7 @@ impl Measure {
         match &self.place {
             Place::Phase { number, .. } => {
                 let last = summary.phases.iter().rev().find(|phase| phase.phase.phase == *number)?;
-                in_phase(self.figure, last, summary.most_processes > 1)
+                in_phase(self.figure, last, summary.resident_metric)
             }
             Place::Run => match self.figure {
                 Figure::Peak => summary.peak.map(|peak| peak.lower as f64),
@@ -175,14 +186,16 @@ impl Measure {
     }
 }
 
-fn in_phase(figure: Figure, phase: &PhaseSummary, tree: bool) -> Option<f64> {
+fn in_phase(figure: Figure, phase: &PhaseSummary, resident: ResidentMetric) -> Option<f64> {
     // A phase that was not played to its checkpoint has no figures that could be compared.
     let taken = phase.checkpoint.as_ref()?;
     let value = match figure {
         Figure::Private => phase.private,
         Figure::Peak => phase.peak.map(|peak| peak.lower),
-        Figure::Resident if tree => taken.proportional,
-        Figure::Resident => taken.resident,
+        Figure::Resident => match resident {
+            ResidentMetric::Proportional => taken.proportional,
+            ResidentMetric::Resident => taken.resident,
+        },
         Figure::Cpu => phase.cpu,
         Figure::Faults => phase.minor_faults,
         Figure::P50 | Figure::P95 => None,

@@ -2,10 +2,10 @@
 //! against one of them.
 
 pub(in crate::analyse) mod cell;
+mod circumstances;
 mod decay;
 mod gather;
 mod growth;
-mod hosts;
 mod huge_pages;
 mod measure;
 mod metric;
@@ -19,10 +19,12 @@ mod work;
 #[cfg(test)]
 pub(super) mod tests;
 
+pub use circumstances::{
+    Difference, Weight, changes, circumstances, differences, differences_between, differences_of, unlike,
+};
 pub use decay::{Decay, Decayed, Given};
 pub use gather::{Left, Played, Why, compare, counts, doubts, unseen};
 pub use growth::Grown;
-pub use hosts::{Difference, differences, differences_of};
 pub use huge_pages::{HugePages, huge_pages};
 pub use measure::{Figure, Measure, Place, Unit};
 pub use metric::one_metric;
@@ -58,6 +60,8 @@ pub struct Comparison {
     pub strains: Vec<Strained>,
     /// Whether any phase of a run that counts was played more than once: its last round stands for it.
     pub repeats: bool,
+    /// Whether what runs showed decided how many there are: an interval of 95 % is then not exactly that.
+    pub looked: bool,
 }
 
 /// One server.

@@ -1,13 +1,18 @@
 //! What decides between two servers, named before anything is measured.
 
-use crate::analyse::stats::{Endpoint, NoiseFloor, Seen, Tolerance};
+use crate::analyse::stats::{Endpoint, Known, NoiseFloor, Seen, Tolerance};
 use crate::lens::Lens;
 
 use super::measure::{Figure, Measure, Place};
 use super::{Comparison, Row};
 
-/// The endpoints of a side against the baseline, held to what suits the lens: private memory at the end of the last phase, and the peak of the run.
-pub fn primary(comparison: &Comparison, side: usize, lens: Lens) -> Vec<Endpoint> {
+/// The endpoints of a side against the baseline, held to what suits the lens: private memory at the end of the last phase, and the peak of the run. `known` says what is known of their noise.
+pub fn primary(
+    comparison: &Comparison,
+    side: usize,
+    lens: Lens,
+    known: &dyn Fn(&Measure) -> (NoiseFloor, Known),
+) -> Vec<Endpoint> {
     let private = comparison
         .rows
         .iter()
@@ -20,7 +25,7 @@ pub fn primary(comparison: &Comparison, side: usize, lens: Lens) -> Vec<Endpoint
     private
         .into_iter()
         .chain(peak)
-        .map(|row| endpoint(row, side, lens))
+        .map(|row| endpoint(row, side, lens, known(&row.measure)))
         .collect()
 }
 
@@ -32,7 +37,7 @@ pub fn tolerance(lens: Lens) -> Tolerance {
     }
 }
 
-fn endpoint(row: &Row, side: usize, lens: Lens) -> Endpoint {
+fn endpoint(row: &Row, side: usize, lens: Lens, (noise, known): (NoiseFloor, Known)) -> Endpoint {
     // What asks for this makes its runs itself, on one machine.
     let values = |side: usize| -> Vec<Seen> {
         let cell = row.cells.get(side).into_iter();
@@ -46,7 +51,8 @@ fn endpoint(row: &Row, side: usize, lens: Lens) -> Endpoint {
     Endpoint {
         name: format!("{}{place}", row.measure.figure.name()),
         tolerance: tolerance(lens),
-        noise: NoiseFloor::MEMORY,
+        noise,
+        known,
         baseline: values(0),
         candidate: values(side),
     }

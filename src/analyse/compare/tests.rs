@@ -1,11 +1,11 @@
-use crate::analyse::stats::Tolerance;
+use crate::analyse::stats::{Known, Tolerance};
 use crate::analyse::{self, Summary};
 use crate::lens::Lens;
 use crate::record::{Ending, WindowEnd, golden};
 
 use super::*;
 
-mod hosts;
+mod circumstances;
 mod measure;
 mod targets;
 mod work;
@@ -124,7 +124,7 @@ fn what_may_differ_suits_the_lens() {
         (Lens::AsShipped, Tolerance::AS_SHIPPED),
         (Lens::Purged, Tolerance::PURGED),
     ] {
-        let endpoints = primary(&comparison, 1, lens);
+        let endpoints = primary(&comparison, 1, lens, &|measure| (measure.figure.noise(), Known::Seen));
         assert_eq!(endpoints.len(), 2);
         assert!(endpoints.iter().all(|endpoint| endpoint.tolerance == usual), "{lens}");
     }
@@ -274,7 +274,7 @@ fn what_came_back_is_the_median_of_the_runs_window_by_window() {
     let gave: Vec<(f64, bool)> = comparison.sides[0]
         .gave
         .iter()
-        .map(|one| (one.middle.bytes, one.middle.much))
+        .map(|one| (one.middle.released, one.middle.much))
         .collect();
     assert_eq!(gave, [(0.0, false), (45.0 * MIB as f64, true)]);
 }

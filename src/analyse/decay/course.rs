@@ -1,6 +1,6 @@
 //! The figures of one quantity over one window. No model of how allocators decay is behind any of them but the half-life.
 
-use crate::analyse::phases::{LEAST_TAKEN, share};
+use crate::analyse::phases::share;
 use crate::band;
 use crate::record::Nanos;
 
@@ -28,14 +28,14 @@ pub struct Course {
     pub floor: u64,
     /// At each of [`AFTER`]; `None` where the window was over by then.
     pub at: [Option<u64>; AFTER.len()],
-    /// Until half of what fell to the floor had come back; `None` if that was less than 1 MiB.
+    /// Until half of what fell to the floor had come back; `None` if that is no more than memory moves by itself.
     pub t50: Option<Nanos>,
     /// Until nine tenths had.
     pub t90: Option<Nanos>,
-    /// `(peak − floor) / (peak − start)`, the peak of the run so far and its first checkpoint; 1 where the
-    /// floor is below the start.
+    /// `(peak − floor) / (peak − base)`: the peak of the run so far, and its lowest checkpoint, or the floor where that is
+    /// lower.
     pub returned: Option<f64>,
-    /// `(before − after) / (peak − start)`: its own part of that.
+    /// `(before − after) / (peak − base)`: its own part of that.
     pub share: Option<f64>,
     /// What was above the floor, times how long: byte seconds.
     pub held: f64,
@@ -46,9 +46,9 @@ pub struct Course {
 }
 
 impl Course {
-    /// The figures of a curve over `took`; `peak` and `start` are the run's, of the same quantity. `None` where a value
+    /// The figures of a curve over `took`; `peak` and `base` are the run's, of the same quantity. `None` where a value
     /// was not known.
-    pub(super) fn of(curve: &Curve, took: Nanos, peak: Option<u64>, start: Option<u64>) -> Option<Course> {
+    pub(super) fn of(curve: &Curve, took: Nanos, peak: Option<u64>, base: Option<u64>) -> Option<Course> {
         let points = curve.points()?;
         let floor = curve.lowest()?;
         let (before, after) = (points.first()?.1, points.last()?.1);
@@ -56,12 +56,13 @@ impl Course {
         let reached = |part: f64| {
             let value = before as f64 - fell as f64 * part;
             let first = points.iter().find(|(_, one)| *one as f64 <= value);
-            first.map(|(at, _)| *at).filter(|_| fell >= LEAST_TAKEN)
+            first.map(|(at, _)| *at).filter(|_| fell > band::around(before))
         };
         // What it began with is no more than the peak, whenever that was last looked at.
         let peak = peak.map(|peak| peak.max(before));
-        // What lies below the start was not taken by the run, so that there is no more than all of it to return.
-        let part = |value| share(peak, Some(value), start).map(|part| part.min(1.0));
+        // A run may release what it had before its first checkpoint: bytes and share are then still of one whole.
+        let base = base.map(|base| base.min(floor));
+        let part = |value| share(peak, Some(value), base);
         let settle_time = settled(points, floor);
         Some(Course {
             before,
@@ -75,7 +76,7 @@ impl Course {
             held: held(points, floor, took),
             settle_time,
             half_life: settle_time
-                .filter(|_| fell >= LEAST_TAKEN)
+                .filter(|_| fell > band::around(before))
                 .and_then(|end| half_life(points, floor, end)),
         })
     }
@@ -88,6 +89,16 @@ impl Course {
     /// Whether what came back is more than memory moves by itself.
     pub fn gave_much(&self) -> bool {
         self.before.saturating_sub(self.after) > band::around(self.before)
+    }
+
+    /// What it released beyond that and took again before its end.
+    pub fn gave_for_a_while(&self) -> u64 {
+        let fell = self.before.saturating_sub(self.floor);
+        if fell > band::around(self.before) && !self.gave_much() {
+            fell
+        } else {
+            0
+        }
     }
 
     /// Whether more was taken than memory moves by itself.

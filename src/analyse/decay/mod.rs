@@ -59,6 +59,9 @@ pub struct Window {
     pub private: Option<Course>,
     /// Resident memory; `None` of a tree, whose sum counts shared pages more than once.
     pub resident: Option<Course>,
+    /// Resident shared memory of the process with the most, which is no part of private memory; `None` where the system does
+    /// not tell it.
+    pub shared: Option<Course>,
     /// Private memory at [`POINTS`] moments from its beginning to its end; empty where it is not known.
     pub curve: Vec<u64>,
 }

@@ -111,7 +111,7 @@ fn silence_traffic_and_closed_documents_are_told_apart() {
     assert_eq!(kinds, [WindowKind::Silent, WindowKind::Simmer, WindowKind::Closed]);
     let gave: Vec<i64> = gave(&windows)
         .iter()
-        .map(|one| one.bytes as i64 / MIB.cast_signed())
+        .map(|one| one.released as i64 / MIB.cast_signed())
         .collect();
     assert_eq!(gave, [0, 40, 60]);
     let closed = &windows[2];
@@ -295,7 +295,9 @@ fn what_closed_documents_give_back_before_the_next_window_begins_is_theirs() {
     session.settle(true);
     let gave = |session: &Session| {
         let gave = gave(&of(session).windows);
-        let gave = gave.iter().map(|one| (one.kind, one.bytes as i64 / MIB.cast_signed()));
+        let gave = gave
+            .iter()
+            .map(|one| (one.kind, one.released as i64 / MIB.cast_signed()));
         gave.collect::<Vec<_>>()
     };
     assert_eq!(gave(&session), [(WindowKind::Closed, 80), (WindowKind::Silent, 20)]);
@@ -395,6 +397,7 @@ fn the_control_says_what_light_traffic_costs_by_itself() {
         lazily_freed: None,
         started: 0,
         took,
+        shared: None,
         private: {
             let mut curve = Curve::default();
             curve.add(0, Some(before));
@@ -416,4 +419,57 @@ fn the_control_says_what_light_traffic_costs_by_itself() {
     );
     let both = traffic(&[control, other]).expect("there is a control");
     assert_eq!(both.in_windows, Some(f64::from(3 << 20)));
+}
+
+#[test]
+fn what_a_run_had_before_its_first_checkpoint_is_released_as_bytes_and_share_alike() {
+    let mut session = Session::new("server");
+    session.spawn(0, "server", None, 220, 20);
+    session.phase("start");
+    session.settle(true);
+    session.phase("work");
+    session.go(0, 230, 2, 100);
+    session.settle(true);
+    session.phase("decay");
+    session.idle(IdleKind::Silent, 0, 180, 12);
+    session.idle(IdleKind::Simmer, 0, 130, 12);
+    session.settle(true);
+    let windows = of(&session).windows;
+    let figures = windows.iter().map(|window| {
+        let course = window.private.as_ref().unwrap();
+        (
+            course.gave() / MIB.cast_signed(),
+            course.share.unwrap(),
+            course.returned.unwrap(),
+        )
+    });
+    let figures: Vec<(i64, f64, f64)> = figures.collect();
+    assert_eq!(figures, [(50, 1.0, 1.0), (50, 0.5, 1.0)]);
+}
+
+#[test]
+fn windows_that_released_more_than_was_ever_there_at_once_have_no_share_together() {
+    let mut session = taken();
+    for to in [60, 60] {
+        session.idle(IdleKind::Silent, 0, to, 12);
+        session.go(0, 220, 2, 100);
+    }
+    session.settle(true);
+    let gave = gave(&of(&session).windows);
+    assert_eq!((gave[0].released, gave[0].share), (320.0 * MIB as f64, None));
+}
+
+#[test]
+fn what_is_released_and_taken_again_is_known_of_a_window() {
+    let falls = course(&[(0, 213), (4, 180), (7, 213)], 10);
+    assert_eq!((falls.gave(), falls.gave_for_a_while()), (0, 33 * MIB));
+    assert_eq!(falls.t50, Some(4 * SECOND));
+    let moves = course(&[(0, 213), (4, 212), (7, 213)], 10);
+    assert_eq!(
+        (moves.t50, moves.gave_for_a_while()),
+        (None, 0),
+        "no more than memory moves by itself"
+    );
+    let keeps = course(&[(0, 213), (4, 180), (7, 200)], 10);
+    assert_eq!(keeps.gave_for_a_while(), 0);
 }

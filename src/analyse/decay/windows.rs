@@ -2,6 +2,8 @@
 
 use crate::record::{IdleKind, Nanos, PhaseRef, Rollup, StepEnd, StepStart, WindowStart};
 
+use crate::analyse::tree::Sums;
+
 use super::course::Course;
 use super::curve::{Curve, at};
 use super::lazy::Lazy;
@@ -15,12 +17,12 @@ const SOON: Nanos = 500_000_000;
 pub(in crate::analyse) struct Known {
     /// Highest private memory so far.
     pub private_peak: Option<u64>,
-    /// Private memory of the first checkpoint.
-    pub private_start: Option<u64>,
+    /// Private memory of the lowest checkpoint so far.
+    pub private_base: Option<u64>,
     /// Highest resident memory so far.
     pub resident_peak: Option<u64>,
-    /// Resident memory of the first checkpoint.
-    pub resident_start: Option<u64>,
+    /// Resident memory of the lowest checkpoint so far.
+    pub resident_base: Option<u64>,
     /// Whether there was never more than one process.
     pub single: bool,
 }
@@ -33,6 +35,7 @@ struct Open {
     started: Nanos,
     private: Curve,
     resident: Curve,
+    shared: Curve,
     /// Whether it is an idle step.
     idle: bool,
     /// What was lazily freed when it began.
@@ -56,13 +59,14 @@ pub(in crate::analyse) struct Watch {
 }
 
 impl Watch {
-    /// Memory at a moment: private and resident.
-    pub fn see(&mut self, at: Nanos, private: Option<u64>, resident: Option<u64>) {
+    /// Memory at a moment.
+    pub fn see(&mut self, at: Nanos, sums: &Sums) {
         let ending = self.ending.iter_mut().map(|(open, _)| open);
         for open in self.open.iter_mut().chain(ending) {
             let since = at.saturating_sub(open.started);
-            open.private.add(since, private);
-            open.resident.add(since, resident);
+            open.private.add(since, sums.private_once);
+            open.resident.add(since, sums.resident);
+            open.shared.add(since, sums.shared);
         }
     }
 
@@ -112,6 +116,7 @@ impl Watch {
                 started: at,
                 private: Curve::default(),
                 resident: Curve::default(),
+                shared: Curve::default(),
                 idle: start.name == "idle",
                 lazily_before: self.lazy.now(),
                 kind: None,
@@ -128,7 +133,7 @@ impl Watch {
         let of = |open: &&mut Open| open.kind.is_none() && open.phase == start.phase && open.step == start.step;
         if let Some(open) = self.open.as_mut().filter(of) {
             open.started = at;
-            (open.private, open.resident) = (Curve::default(), Curve::default());
+            (open.private, open.resident, open.shared) = Default::default();
             if let Some((ending, window)) = self.ending.take() {
                 // Exact counters are next read in this window, where it is a silent one.
                 self.awaiting = open.idle.then_some(self.done.len());
@@ -207,7 +212,7 @@ impl Watch {
 impl Open {
     fn window(&self, kind: WindowKind, end: Nanos, known: Known) -> Window {
         let took = end.saturating_sub(self.started);
-        let resident = Course::of(&self.resident, took, known.resident_peak, known.resident_start);
+        let resident = Course::of(&self.resident, took, known.resident_peak, known.resident_base);
         Window {
             phase: self.phase.clone(),
             step: self.step,
@@ -224,8 +229,9 @@ impl Open {
             lazily_freed: None,
             started: self.started,
             took,
-            private: Course::of(&self.private, took, known.private_peak, known.private_start),
+            private: Course::of(&self.private, took, known.private_peak, known.private_base),
             resident: resident.filter(|_| known.single),
+            shared: Course::of(&self.shared, took, None, None),
             curve: drawn(&self.private, took),
         }
     }

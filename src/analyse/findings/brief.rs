@@ -39,7 +39,9 @@ pub fn outcome(summary: &Summary) -> &'static str {
         Some(Ending::TimedOut { .. }) => "timed out",
         Some(Ending::Wedged { .. }) => "wedged",
         Some(Ending::Refused { .. }) => "refused to start",
+        Some(Ending::Emptied { .. }) => "its workspace emptied",
         Some(Ending::Unsupported { .. }) => "scenario not supported",
+        Some(Ending::Empty { steps }) if steps.iter().all(|step| step.requests == 0) => "asked nothing",
         Some(Ending::Empty { steps }) if steps.iter().all(|step| step.errors == step.requests) => "errors only",
         Some(Ending::Empty { .. }) => "nothing found",
         Some(Ending::Interrupted) => "interrupted",
@@ -62,11 +64,19 @@ fn circumstances(summary: &Summary) -> String {
     let time = |nanos: Nanos| units::duration(Duration::from_nanos(nanos));
     match &summary.ending {
         Some(Ending::Crashed { code, signal, during }) => format!(" during {during}, {}", short_status(*code, *signal)),
-        Some(Ending::TimedOut { method, after }) => format!(", `{method}` not answered within {}", time(*after)),
+        Some(Ending::TimedOut {
+            method,
+            after,
+            unsent: 0,
+            ..
+        }) => format!(", `{method}` not answered within {}", time(*after)),
         Some(Ending::Wedged { method, after, .. }) if !method.is_empty() => {
             format!(", `{method}` open for {}", time(*after))
         }
-        Some(Ending::Disconnected { reason } | Ending::Refused { reason }) => format!(", {}", short(reason)),
+        Some(Ending::TimedOut { after, .. }) => format!(", its input not taken for {}", time(*after)),
+        Some(Ending::Disconnected { reason } | Ending::Refused { reason } | Ending::Emptied { reason }) => {
+            format!(", {}", short(reason))
+        }
         Some(Ending::Empty { steps }) => steps
             .first()
             .map_or_else(String::new, |step| format!(" in step `{}`", step.step)),
@@ -151,6 +161,8 @@ mod tests {
         let slow = Ending::TimedOut {
             method: "textDocument/hover".to_owned(),
             after: 30_000_000_000,
+            unsent: 0,
+            during: String::new(),
         };
         assert!(said(slow, "").starts_with("timed out, `textDocument/hover` not answered within 30.0 s"));
         let refused = Ending::Refused {

@@ -124,11 +124,26 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
         Some(Ending::Disconnected { reason }) => {
             format!("the connection to the server broke off while it was still running: {reason}")
         }
-        Some(Ending::TimedOut { method, after }) => format!(
-            "`{method}` was not answered within {}, though the server was busy: give the step a longer `deadline`, or look for an endless loop",
-            time(*after)
+        Some(Ending::TimedOut {
+            method,
+            after,
+            unsent,
+            during,
+        }) => timed_out(method, &format!("{}{}", time(*after), place(during)), *unsent),
+        Some(Ending::Wedged {
+            method,
+            after,
+            unsent,
+            during,
+        }) => wedged(
+            method,
+            &format!("{}{}", time(*after), place(during)),
+            *unsent,
+            &waits_for(summary),
         ),
-        Some(Ending::Wedged { method, after, unsent }) => wedged(method, &time(*after), *unsent),
+        Some(Ending::Emptied { reason }) => format!(
+            "no file of the workspace can be opened any more, though all could before the server was started: {reason}"
+        ),
         Some(Ending::Refused { reason }) => format!("the server refused to start work: {reason}"),
         Some(Ending::Unsupported { steps }) => {
             return Some(Finding {
@@ -146,6 +161,25 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
     })
 }
 
+/// Where something happened, behind how long it took; older records do not say.
+fn place(during: &str) -> String {
+    match during {
+        "" => String::new(),
+        during => format!(" in {during}"),
+    }
+}
+
+fn timed_out(method: &str, after: &str, unsent: u64) -> String {
+    let what = match unsent {
+        0 => format!("`{method}` was not answered within {after}, though the server was busy"),
+        unsent => format!(
+            "the server took next to nothing of its input for {after}, though it was busy, and {} wait for it",
+            units::bytes(unsent)
+        ),
+    };
+    format!("{what}: give the step a longer `deadline`, or look for an endless loop")
+}
+
 /// How the server left when somebody interrupted the run.
 fn interrupted(stage: Option<ShutdownStage>) -> &'static str {
     use ShutdownStage::{AlreadyGone, Exit, Killed, StdinClosed, Terminated};
@@ -158,13 +192,16 @@ fn interrupted(stage: Option<ShutdownStage>) -> &'static str {
 }
 
 fn empty(steps: &[EmptyStep]) -> Finding {
-    let text = match steps.iter().all(|step| step.errors == step.requests) {
-        true => {
-            "the server answered all of a step with errors, so its memory says nothing: see what they say, and mark the step `optional = true` where it need not be played"
-        }
-        false => {
-            "the server found nothing where there is something, so its memory says nothing: check that the workspace loads, or set `expect = \"anything\"`"
-        }
+    let asked: Vec<&EmptyStep> = steps.iter().filter(|step| step.requests > 0).collect();
+    let text = if asked.is_empty() && steps.iter().all(|step| step.lacks.is_some()) {
+        "the server offers nothing that the scenario asks for, so nothing was measured: choose another scenario"
+    } else if asked.is_empty() {
+        "the scenario asked nothing, so its memory says nothing of the server: the opened files have no place to ask at; \
+         choose other files with `--workspace`, `--language` or `--files`, or another scenario"
+    } else if asked.iter().all(|step| step.errors == step.requests) {
+        "the server answered all of a step with errors, so its memory says nothing: see what they say, and mark the step `optional = true` where it need not be played"
+    } else {
+        "the server found nothing where there is something, so its memory says nothing: check that the workspace loads, or set `expect = \"anything\"`"
     };
     Finding {
         severity: Severity::Failure,
@@ -175,6 +212,18 @@ fn empty(steps: &[EmptyStep]) -> Finding {
 
 /// One step that found nothing.
 fn empty_step(step: &EmptyStep) -> String {
+    if let Some(method) = &step.lacks {
+        return format!("`{}` in phase `{}` needs `{method}`", step.step, step.phase);
+    }
+    if step.requests == 0 {
+        let looked = step.looked_for.as_ref().map(|what| format!(": it found no {what}"));
+        return format!(
+            "`{}` in phase `{}` asked nothing{}",
+            step.step,
+            step.phase,
+            looked.unwrap_or_default()
+        );
+    }
     let requests = units::counted(step.requests, "request");
     let place = format!("`{}` in phase `{}`: {requests}", step.step, step.phase);
     let errors = units::counted(step.errors, "error");
@@ -185,10 +234,42 @@ fn empty_step(step: &EmptyStep) -> String {
     }
 }
 
-fn wedged(method: &str, after: &str, unsent: u64) -> String {
+/// Notifications of the protocol that servers send, none of which wants an answer.
+const KNOWN: [&str; 8] = [
+    "$/cancelRequest",
+    "$/logTrace",
+    "$/progress",
+    "telemetry/event",
+    "textDocument/publishDiagnostics",
+    "window/logMessage",
+    "window/showMessage",
+    "workspace/diagnostic/refresh",
+];
+
+/// What a server that stands still may be waiting for, and what to do: it may have asked by a notification of its own,
+/// which only a client that was made for it answers.
+fn waits_for(summary: &Summary) -> String {
+    const SHOWN: usize = 3;
+    let all = summary.close.iter().flat_map(|close| &close.notifications);
+    let own: Vec<String> = all
+        .filter(|(method, _)| !KNOWN.contains(&method.as_str()))
+        .take(SHOWN)
+        .map(|(method, count)| format!("`{method}`{}", times(*count)))
+        .collect();
+    match own.is_empty() {
+        true => "it waits for something: attach a debugger".to_owned(),
+        false => format!(
+            "it may wait for the answer to a notification of its own, which is none of the protocol and which lsp-soak \
+             does not answer: {}; if not, attach a debugger",
+            own.join(", ")
+        ),
+    }
+}
+
+fn wedged(method: &str, after: &str, unsent: u64, waits: &str) -> String {
     if method.is_empty() {
         return format!(
-            "the server is wedged: it has taken none of {} for {after}, has said nothing and uses no processor; it waits for something: attach a debugger",
+            "the server is wedged: it has taken none of {} for {after}, has said nothing and uses no processor; {waits}",
             units::bytes(unsent)
         );
     }
@@ -205,7 +286,7 @@ fn wedged(method: &str, after: &str, unsent: u64) -> String {
         method => format!("`{method}`"),
     };
     format!(
-        "the server is wedged: {method} has been open for {after}, nothing moved in either direction{untaken}, and its processors are idle; it waits for something: attach a debugger"
+        "the server is wedged: {method} has been open for {after}, nothing moved in either direction{untaken}, and its processors are idle; {waits}"
     )
 }
 
@@ -237,6 +318,7 @@ mod tests {
 
     #[test]
     fn a_wedge_names_what_is_stuck_and_in_which_direction() {
+        let wedged = |method, after, unsent| super::wedged(method, after, unsent, "attach a debugger");
         let reading = wedged("textDocument/hover", "30.0 s", 0);
         assert!(
             reading.contains("`textDocument/hover` has been open for 30.0 s"),
@@ -326,6 +408,8 @@ mod tests {
             requests: 25,
             errors: 25,
             error: Some("-32603: no index".to_owned()),
+            looked_for: None,
+            lacks: None,
         };
         let errors = empty(std::slice::from_ref(&step));
         assert!(
@@ -339,5 +423,80 @@ mod tests {
         let some = empty(std::slice::from_ref(&step));
         assert!(some.text.contains("expect"), "{}", some.text);
         assert!(some.details[0].ends_with("25 requests, nothing found, 3 errors, most often: -32603: no index"));
+    }
+
+    #[test]
+    fn a_step_that_asked_nothing_is_blamed_on_nobody_and_says_what_it_looked_for() {
+        let silent = EmptyStep {
+            phase: "goto".to_owned(),
+            step: "definition".to_owned(),
+            requests: 0,
+            errors: 0,
+            error: None,
+            looked_for: Some("names in 20 open json files".to_owned()),
+            lacks: None,
+        };
+        let lacks = EmptyStep {
+            looked_for: None,
+            lacks: Some("textDocument/definition".to_owned()),
+            ..silent.clone()
+        };
+        let ended = |steps: &[&EmptyStep]| {
+            let mut session = Session::new("server");
+            let steps = steps.iter().copied().cloned().collect();
+            session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Empty { steps }, "");
+            of(&session)
+        };
+        let summary = ended(&[&silent]);
+        let last = super::ending(&summary).unwrap();
+        assert!(last.text.starts_with("the scenario asked nothing"), "{}", last.text);
+        assert_eq!(
+            last.details,
+            ["`definition` in phase `goto` asked nothing: it found no names in 20 open json files"]
+        );
+        assert_eq!(exit(&summary), Exit::OwnFailure);
+        assert_eq!(super::super::outcome(&summary), "asked nothing");
+        let summary = ended(&[&lacks]);
+        let last = super::ending(&summary).unwrap();
+        assert!(last.text.starts_with("the server offers nothing"), "{}", last.text);
+        assert_eq!(exit(&summary), Exit::ServerFailed);
+        // One that asked and got errors is still the server's.
+        let refused = EmptyStep {
+            requests: 5,
+            errors: 5,
+            error: Some("-1: no".to_owned()),
+            ..silent.clone()
+        };
+        let summary = ended(&[&silent, &refused]);
+        assert!(super::ending(&summary).unwrap().text.contains("with errors"));
+        assert_eq!(exit(&summary), Exit::ServerFailed);
+    }
+
+    #[test]
+    fn a_server_that_stands_still_after_notifications_of_its_own_may_wait_for_their_answer() {
+        let ended = |notifications: &[(&str, u64)]| {
+            let mut summary = of(&Session::new("server"));
+            let all = notifications
+                .iter()
+                .map(|(method, count)| ((*method).to_owned(), *count));
+            summary.close = Some(crate::record::Close {
+                notifications: all.collect(),
+                ..crate::record::Close::default()
+            });
+            summary.ending = Some(Ending::Wedged {
+                method: "textDocument/definition".to_owned(),
+                after: 30_000_000_000,
+                unsent: 0,
+                during: String::new(),
+            });
+            super::ending(&summary).unwrap().text
+        };
+        let own = ended(&[("tsserver/request", 3), ("window/logMessage", 9)]);
+        assert!(
+            own.contains("does not answer: `tsserver/request` (3 times); if not, attach"),
+            "{own}"
+        );
+        let none = ended(&[("window/logMessage", 9)]);
+        assert!(none.contains("it waits for something: attach a debugger"), "{none}");
     }
 }

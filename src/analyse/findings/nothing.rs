@@ -1,7 +1,10 @@
-//! Steps that were to ask something and asked nothing: a scenario that allows that is not failed by it, but no figure of the
-//! phase says anything of them.
+//! Steps that were to ask something and asked nothing, or found next to nothing: a scenario that allows that is not failed
+//! by it, but no figure of the phase says much of them.
 
-use super::super::summary::Summary;
+use crate::record::Ending;
+use crate::units;
+
+use super::super::summary::{StepSummary, Summary};
 use super::{Finding, Severity, finding};
 
 /// Steps that ask something wherever they find a place for it. Not so diagnostics, which a server may publish unasked.
@@ -11,13 +14,64 @@ const ASKING: [&str; 19] = [
     "formatting", "semantic-tokens", "inlay-hint", "folding-range", "call-hierarchy", "request",
 ];
 
-/// A sentence for the steps of each phase that asked nothing in any of its rounds.
+/// Steps that ask at places where most servers find something, so that few hits mean that they were not understood.
+const FINDING: [&str; 8] = [
+    "completion", "definition", "document-highlight", "document-symbol", "hover", "references", "semantic-tokens",
+    "signature-help",
+];
+
+/// With fewer requests than this, few hits are chance.
+const ENOUGH: u64 = 20;
+
+/// A step of a phase, all its rounds together.
+struct Rounds<'s> {
+    place: (u32, u32),
+    phase: &'s str,
+    step: &'s StepSummary,
+    requests: u64,
+    hits: u64,
+    /// Whether it did its work in any of them.
+    did: bool,
+}
+
+/// A sentence for the steps of each phase that asked nothing in any of its rounds, or found next to nothing.
 pub fn asked(summary: &Summary) -> Vec<Finding> {
-    // By phase and place in it: its name, and whether it asked anything.
-    let mut steps: Vec<((u32, u32), &str, &str, bool)> = Vec::new();
+    let told = |phase: &str, step: &str| match &summary.ending {
+        Some(Ending::Empty { steps }) => steps.iter().any(|empty| empty.phase == phase && empty.step == step),
+        _ => false,
+    };
+    let steps = steps(summary).into_iter();
+    let texts = steps.filter(|rounds| !told(rounds.phase, &rounds.step.name)).filter_map(|rounds| {
+        let (step, phase) = (&rounds.step.name, rounds.phase);
+        let few = FINDING.contains(&step.as_str())
+            && rounds.requests >= ENOUGH
+            && rounds.hits.saturating_mul(10) < rounds.requests;
+        if !rounds.did {
+            let looked = rounds.step.looked_for.as_deref();
+            let looked = looked.unwrap_or("place in the files that it looked at");
+            Some(format!(
+                "`{step}` of {phase} asked nothing: it found no {looked}; open more or larger files, or leave the step out"
+            ))
+        } else if few {
+            Some(format!(
+                "`{step}` of {phase} found something in {} of {} requests only, so its memory says little of what such \
+                 requests cost: check that the workspace loads, or open files that have more for it",
+                units::count(rounds.hits),
+                units::count(rounds.requests)
+            ))
+        } else {
+            None
+        }
+    });
+    texts.map(|text| finding(Severity::Warning, text)).collect()
+}
+
+/// The steps that ask something, each once. Not those that did not end or that the server does not offer, which are told
+/// otherwise.
+fn steps(summary: &Summary) -> Vec<Rounds<'_>> {
+    let mut all: Vec<Rounds<'_>> = Vec::new();
     for phase in &summary.phases {
         for step in &phase.steps {
-            // What did not end is told otherwise, and so is what the server does not offer.
             let (Some(requests), false) = (step.requests, step.skipped) else {
                 continue;
             };
@@ -26,21 +80,25 @@ pub fn asked(summary: &Summary) -> Vec<Finding> {
             }
             // What was typed and brought nothing to complete did its work.
             let did = requests > 0 || step.notifications != Some(0);
-            let place = (phase.phase.phase, step.step);
-            match steps.iter_mut().find(|(known, ..)| *known == place) {
-                Some((.., asked)) => *asked |= did,
-                None => steps.push((place, &phase.phase.name, &step.name, did)),
+            let (place, hits) = ((phase.phase.phase, step.step), step.hits.unwrap_or(0));
+            match all.iter_mut().find(|known| known.place == place) {
+                Some(known) => {
+                    known.requests += requests;
+                    known.hits += hits;
+                    known.did |= did;
+                }
+                None => all.push(Rounds {
+                    place,
+                    phase: &phase.phase.name,
+                    step,
+                    requests,
+                    hits,
+                    did,
+                }),
             }
         }
     }
-    let silent = steps.iter().filter(|(.., asked)| !asked);
-    let texts = silent.map(|(_, phase, step, _)| {
-        format!(
-            "`{step}` of {phase} asked nothing, for it found no place in the files that it looked at: give it more or larger \
-             files, or leave it out"
-        )
-    });
-    texts.map(|text| finding(Severity::Warning, text)).collect()
+    all
 }
 
 #[cfg(test)]
@@ -80,5 +138,31 @@ mod tests {
         assert!(set([Some(0), Some(2)], false).is_empty());
         assert!(set([None, None], false).is_empty());
         assert!(set([Some(0), Some(0)], true).is_empty());
+    }
+
+    #[test]
+    fn a_step_that_found_next_to_nothing_is_told_unless_it_asked_little() {
+        let mut summary = of(&golden::completed());
+        let mut phase = summary
+            .phases
+            .iter()
+            .find(|phase| !phase.steps.is_empty())
+            .cloned()
+            .unwrap();
+        (phase.phase.phase, phase.phase.name) = (90, "goto".to_owned());
+        phase.steps.truncate(1);
+        summary.phases.push(phase);
+        let mut told = |name: &str, requests: u64, hits: u64| {
+            let step = &mut summary.phases.last_mut().unwrap().steps[0];
+            (step.name, step.requests, step.hits) = (name.to_owned(), Some(requests), Some(hits));
+            asked(&summary).pop().map(|finding| finding.text)
+        };
+        let few = told("definition", 400, 2).unwrap();
+        assert!(few.contains("in 2 of 400 requests"), "{few}");
+        assert!(told("completion", 173, 15).is_some());
+        assert_eq!(told("definition", 400, 61), None);
+        assert_eq!(told("definition", 8, 0), None);
+        // A clean file has nothing to act on.
+        assert_eq!(told("code-action", 400, 2), None);
     }
 }

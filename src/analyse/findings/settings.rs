@@ -107,6 +107,7 @@ mod tests {
             program: "server".to_owned(),
             private: 2,
             tree: 3,
+            held: None,
         }];
         assert_eq!(all(&summary), [helper]);
     }

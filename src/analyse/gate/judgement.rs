@@ -2,9 +2,9 @@
 
 use crate::analyse::Exit;
 use crate::analyse::compare::{Difference, HugePages, Inequality, Played, Strained};
-use crate::analyse::stats::{Answer, BudgetVerdict, Endpoint, EndpointVerdict};
+use crate::analyse::stats::{Answer, BudgetVerdict, Endpoint, EndpointVerdict, Known};
 use crate::lens::Lens;
-use crate::record::{LensFacts, PreloadFacts};
+use crate::record::{Calibration, LensFacts, PreloadFacts};
 
 use super::exact::Exact;
 use super::leaking::Leaking;
@@ -19,6 +19,21 @@ pub struct Sides {
     pub candidate: Vec<Played>,
     /// What is compared with besides, so that small steps do not add up unseen.
     pub anchor: Option<Vec<Played>>,
+}
+
+/// What each side is known to vary by.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Calibrations {
+    /// Of which side: for each lens one of each machine that the side was run on, or none.
+    pub of_sides: Vec<(Role, Vec<Calibration>)>,
+}
+
+impl Calibrations {
+    /// Those of a side.
+    pub fn of(&self, role: Role) -> &[Calibration] {
+        let own = self.of_sides.iter().find(|(side, _)| *side == role);
+        own.map_or(&[], |(_, calibrations)| calibrations)
+    }
 }
 
 /// A part that a server plays.
@@ -96,8 +111,12 @@ pub struct Against {
     pub role: Role,
     /// What the endpoints that decide say together.
     pub answer: Answer,
-    /// Runs of each side at the look that decided, or at the last one reached; `None` before the first.
+    /// Runs of each side at the last look that was needed, those alone that decide; `None` before the first.
     pub look: Option<usize>,
+    /// Whether more runs would change none of the answers that decide.
+    pub settled: bool,
+    /// Runs that both sides have of what decides, beyond that look too.
+    pub runs: usize,
     /// What decides.
     pub primaries: Vec<Judged>,
     /// What does not, each by itself.
@@ -115,6 +134,8 @@ pub struct Against {
 pub struct Kept {
     /// The budget.
     pub limit: Limit,
+    /// Where the least noise that is believed comes from.
+    pub known: Known,
     /// What the runs say.
     pub verdict: BudgetVerdict,
 }
@@ -140,6 +161,8 @@ pub struct Judgement {
     pub budgets: Vec<Kept>,
     /// Growth, where it is looked at.
     pub leaks: Vec<Leaking>,
+    /// Rules that decide and have nothing to be judged by: too few runs, or a figure that was never measured.
+    pub missing: Vec<String>,
     /// All of it together.
     pub answer: Answer,
 }
@@ -157,9 +180,18 @@ impl Judgement {
         !self.broken.is_empty() || self.less_work().next().is_some()
     }
 
-    /// Whether more runs would change nothing.
+    /// Whether more runs would change nothing: also after a FAIL everything else that decides is to have its answer.
     pub fn is_final(&self) -> bool {
-        self.is_refused() || self.answer != Answer::Inconclusive
+        let settled = self.against.iter().all(|against| against.settled);
+        let kept = self
+            .budgets
+            .iter()
+            .all(|kept| kept.verdict.answer != Answer::Inconclusive);
+        let grown = self
+            .leaks
+            .iter()
+            .all(|leak| leak.verdict.answer != Answer::Inconclusive);
+        self.is_refused() || (self.answer != Answer::Inconclusive && settled && kept && grown)
     }
 
     /// What it comes to, as a number for scripts.
@@ -167,6 +199,7 @@ impl Judgement {
         match self.answer {
             _ if self.is_refused() => Exit::ServerFailed,
             Answer::Fail => Exit::GateFailed,
+            Answer::Inconclusive if !self.missing.is_empty() => Exit::OwnFailure,
             Answer::Inconclusive => Exit::Inconclusive,
             Answer::Pass => Exit::Passed,
         }

@@ -2,7 +2,7 @@
 
 use crate::analyse::compare::Played;
 use crate::analyse::growth::{Repeated, Sent, repeated, sent_by};
-use crate::analyse::stats::{LeakVerdict, judge_leak};
+use crate::analyse::stats::{LeakLimit, LeakVerdict, Looks, judge_leak_by_looks};
 
 use super::rules::Leak;
 
@@ -13,12 +13,14 @@ pub struct Leaking {
     pub name: String,
     /// What one round sends; `None` where it is not known, or not the same in all runs.
     pub sent: Option<Sent>,
+    /// What growth is tolerated.
+    pub limit: LeakLimit,
     /// What the runs say.
     pub verdict: LeakVerdict,
 }
 
 /// Everything that is repeated and that the rule is about, judged over all runs.
-pub(super) fn leaks(rule: &Leak, runs: &[&Played]) -> Vec<Leaking> {
+pub(super) fn leaks(rule: &Leak, runs: &[&Played], looks: &Looks) -> Vec<Leaking> {
     let runs: Vec<Vec<Repeated>> = runs.iter().map(|run| repeated(&run.summary)).collect();
     let mut names: Vec<&str> = Vec::new();
     for one in runs.iter().flatten() {
@@ -36,7 +38,8 @@ pub(super) fn leaks(rule: &Leak, runs: &[&Played]) -> Vec<Leaking> {
         Leaking {
             name: name.to_owned(),
             sent: sent_by(same),
-            verdict: judge_leak(&runs.iter().map(of_run).collect::<Vec<_>>(), &rule.limit),
+            limit: rule.limit,
+            verdict: judge_leak_by_looks(&runs.iter().map(of_run).collect::<Vec<_>>(), &rule.limit, looks),
         }
     });
     judged.collect()

@@ -6,14 +6,15 @@ mod judgement;
 mod leaking;
 mod machines;
 mod rules;
+mod sides;
 mod what;
 
 #[cfg(test)]
 mod tests;
 
 pub use exact::Exact;
-pub use judge::judge;
-pub use judgement::{Against, Broken, Judged, Judgement, Kept, Party, Role, Sides};
+pub use judge::{judge, judge_calibrated};
+pub use judgement::{Against, Broken, Calibrations, Judged, Judgement, Kept, Party, Role, Sides};
 pub use leaking::Leaking;
 pub use rules::{Leak, Limit, Rule, Rules};
 pub use what::{At, What, WhatError};

@@ -53,9 +53,12 @@ fn what_grew_fails_what_is_the_same_passes_and_no_data_never_pass() {
     assert_eq!(answer(&sides(&[100; 3], &[110; 3], None)).exit(), Exit::GateFailed);
     assert_eq!(answer(&sides(&[100; 3], &[100; 3], None)).exit(), Exit::Passed);
     assert_eq!(answer(&sides(&[100; 3], &[90; 3], None)).exit(), Exit::Passed);
-    for (a, b) in [(0, 0), (1, 1), (3, 0), (2, 2)] {
+    let few = answer(&sides(&[100; 2], &[100; 2], None));
+    assert_eq!(few.exit(), Exit::Inconclusive, "before the first look");
+    for (a, b) in [(0, 0), (1, 1), (3, 0)] {
         let judgement = answer(&sides(&vec![100; a], &vec![100; b], None));
-        assert_eq!(judgement.exit(), Exit::Inconclusive, "{a} and {b} runs");
+        assert_eq!(judgement.exit(), Exit::OwnFailure, "{a} and {b} runs");
+        assert_eq!(judgement.missing, ["private at the end"]);
     }
 }
 
@@ -94,7 +97,7 @@ fn sampled_private_memory_is_no_answer_beside_exact() {
         run.summary.phases.iter_mut().for_each(|phase| phase.exact = None);
     }
     let judgement = answer(&sides);
-    assert_eq!(judgement.exit(), Exit::Inconclusive);
+    assert_eq!(judgement.exit(), Exit::OwnFailure);
     assert_eq!(judgement.differences[0].what, "private memory");
     sides.baseline.clone_from(&sides.candidate);
     assert_eq!(
@@ -154,7 +157,36 @@ fn growth_that_cannot_be_seen_does_not_pass() {
         limit: LeakLimit::default(),
     });
     let judgement = judge(&sides(&[100; 3], &[100; 3], None), &rules, &Looks::default());
-    assert_eq!(judgement.exit(), Exit::Inconclusive);
+    assert_eq!(
+        (judgement.answer, judgement.exit()),
+        (Answer::Inconclusive, Exit::OwnFailure)
+    );
+}
+
+#[test]
+fn a_figure_that_was_never_measured_is_no_data() {
+    let mut rules = rules();
+    rules.budgets = vec![Limit {
+        what: "p95 of nobody/asked".parse().unwrap(),
+        limit: 1e9,
+    }];
+    let judgement = judge(&sides(&[100; 3], &[100; 3], None), &rules, &Looks::default());
+    assert_eq!((judgement.exit(), judgement.missing.len()), (Exit::OwnFailure, 1));
+    let judgement = judge(&sides(&[100; 3], &[110; 3], None), &rules, &Looks::default());
+    assert_eq!(judgement.exit(), Exit::GateFailed, "what is shown is shown");
+}
+
+#[test]
+fn where_every_endpoint_advises_budgets_decide_alone() {
+    let mut rules = rules();
+    rules.advisory = std::mem::take(&mut rules.primaries);
+    rules.budgets = vec![Limit {
+        what: "private".parse().unwrap(),
+        limit: 1e12,
+    }];
+    let judgement = judge(&sides(&[100; 3], &[110; 3], None), &rules, &Looks::default());
+    assert_eq!(judgement.against[0].advisory[0].verdict.answer, Answer::Fail);
+    assert_eq!(judgement.exit(), Exit::Passed);
 }
 
 #[test]

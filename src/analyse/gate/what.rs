@@ -82,7 +82,8 @@ impl What {
         self.measure(run)?.of(run)
     }
 
-    fn measure(&self, run: &Summary) -> Option<Measure> {
+    /// The figure as it stands in a run of this scenario.
+    pub(super) fn measure(&self, run: &Summary) -> Option<Measure> {
         let phases = &run.header.scenario.phases;
         let phase = |number: usize| {
             Some(Place::Phase {

@@ -23,6 +23,7 @@ fn run(rounds: &[(u32, u64, u64, u64)]) -> Summary {
                 hits: Some(*requests),
                 notifications: Some(*notifications),
                 skipped: false,
+                looked_for: None,
             }];
             phase
         })

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::arm::{Arm, NoiseFloor, Seen, Unusable};
 use super::contrast::Contrast;
 use super::decide::Answer;
+use super::known::Known;
 use super::looks::Looks;
 
 /// A limit that one server's values must keep.
@@ -16,8 +17,21 @@ pub struct Budget {
     pub limit: f64,
     /// The least noise that is believed of this metric.
     pub noise: NoiseFloor,
+    /// Where that comes from.
+    pub known: Known,
     /// One value per run.
     pub values: Vec<Seen>,
+}
+
+impl Budget {
+    /// Runs of machines that have two.
+    fn deciding(&self) -> usize {
+        let mut machines: BTreeMap<usize, usize> = BTreeMap::new();
+        self.values
+            .iter()
+            .for_each(|seen| *machines.entry(seen.machine).or_default() += 1);
+        machines.into_values().filter(|runs| *runs >= 2).sum()
+    }
 }
 
 /// Whether a budget is kept.
@@ -37,6 +51,7 @@ pub struct BudgetVerdict {
 /// A limit is kept if it is kept on every machine, which needs no correction; that any of m exceeds it is held against
 /// α/m (Bonferroni). A mean over machines would be of none of them.
 pub fn judge_budget(budget: &Budget, alpha: f64) -> BudgetVerdict {
+    let alpha = budget.known.level(alpha);
     let mut machines: BTreeMap<usize, Vec<Option<f64>>> = BTreeMap::new();
     for seen in &budget.values {
         machines.entry(seen.machine).or_default().push(seen.value);
@@ -57,6 +72,7 @@ pub fn judge_budget(budget: &Budget, alpha: f64) -> BudgetVerdict {
 type OfMachine = (Answer, Result<(f64, f64, f64), Unusable>);
 
 fn of_machine(budget: &Budget, values: &[Option<f64>], alpha: f64, machines: usize) -> OfMachine {
+    let enough = values.len() >= budget.known.least_to_pass();
     let interval = Arm::of_runs(values).map(|arm| {
         let contrast = Contrast::against(&arm, 1.0, budget.noise);
         let lower = contrast.lower(alpha / machines as f64);
@@ -64,7 +80,7 @@ fn of_machine(budget: &Budget, values: &[Option<f64>], alpha: f64, machines: usi
     });
     let answer = match interval {
         Ok((_, lower, _)) if lower > budget.limit => Answer::Fail,
-        Ok((_, _, upper)) if upper <= budget.limit => Answer::Pass,
+        Ok((_, _, upper)) if enough && upper <= budget.limit => Answer::Pass,
         Ok(_) | Err(_) => Answer::Inconclusive,
     };
     (answer, interval)
@@ -88,12 +104,14 @@ pub fn judge_budget_by_looks(budget: &Budget, looks: &Looks) -> BudgetVerdict {
         answer: Answer::Inconclusive,
         ..judge_budget(budget, alpha)
     };
-    for runs in looks.runs().iter().filter(|runs| **runs <= budget.values.len()) {
-        let until = Budget {
-            values: budget.values[..*runs].to_vec(),
-            ..budget.clone()
-        };
-        verdict = judge_budget(&until, alpha);
+    let until = |count: usize| Budget {
+        values: budget.values[..count].to_vec(),
+        ..budget.clone()
+    };
+    for runs in looks.runs() {
+        let count = (*runs..=budget.values.len()).find(|count| until(*count).deciding() >= *runs);
+        let Some(count) = count else { break };
+        verdict = judge_budget(&until(count), alpha);
         if verdict.answer != Answer::Inconclusive {
             break;
         }
@@ -110,6 +128,7 @@ mod tests {
             name: "peak".into(),
             limit,
             noise: NoiseFloor::MEMORY,
+            known: Known::Seen,
             values: values.iter().map(|value| Seen::here(Some(*value))).collect(),
         };
         judge_budget(&budget, 0.05).answer
@@ -134,6 +153,7 @@ mod tests {
                 name: "peak".into(),
                 limit: 6e8,
                 noise: NoiseFloor::MEMORY,
+                known: Known::Seen,
                 values: runs.iter().map(seen).collect(),
             };
             judge_budget(&budget, 0.05)

@@ -27,8 +27,15 @@ pub struct Verdict {
     pub endpoints: Vec<EndpointVerdict>,
     /// The level of this look, shared by its endpoints.
     pub alpha: f64,
-    /// Runs per side at the look that decided, or at the last one reached; `None` before the first look.
+    /// Runs per side at the last look that was needed, counted as [`Endpoint::deciding`]; `None` before the first look.
     pub look: Option<usize>,
+}
+
+impl Verdict {
+    /// Whether more runs would change nothing: every endpoint has its answer, or data that no more runs can mend.
+    pub fn is_settled(&self) -> bool {
+        self.look.is_some() && self.endpoints.iter().all(EndpointVerdict::is_settled)
+    }
 }
 
 /// More primary endpoints than are tested together.
@@ -60,7 +67,8 @@ impl Answer {
 /// With L and U the one-sided Welch bounds of the ratio candidate / baseline:
 ///
 /// 1. FAIL if `L > 1 + max(tol, floor/base)`, at α shared over the endpoints by Holm: a regression is shown.
-/// 2. otherwise PASS if `U < 1 + max(fail, floor/base)`, at α: one that matters is ruled out.
+/// 2. otherwise PASS if `U < 1 + max(fail, floor/base)`, at α: one that matters is ruled out. Where the spread is
+///    [assumed](super::Known::Assumed) it takes five runs of each side.
 /// 3. otherwise INCONCLUSIVE.
 ///
 /// Overall FAIL if any fails, PASS only if all pass. PASS needs no correction because *every* endpoint must pass
@@ -75,33 +83,48 @@ pub fn decide(endpoints: &[Endpoint], alpha: f64) -> Result<Verdict, TooManyEndp
     Ok(judge(endpoints, alpha))
 }
 
-/// Applies the rule at each look that the data reach, to the runs up to it, and stops at the first answer.
+/// Applies the rule at each look that the data reach, to the runs up to it, until every endpoint has its answer.
 ///
-/// The same records give the same verdict as the session that made them, whenever it stopped: runs beyond the look
-/// that decided do not change it.
+/// The first answer of an endpoint is final. Looks go on while another is open: a FAIL is one answer of several, and
+/// what else got worse is asked for too. At each look the rule errs in α of the look at most, so that over all looks
+/// any endpoint fails falsely with α at most, and a regressed one passes with α at most, whichever of them stopped
+/// earlier. The same records give the same verdict as the session that made them: runs beyond the last look that was
+/// needed do not change it.
 pub fn decide_by_looks(endpoints: &[Endpoint], looks: &Looks) -> Result<Verdict, TooManyEndpoints> {
     let alpha = looks.alpha_each();
-    let have = endpoints.iter().map(Endpoint::runs).min().unwrap_or(0);
+    let have = deciding(endpoints);
     // Before the first look there is something to print, but nothing to decide.
     let mut verdict = decide(endpoints, alpha)?;
-    verdict.answer = Answer::Inconclusive;
     for endpoint in &mut verdict.endpoints {
         endpoint.answer = Answer::Inconclusive;
     }
     for runs in looks.runs().iter().copied().take_while(|runs| *runs <= have) {
         let until: Vec<Endpoint> = endpoints.iter().map(|endpoint| endpoint.after(runs)).collect();
-        verdict = Verdict {
-            look: Some(runs),
-            ..judge(&until, alpha)
-        };
-        if verdict.answer != Answer::Inconclusive {
+        let now = judge(&until, alpha).endpoints;
+        verdict.look = Some(deciding(&until));
+        for ((endpoint, now), until) in verdict.endpoints.iter_mut().zip(now).zip(&until) {
+            if endpoint.answer == Answer::Inconclusive {
+                let look = Some(until.deciding());
+                *endpoint = EndpointVerdict { look, ..now };
+            }
+        }
+        if verdict.is_settled() {
             break;
         }
     }
+    verdict.answer = Answer::all(verdict.endpoints.iter().map(|endpoint| endpoint.answer));
     Ok(verdict)
 }
 
+/// Runs of each side that all endpoints have to decide by.
+fn deciding(endpoints: &[Endpoint]) -> usize {
+    endpoints.iter().map(Endpoint::deciding).min().unwrap_or(0)
+}
+
 fn judge(endpoints: &[Endpoint], alpha: f64) -> Verdict {
+    let alpha = endpoints
+        .iter()
+        .fold(alpha, |alpha, endpoint| endpoint.known.level(alpha));
     let mut evidence: Vec<_> = endpoints.iter().map(|endpoint| endpoint.weigh(alpha)).collect();
     // What cannot be weighed was named all the same, and takes its part of α.
     let p: Vec<f64> = evidence
@@ -120,15 +143,17 @@ fn judge(endpoints: &[Endpoint], alpha: f64) -> Verdict {
         .map(|(endpoint, evidence)| EndpointVerdict {
             name: endpoint.name.clone(),
             answer: evidence.as_ref().map_or(Answer::Inconclusive, |evidence| {
+                let enough = evidence.runs.0.min(evidence.runs.1) >= endpoint.known.least_to_pass();
                 if evidence.lower > evidence.fail_above.ratio {
                     Answer::Fail
-                } else if evidence.upper < evidence.pass_below.ratio {
+                } else if enough && evidence.upper < evidence.pass_below.ratio {
                     Answer::Pass
                 } else {
                     Answer::Inconclusive
                 }
             }),
             evidence,
+            look: None,
         })
         .collect();
     Verdict {

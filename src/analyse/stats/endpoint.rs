@@ -1,8 +1,11 @@
 //! One primary endpoint: what may differ by how much, and what the data say of it.
 
+use std::collections::BTreeMap;
+
 use super::arm::{NoiseFloor, Seen, Unusable};
 use super::contrast::Contrast;
 use super::decide::Answer;
+use super::known::Known;
 use super::strata::Strata;
 
 const MIB: f64 = 1_048_576.0;
@@ -119,8 +122,10 @@ pub struct Endpoint {
     pub name: String,
     /// What may differ.
     pub tolerance: Tolerance,
-    /// The least noise that is believed of this metric.
+    /// The least noise that is believed of this metric on either side.
     pub noise: NoiseFloor,
+    /// Where that comes from.
+    pub known: Known,
     /// One value per run of the baseline, in order.
     pub baseline: Vec<Seen>,
     /// The same of the candidate.
@@ -145,6 +150,22 @@ pub struct EndpointVerdict {
     pub answer: Answer,
     /// What it rests on, or which side has no usable data and why.
     pub evidence: Result<Evidence, (Side, Unusable)>,
+    /// Runs of each side at the look that it is of, where it was looked at several times.
+    pub look: Option<usize>,
+}
+
+impl EndpointVerdict {
+    /// Whether more runs would change nothing.
+    pub(super) fn is_settled(&self) -> bool {
+        let spoilt = matches!(
+            self.evidence,
+            Err((
+                _,
+                Unusable::Missing { .. } | Unusable::NotFinite { .. } | Unusable::NotPositive { .. }
+            ))
+        );
+        spoilt || self.answer != Answer::Inconclusive
+    }
 }
 
 /// What an endpoint's answer rests on.
@@ -182,19 +203,39 @@ impl Endpoint {
         Strata::of(&self.baseline, &self.candidate)
     }
 
-    /// The same endpoint after `runs` runs of each side.
+    /// The same endpoint at the first moment at which `runs` runs of each side decide. Runs of a machine that has less
+    /// than two of either side decide nothing, so that more may be in it.
     pub fn after(&self, runs: usize) -> Endpoint {
-        let first = |values: &[Seen]| values[..runs.min(values.len())].to_vec();
-        Endpoint {
-            baseline: first(&self.baseline),
-            candidate: first(&self.candidate),
-            ..self.clone()
-        }
+        let until = |count: usize| {
+            let first = |values: &[Seen]| values[..count.min(values.len())].to_vec();
+            Endpoint {
+                baseline: first(&self.baseline),
+                candidate: first(&self.candidate),
+                ..self.clone()
+            }
+        };
+        let most = self.most();
+        let enough = (runs..most).find(|count| until(*count).deciding() >= runs);
+        until(enough.unwrap_or(most.max(runs)))
     }
 
-    /// Runs that both sides have.
-    pub(super) fn runs(&self) -> usize {
-        self.baseline.len().min(self.candidate.len())
+    /// Runs of the side that has more.
+    pub fn most(&self) -> usize {
+        self.baseline.len().max(self.candidate.len())
+    }
+
+    /// Runs that both sides have to decide by: those of machines that have two of each.
+    pub fn deciding(&self) -> usize {
+        let mut machines: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+        self.baseline
+            .iter()
+            .for_each(|seen| machines.entry(seen.machine).or_default().0 += 1);
+        self.candidate
+            .iter()
+            .for_each(|seen| machines.entry(seen.machine).or_default().1 += 1);
+        let both = machines.into_values().filter(|(one, other)| *one.min(other) >= 2);
+        let (baseline, candidate) = both.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+        baseline.min(candidate)
     }
 
     /// The evidence before Holm has said at which level the lower bound is held.

@@ -1,50 +1,71 @@
-//! Whether memory grows from cycle to cycle: a slope per run, and several runs that agree.
+//! Whether memory grows from round to round: a slope per run, and what the slopes of several runs show together.
 
 use super::decide::Answer;
+use super::looks::Looks;
 use super::median::middle;
+use super::rounds::{SLOWER, Slopes, Weighed, fall, rounds_needed};
 use super::shape::{Shape, shape};
 use super::trend::{Trend, trend};
 
-/// Fewer cycles say nothing of a slope.
+/// Fewer rounds have no slope.
 pub const LEAST_CYCLES: usize = 8;
 
-/// Cycles that are left out at the beginning: caches fill.
+/// Fewer rounds have no verdict: in them a cache that fills looks like a leak.
+pub const LEAST_ROUNDS: usize = 20;
+
+/// Rounds that are left out at the beginning: caches fill.
 pub const WARM_UP_CYCLES: usize = 2;
 
-/// Fewer runs cannot agree "all but one".
+/// Fewer runs have no verdict.
 pub const LEAST_RUNS: usize = 3;
 
-/// What growth is tolerated.
+/// The chance of a false "grows" that one verdict may have.
+pub const LEAK_ALPHA: f64 = 0.05;
+
+/// A run that falls by more than this share of the growth rises and falls: it does not grow.
+pub(super) const MOST_FALL: f64 = 0.8;
+
+/// Memory is counted in pages, and growth by less than one in a round is not called growth: every server has some.
+const PAGE: f64 = 4_096.0;
+
+/// Less growth over all rounds has no shape, unless it is shown.
+const FLAT: f64 = 65_536.0;
+
+/// What growth is tolerated, per round and in the unit of the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeakLimit {
-    /// Per cycle, in the unit of the values.
+    /// FAIL takes growth above this.
     pub slope: f64,
-    /// Over the last half of the cycles, as a share of the level; the larger of both counts.
-    pub relative: f64,
-    /// Over the last half of the cycles, in the unit of the values.
-    pub absolute: f64,
+    /// PASS takes that this much growth is ruled out.
+    pub ruled_out: f64,
 }
 
 impl Default for LeakLimit {
-    /// 64 KiB per cycle, which is the noise floor, and 1 % or 2 MiB over the last half.
+    /// Any growth that is shown fails, and 64 KiB per round must be ruled out.
     fn default() -> LeakLimit {
         LeakLimit {
-            slope: 65_536.0,
-            relative: 0.01,
-            absolute: 2.0 * 1_048_576.0,
+            slope: 0.0,
+            ruled_out: 65_536.0,
         }
+    }
+}
+
+impl LeakLimit {
+    /// A user's limit, which then also is what must be ruled out. Of 0 nothing is left to rule out, so that is the default.
+    pub fn of(slope: f64) -> LeakLimit {
+        let usual = LeakLimit::default();
+        let ruled_out = if slope > 0.0 { slope } else { usual.ruled_out };
+        LeakLimit { slope, ruled_out }
     }
 }
 
 /// One run's growth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunGrowth {
-    /// The slope per cycle with its 95 % interval, over the cycles that count.
+    /// The slope per round with its 95 % interval, over the rounds that count.
     pub trend: Trend,
     /// The growth over the last half of them: its Theil–Sen slope times its length.
     pub late: f64,
-    /// What `late` must exceed to matter.
-    pub least: f64,
     /// How it grows.
     pub shape: Shape,
     /// What this run says alone.
@@ -54,153 +75,194 @@ pub struct RunGrowth {
 /// What one run says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// The whole interval is above the limit and the late growth matters.
+    /// Growth above the limit, which goes on in the last half.
     Above,
-    /// The whole interval is below the limit.
+    /// What must be ruled out is ruled out for the last half.
     Below,
-    /// Neither.
+    /// Neither, or too few rounds.
     Unclear,
 }
 
-/// Whether there is a leak.
+/// Whether memory grows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeakVerdict {
-    /// FAIL when growth over the limit is shown, PASS when it is ruled out.
+    /// FAIL when growth over the limit is shown, PASS when growth that matters is ruled out.
     pub answer: Answer,
-    /// Each run; `None` for one with too few cycles or an unknown value.
+    /// Each run; `None` for one with fewer than eight rounds or an unknown value.
     pub runs: Vec<Option<RunGrowth>>,
     /// The median of the runs' slopes, and the hull of their intervals; `None` without any.
     pub slope: Option<(f64, f64, f64)>,
+    /// The mean slope of the last half over the runs with its one-sided bounds; `None` with too few runs or rounds.
+    pub late: Option<(f64, f64, f64)>,
+    /// The shape of the runs' mean; `None` without any run.
+    pub shape: Option<Shape>,
+    /// Why nothing is decided; `None` where it is.
+    pub open: Option<Open>,
+    /// How many rounds would probably decide it; `None` where it is decided, where runs are missing, and where no sensible
+    /// number would.
+    pub needed: Option<usize>,
 }
 
-/// Judges the values at the end of each cycle, one series per run: after the decay window, of the purged lens.
+/// Why growth is neither shown nor ruled out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Open {
+    /// There are not three runs.
+    Runs,
+    /// There are not three runs of enough rounds, all of known memory.
+    Rounds,
+    /// It grows, and slower and slower: a cache fills, and what grows under it cannot be seen yet.
+    Slowing,
+    /// It grows, and a run also falls by as much.
+    Falling,
+    /// The runs are too far apart.
+    Noise,
+}
+
+/// Judges the values at the end of each round, one series per run: after the decay window, of the purged lens.
 ///
-/// The first two cycles are left out. FAIL when at least all runs but one, of three or more, have the lower end of their
-/// slope's interval above the limit *and* have grown over the last half by more than `max(relative × level, absolute)`,
-/// which a cache that has filled up has not. PASS when all but one have the upper end below the limit and none says
-/// FAIL. Otherwise, and with fewer cycles or runs, INCONCLUSIVE. A run without a verdict counts as a run.
+/// The first two rounds are left out. Over the runs, one-sided t at `alpha` of the Theil–Sen slopes of all rounds and of
+/// their last half. FAIL when both are above the limit and a page or more, the last third is not significantly slower than the middle third,
+/// and no run falls by 0.8 of the growth or more. PASS when the upper bound of the last half is below what must be ruled
+/// out. Otherwise, and of fewer than three runs of twenty rounds, INCONCLUSIVE.
 ///
 /// As-shipped values grow by what the allocator keeps: call it retention growth, never a leak.
-pub fn judge_leak(runs: &[Vec<Option<f64>>], limit: &LeakLimit) -> LeakVerdict {
-    let runs: Vec<Option<RunGrowth>> = runs.iter().map(|values| run_growth(values, limit)).collect();
-    let says = |growth| runs.iter().flatten().filter(|run| run.growth == growth).count();
-    let (above, below) = (says(Growth::Above), says(Growth::Below));
-    let known: Vec<RunGrowth> = runs.iter().flatten().copied().collect();
-    let answer = if known.len() < LEAST_RUNS {
-        Answer::Inconclusive
-    } else if above + 1 >= runs.len() {
-        Answer::Fail
-    } else if above == 0 && below + 1 >= runs.len() {
-        Answer::Pass
-    } else {
-        Answer::Inconclusive
+pub fn judge_leak(runs: &[Vec<Option<f64>>], limit: &LeakLimit, alpha: f64) -> LeakVerdict {
+    let growths: Vec<Option<RunGrowth>> = runs.iter().map(|values| run_growth(values, limit)).collect();
+    let slope = hull(&growths);
+    let long: Vec<Vec<f64>> = runs
+        .iter()
+        .filter(|values| values.len() >= LEAST_ROUNDS)
+        .filter_map(|values| kept(values))
+        .collect();
+    let mut verdict = LeakVerdict {
+        answer: Answer::Inconclusive,
+        runs: growths,
+        slope,
+        late: None,
+        shape: mean_shape(runs, false),
+        open: Some(Open::Runs),
+        needed: None,
     };
-    let slope = (!known.is_empty()).then(|| {
-        let slopes = known.iter().map(|run| run.trend.slope).collect();
-        let low = known.iter().map(|run| run.trend.low).fold(f64::INFINITY, f64::min);
-        let high = known.iter().map(|run| run.trend.high).fold(f64::NEG_INFINITY, f64::max);
-        (middle(slopes), low, high)
-    });
-    LeakVerdict { answer, runs, slope }
+    if runs.len() < LEAST_RUNS {
+        return verdict;
+    }
+    if long.len() < LEAST_RUNS {
+        (verdict.open, verdict.needed) = (Some(Open::Rounds), Some(LEAST_ROUNDS));
+        return verdict;
+    }
+    let weighed = Weighed::of(&long, alpha);
+    (verdict.answer, verdict.open) = answer(&weighed, limit);
+    if verdict.open.is_some() {
+        verdict.needed = rounds_needed(&long, &weighed, limit, alpha);
+    }
+    verdict.late = Some(weighed.late_bounds());
+    if verdict.answer == Answer::Fail {
+        verdict.shape = mean_shape(runs, true);
+    }
+    verdict
 }
 
-/// The growth of one run, which alone is no verdict. `None` of fewer than eight cycles, or where a value is not known.
-pub fn run_growth(values: &[Option<f64>], limit: &LeakLimit) -> Option<RunGrowth> {
-    let values: Vec<f64> = values.iter().copied().collect::<Option<_>>()?;
-    if values.len() < LEAST_CYCLES {
-        return None;
+/// Judges the runs up to each look at its share of α, and stops at the first answer.
+pub fn judge_leak_by_looks(runs: &[Vec<Option<f64>>], limit: &LeakLimit, looks: &Looks) -> LeakVerdict {
+    let alpha = looks.alpha_each();
+    let reached = looks.runs().iter().copied().take_while(|look| *look <= runs.len());
+    let mut verdict = None;
+    for look in reached {
+        let now = judge_leak(&runs[..look], limit, alpha);
+        let decided = now.answer != Answer::Inconclusive;
+        verdict = Some(now);
+        if decided {
+            break;
+        }
     }
-    let kept = &values[WARM_UP_CYCLES..];
-    let trend_of_all = trend(kept, 0.95)?;
-    let half = kept.len() / 2;
-    let late = trend(&kept[kept.len() - half..], 0.95)?.slope * (half - 1) as f64;
-    let least = limit.absolute.max(limit.relative * middle(kept.to_vec()));
-    let growth = if trend_of_all.low > limit.slope && late > least {
+    verdict.unwrap_or_else(|| LeakVerdict {
+        answer: Answer::Inconclusive,
+        open: Some(Open::Runs),
+        needed: None,
+        ..judge_leak(runs, limit, alpha)
+    })
+}
+
+/// What the slopes say, and why they say nothing.
+pub(super) fn answer(weighed: &Weighed, limit: &LeakLimit) -> (Answer, Option<Open>) {
+    let shown = |slopes: &Slopes| slopes.lower() > limit.slope && slopes.mean >= PAGE;
+    let above = shown(&weighed.whole) && shown(&weighed.late);
+    let falling = weighed.fall >= MOST_FALL * weighed.gain;
+    if above && !weighed.is_slowing() && !falling {
+        return (Answer::Fail, None);
+    }
+    if weighed.late.upper() < limit.ruled_out {
+        return (Answer::Pass, None);
+    }
+    let open = match above {
+        true if weighed.is_slowing() => Open::Slowing,
+        true => Open::Falling,
+        false if weighed.is_slowing() && weighed.late.mean > 0.0 => Open::Slowing,
+        false => Open::Noise,
+    };
+    (Answer::Inconclusive, Some(open))
+}
+
+/// The rounds that count; `None` where a value of them is not known.
+fn kept(values: &[Option<f64>]) -> Option<Vec<f64>> {
+    let known: Vec<f64> = values.iter().copied().collect::<Option<_>>()?;
+    let finite = known.iter().all(|value| value.is_finite());
+    finite.then(|| known[WARM_UP_CYCLES.min(known.len())..].to_vec())
+}
+
+fn hull(runs: &[Option<RunGrowth>]) -> Option<(f64, f64, f64)> {
+    let trends = || runs.iter().flatten().map(|run| run.trend);
+    trends().next()?;
+    let low = trends().map(|trend| trend.low).fold(f64::INFINITY, f64::min);
+    let high = trends().map(|trend| trend.high).fold(f64::NEG_INFINITY, f64::max);
+    Some((middle(trends().map(|trend| trend.slope).collect()), low, high))
+}
+
+/// The shape of the mean over the runs, whose noise is less than that of each.
+fn mean_shape(runs: &[Vec<Option<f64>>], grows: bool) -> Option<Shape> {
+    let long = runs.iter().filter(|values| values.len() >= LEAST_CYCLES);
+    let known: Vec<Vec<f64>> = long.filter_map(|values| kept(values)).collect();
+    let rounds = known.iter().map(Vec::len).min()?;
+    let mean = |round: usize| known.iter().map(|run| run[round]).sum::<f64>() / known.len() as f64;
+    let mean: Vec<f64> = (0..rounds).map(mean).collect();
+    shape(&mean, if grows { 0.0 } else { least(&mean) })
+}
+
+/// What growth from the first third to the last stands out of the noise, by the median change from round to round.
+fn least(values: &[f64]) -> f64 {
+    let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let usual = middle(steps.clone());
+    let noise = 1.4826 * middle(steps.iter().map(|step| (step - usual).abs()).collect()) / 2.0_f64.sqrt();
+    FLAT.max(2.0 * noise)
+}
+
+/// The growth of one run, which alone is no verdict. `None` of fewer than eight rounds, or where a value is not known.
+pub fn run_growth(values: &[Option<f64>], limit: &LeakLimit) -> Option<RunGrowth> {
+    let kept = kept(values).filter(|_| values.len() >= LEAST_CYCLES)?;
+    let all = trend(&kept, 0.95)?;
+    let half = &kept[kept.len() - kept.len() / 2..];
+    let late = trend(half, 0.95)?;
+    let third = kept.len().div_ceil(3);
+    let part = |from: usize| trend(&kept[kept.len() - from..][..third], 0.95);
+    let slowing = part(third)
+        .zip(part(2 * third))
+        .is_some_and(|(last, middle)| last.high < middle.low && last.slope <= (1.0 - SLOWER) * middle.slope);
+    let falling = fall(&kept) >= MOST_FALL * all.slope * (kept.len() - 1) as f64;
+    let shown = |trend: &Trend| trend.low > limit.slope && trend.slope >= PAGE;
+    let above = shown(&all) && shown(&late);
+    let growth = if values.len() < LEAST_ROUNDS {
+        Growth::Unclear
+    } else if above && !slowing && !falling {
         Growth::Above
-    } else if trend_of_all.high < limit.slope {
+    } else if late.high < limit.ruled_out {
         Growth::Below
     } else {
         Growth::Unclear
     };
     Some(RunGrowth {
-        trend: trend_of_all,
-        late,
-        least,
-        shape: shape(kept, least)?,
+        trend: all,
+        late: late.slope * (half.len() - 1) as f64,
+        shape: shape(&kept, if all.low > 0.0 { 0.0 } else { least(&kept) })?,
         growth,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MIB: f64 = 1_048_576.0;
-
-    fn run(cycles: usize, value: impl Fn(f64) -> f64) -> Vec<Option<f64>> {
-        // A spread of 0.1 %, the purged lens's, that is the same on every machine.
-        let noise = |cycle: f64| 1.0 + 0.001 * (cycle * 12.9).sin();
-        (0..cycles)
-            .map(|cycle| Some(MIB * value(cycle as f64) * noise(cycle as f64)))
-            .collect()
-    }
-
-    fn answer(runs: &[Vec<Option<f64>>]) -> Answer {
-        judge_leak(runs, &LeakLimit::default()).answer
-    }
-
-    #[test]
-    fn a_leak_in_every_run_fails_and_is_sized() {
-        let verdict = judge_leak(&vec![run(10, |cycle| 160.0 + 2.0 * cycle); 3], &LeakLimit::default());
-        assert_eq!(verdict.answer, Answer::Fail);
-        let (slope, low, high) = verdict.slope.unwrap();
-        assert!(
-            (slope / MIB - 2.0).abs() < 0.1 && low <= slope && slope <= high,
-            "{verdict:?}"
-        );
-        assert!(verdict.runs.iter().flatten().all(|run| run.shape == Shape::Linear));
-    }
-
-    #[test]
-    fn a_server_that_keeps_its_level_passes() {
-        assert_eq!(answer(&vec![run(20, |_| 160.0); 3]), Answer::Pass);
-    }
-
-    #[test]
-    fn a_cache_that_fills_up_is_no_leak() {
-        let filling = run(20, |cycle| 200.0 - 40.0 * (-cycle / 2.0).exp());
-        let verdict = judge_leak(&vec![filling; 3], &LeakLimit::default());
-        assert_ne!(verdict.answer, Answer::Fail, "{verdict:?}");
-    }
-
-    #[test]
-    fn growth_over_the_limit_that_adds_up_to_little_is_unclear() {
-        let steady: Vec<Option<f64>> = (0..8)
-            .map(|cycle| Some(160.0 * MIB + 100_000.0 * f64::from(cycle)))
-            .collect();
-        let verdict = judge_leak(&vec![steady; 3], &LeakLimit::default());
-        assert_eq!(verdict.answer, Answer::Inconclusive, "{verdict:?}");
-        assert_eq!(verdict.slope, Some((100_000.0, 100_000.0, 100_000.0)));
-    }
-
-    #[test]
-    fn one_run_of_three_may_differ_but_not_two() {
-        let leak = run(10, |cycle| 160.0 + 2.0 * cycle);
-        let flat = run(20, |_| 160.0);
-        assert_eq!(answer(&[leak.clone(), leak.clone(), flat.clone()]), Answer::Fail);
-        assert_eq!(answer(&[leak, flat.clone(), flat]), Answer::Inconclusive);
-    }
-
-    #[test]
-    fn too_few_runs_or_cycles_never_pass() {
-        let flat = run(20, |_| 160.0);
-        let mut unknown = flat.clone();
-        unknown[5] = None;
-        assert_eq!(answer(&[]), Answer::Inconclusive);
-        assert_eq!(answer(&[flat.clone(), flat.clone()]), Answer::Inconclusive);
-        assert_eq!(answer(&vec![flat[..7].to_vec(); 3]), Answer::Inconclusive);
-        assert_eq!(answer(&[flat.clone(), flat.clone(), unknown]), Answer::Inconclusive);
-        assert_eq!(answer(&vec![vec![]; 5]), Answer::Inconclusive);
-        assert_eq!(answer(&vec![vec![Some(f64::INFINITY); 20]; 5]), Answer::Inconclusive);
-    }
 }

@@ -12,6 +12,7 @@ mod decide;
 mod endpoint;
 mod holm;
 mod kendall;
+mod known;
 mod leak;
 mod looks;
 mod median;
@@ -20,6 +21,7 @@ mod permutation;
 mod pooled;
 mod power;
 mod prediction;
+mod rounds;
 mod shape;
 mod strata;
 mod student;
@@ -35,8 +37,10 @@ pub use contrast::Contrast;
 pub use decide::{Answer, MOST_ENDPOINTS, TooManyEndpoints, Verdict, decide, decide_by_looks};
 pub use endpoint::{Bound, Endpoint, EndpointVerdict, Evidence, Side, Tolerance, ToleranceError};
 pub use holm::{Held, holm};
+pub use known::{ASSUMED_VARIATION, Known, LEAST_TO_PASS, unseen};
 pub use leak::{
-    Growth, LEAST_CYCLES, LEAST_RUNS, LeakLimit, LeakVerdict, RunGrowth, WARM_UP_CYCLES, judge_leak, run_growth,
+    Growth, LEAK_ALPHA, LEAST_CYCLES, LEAST_ROUNDS, LEAST_RUNS, LeakLimit, LeakVerdict, Open, RunGrowth,
+    WARM_UP_CYCLES, judge_leak, judge_leak_by_looks, run_growth,
 };
 pub use looks::{Looks, LooksError};
 pub use median::{MedianInterval, median_interval};

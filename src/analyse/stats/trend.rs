@@ -54,16 +54,8 @@ pub fn trend(values: &[f64], confidence: f64) -> Option<Trend> {
     if values.len() < 3 || values.iter().any(|value| !value.is_finite()) {
         return None;
     }
-    let group = values.len().div_ceil(MOST_VALUES);
-    // A last group that is not full would stand at another distance.
-    let grouped: Vec<f64> = values.chunks_exact(group).map(|group| middle(group.to_vec())).collect();
-    let mut slopes = Vec::with_capacity(grouped.len() * (grouped.len() - 1) / 2);
-    for (place, first) in grouped.iter().enumerate() {
-        for (distance, second) in grouped[place + 1..].iter().enumerate() {
-            slopes.push((second - first) / ((distance + 1) * group) as f64);
-        }
-    }
-    slopes.sort_by(f64::total_cmp);
+    let (grouped, group) = grouped(values);
+    let slopes = pair_slopes(&grouped, group);
     let inversions = Inversions::new(grouped.len());
     let trimmed = inversions.trimmed((1.0 - confidence) / 2.0);
     let m = trimmed.max(1);
@@ -76,6 +68,37 @@ pub fn trend(values: &[f64], confidence: f64) -> Option<Trend> {
         reached: trimmed > 0,
         kendall: mann_kendall(&grouped, &inversions),
     })
+}
+
+/// The median of the slopes between all pairs, per step; 0 of fewer than two.
+pub(super) fn theil_sen(values: &[f64]) -> f64 {
+    match values.len() {
+        0 | 1 => 0.0,
+        _ => {
+            let (grouped, group) = grouped(values);
+            middle(pair_slopes(&grouped, group))
+        }
+    }
+}
+
+/// Medians of equal groups, as few that their slopes can all be taken, and the size of a group.
+fn grouped(values: &[f64]) -> (Vec<f64>, usize) {
+    let group = values.len().div_ceil(MOST_VALUES).max(1);
+    // A last group that is not full would stand at another distance.
+    let grouped = values.chunks_exact(group).map(|group| middle(group.to_vec())).collect();
+    (grouped, group)
+}
+
+/// The slopes between all pairs, in order, of values that stand so many steps apart.
+fn pair_slopes(values: &[f64], steps: usize) -> Vec<f64> {
+    let mut slopes = Vec::with_capacity(values.len() * (values.len() - 1) / 2);
+    for (place, first) in values.iter().enumerate() {
+        for (distance, second) in values[place + 1..].iter().enumerate() {
+            slopes.push((second - first) / ((distance + 1) * steps) as f64);
+        }
+    }
+    slopes.sort_by(f64::total_cmp);
+    slopes
 }
 
 fn mann_kendall(values: &[f64], inversions: &Inversions) -> MannKendall {

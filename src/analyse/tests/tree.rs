@@ -3,7 +3,7 @@
 use crate::record::golden::{self, Session};
 use crate::record::{Counters, Ending, Entry, Event, IdleKind, PeakMark, ProcessEnd, Sample, ShutdownStage};
 
-use super::super::{Peak, findings};
+use super::super::{Peak, ResidentMetric, findings};
 use super::{MIB, of};
 
 #[test]
@@ -122,6 +122,30 @@ fn the_peak_of_a_tree_is_bracketed_by_samples_and_marks() {
     assert_eq!(goto.upper, Some((48 + 42 + 240 + 42 + 25 + 42 + 66 + 42) * MIB));
     assert!(goto.unseen && !goto.is_exact());
     assert_eq!(summary.phases[1].returned.resident, None);
+}
+
+#[test]
+fn a_child_that_was_gone_at_every_checkpoint_makes_no_tree() {
+    let wrapped = |until_the_end: bool| {
+        let mut session = Session::new("server");
+        session.spawn(0, "server", None, 100, 0);
+        session.spawn(1, "uname", Some(0), 1, 0);
+        for name in ["one", "two"] {
+            session.phase(name);
+            session.go(0, 120, 1, 10);
+            if name == "one" && !until_the_end {
+                session.vanish(1);
+            }
+            session.settle(true);
+        }
+        of(&session)
+    };
+    let gone = wrapped(false);
+    assert_eq!(
+        (gone.most_processes, gone.resident_metric),
+        (2, ResidentMetric::Resident)
+    );
+    assert_eq!(wrapped(true).resident_metric, ResidentMetric::Proportional);
 }
 
 #[test]
@@ -262,7 +286,7 @@ fn pages_of_a_forked_child_are_in_the_curve_but_not_in_what_is_told_of_it() {
         (Some(110 * MIB), 110 * MIB)
     );
     let curve = summary.timeline.between(0, summary.duration).unwrap();
-    assert_eq!(curve.private_max, 260 * MIB);
+    assert_eq!(curve.private.high(), 260 * MIB);
     // Where it has gone, the sums say something again; but the start is one of sums that do not.
     assert!(summary.phases.iter().all(|phase| phase.returned.private.is_none()));
     assert_eq!(summary.windows[0].private, None);
@@ -280,8 +304,8 @@ fn what_ended_is_out_of_the_curve_at_once() {
     let summary = of(&session);
     let width = summary.timeline.width;
     let after = summary.timeline.between(gone + width, gone + 2 * width).unwrap();
-    assert_eq!(after.private_max, (48 + 120 + 25) * MIB);
-    assert_eq!(after.resident_max, (48 + 120 + 25 + 42) * MIB);
+    assert_eq!(after.private.high(), (48 + 120 + 25) * MIB);
+    assert_eq!(after.resident.high(), (48 + 120 + 25 + 42) * MIB);
 }
 
 #[test]

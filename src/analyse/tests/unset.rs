@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use crate::analyse::{Deaf, Summary, setting};
 use crate::lens::Lens;
 use crate::record::golden::Session;
-use crate::record::{Entry, Environment, Event, KnobFacts, LensFacts, Libraries, PreloadFacts};
+use crate::record::{
+    AllocatorFacts, AllocatorFamily, Close, Entry, Environment, Event, KnobFacts, LensFacts, Libraries, PreloadFacts,
+};
 
 use super::of;
 
@@ -121,6 +123,78 @@ fn a_setting_is_in_force_where_the_process_with_the_memory_has_it() {
         told(&summary),
         [format!("{NAME}=0 was asked for, and 10 is in force by {place}")]
     );
+}
+
+#[test]
+fn a_wrapper_that_only_adds_an_option_leaves_the_setting_in_force() {
+    let with = |now: &str| {
+        let name = "MALLOC_CONF".to_owned();
+        let mut session = session(vec![Event::Environment(Environment {
+            process: 1,
+            other: BTreeMap::from([(name.clone(), now.to_owned())]),
+            ..Environment::default()
+        })]);
+        let given = "confirm_conf:true,dirty_decay_ms:0".to_owned();
+        session.header.server.env = BTreeMap::from([(name, given)]);
+        of(&session).unset.len()
+    };
+    assert_eq!(with("confirm_conf:true,dirty_decay_ms:0,narenas:2"), 0);
+    assert_eq!(with("confirm_conf:true,dirty_decay_ms:0,dirty_decay_ms:5"), 1);
+    assert_eq!(with("narenas:2"), 1);
+}
+
+#[test]
+fn what_is_preloaded_serves_where_it_had_the_memory_by_its_own_account() {
+    let path = "/lib/je.so";
+    let with = |held: &[u64], family| {
+        let mut session = session(Vec::new());
+        session.header.server.preload = Some(PreloadFacts {
+            path: path.to_owned(),
+            ..PreloadFacts::default()
+        });
+        session.header.server.allocator = Some(AllocatorFacts {
+            family,
+            ..AllocatorFacts::default()
+        });
+        session.header.server.knobs[0] = KnobFacts {
+            variable: "LD_PRELOAD".to_owned(),
+            requested: path.to_owned(),
+            ..KnobFacts::default()
+        };
+        let held = held.iter().map(|mib| mib << 20);
+        session.put(Event::Closed(Close {
+            held: held.collect(),
+            ..Close::default()
+        }));
+        let summary = of(&session);
+        (told(&summary).remove(0), summary.header.server.preload.is_some())
+    };
+    let jemalloc = AllocatorFamily::Jemalloc;
+    let unknown = "LD_PRELOAD=/lib/je.so was asked for but not seen in force";
+    for (held, family, words, preloaded) in [
+        (
+            [4, 70].as_slice(),
+            jemalloc,
+            "LD_PRELOAD=/lib/je.so, seen in its own account: it had at most 70.0 MiB, `ty` 78.4 MiB",
+            true,
+        ),
+        (
+            &[1, 4],
+            jemalloc,
+            "LD_PRELOAD=/lib/je.so was asked for, and is not in use by `ty`: it had at most 4.0 of the 78.4 MiB",
+            false,
+        ),
+        // Of two processes one gave none, and it may have the memory.
+        (&[4], jemalloc, unknown, true),
+        (&[36, 1], jemalloc, unknown, true),
+        (&[], jemalloc, unknown, true),
+        // It takes whole segments, used or not.
+        (&[70, 1], AllocatorFamily::Mimalloc, unknown, true),
+        // A virtual machine has memory of its own, which nobody expects in `malloc`.
+        (&[1, 4], AllocatorFamily::V8, unknown, true),
+    ] {
+        assert_eq!(with(held, family), (words.to_owned(), preloaded), "{held:?}");
+    }
 }
 
 #[test]

@@ -15,6 +15,8 @@ pub struct Sums {
     pub private_lower: Option<u64>,
     /// Resident memory of all processes: an upper bound.
     pub resident: Option<u64>,
+    /// Resident shared memory (`MAP_SHARED`, System V) of the process with the most: the others may have the same pages.
+    pub shared: Option<u64>,
     /// What the tree had resident at the least. Anonymous pages of processes that were exec'd separately are never
     /// shared, so they add up; of file and of shared pages only the largest part of one process is sure.
     pub resident_lower: Option<u64>,
@@ -37,6 +39,7 @@ impl Sums {
             private_once: private.filter(|_| !forked),
             private_lower: add(own().map(|one| one.private).filter(Option::is_some)),
             resident: add(read().map(|one| one.resident)),
+            shared: read().filter_map(|one| one.shared).max(),
             resident_lower: known(resident_lower.max(most(|one| one.resident))),
         }
     }

@@ -31,10 +31,25 @@ pub enum Keep {
     TooFew,
     /// No cell is shown to need less.
     NothingLess,
-    /// Those that need less cost more than is allowed; the place of the one with least memory.
+    /// What is shown to need less is not recommended for a reason that is none of cost; the place of the one with least memory.
+    Barred(usize),
+    /// Those that need less are all shown to cost more than is allowed; the place of the one with least memory.
     TooDear(usize),
+    /// It is not shown, or not known, whether one that needs less costs more than is allowed; its place.
+    CostOpen(usize),
     /// It is the fastest that keeps the limit.
     Fastest,
+}
+
+impl Choice {
+    /// The place of what is to be used, where that is known.
+    pub fn place(self) -> Option<usize> {
+        match self {
+            Choice::Ship(place) => Some(place),
+            Choice::Default(Keep::TooFew) | Choice::None(_) | Choice::Unknown => None,
+            Choice::Default(_) => Some(0),
+        }
+    }
 }
 
 /// Applies the rule. `cells` begin with the default.
@@ -43,42 +58,86 @@ pub(super) fn choose(cells: &[Swept], rules: &Rules) -> Choice {
         (Some(default), _) if default.runs.is_empty() && default.failed() => Choice::Unknown,
         (None, _) => Choice::Unknown,
         (Some(_), Some(limit)) => fastest(cells, limit as f64),
-        (Some(default), None) => least(cells, default, rules),
+        (Some(_), None) => least(cells, rules),
     }
 }
 
+/// What the least private memory is chosen among.
+pub(super) struct Ranked {
+    /// Those that need less, by as much as a setting is worth.
+    less: Vec<usize>,
+    /// Of those that cost no more than is allowed, the ones whose memory differs by less than anybody cares for.
+    pub near: Vec<usize>,
+}
+
+impl Ranked {
+    pub fn of(cells: &[Swept], rules: &Rules) -> Ranked {
+        let is_less = |cell: &Swept| is_candidate(cell) && needs_less(cell, &cells[0]);
+        let less: Vec<usize> = (1..cells.len()).filter(|place| is_less(&cells[*place])).collect();
+        let costing = |wanted: Cost| -> Vec<usize> {
+            let places = less.iter().copied();
+            places.filter(|place| cost(&cells[*place], rules) == wanted).collect()
+        };
+        // What is shown goes first; but latency and CPU vary by more than is allowed on many machines, and a sweep that answers
+        // nothing there would be left for the eye.
+        let kept = Some(costing(Cost::Shown)).filter(|shown| !shown.is_empty());
+        let kept = kept.unwrap_or_else(|| costing(Cost::Open));
+        let on_front: Vec<usize> = kept.iter().copied().filter(|place| cells[*place].front).collect();
+        let candidates = if on_front.is_empty() { kept } else { on_front };
+        let most = lowest(cells, &candidates).map(|place| private(cells, place) * (1.0 + Tuned::Private.slack()));
+        let is_near = |place: &usize| most.is_some_and(|most| private(cells, *place) <= most);
+        Ranked {
+            near: candidates.into_iter().filter(is_near).collect(),
+            less,
+        }
+    }
+}
+
+fn private(cells: &[Swept], place: usize) -> f64 {
+    cells[place].median(Tuned::Private).unwrap_or(f64::INFINITY)
+}
+
+fn cpu(cells: &[Swept], place: usize) -> f64 {
+    cells[place].median(Tuned::Cpu).unwrap_or(f64::INFINITY)
+}
+
+fn lowest(cells: &[Swept], places: &[usize]) -> Option<usize> {
+    let places = places.iter().copied();
+    places.min_by(|a, b| private(cells, *a).total_cmp(&private(cells, *b)))
+}
+
 /// Least settled private memory among those that cost no more than is allowed.
-fn least(cells: &[Swept], default: &Swept, rules: &Rules) -> Choice {
-    let tried = || (1..cells.len()).filter(|place| is_candidate(&cells[*place]));
+fn least(cells: &[Swept], rules: &Rules) -> Choice {
     if are_too_few(cells) {
         return Choice::Default(Keep::TooFew);
     }
-    let less: Vec<usize> = tried().filter(|place| needs_less(&cells[*place], default)).collect();
-    let costing = |wanted: Cost| {
-        less.iter()
-            .copied()
-            .filter(move |place| cost(&cells[*place], rules) == wanted)
-    };
-    // What is shown goes first; but latency and CPU vary by more than is allowed on many machines, and a sweep that answers
-    // nothing there would be left for the eye.
-    let mut kept: Vec<usize> = costing(Cost::Shown).collect();
-    if kept.is_empty() {
-        kept = costing(Cost::Open).collect();
-    }
-    let on_front: Vec<usize> = kept.iter().copied().filter(|place| cells[*place].front).collect();
-    let candidates = if on_front.is_empty() { kept } else { on_front };
-    let private = |place: &usize| cells[*place].median(Tuned::Private).unwrap_or(f64::INFINITY);
-    let lowest = |places: &[usize]| places.iter().copied().min_by(|a, b| private(a).total_cmp(&private(b)));
-    let Some(lowest_kept) = lowest(&candidates) else {
-        let keep = lowest(&less).map_or(Keep::NothingLess, Keep::TooDear);
-        return Choice::Default(keep);
-    };
+    let ranked = Ranked::of(cells, rules);
     // What differs by less than anybody cares for is decided by what it costs.
-    let most = private(&lowest_kept) * (1.0 + Tuned::Private.slack());
-    let near = candidates.into_iter().filter(|place| private(place) <= most);
-    let cpu = |place: &usize| cells[*place].median(Tuned::Cpu).unwrap_or(f64::INFINITY);
-    near.min_by(|a, b| cpu(a).total_cmp(&cpu(b)))
-        .map_or(Choice::Default(Keep::NothingLess), Choice::Ship)
+    let near = ranked.near.iter().copied();
+    let chosen = near.min_by(|a, b| cpu(cells, *a).total_cmp(&cpu(cells, *b)));
+    chosen.map_or_else(|| Choice::Default(keep(cells, &ranked.less, rules)), Choice::Ship)
+}
+
+/// Why the default stays: what more runs may change comes first.
+fn keep(cells: &[Swept], less: &[usize], rules: &Rules) -> Keep {
+    let costing = |wanted: Cost| -> Option<usize> {
+        let places = less.iter().copied();
+        let places: Vec<usize> = places.filter(|place| cost(&cells[*place], rules) == wanted).collect();
+        lowest(cells, &places)
+    };
+    if let Some(place) = costing(Cost::Doubtful).or_else(|| costing(Cost::Unknown)) {
+        return Keep::CostOpen(place);
+    }
+    if let Some(place) = lowest(cells, less) {
+        return Keep::TooDear(place);
+    }
+    let shown = |may: bool| -> Option<usize> {
+        let places = (1..cells.len()).filter(|place| cells[*place].is_shown_less());
+        let places: Vec<usize> = places.filter(|place| is_candidate(&cells[*place]) == may).collect();
+        lowest(cells, &places)
+    };
+    let barred = shown(true).or_else(|| shown(false));
+    barred.map_or(Keep::NothingLess, Keep::Barred)
 }
 
 /// Usable, and run often enough to be recommended.
@@ -95,10 +154,16 @@ fn are_too_few(cells: &[Swept]) -> bool {
 
 /// Shown to need less, by as much as a setting is worth.
 fn needs_less(cell: &Swept, default: &Swept) -> bool {
-    let shown = cell.figure(Tuned::Private).ratio.as_ref();
-    let saved = default.median(Tuned::Private).zip(cell.median(Tuned::Private));
-    let worth = saved.is_some_and(|(default, own)| default - own >= WORTH.max(default * Tuned::Private.slack()));
-    worth && shown.is_some_and(|ratio| ratio.high < 1.0)
+    cell.is_shown_less() && saving(cell, default).is_some_and(|(saved, worth)| saved >= worth)
+}
+
+/// How much private memory a cell saves by the medians, and how much is worth a setting.
+pub(super) fn saving(cell: &Swept, default: &Swept) -> Option<(f64, f64)> {
+    let default = default.median(Tuned::Private)?;
+    Some((
+        default - cell.median(Tuned::Private)?,
+        WORTH.max(default * Tuned::Private.slack()),
+    ))
 }
 
 /// What a cell costs in latency and CPU, against what is allowed; the worse of the two.
@@ -108,18 +173,29 @@ pub enum Cost {
     Shown,
     /// No more by the figures themselves; the intervals leave open whether it is.
     Open,
-    /// More than is allowed, or not known.
+    /// More by the figures themselves; the intervals leave open whether it is.
+    Doubtful,
+    /// Not known.
+    Unknown,
+    /// Shown to be more, by the lower ends of the intervals.
     Dear,
 }
 
 /// What a cell costs.
 pub fn cost(cell: &Swept, rules: &Rules) -> Cost {
-    let of = |figure: Tuned, most: f64| match cell.figure(figure).ratio.as_ref() {
+    let [p95, cpu] = rules.allowed().map(|(figure, most)| cost_of(cell, figure, most));
+    p95.max(cpu)
+}
+
+/// What it costs in a figure of which so much more is allowed.
+pub fn cost_of(cell: &Swept, figure: Tuned, most: f64) -> Cost {
+    match cell.figure(figure).ratio.as_ref() {
         Some(ratio) if ratio.high <= 1.0 + most => Cost::Shown,
+        Some(ratio) if ratio.low > 1.0 + most => Cost::Dear,
         Some(ratio) if ratio.ratio <= 1.0 + most => Cost::Open,
-        _ => Cost::Dear,
-    };
-    of(Tuned::P95, rules.latency).max(of(Tuned::Cpu, rules.cpu))
+        Some(_) => Cost::Doubtful,
+        None => Cost::Unknown,
+    }
 }
 
 /// Whether it may be chosen, and its private memory is under the limit by the upper end of its interval.
@@ -159,25 +235,39 @@ fn fastest(cells: &[Swept], limit: f64) -> Choice {
         let measured = (0..cells.len()).filter(|place| cells[*place].is_honest() && private(place).is_some());
         return Choice::None(measured.min_by(|a, b| private(a).partial_cmp(&private(b)).unwrap_or(Ordering::Equal)));
     }
-    let values = |place: usize, figure: Tuned| -> Vec<f64> {
-        cells[place].figure(figure).values.iter().flatten().copied().collect()
-    };
-    let typical = |figure: Tuned| move |place: &usize| cells[*place].median(figure).unwrap_or(f64::INFINITY);
-    let p95 = typical(Tuned::P95);
-    let Some(first) = under.iter().copied().min_by(|a, b| p95(a).total_cmp(&p95(b))) else {
+    let Some(under) = UnderLimit::of(cells, limit) else {
         return Choice::None(None);
     };
-    // Of those that are as fast but for what nobody cares for, the one with least processor time; of equals the default.
-    let as_fast = under.into_iter().filter(|place| {
-        let versus = Versus::new(&values(first, Tuned::P95), &values(*place, Tuned::P95), Tuned::P95);
-        // Where not even the fastest has a latency, none has one.
-        let unknown = values(first, Tuned::P95).is_empty();
-        unknown || versus.is_some_and(|versus| versus.ratio <= 1.0 + Tuned::P95.slack())
-    });
-    let cpu = typical(Tuned::Cpu);
-    match as_fast.min_by(|a, b| cpu(a).total_cmp(&cpu(b))) {
+    let places = under.as_fast.into_iter();
+    match places.min_by(|a, b| cpu(cells, *a).total_cmp(&cpu(cells, *b))) {
         Some(0) => Choice::Default(Keep::Fastest),
         Some(place) => Choice::Ship(place),
         None => Choice::None(None),
+    }
+}
+
+/// What the fastest is chosen among.
+pub(super) struct UnderLimit {
+    /// The place of the one with the least p95.
+    pub first: usize,
+    /// Those that are as fast but for what nobody cares for: the one with least processor time is taken, of equals the default.
+    pub as_fast: Vec<usize>,
+}
+
+impl UnderLimit {
+    pub fn of(cells: &[Swept], limit: f64) -> Option<UnderLimit> {
+        let under = || (0..cells.len()).filter(|place| keeps(&cells[*place], limit));
+        let p95 = |place: &usize| cells[*place].median(Tuned::P95).unwrap_or(f64::INFINITY);
+        let first = under().min_by(|a, b| p95(a).total_cmp(&p95(b)))?;
+        let least = cells[first].known(Tuned::P95);
+        let as_fast = under().filter(|place| {
+            let versus = Versus::new(&least, &cells[*place].known(Tuned::P95), Tuned::P95);
+            // Where not even the fastest has a latency, none has one.
+            least.is_empty() || versus.is_some_and(|versus| versus.ratio <= 1.0 + Tuned::P95.slack())
+        });
+        Some(UnderLimit {
+            first,
+            as_fast: as_fast.collect(),
+        })
     }
 }

@@ -4,7 +4,7 @@ use crate::analyse::compare::cell::{Values, cell};
 use crate::analyse::compare::{Cell, Figure, Measure, Place, Played, counts};
 use crate::analyse::decay::{self, Window, WindowKind};
 use crate::analyse::stats::{Arm, Contrast, NoiseFloor, Pooled};
-use crate::analyse::{PhaseSummary, Summary};
+use crate::analyse::{PhaseSummary, ResidentMetric, Summary};
 
 use super::CONFIDENCE;
 
@@ -72,6 +72,14 @@ impl Tuned {
         }
     }
 
+    /// The same of these values, which may have been counted finer than in ticks.
+    pub(super) fn noise_of(self, values: impl IntoIterator<Item = f64>) -> NoiseFloor {
+        match self {
+            Tuned::Cpu => Figure::Cpu.noise_of(values),
+            other => other.noise(),
+        }
+    }
+
     /// As a share of a value, what is no difference that anybody would change a setting for.
     pub(super) fn slack(self) -> f64 {
         match self {
@@ -103,9 +111,9 @@ impl Tuned {
             Tuned::Peak => measure(Place::Run, Figure::Peak),
             Tuned::Returned => {
                 let returned = phase(summary, places)?.returned;
-                match summary.most_processes > 1 {
-                    true => returned.private,
-                    false => returned.resident,
+                match summary.resident_metric {
+                    ResidentMetric::Proportional => returned.private,
+                    ResidentMetric::Resident => returned.resident,
                 }
             }
             Tuned::T90 => {
@@ -131,7 +139,10 @@ impl Tuned {
     /// The figure in all runs of a cell, and how it compares with that of the default.
     pub(super) fn cell(self, runs: &[&Played], default: Option<&[&Played]>, places: &Places) -> Cell {
         let base = default.map(|runs| self.values(runs, places));
-        cell(&self.values(runs, places), base.as_ref(), self.noise())
+        let own = self.values(runs, places);
+        let all = own.iter().chain(base.iter().flatten());
+        let floor = self.noise_of(all.filter_map(|(_, value)| *value));
+        cell(&own, base.as_ref(), floor)
     }
 }
 
@@ -195,8 +206,9 @@ pub(super) struct Versus {
 impl Versus {
     /// `of` against `against`; `None` where one of them has no value.
     pub fn new(against: &[f64], of: &[f64], figure: Tuned) -> Option<Versus> {
+        let floor = figure.noise_of(against.iter().chain(of).copied());
         if let (Ok(against), Ok(of)) = (Arm::new(against), Arm::new(of)) {
-            let contrast = Contrast::welch(&against, &of, figure.noise());
+            let contrast = Contrast::welch(&against, &of, floor);
             let (low, high) = contrast.interval(CONFIDENCE);
             return Some(Versus {
                 ratio: contrast.ratio(),

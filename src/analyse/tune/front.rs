@@ -73,7 +73,7 @@ pub(super) fn mark(cells: &mut [Swept]) {
 }
 
 fn weights(cell: &Swept) -> Weights {
-    Tuned::WEIGHED.map(|figure| cell.figure(figure).values.iter().flatten().copied().collect())
+    Tuned::WEIGHED.map(|figure| cell.known(figure))
 }
 
 /// The mean; of nothing without end, so that what was not measured stands behind all that was.

@@ -98,7 +98,8 @@ impl Bar {
         for (place, figure) in Tuned::WEIGHED.into_iter().enumerate() {
             let values: Vec<&[f64]> = cells.iter().map(|cell| cell.weights[place].as_slice()).collect();
             let assumed = || figure.assumed().map(Pooled::assumed);
-            spreads[place] = Pooled::within(&values, figure.noise()).or_else(assumed);
+            let floor = figure.noise_of(values.iter().copied().flatten().copied());
+            spreads[place] = Pooled::within(&values, floor).or_else(assumed);
         }
         // Bonferroni's: over rungs, figures that show anything, and pairs in both directions.
         let figures = spreads.iter().flatten().count().max(1);

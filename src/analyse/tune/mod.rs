@@ -9,22 +9,29 @@ mod front;
 mod judge;
 mod settled;
 mod stopped;
+mod why_not;
 
 #[cfg(test)]
 mod simulated;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use crate::record::{AllocatorFacts, CellFacts, KnobFacts, ServerFacts, SweepFacts};
+use std::collections::BTreeMap;
 
-use super::compare::{self, Cell, HugePages, Inequality, Left, Played, compare, counts};
+use crate::record::{AllocatorFacts, CellFacts, Header, KnobFacts, ServerFacts, SweepFacts};
+
+use super::compare::{
+    self, Cell, Difference, HugePages, Inequality, Left, Played, compare, counts, differences, differences_of,
+    one_metric,
+};
 use super::stats::{Pooled, prediction};
 
-pub use choose::{Choice, Cost, Keep, LEAST_RUNS, as_fast, cost};
+pub use choose::{Choice, Cost, Keep, LEAST_RUNS, as_fast, cost, cost_of};
 pub use figure::{Places, Tuned};
 pub use settled::{Moving, Rest};
 
 pub use stopped::{Failure, Halving, Stopped, Why, stopped};
+pub use why_not::{WhyNot, runs_to_settle};
 
 use figure::places;
 use settled::rest;
@@ -43,6 +50,13 @@ pub struct Rules {
     pub cpu: f64,
     /// How much private memory there may be, in bytes; then the fastest cell under it is chosen.
     pub max_private: Option<u64>,
+}
+
+impl Rules {
+    /// How much more is allowed of what memory is bought with, as shares.
+    pub fn allowed(&self) -> [(Tuned, f64); 2] {
+        [(Tuned::P95, self.latency), (Tuned::Cpu, self.cpu)]
+    }
 }
 
 impl Default for Rules {
@@ -75,6 +89,8 @@ pub struct Sweep {
     pub rules: Rules,
     /// What to ship.
     pub choice: Choice,
+    /// Circumstances that are not the same in all runs, and decide nothing.
+    pub differences: Vec<Difference>,
 }
 
 /// The server of a sweep, as its default runs say.
@@ -123,6 +139,8 @@ pub struct Swept {
     pub huge_pages: Option<HugePages>,
     /// Where the private memory of one more run will probably lie, in bytes; `None` where it had not settled.
     pub promise: Option<(f64, f64)>,
+    /// Why it is not what is recommended; `None` of what is, and of the default where nothing is.
+    pub why_not: Option<WhyNot>,
 }
 
 impl Sweep {
@@ -161,7 +179,7 @@ impl Swept {
         if median.reached {
             return Some(median.high);
         }
-        let values: Vec<f64> = figure.values.iter().flatten().copied().collect();
+        let values = self.known(Tuned::Private);
         let spread = Pooled::within(&[&values], Tuned::Private.noise())?;
         let (_, high) = spread.bounds(&values, (1.0 - CONFIDENCE) / 2.0)?;
         Some(high.max(median.high))
@@ -170,6 +188,17 @@ impl Swept {
     /// Whether the server failed the scenario with it.
     pub fn failed(&self) -> bool {
         self.left.iter().any(|left| left.why == compare::Why::Failed)
+    }
+
+    /// What is known of one of its figures, of all runs.
+    pub(super) fn known(&self, figure: Tuned) -> Vec<f64> {
+        self.figure(figure).values.iter().flatten().copied().collect()
+    }
+
+    /// Whether it is shown to need less private memory than the default.
+    pub fn is_shown_less(&self) -> bool {
+        let ratio = self.figure(Tuned::Private).ratio.as_ref();
+        ratio.is_some_and(|ratio| ratio.high < 1.0)
     }
 
     /// The middle of one of its figures.
@@ -224,6 +253,11 @@ pub enum NoSweep {
          them"
     )]
     Several(String),
+    /// What is said of a setting is of one machine, and of one server but for the setting.
+    #[error(
+        "the runs differ in {0}, which alone can make memory differ: choose from runs that agree in it, or play the sweep again"
+    )]
+    Apart(String),
 }
 
 /// The sweep of these runs as it was planned, by its default.
@@ -235,11 +269,13 @@ pub fn planned(runs: &[Played]) -> Option<&SweepFacts> {
 /// What the runs of a sweep come to; those of no sweep are passed over.
 pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
     let own = |run: &&Played| run.summary.header.plan.cell.is_some();
-    let runs: Vec<Played> = runs.iter().filter(own).cloned().collect();
+    let mut runs: Vec<Played> = runs.iter().filter(own).cloned().collect();
     let default = default_of(&runs)?;
+    let noted = alike(&runs)?;
     let comparison = compare(&runs, Some(&default));
     let places = places(&runs, &default);
     let halving = stopped(&runs, rules);
+    one_metric(runs.iter_mut());
     let mut cells: Vec<Swept> = Vec::new();
     for side in &comparison.sides {
         let of = |run: &&Played| run.summary.header.server.label == side.label;
@@ -262,14 +298,7 @@ pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
         let rest = rest(&counting, &places);
         cells.push(Swept {
             label: side.label.clone(),
-            sets: CellFacts {
-                // Told once, of all of them.
-                sweep: None,
-                ..mine
-                    .first()
-                    .and_then(|run| run.summary.header.plan.cell.clone())
-                    .unwrap_or_default()
-            },
+            sets: sets(&mine),
             runs: side.runs.clone(),
             left: side.left.clone(),
             stopped: halving.stopped.get(&side.label).cloned(),
@@ -281,9 +310,12 @@ pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
             rest,
             huge_pages: side.huge_pages,
             figures,
+            why_not: None,
         });
     }
     front::mark(&mut cells);
+    let choice = choose::choose(&cells, rules);
+    why_not::give(&mut cells, rules, choice);
     let of = cells.iter().map(|cell| cell.sets.of).max().unwrap_or(0);
     Ok(Sweep {
         scenario: comparison.scenario,
@@ -291,10 +323,50 @@ pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
         places,
         planned: planned(&runs).cloned(),
         missing: of.saturating_sub(u32::try_from(cells.len()).unwrap_or(u32::MAX)),
-        choice: choose::choose(&cells, rules),
+        choice,
         cells,
         rules: rules.clone(),
+        differences: noted,
     })
+}
+
+/// What a cell sets, as its first run says.
+fn sets(runs: &[&Played]) -> CellFacts {
+    let first = runs.first().and_then(|run| run.summary.header.plan.cell.clone());
+    CellFacts {
+        // Told once, of all of them.
+        sweep: None,
+        ..first.unwrap_or_default()
+    }
+}
+
+/// What is not the same in all runs and decides nothing, or else that the runs cannot be compared.
+pub fn alike(runs: &[Played]) -> Result<Vec<Difference>, NoSweep> {
+    let mut cells: BTreeMap<&str, Vec<&Header>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| counts(&run.summary)) {
+        let header = &run.summary.header;
+        cells.entry(&header.server.label).or_default().push(header);
+    }
+    let all = || cells.values().flatten().copied();
+    let mut found = differences(all());
+    // Processors that a cell sets are what is compared; then each cell keeps to its own.
+    let is_affinity = |one: &Difference| one.what == "affinity";
+    let of_cells = all().any(|header| header.plan.cell.as_ref().is_some_and(|cell| cell.cpus.is_some()));
+    found.retain(|one| !of_cells || !is_affinity(one));
+    for (label, headers) in &cells {
+        found.extend(differences_of(label, headers.iter().copied()));
+        if of_cells {
+            found.extend(differences(headers.iter().copied()).into_iter().filter(is_affinity));
+        }
+    }
+    let (apart, noted) = found.into_iter().partition::<Vec<_>, _>(Difference::is_decisive);
+    if apart.is_empty() {
+        return Ok(noted);
+    }
+    let listed = apart
+        .iter()
+        .map(|one| format!("{} ({})", one.what, one.values.join(", ")));
+    Err(NoSweep::Apart(listed.collect::<Vec<String>>().join("; ")))
 }
 
 /// Where the private memory of one more run will probably lie.

@@ -130,6 +130,7 @@ fn cell_of(place: usize, own: &Weights, base: &Weights) -> Swept {
         }
     };
     Swept {
+        why_not: None,
         label: format!("cell-{place}"),
         sets: CellFacts::default(),
         runs: own[0].iter().map(ToString::to_string).collect(),

@@ -34,10 +34,7 @@ pub fn fits(
     let counting = anchor.iter().filter(|run| counts(&run.summary));
     let headers: Vec<&Header> = counting.map(|run| &run.summary.header).chain([&now]).collect();
     let differing = differences(headers.into_iter());
-    match options.holding.allow_different_hosts {
-        true => Ok(()),
-        false => tell::refuse(&differing),
-    }
+    tell::refuse(&differing, options)
 }
 
 /// The anchor must reach the first look through every lens that decides.
@@ -73,7 +70,9 @@ fn circumstances(options: &cli::Gate, scenario: &Loaded, choice: &ServerChoice) 
         .context("the pattern was checked when the scenario was read")?;
     let workspace = scenario.scenario.workspace.as_ref();
     let exclude = workspace.map_or(&[][..], |workspace| &workspace.exclude);
-    let selection = workspace::select(&project.root, &pattern, exclude, &project.language)?;
+    let selection = workspace::select(
+        &project.root, &pattern, exclude, &project.language, project.largest_file.0,
+    )?;
     Ok(Header {
         tool: env!("CARGO_PKG_VERSION").to_owned(),
         host: host::fingerprint(),

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 
 use crate::analyse::Exit;
 use crate::analyse::compare::Played;
-use crate::analyse::gate::{Rules, Sides, judge};
+use crate::analyse::gate::{Judgement, Rules, Sides, judge_calibrated};
 use crate::analyse::stats::Looks;
 use crate::cli::{self, Command, Lenses, Repeating, Runs};
 use crate::progress::Talk;
@@ -14,7 +14,7 @@ use crate::soak::Interrupt;
 
 use super::campaign::{Campaign, Outcomes};
 use super::resume::Invocation;
-use super::{output, prepare};
+use super::{calibrations, output, prepare};
 use records::{Named, recorded};
 use rules::{lenses, planned, played, rules};
 use sides::{alike, common, driven, in_force, lens_of, split, unseen_settings};
@@ -86,12 +86,13 @@ fn live(options: &cli::Gate, resumed: Option<&Path>) -> anyhow::Result<u8> {
         repeating: &repeating(options),
         measuring: options.measuring,
         talk: options.voice.talk(),
-        enough: &|runs| decided(&side(runs), &rules, &looks),
+        enough: &|runs| judged(&side(runs), &rules, &looks).is_final(),
+        hopeless: &|runs| hopeless(&side(runs), options),
         sweep: None,
     };
     let (runs, exit) = play(&campaign)?;
     let sides = side(&runs);
-    let judgement = judge(&sides, &rules, &looks);
+    let judgement = judged(&sides, &rules, &looks);
     if exit == Exit::Interrupted {
         return Ok(exit.code());
     }
@@ -113,9 +114,15 @@ fn one_preload(options: &cli::Gate) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether more runs would change nothing: what ran without its settings is refused however many there are.
-fn decided(sides: &Sides, rules: &Rules, looks: &Looks) -> bool {
-    in_force(sides).is_err() || judge(sides, rules, looks).is_final()
+/// Whether the verdict is refused however many runs there will be: a server failed, ran without its settings, or the
+/// circumstances have changed.
+fn hopeless(sides: &Sides, options: &cli::Gate) -> bool {
+    in_force(sides).is_err() || !sides.broken().is_empty() || tell::refuse(&sides.differences(), options).is_err()
+}
+
+/// The verdict, by what calibrations say of these servers.
+fn judged(sides: &Sides, rules: &Rules, looks: &Looks) -> Judgement {
+    judge_calibrated(sides, rules, looks, &calibrations::of_sides(sides))
 }
 
 /// Plays the runs, says where their records are, and how the worst of them ended.
@@ -144,7 +151,7 @@ fn from(options: &cli::Gate) -> anyhow::Result<u8> {
     let rules = rules(options, &played(options, &all().collect::<Vec<_>>(), lenses))?;
     let verdict = Verdict {
         sides: &sides,
-        judgement: &judge(&sides, &rules, &looks),
+        judgement: &judged(&sides, &rules, &looks),
         notes: &unseen_settings(&sides),
     };
     tell(options, &verdict, None)

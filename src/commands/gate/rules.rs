@@ -6,10 +6,11 @@ use anyhow::bail;
 
 use crate::analyse::compare::Played;
 use crate::analyse::gate::Rules;
+use crate::analyse::stats::LEAST_ROUNDS;
 use crate::analyse::{Exit, exit, growth};
 use crate::cli;
 use crate::commands::{Mistakes, detector, shim};
-use crate::config::{self, GateContext, Loaded, ServerChoice, Step};
+use crate::config::{self, GateContext, Loaded, Repeat, ServerChoice, Step};
 use crate::lens::Lens;
 
 /// The servers under both lenses when nobody says which, or as they are and why.
@@ -36,8 +37,13 @@ pub fn lenses(options: &cli::Gate, mut choices: Vec<ServerChoice>) -> (Vec<Serve
 /// What a gate file may name, of runs that are to be made.
 pub fn planned(options: &cli::Gate, scenario: &Loaded, choices: &[ServerChoice]) -> GateContext {
     let phases = &scenario.scenario.phases;
-    let repeated = phases.iter().filter(|phase| phase.repeat.is_some());
-    let whole = scenario.scenario.repeat.map(|_| growth::WHOLE.to_owned());
+    // How many rounds a time has is not known before.
+    let often = |repeat: &Repeat| match repeat {
+        Repeat::Times(times) => *times >= LEAST_ROUNDS as u64,
+        Repeat::For(_) => true,
+    };
+    let repeated = phases.iter().filter(|phase| phase.repeat.as_ref().is_some_and(often));
+    let whole = scenario.scenario.repeat.filter(often).map(|_| growth::WHOLE.to_owned());
     let looked = |lens: &Lens| choices.iter().any(|choice| choice.lens.lens == *lens);
     let steps = phases.iter().flat_map(|phase| &phase.steps);
     let sent = |step: &Step| -> Vec<String> {
@@ -68,7 +74,10 @@ pub fn played(options: &cli::Gate, runs: &[&Played], lenses: Vec<Lens>) -> GateC
     };
     let phases = each(&mut summaries().flat_map(|run| run.header.scenario.phases.iter().cloned()));
     let methods = summaries().flat_map(|run| run.methods.iter().map(|one| one.method.clone()));
-    let repeated = summaries().flat_map(growth::repeated).map(|one| one.name);
+    let repeated = summaries().flat_map(growth::repeated);
+    let repeated = repeated
+        .filter(|one| one.values.len() >= LEAST_ROUNDS)
+        .map(|one| one.name);
     // A server that failed may not have come to what is named, and a failure is what there is to say then.
     let failed = summaries().any(|run| exit(run) == Exit::ServerFailed);
     let unseen = phases

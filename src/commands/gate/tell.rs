@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 
 use crate::analyse::Exit;
-use crate::analyse::compare::{Difference, by_target};
+use crate::analyse::compare::{Difference, Weight, by_target};
 use crate::analyse::gate::{Judgement, Sides};
 use crate::cli::{self, CompareFormat, Inconclusive};
 use crate::commands::{github, show};
@@ -25,16 +25,16 @@ pub struct Verdict<'v> {
 /// Prints the verdict, keeps it `beside` the records that were made for it, and says what it comes to.
 pub fn tell(options: &cli::Gate, verdict: &Verdict<'_>, beside: Option<&Path>) -> anyhow::Result<u8> {
     let Verdict { judgement, notes, .. } = verdict;
-    if !options.holding.allow_different_hosts {
-        refuse(&judgement.differences)?;
-    }
+    refuse(&judgement.differences, options)?;
     let inconclusive = options.holding.inconclusive;
     let exit = match (judgement.exit(), inconclusive) {
         (Exit::Inconclusive, Some(Inconclusive::Pass)) => Exit::Passed,
         (Exit::Inconclusive, Some(Inconclusive::Fail)) => Exit::GateFailed,
         (exit, _) => exit,
     };
-    let suites = report::gate::suites(judgement, inconclusive == Some(Inconclusive::Fail));
+    // What has no data is no skipped case of a gate that ends with an error.
+    let strict = inconclusive == Some(Inconclusive::Fail) || !judgement.missing.is_empty();
+    let suites = report::gate::suites(judgement, strict);
     let markdown = report::gate::markdown(judgement, notes);
     let json = report::gate::json::render(judgement, notes, exit.code())?;
     let junit = comparison::junit(&suites);
@@ -67,19 +67,29 @@ pub fn tell(options: &cli::Gate, verdict: &Verdict<'_>, beside: Option<&Path>) -
     Ok(exit.code())
 }
 
-/// Refuses to decide between runs whose circumstances alone can make memory differ.
-pub fn refuse(differences: &[Difference]) -> anyhow::Result<()> {
-    let decisive: Vec<String> = differences
-        .iter()
-        .filter(|difference| difference.decisive)
-        .map(|difference| format!("{} ({})", difference.what, difference.values.join(", ")))
-        .collect();
-    if decisive.is_empty() {
+/// Refuses to decide between runs whose circumstances alone can make memory differ. What is not the hosts' is refused
+/// whatever is allowed.
+pub fn refuse(differences: &[Difference], options: &cli::Gate) -> anyhow::Result<()> {
+    let least = match options.holding.allow_different_hosts {
+        true => Weight::Measurement,
+        false => Weight::Host,
+    };
+    let refused: Vec<&Difference> = differences.iter().filter(|one| one.weight >= least).collect();
+    let Some(worst) = refused.iter().map(|one| one.weight).max() else {
         return Ok(());
+    };
+    let listed = refused
+        .iter()
+        .map(|one| format!("{} ({})", one.what, one.values.join(", ")));
+    let listed = listed.collect::<Vec<String>>().join("; ");
+    match worst {
+        Weight::Quantity | Weight::Measurement => bail!(
+            "the runs differ in {listed}: what they measured is not the same thing, and no option makes it so; name runs \
+             that agree in it, or make them anew"
+        ),
+        Weight::Host | Weight::Noted => bail!(
+            "the runs differ in {listed}, which alone can make memory differ: make them under the same circumstances, or \
+             decide all the same with --allow-different-hosts"
+        ),
     }
-    bail!(
-        "the runs differ in {}, which alone can make memory differ: make them under the same circumstances, or decide all \
-         the same with --allow-different-hosts",
-        decisive.join("; ")
-    )
 }

@@ -40,7 +40,13 @@ fn of(facts: &AllocatorFacts) -> Option<(String, &'static str)> {
         AllocatorFamily::Mimalloc => Some((knobs::purge_delay(&facts.options), "0")),
         AllocatorFamily::Glibc => Some(("MALLOC_ARENA_MAX".to_owned(), "1")),
         AllocatorFamily::Go => Some(("GOGC".to_owned(), "50")),
-        AllocatorFamily::V8 => Some(("NODE_OPTIONS".to_owned(), "--max-semi-space-size=1")),
+        AllocatorFamily::V8 => {
+            let own = facts.variable.clone();
+            let variable = own.unwrap_or_else(|| "NODE_OPTIONS".to_owned());
+            Some((variable, "--max-semi-space-size=1"))
+        }
+        // Of what it has from the C library.
+        AllocatorFamily::Pymalloc => Some(("MALLOC_ARENA_MAX".to_owned(), "1")),
         _ => None,
     }
 }

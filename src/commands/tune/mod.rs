@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use crate::analyse::Exit;
 use crate::analyse::compare::Played;
 use crate::analyse::stats::Looks;
-use crate::analyse::tune::{Rules, planned, stopped, sweep};
+use crate::analyse::tune::{Rules, alike, planned, stopped, sweep};
 use crate::cli::{self, Command, Lenses, LookPlan, Repeating, Runs};
 use crate::config::tune::of_sweep;
 use crate::config::{Loaded, Report, ServerChoice};
@@ -83,6 +83,7 @@ fn live(options: &cli::Tune, resumed: Option<&Path>) -> anyhow::Result<u8> {
         measuring: options.measuring,
         talk,
         enough: &|_| false,
+        hopeless: &|runs| alike(runs).is_err(),
         sweep: Some(Sweeping {
             stopped: &|runs| reasons(runs, &rules),
             price: &|run: Duration| price.after(run),

@@ -51,14 +51,10 @@ pub struct EndpointEntry {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LeakEntry {
-    /// The phase whose rounds are looked at; the only one that is repeated when left out.
+    /// The phase whose rounds are looked at; everything that is repeated when left out.
     pub phase: Option<String>,
-    /// Per round, with its unit: `64 KiB`.
+    /// How much growth per round does not fail, with its unit: `64 KiB`. Any that is shown fails when left out.
     pub slope: Option<String>,
-    /// Over the last half of the rounds, as a share.
-    pub relative: Option<Share>,
-    /// Over the last half of the rounds, with its unit.
-    pub absolute: Option<String>,
 }
 
 /// How far the work of the sides may be apart.

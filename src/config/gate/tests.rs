@@ -157,6 +157,25 @@ fn the_gate_files_of_the_documents_are_understood() {
 }
 
 #[test]
+fn endpoints_that_only_advise_gain_none_that_decides() {
+    let advises = "format = 1\n[[endpoint]]\nmetric = \"peak\"\nadvisory = true\n";
+    let report = context(&Lens::ALL)
+        .rules(Some(("gate.toml", advises)))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        report.contains("every endpoint is advisory, so that nothing decides"),
+        "{report}"
+    );
+    let budget = format!("budgets = [\"peak <= 1 GiB\"]\n{advises}");
+    let rules = context(&Lens::ALL).rules(Some(("gate.toml", &budget))).unwrap();
+    assert_eq!(
+        (rules.primaries.len(), rules.advisory.len(), rules.budgets.len()),
+        (0, 1, 1)
+    );
+}
+
+#[test]
 fn growth_that_is_tolerated_needs_its_unit() {
     let mut context = context(&[Lens::AsShipped]);
     context.repeated = vec!["edit".to_owned()];

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::super::preload::Preload;
 use super::super::spec::names_files;
 use super::file::ValueEntry;
-use super::lists::{added, separator};
+use crate::lists::{added, separator};
 
 /// The label of the server with nothing changed.
 pub const DEFAULT: &str = "default";

@@ -4,7 +4,7 @@ use crate::allocator::is_tuned_so;
 
 use super::super::choice::ServerChoice;
 use super::cell::Cell;
-use super::lists::{added, separator};
+use crate::lists::{added, separator};
 
 /// Cells that are named in a sentence, at most.
 const NAMED: usize = 4;

@@ -4,7 +4,6 @@ mod apply;
 mod cell;
 mod file;
 mod given;
-mod lists;
 mod preset;
 mod read;
 
@@ -15,7 +14,6 @@ pub use apply::{applied, of_sweep};
 pub use cell::{Cell, DEFAULT, leaves};
 pub use file::GridFile;
 pub use given::shared;
-pub use lists::added;
 pub use preset::{Preset, PresetError, cells as preset_cells};
 pub use read::read_grid;
 

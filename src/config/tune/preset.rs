@@ -9,8 +9,8 @@ use super::super::server::Allocator;
 use super::cell::Cell;
 use super::given::is_given;
 use super::joined;
-use super::lists::pairs;
 use crate::allocator::knobs::purge_delay;
+use crate::lists::pairs;
 use crate::record::{AllocatorFacts, AllocatorFamily};
 
 /// A grid that comes along.
@@ -90,7 +90,7 @@ impl Preset {
     fn reader(self) -> &'static str {
         match self {
             Preset::Go => "Go",
-            Preset::Node => "Node.js",
+            Preset::Node => "V8 in Node.js and Deno",
             Preset::Jemalloc | Preset::Mimalloc | Preset::Glibc | Preset::Preloads => self.name(),
         }
     }
@@ -104,6 +104,11 @@ impl Preset {
             Preset::Go,
             Preset::Node,
         ];
+        // What CPython has from the C library can be set, and its own allocator not.
+        let family = match family {
+            AllocatorFamily::Pymalloc => AllocatorFamily::Glibc,
+            other => other,
+        };
         all.into_iter().find(|preset| preset.family() == Some(family))
     }
 }
@@ -143,7 +148,7 @@ pub fn cells(preset: Preset, server: &ServerChoice) -> Result<(Vec<Cell>, Vec<St
         Preset::Mimalloc => own.mimalloc(),
         Preset::Glibc => own.glibc(),
         Preset::Go => own.go(found.version.as_deref()),
-        Preset::Node => own.node(),
+        Preset::Node => own.node(found.variable.as_deref()),
         Preset::Preloads => own.preloads(&server.preload),
     };
     let (known, cells): (Vec<Cell>, Vec<Cell>) = cells.into_iter().partition(|cell| is_given(server, cell));
@@ -366,8 +371,12 @@ impl Own {
         (cells.collect(), self.skipped)
     }
 
-    fn node(self) -> (Vec<Cell>, Vec<String>) {
-        let option = |label: &str, value: &str| set(label, &[("NODE_OPTIONS", value)]);
+    /// `reads` is the variable of a program that is not Node.js and passes it on to V8, with commas between the options.
+    fn node(self, reads: Option<&str>) -> (Vec<Cell>, Vec<String>) {
+        let option = |label: &str, value: &str| match reads {
+            Some(variable) => set(label, &[(variable, &value.replace(' ', ","))]),
+            None => set(label, &[("NODE_OPTIONS", value)]),
+        };
         let cells = vec![
             option("semi-1", "--max-semi-space-size=1"),
             option("semi-8", "--max-semi-space-size=8"),

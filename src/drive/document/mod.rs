@@ -5,13 +5,11 @@ mod tests;
 
 use std::io;
 use std::ops::Range;
-use std::path::Path;
 
-use lsp_types::{
-    DidChangeTextDocumentParams, Position, TextDocumentContentChangeEvent, TextDocumentIdentifier, TextDocumentItem,
-    TextDocumentPositionParams, Url, VersionedTextDocumentIdentifier,
-};
+use lsp_types::{Position, TextDocumentContentChangeEvent, TextDocumentIdentifier, TextDocumentPositionParams, Url};
+use serde::Serialize;
 
+use super::workspace::SourceFile;
 use super::{target, uri};
 use crate::lsp::Sync;
 use crate::lsp::position::{self, Encoding, LineIndex};
@@ -34,6 +32,62 @@ pub struct Document {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark(usize);
 
+/// What `textDocument/didOpen` carries. The text is the document's own: one of many megabytes is not copied to be sent.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Opened<'a> {
+    /// The document.
+    pub text_document: Item<'a>,
+}
+
+/// A whole document.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Item<'a> {
+    /// Its URI.
+    pub uri: &'a Url,
+    /// Its language id.
+    pub language_id: &'a str,
+    /// Its version.
+    pub version: i32,
+    /// Its text.
+    pub text: &'a str,
+}
+
+/// A change that was made; [`Document::change`] says it to the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    version: i32,
+    /// What was changed in turn; `None` where the server takes nothing but the whole text.
+    parts: Option<Vec<TextDocumentContentChangeEvent>>,
+}
+
+/// What `textDocument/didChange` carries.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Changed<'a> {
+    text_document: Versioned<'a>,
+    content_changes: Contents<'a>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Versioned<'a> {
+    uri: &'a Url,
+    version: i32,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+enum Contents<'a> {
+    Parts(&'a [TextDocumentContentChangeEvent]),
+    Whole([Whole<'a>; 1]),
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Whole<'a> {
+    text: &'a str,
+}
+
 /// A replacement of some bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Edit {
@@ -43,11 +97,11 @@ struct Edit {
 
 impl Document {
     /// Reads a file: UTF-8, its byte order mark dropped, its line ends kept.
-    pub fn open(path: &Path, language: &str, sync: Sync, encoding: Encoding) -> io::Result<Document> {
-        let text = target::read(path)?;
-        let uri =
-            Url::parse(&uri::from_path(path)).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        Ok(Document::new(uri, language, text, sync, encoding))
+    pub fn open(file: &SourceFile, sync: Sync, encoding: Encoding) -> io::Result<Document> {
+        let text = target::read(file)?;
+        let uri = Url::parse(&uri::from_path(&file.path))
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        Ok(Document::new(uri, &file.language, text, sync, encoding))
     }
 
     /// A document with this text.
@@ -86,8 +140,29 @@ impl Document {
     }
 
     /// What `textDocument/didOpen` carries.
-    pub fn item(&self) -> TextDocumentItem {
-        TextDocumentItem::new(self.uri.clone(), self.language.clone(), self.version, self.text.clone())
+    pub fn opened(&self) -> Opened<'_> {
+        let text_document = Item {
+            uri: &self.uri,
+            language_id: &self.language,
+            version: self.version,
+            text: &self.text,
+        };
+        Opened { text_document }
+    }
+
+    /// What `textDocument/didChange` carries for the last change, as the whole text where that is wanted.
+    pub fn change<'a>(&'a self, change: &'a Change, whole: bool) -> Changed<'a> {
+        let content_changes = match &change.parts {
+            Some(parts) if !whole => Contents::Parts(parts),
+            Some(_) | None => Contents::Whole([Whole { text: &self.text }]),
+        };
+        Changed {
+            text_document: Versioned {
+                uri: &self.uri,
+                version: change.version,
+            },
+            content_changes,
+        }
     }
 
     /// What most requests name it by.
@@ -119,9 +194,8 @@ impl Document {
         line_end(&self.text)
     }
 
-    /// Replaces a range of bytes. The result is what `textDocument/didChange` carries, or `None` for a server that
-    /// wants no changes.
-    pub fn edit(&mut self, range: Range<usize>, text: &str) -> Option<DidChangeTextDocumentParams> {
+    /// Replaces a range of bytes; `None` for a server that wants no changes.
+    pub fn edit(&mut self, range: Range<usize>, text: &str) -> Option<Change> {
         let start = self.text.floor_char_boundary(range.start);
         let range = start..self.text.ceil_char_boundary(range.end).max(start);
         self.undo.push(Edit {
@@ -136,7 +210,7 @@ impl Document {
     }
 
     /// Types at an offset.
-    pub fn insert(&mut self, offset: usize, text: &str) -> Option<DidChangeTextDocumentParams> {
+    pub fn insert(&mut self, offset: usize, text: &str) -> Option<Change> {
         self.edit(offset..offset, text)
     }
 
@@ -146,7 +220,7 @@ impl Document {
     }
 
     /// Undoes every edit since the mark, in one change; `None` when there is none or the server wants no changes.
-    pub fn undo_to(&mut self, mark: Mark) -> Option<DidChangeTextDocumentParams> {
+    pub fn undo_to(&mut self, mark: Mark) -> Option<Change> {
         let undone = self.undo.split_off(mark.0.min(self.undo.len()));
         let changes: Vec<TextDocumentContentChangeEvent> = merged(undone).iter().map(|edit| self.apply(edit)).collect();
         if changes.is_empty() {
@@ -178,23 +252,16 @@ impl Document {
         }
     }
 
-    fn changed(&mut self, changes: Vec<TextDocumentContentChangeEvent>) -> Option<DidChangeTextDocumentParams> {
-        let content_changes = match self.sync {
-            Sync::Incremental => changes,
-            Sync::Full => {
-                vec![TextDocumentContentChangeEvent {
-                    range: None,
-                    range_length: None,
-                    text: self.text.clone(),
-                }]
-            }
+    fn changed(&mut self, changes: Vec<TextDocumentContentChangeEvent>) -> Option<Change> {
+        let parts = match self.sync {
+            Sync::Incremental => Some(changes),
+            Sync::Full => None,
             Sync::None => return None,
         };
         self.version += 1;
-        let text_document = VersionedTextDocumentIdentifier::new(self.uri.clone(), self.version);
-        Some(DidChangeTextDocumentParams {
-            text_document,
-            content_changes,
+        Some(Change {
+            version: self.version,
+            parts,
         })
     }
 

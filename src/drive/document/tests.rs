@@ -1,5 +1,6 @@
 //! Tests of documents against a server's view of the same changes, written without their code.
 
+use lsp_types::DidChangeTextDocumentParams;
 use proptest::prelude::*;
 
 use super::*;
@@ -16,7 +17,7 @@ struct Peer {
 
 impl Peer {
     fn open(document: &Document, encoding: Encoding) -> Peer {
-        let item = document.item();
+        let item = document.opened().text_document;
         Peer {
             text: item.text.chars().collect(),
             version: item.version,
@@ -24,7 +25,8 @@ impl Peer {
         }
     }
 
-    fn change(&mut self, params: DidChangeTextDocumentParams) {
+    fn change(&mut self, document: &Document, change: Option<Change>) {
+        let params = sent(document, &change.unwrap());
         assert_eq!(params.text_document.version, self.version + 1);
         self.version += 1;
         for change in params.content_changes {
@@ -71,6 +73,11 @@ impl Peer {
     }
 }
 
+/// What a server gets to read.
+fn sent(document: &Document, change: &Change) -> DidChangeTextDocumentParams {
+    serde_json::from_value(serde_json::to_value(document.change(change, false)).unwrap()).unwrap()
+}
+
 fn document(text: &str, sync: Sync, encoding: Encoding) -> Document {
     let uri = Url::parse("file:///a.py").unwrap();
     Document::new(uri, "python", text.to_owned(), sync, encoding)
@@ -100,18 +107,19 @@ proptest! {
             let mut then = (opened, original.clone());
             for (number, (at, length, new)) in edits.iter().enumerate() {
                 let start = usize::from(*at) % (document.text().len() + 1);
-                peer.change(document.edit(start..start + length, new).unwrap());
+                let change = document.edit(start..start + length, new);
+                peer.change(&document, change);
                 prop_assert_eq!(&peer.text(), document.text());
                 if number == marked {
                     then = (document.mark(), document.text().to_owned());
                 }
             }
-            if let Some(params) = document.undo_to(then.0) {
-                peer.change(params);
+            if let Some(change) = document.undo_to(then.0) {
+                peer.change(&document, Some(change));
             }
             prop_assert_eq!(&peer.text(), &then.1);
-            if let Some(params) = document.undo_to(opened) {
-                peer.change(params);
+            if let Some(change) = document.undo_to(opened) {
+                peer.change(&document, Some(change));
             }
             prop_assert_eq!(&peer.text(), &original);
             prop_assert_eq!(document.text(), original.as_str());
@@ -130,11 +138,13 @@ fn two_thousand_edits_stay_consistent_and_are_undone_in_one_change() {
         let start = random.below(document.text().len() + 1);
         let length = random.below(4);
         let new = ["x", "\r\n", "😀\n", ""][random.below(4)];
-        peer.change(document.edit(start..start + length, new).unwrap());
+        let change = document.edit(start..start + length, new);
+        peer.change(&document, change);
         assert_eq!(peer.version, number + 2);
     }
     assert_eq!(peer.text(), document.text());
-    peer.change(document.undo_to(opened).unwrap());
+    let change = document.undo_to(opened);
+    peer.change(&document, change);
     assert_eq!(peer.text(), original);
     assert_eq!(document.version(), 2_002);
 }
@@ -148,7 +158,8 @@ fn what_was_typed_key_by_key_is_undone_as_one_removal() {
         document.insert(at, key);
     }
     assert_eq!(document.text(), "a\r\nxé.\r\nb");
-    let params = document.undo_to(mark).unwrap();
+    let change = document.undo_to(mark).unwrap();
+    let params = sent(&document, &change);
     let range = lsp_types::Range::new(Position::new(0, 1), Position::new(1, 3));
     assert_eq!(params.content_changes.len(), 1);
     assert_eq!(params.content_changes[0].range, Some(range));
@@ -173,7 +184,8 @@ fn a_server_that_wants_no_changes_gets_none_and_one_that_wants_all_gets_the_text
     assert_eq!(silent.insert(1, "b"), None);
     assert_eq!((silent.text(), silent.version()), ("ab", 1));
     let mut full = document("a", Sync::Full, Encoding::Utf16);
-    let params = full.insert(1, "b").unwrap();
+    let change = full.insert(1, "b").unwrap();
+    let params = sent(&full, &change);
     assert_eq!(
         (params.content_changes[0].range, params.content_changes[0].text.as_str()),
         (None, "ab")
@@ -185,7 +197,13 @@ fn a_file_is_opened_without_its_mark_and_with_its_line_ends() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("ä b.py");
     std::fs::write(&path, "\u{feff}a = 1\r\n").unwrap();
-    let document = Document::open(&path, "python", Sync::Full, Encoding::Utf16).unwrap();
+    let file = SourceFile {
+        path: path.clone(),
+        relative: "ä b.py".to_owned(),
+        size: 10,
+        language: "python".to_owned(),
+    };
+    let document = Document::open(&file, Sync::Full, Encoding::Utf16).unwrap();
     assert_eq!(document.text(), "a = 1\r\n");
     assert_eq!(document.line_end(), "\r\n");
     assert!(document.uri().as_str().ends_with("/%C3%A4%20b.py"));

@@ -222,7 +222,10 @@ fn is_word_start(character: char, family: Family) -> bool {
             | Family::Cpp
             | Family::Lua
             | Family::Generic
-            | Family::Data => false,
+            | Family::Data(_)
+            | Family::Markup(_)
+            | Family::Style
+            | Family::Prose => false,
         }
 }
 

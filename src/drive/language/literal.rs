@@ -12,7 +12,8 @@ pub(super) fn comment(language: &Language, text: &str, at: usize) -> Option<usiz
     {
         return Some(end);
     }
-    if language.line_comments.iter().any(|start| rest.starts_with(start)) {
+    let inside = language.sigil && text[..at].ends_with(|c: char| !c.is_whitespace());
+    if !inside && language.line_comments.iter().any(|start| rest.starts_with(start)) {
         return Some(line_end(text, at));
     }
     let (open, close) = language.block_comment?;
@@ -60,6 +61,7 @@ pub(super) fn literal(family: Family, text: &str, at: usize) -> Option<usize> {
         },
         // An apostrophe may be a prime, a quotation mark or a type variable: only a closed one quotes.
         Family::Generic => match (prefix, first) {
+            (0, b'"') if rest.starts_with("\"\"\"") => Some(find(text, at + 3, "\"\"\"")),
             (0, b'"') => Some(quoted_end(text, at, first)),
             (0, b'\'' | b'`') => {
                 let end = quoted_end(text, at, first);
@@ -67,7 +69,7 @@ pub(super) fn literal(family: Family, text: &str, at: usize) -> Option<usize> {
             }
             _ => None,
         },
-        Family::Data => None,
+        Family::Data(_) | Family::Markup(_) | Family::Style | Family::Prose => None,
     }
 }
 

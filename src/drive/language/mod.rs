@@ -1,17 +1,25 @@
-//! What the tool must know of a programming language to find places in its text: words, comments, strings, members.
+//! What the tool must know of a language to find places in its text: words, comments, strings, members; keys and values of
+//! data; tags and attributes of markup.
 
 // Tables of words read better in rows than one to a line.
 #[rustfmt::skip]
 mod keywords;
+mod data;
 mod lexer;
 mod literal;
 mod markup;
+mod places;
 mod quiet;
 mod sites;
+mod styles;
+mod tags;
 #[cfg(test)]
 mod tests;
 
 use std::path::Path;
+
+use data::Notation;
+use tags::Dialect;
 
 pub use lexer::{Kind, Token, tokens};
 pub use sites::{Call, Identifier, Member, Sites, sites};
@@ -29,6 +37,8 @@ pub struct Language {
     receivers: &'static [&'static str],
     /// What stands between a thing and its member, longest first.
     pub(super) member_operators: &'static [&'static str],
+    /// Whether only names after a `$` lead somewhere, and a `#` begins a comment at the start of a word only.
+    pub(super) sigil: bool,
     line_comments: &'static [&'static str],
     block_comment: Option<(&'static str, &'static str)>,
     nested_comments: bool,
@@ -49,8 +59,14 @@ pub(super) enum Family {
     Lua,
     Zig,
     Generic,
-    /// Has no names to go to.
-    Data,
+    /// Has keys and values.
+    Data(Notation),
+    /// Has tags and attributes.
+    Markup(Dialect),
+    /// Has selectors, properties and values.
+    Style,
+    /// Has nothing to ask about.
+    Prose,
 }
 
 const SCRIPT_DEFINERS: &[&str] = &[
@@ -58,7 +74,7 @@ const SCRIPT_DEFINERS: &[&str] = &[
 ];
 
 /// Every language with a table of its own; the last one stands for all others.
-pub(super) static LANGUAGES: [Language; 11] = [
+pub(super) static LANGUAGES: &[Language] = &[
     Language {
         family: Family::Python,
         keywords: keywords::PYTHON,
@@ -131,10 +147,52 @@ pub(super) static LANGUAGES: [Language; 11] = [
         block_comment: None,
         ..like_c(&["zig"])
     },
+    other(Family::Data(Notation::Json), &["json", "jsonc"]),
+    other(
+        Family::Data(Notation::Yaml),
+        &["yaml", "ansible", "dockercompose", "docker-compose"],
+    ),
+    other(Family::Data(Notation::Toml), &["toml"]),
+    other(Family::Data(Notation::Cells), &["robotframework"]),
+    other(Family::Markup(Dialect::Xml), &["xml", "xsl"]),
+    other(
+        Family::Markup(Dialect::Html),
+        &["html", "handlebars", "django-html", "jinja-html", "astro"],
+    ),
+    other(Family::Markup(Dialect::Vue), &["vue"]),
+    other(Family::Markup(Dialect::Svelte), &["svelte"]),
+    other(Family::Style, &["css", "scss", "less"]),
+    other(Family::Data(Notation::Text), &["markdown"]),
+    other(Family::Prose, &["plaintext"]),
     Language {
-        family: Family::Data,
-        keywords: &[],
-        ..like_c(&["json", "jsonc", "toml", "yaml", "markdown", "plaintext"])
+        sigil: true,
+        ..hashed(&["shellscript", "dockerfile", "cmake"])
+    },
+    Language {
+        keywords: keywords::GRAPHQL,
+        definers: &[
+            "directive", "enum", "fragment", "input", "interface", "mutation", "query", "scalar", "subscription",
+            "type", "union",
+        ],
+        ..hashed(&["graphql"])
+    },
+    Language {
+        member_operators: &["."],
+        ..hashed(&["elixir", "julia", "nix", "perl", "r", "ruby"])
+    },
+    Language {
+        keywords: keywords::SQL,
+        member_operators: &["."],
+        line_comments: &["--"],
+        ..like_c(&["sql"])
+    },
+    Language {
+        member_operators: &["%"],
+        line_comments: &["!"],
+        block_comment: None,
+        keywords: keywords::FORTRAN,
+        definers: &["function", "module", "program", "subroutine"],
+        ..like_c(&["fortran", "fortran-modern"])
     },
     like_c(&["unknown"]),
 ];
@@ -153,22 +211,55 @@ const fn like_c(ids: &'static [&'static str]) -> Language {
         line_comments: &["//"],
         block_comment: Some(("/*", "*/")),
         nested_comments: false,
+        sigil: false,
+    }
+}
+
+/// A language whose lines are commented by `#`, and which reaches into nothing.
+const fn hashed(ids: &'static [&'static str]) -> Language {
+    Language {
+        line_comments: &["#"],
+        block_comment: None,
+        member_operators: &[],
+        ..like_c(ids)
+    }
+}
+
+/// A language that is no programming language.
+const fn other(family: Family, ids: &'static [&'static str]) -> Language {
+    Language {
+        family,
+        keywords: &[],
+        member_operators: &[],
+        ..like_c(ids)
     }
 }
 
 impl Language {
     /// The facts for a language id; an unknown one is read as something like C.
     pub fn of(id: &str) -> &'static Language {
-        let [known @ .., fallback] = &LANGUAGES;
+        let (fallback, known) = LANGUAGES.split_last().expect("the table has rows");
         known
             .iter()
             .find(|language| language.ids.contains(&id))
             .unwrap_or(fallback)
     }
 
-    /// Whether its texts hold names that a server can resolve.
-    pub fn has_names(&self) -> bool {
-        self.family != Family::Data
+    /// What its places are called where names are asked for.
+    pub fn places(&self) -> &'static str {
+        match self.family {
+            Family::Data(Notation::Cells) => "cells",
+            Family::Data(Notation::Text) => "words or links",
+            Family::Data(_) => "keys or values",
+            Family::Markup(_) => "tags or attributes",
+            Family::Style => "selectors or properties",
+            _ => "names",
+        }
+    }
+
+    /// Whether completions are asked for at the end of any name, for there are no members to reach into.
+    pub fn completes_names(&self) -> bool {
+        self.member_operators.is_empty() && self.family != Family::Prose
     }
 
     /// Whether a word, standing alone, is not a name.

@@ -45,7 +45,10 @@ impl Quiet {
             | Family::Lua
             | Family::Zig
             | Family::Generic
-            | Family::Data => false,
+            | Family::Data(_)
+            | Family::Markup(_)
+            | Family::Style
+            | Family::Prose => false,
         }
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::lexer::{Kind, Token, tokens};
 use super::quiet::Quiet;
-use super::{Family, Language};
+use super::{Family, Language, data, styles, tags};
 
 /// A name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct Identifier {
     pub definition: bool,
     /// Whether it is a member of something: `name` in `thing.name`.
     pub member: bool,
+    /// Whether a server may know where it comes from: so all names of programs, but no tag of HTML.
+    pub leads: bool,
 }
 
 /// A member operator that follows a name: where an editor asks for completions.
@@ -54,7 +56,7 @@ pub struct Sites {
     pub calls: Vec<Call>,
 }
 
-/// Finds the sites of `text`; none in languages without names.
+/// Finds the sites of `text`; none in prose.
 pub fn sites(text: &str, language: &'static Language) -> Sites {
     let mut reader = Reader {
         text,
@@ -64,8 +66,12 @@ pub fn sites(text: &str, language: &'static Language) -> Sites {
         last: None,
         found: Sites::default(),
     };
-    if !language.has_names() {
-        return reader.found;
+    match language.family {
+        Family::Data(notation) => return data::sites(text, notation),
+        Family::Markup(dialect) => return tags::sites(text, dialect),
+        Family::Style => return styles::sites(text),
+        Family::Prose => return reader.found,
+        _ => {}
     }
     let mut quiet = Quiet::default();
     for token in tokens(text, language).filter(|token| token.kind != Kind::Comment) {
@@ -102,8 +108,18 @@ impl Reader<'_> {
                 {
                     member.end = token.end;
                 }
+                let sigil = self.text[..token.start].ends_with(['$', '{']);
+                if self.language.member_operators.is_empty() {
+                    self.found.members.push(Member {
+                        offset: token.start,
+                        end: token.end,
+                        line,
+                        receiver: token.start..token.end,
+                    });
+                }
                 self.found.identifiers.push(Identifier {
                     range: token.start..token.end,
+                    leads: sigil || !self.language.sigil,
                     line,
                     definition: self.defines(self.last),
                     member: self.last.is_some_and(|last| last.kind == Kind::Member),
@@ -172,14 +188,14 @@ impl Reader<'_> {
 }
 
 /// Line numbers for offsets that only grow; a line ends with LF, CR LF or CR.
-struct LineCounter<'t> {
-    text: &'t str,
-    at: usize,
-    line: u32,
+pub(super) struct LineCounter<'t> {
+    pub(super) text: &'t str,
+    pub(super) at: usize,
+    pub(super) line: u32,
 }
 
 impl LineCounter<'_> {
-    fn line_of(&mut self, offset: usize) -> u32 {
+    pub(super) fn line_of(&mut self, offset: usize) -> u32 {
         let bytes = self.text.as_bytes();
         for at in self.at..offset {
             let ends = match bytes[at] {

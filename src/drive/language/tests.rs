@@ -18,7 +18,7 @@ fn check(language: &str, text: &str, expected: &str) {
 
 #[test]
 fn every_table_is_sorted_so_that_it_can_be_searched() {
-    for language in &LANGUAGES {
+    for language in LANGUAGES {
         for table in [language.keywords, language.receivers] {
             let mut sorted = table.to_vec();
             sorted.sort_unstable();
@@ -37,8 +37,7 @@ fn every_table_is_sorted_so_that_it_can_be_searched() {
 fn a_language_is_found_by_any_of_its_ids_and_others_are_read_like_c() {
     assert_eq!(Language::of("javascriptreact").ids[0], "typescriptreact");
     assert_eq!(Language::of("brainfuck").ids, ["unknown"]);
-    assert!(!Language::of("toml").has_names());
-    check("toml", "name = \"x\"", "");
+    check("plaintext", "name = x", "");
     check(
         "kotlin",
         "fun main() { val x = \"s\" // c\n it's /* a */ y }",
@@ -227,6 +226,81 @@ fn lines_end_with_lf_cr_lf_or_cr() {
     assert_eq!(found.iter().map(|name| name.line).collect::<Vec<u32>>(), [0, 1, 2, 4]);
 }
 
+/// The names of `text` that lead somewhere.
+#[track_caller]
+fn leads(language: &str, text: &str, expected: &str) {
+    let found = sites(text, Language::of(language)).identifiers.into_iter();
+    let found: Vec<&str> = found.filter(|name| name.leads).map(|name| &text[name.range]).collect();
+    assert_eq!(found.join(" "), expected, "{language}: {text}");
+}
+
+#[test]
+fn keys_and_values_are_the_places_of_data() {
+    let json = "{ // c\n \"a\": [1.5, true, \"b \\\" c\"], \"$ref\": \"#/d\" /* e */ }";
+    check("json", json, "a 1.5 true b \\\" c $ref #/d");
+    leads("jsonc", json, "#/d");
+    let yaml =
+        "--- # c\na: &x b c # d\ne:\n  - f: {g: 1, h: \"i\"}\n    <<: *x\n  - |\n    no: text\n\n    here\n  - j\n";
+    check("yaml", yaml, "a x b c e f g 1 h i << x j");
+    leads("yaml", yaml, "x");
+    check(
+        "toml",
+        "# c\n[a.b]\nc.d = \"e\"\nf = [1, 2024-01-01,\n'g'] # h\ni = { j = true, k = 1.5 }\n[[l]]\nm = \"\"\"\nn = 1\n\"\"\"\n",
+        "a b c d e f 1 2024-01-01 g i j true k 1.5 l m",
+    );
+    check("markdown", "# a b\n[c](d.md#e), `f`", "a b c d.md#e f");
+    leads("markdown", "# a b\n[c](d.md#e), `f`", "d.md#e");
+    let robot =
+        "*** Test Cases ***\nFirst One\n    [Tags]    a\n    ${x} =    My Keyword    b c\n    # no\n    Log    ${x}\n";
+    check(
+        "robotframework",
+        robot,
+        "First One [Tags] a ${x} = My Keyword b c Log ${x}",
+    );
+    leads("robotframework", robot, "${x} = My Keyword Log");
+    for language in ["json", "yaml", "toml"] {
+        let text = "\"a\": 1";
+        let members = sites(text, Language::of(language)).members;
+        assert_eq!(members.first().map(|member| &text[member.receiver.clone()]), Some("a"));
+        assert_eq!(members.first().map(|member| member.end), Some(2));
+    }
+}
+
+#[test]
+fn tags_attributes_classes_and_embedded_code_are_the_places_of_markup() {
+    let html =
+        "<!-- <a> --><div class=\"b c\" id=d>e</div>\n<script>let f = g.h</script><style>i { j: var(--k) }</style>";
+    check("html", html, "div class b c id script f g h style i j var --k");
+    leads("html", html, "f g h --k");
+    let vue = "<template><My-Part :a=\"b + c\" @d=\"e()\" f=\"g\" v-if=\"h\">{{ i.j }} k</My-Part></template>";
+    check("vue", vue, "template My-Part :a b c @d e f v-if h i j");
+    leads("vue", vue, "My-Part b c e h i j");
+    let svelte = "<Card {a} on:click={() => b({c: 1})}>{#if d}<p>{e.f}</p>{/if}</Card>";
+    leads("svelte", svelte, "Card a b c d e f");
+    check("xml", "<?xml?><a:b c=\"d\"/><script>e</script>", "a:b c script");
+    let lines = sites("<a>\n<script>\nlet b\n</script>\n<c>", Language::of("html")).identifiers;
+    assert_eq!(lines.iter().map(|name| name.line).collect::<Vec<u32>>(), [0, 1, 2, 4]);
+}
+
+#[test]
+fn properties_and_variables_are_the_places_of_styles() {
+    let css = "/* a */ .b > #c { color: #fff; margin-top: 1.5em var(--d); --d: url(\"e\") } // f\n$g: $h;";
+    check("scss", css, "b color margin-top var --d --d url $g $h");
+    leads("scss", css, "--d $h");
+}
+
+#[test]
+fn words_are_places_where_there_are_no_members_and_a_hash_inside_one_is_no_comment() {
+    check("shellscript", "a=${b#c} # d\necho \"$e\" $f", "a b c echo f");
+    leads("shellscript", "a=${b#c} # d\necho \"$e\" $f", "b f");
+    check("dockerfile", "FROM a:1 AS b\n# c\nRUN d", "FROM a AS b RUN d");
+    check("graphql", "type A { \"\"\"b\nc\"\"\" d: E! # f\n}", "A d E");
+    check("sql", "SELECT a.b FROM c -- d", "a b c");
+    check("fortran", "call a(b%c) ! d", "a b c");
+    let members = sites("echo x", Language::of("shellscript")).members;
+    assert_eq!(members.len(), 2);
+}
+
 /// Text made of what is special somewhere, so that odd combinations come up often.
 fn broken() -> impl Strategy<Value = String> {
     #[rustfmt::skip]
@@ -239,8 +313,16 @@ fn broken() -> impl Strategy<Value = String> {
     prop::collection::vec(pieces, 0..60).prop_map(|pieces| pieces.concat())
 }
 
+fn lines_before(text: &str, at: usize) -> usize {
+    let before = &text[..at];
+    let ends = |byte| before.matches(byte).count();
+    let whole = ends('\n') + ends('\r') - before.matches("\r\n").count();
+    // Between CR and LF no line has ended yet.
+    whole - usize::from(before.ends_with('\r') && text[at..].starts_with('\n'))
+}
+
 fn check_any(text: &str) -> Result<(), TestCaseError> {
-    for language in &LANGUAGES {
+    for language in LANGUAGES {
         let mut end = 0;
         for token in tokens(text, language) {
             prop_assert!(
@@ -257,9 +339,20 @@ fn check_any(text: &str) -> Result<(), TestCaseError> {
         }
         let found = sites(text, language);
         for name in found.identifiers {
-            let word = &text[name.range];
-            let starts = word.starts_with(|c: char| c == '_' || c == '$' || c.is_alphabetic());
-            prop_assert!(starts, "{:?} {word:?}", language.ids);
+            let word = text.get(name.range.clone());
+            let program = !matches!(language.family, Family::Data(_) | Family::Markup(_) | Family::Style);
+            let starts = |word: &str| word.starts_with(|c: char| c == '_' || c == '$' || c.is_alphabetic());
+            prop_assert!(
+                word.is_some_and(|word| !program || starts(word)),
+                "{:?} {word:?}",
+                language.ids
+            );
+            prop_assert_eq!(
+                name.line as usize,
+                lines_before(text, name.range.start),
+                "{:?}",
+                language.ids
+            );
         }
         for offset in found
             .members

@@ -88,6 +88,7 @@ fn type_at(spot: &Spot, text: &str, language: &Language, triggers: &[String], na
             ask: None,
         });
         push(&mut keys, &declaration(language, name));
+        push(&mut keys, spot.open);
     }
     push(&mut keys, receiver);
     push(&mut keys, spot.operator);
@@ -96,7 +97,10 @@ fn type_at(spot: &Spot, text: &str, language: &Language, triggers: &[String], na
         let triggers = |typed: &char| triggers.iter().any(|trigger| trigger.starts_with(*typed));
         last.ask = Some(typed.filter(triggers).map_or(Ask::Invoked, Ask::Trigger));
     }
-    if spot.line.is_some() {
+    if language.completes_names() {
+        // What was begun becomes a word that is nowhere else.
+        push(&mut keys, &format!("_{name}{}", spot.close));
+    } else if spot.line.is_some() {
         push(&mut keys, &text[spot.member.clone()]);
         push(&mut keys, terminator(language));
     }
@@ -116,7 +120,10 @@ fn push(keys: &mut Vec<Key>, text: &str) {
 /// How a statement begins that gives a value a new name.
 fn declaration(language: &Language, name: &str) -> String {
     match language.family {
-        Family::Python | Family::Generic | Family::Data => format!("{name} = "),
+        _ if language.completes_names() => String::new(),
+        Family::Python | Family::Generic | Family::Data(_) | Family::Markup(_) | Family::Style | Family::Prose => {
+            format!("{name} = ")
+        }
         Family::Rust => format!("let {name} = "),
         Family::Go => format!("{name} := "),
         Family::C => format!("int {name} = "),
@@ -130,6 +137,7 @@ fn declaration(language: &Language, name: &str) -> String {
 fn terminator(language: &Language) -> &'static str {
     match language.family {
         Family::Rust | Family::C | Family::Cpp | Family::Script { .. } | Family::Zig => ";",
-        Family::Python | Family::Go | Family::Lua | Family::Generic | Family::Data => "",
+        Family::Data(_) | Family::Markup(_) | Family::Style | Family::Prose => "",
+        Family::Python | Family::Go | Family::Lua | Family::Generic => "",
     }
 }

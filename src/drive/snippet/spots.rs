@@ -17,6 +17,9 @@ pub(super) struct Spot {
     pub(super) receiver: Range<usize>,
     /// How; empty when the text has no member access at all.
     pub(super) operator: &'static str,
+    /// What a word begins and ends with where none is reached into: the quotes of a key, the brackets of a tag.
+    pub(super) open: &'static str,
+    pub(super) close: &'static str,
     /// The member that the text uses there; empty when there is none.
     pub(super) member: Range<usize>,
 }
@@ -28,6 +31,9 @@ const FEW: usize = 8;
 /// there; where these are few, above those that use a name; failing that, member accesses typed once more.
 pub(super) fn spots(text: &str, language: &'static Language) -> Vec<Spot> {
     let found = sites(text, language);
+    if language.completes_names() {
+        return words(text, &found.identifiers);
+    }
     let statements = statements(text, language);
     let names = Names::of(text, &found.identifiers);
     let mut spots: Vec<Spot> = Vec::new();
@@ -79,6 +85,8 @@ fn spot(text: &str, language: &'static Language, member: &Member, offset: usize,
         line,
         receiver: member.receiver.clone(),
         operator: operator.copied().unwrap_or("."),
+        open: "",
+        close: "",
         member: member.offset..member.end,
     }
 }
@@ -95,8 +103,50 @@ fn word(text: &str, statements: &[Statement], name: &Identifier) -> Option<Spot>
         line: Some(statements[at].indent.clone()),
         receiver: name.range.start..end,
         operator: "",
+        open: "",
+        close: "",
         member: end..name.range.end,
     })
+}
+
+/// Where there are no members to reach into: the first letters of the word that begins a line, typed on a line above it.
+fn words(text: &str, names: &[Identifier]) -> Vec<Spot> {
+    let mut spots: Vec<Spot> = Vec::new();
+    for name in names {
+        let start = text[..name.range.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        let before = &text[start..name.range.start];
+        let indent = start..start + before.len() - before.trim_start().len();
+        let open = match before.trim_start() {
+            "" => "",
+            "\"" => "\"",
+            "<" => "<",
+            _ => continue,
+        };
+        if start == 0 || spots.last().is_some_and(|last| last.line == Some(indent.clone())) {
+            continue;
+        }
+        let rest = text[name.range.end..].trim_start();
+        let close = match open {
+            "\"" if rest.starts_with('"') => "\": 0,",
+            "<" => " />",
+            _ if rest.starts_with(':') => ": 0",
+            _ if rest.starts_with('=') => " = 0",
+            _ => "",
+        };
+        let length: usize = text[name.range.clone()].chars().take(2).map(char::len_utf8).sum();
+        let end = name.range.start + length;
+        let offset = text[..start].strip_suffix("\r\n").map_or(start - 1, str::len);
+        spots.push(Spot {
+            offset,
+            line: Some(indent),
+            receiver: name.range.start..end,
+            operator: "",
+            open,
+            close,
+            member: end..name.range.end,
+        });
+    }
+    spots
 }
 
 /// A line on which a statement begins.
@@ -195,7 +245,7 @@ fn begins(text: &str, language: &Language, last: Option<Token>, token: Token, op
         Family::Go => open == Some(Bracket::Block) && (apart || value),
         Family::Script { .. } => open != Some(Bracket::Other) && (apart || value),
         Family::Rust | Family::C | Family::Cpp | Family::Zig | Family::Generic => open == Some(Bracket::Block) && apart,
-        Family::Data => false,
+        Family::Data(_) | Family::Markup(_) | Family::Style | Family::Prose => false,
     }
 }
 

@@ -119,6 +119,27 @@ fn without_members_the_first_letters_of_a_name_are_typed() {
 }
 
 #[test]
+fn a_word_that_begins_a_line_is_begun_above_it_where_there_are_no_members() {
+    for (language, text, expected) in [
+        ("yaml", "a: 1\n  name: b\n", "  na|_soak_0"),
+        ("json", "{\n  \"name\": 1\n}", "  \"na|_soak_0"),
+        ("html", "<p>\n<div>\n", "<di|_soak_0"),
+        ("toml", "[a]\nname = 1\n", "na|_soak_0"),
+    ] {
+        let snippet = &compose(text, language, &[], 1, 0, 0)[0];
+        let text: String = snippet
+            .keys
+            .iter()
+            .map(|key| key.text.clone() + if key.ask.is_some() { "|" } else { "" })
+            .collect();
+        assert!(
+            text.trim_start_matches('\n').starts_with(expected),
+            "{language}: {text}"
+        );
+    }
+}
+
+#[test]
 fn a_server_without_trigger_characters_is_asked_by_hand() {
     let snippet = &compose("a = b\na.c\n", "lua", &[], 1, 0, 0)[0];
     assert_eq!(snippet.asks(), 1);
@@ -151,7 +172,7 @@ proptest! {
         crlf in any::<bool>(),
     ) {
         let text = lines.join(if crlf { "\r\n" } else { "\n" });
-        for language in &LANGUAGES {
+        for language in LANGUAGES {
             for snippet in compose(&text, language.ids[0], &[".".to_owned()], 3, 1, 2) {
                 prop_assert!(text.is_char_boundary(snippet.offset));
                 prop_assert_eq!(snippet.asks(), 1);

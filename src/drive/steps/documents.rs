@@ -5,16 +5,18 @@ use std::io;
 use std::path::Path;
 
 use globset::Glob;
-use lsp_types::{DidChangeTextDocumentParams, TextDocumentContentChangeEvent};
+use lsp_types::TextDocumentIdentifier;
+use serde::Serialize;
 use serde_json::json;
 
 use crate::config::step::{Change, Close, Edit, EditMode, Open, Pick, Save, Touch};
-use crate::drive::desk::Desk;
-use crate::drive::document::Document;
+use crate::drive::desk::{Desk, aside};
+use crate::drive::document::{self, Document};
+use crate::drive::workspace::regular;
 use crate::drive::{Stage, Stop, uri};
 use crate::lsp::{self, Watcher};
 use crate::random::Random;
-use crate::record::{Event, Warning, WarningKind};
+use crate::record::{Ending, Event, Warning, WarningKind};
 
 use super::{Cadence, Scene, files};
 
@@ -23,6 +25,7 @@ pub async fn open<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Ope
     let mut cadence = Cadence::new(options.cadence.0);
     let wanted = options.files.get() as usize;
     let mut left = wanted;
+    let mut gone = None;
     loop {
         let chosen = match options.pick {
             Pick::First => desk.first(wanted),
@@ -31,19 +34,22 @@ pub async fn open<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Ope
         let mut replace = false;
         for file in chosen {
             cadence.tick().await;
-            match desk.open(file, scene.session.sync(), scene.session.encoding())? {
-                Some(document) => {
-                    let params = json!({ "textDocument": document.item() });
-                    scene.session.client.opened_document(document.uri().as_str());
-                    scene.asker.notify("textDocument/didOpen", &params);
+            match desk.open(file, scene.session.sync(), scene.session.encoding()).await {
+                Ok(document) => {
+                    scene.asker.open(document).await?;
                     left -= 1;
                 }
-                None => {
-                    let text = format!("`{}` is no text in UTF-8 and was not opened", desk.name(file));
-                    scene.stage.tell(Event::Warning(Warning {
-                        kind: WarningKind::Scenario,
-                        text,
-                    }));
+                Err(error) => {
+                    let name = desk.name(file);
+                    let text = match error.kind() {
+                        io::ErrorKind::InvalidData => {
+                            format!("`{name}` is no text in UTF-8 and was not opened ({error})")
+                        }
+                        _changed => gone
+                            .insert(format!("`{name}` cannot be opened any more: {error}"))
+                            .clone(),
+                    };
+                    warn(scene, text);
                     replace = true;
                 }
             }
@@ -52,8 +58,41 @@ pub async fn open<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Ope
             break;
         }
     }
-    scene.session.client.flushed().await;
-    Ok(())
+    match gone {
+        Some(reason) if desk.reach(None) == 0 => Err(Stop::Ended(Ending::Emptied { reason })),
+        Some(_) | None => scene.asker.flushed().await,
+    }
+}
+
+fn warn<S: Stage>(scene: &Scene<'_, S>, text: String) {
+    scene.stage.tell(Event::Warning(Warning {
+        kind: WarningKind::Scenario,
+        text,
+    }));
+}
+
+/// What became of a file that was to be written: one that somebody has put something else in the place of is left alone.
+fn kept<S: Stage, T>(
+    scene: &Scene<'_, S>,
+    desk: &mut Desk,
+    file: usize,
+    written: io::Result<T>,
+) -> Result<Option<T>, Stop> {
+    match written {
+        Ok(written) => Ok(Some(written)),
+        Err(error) if regular::is_ours(&error) => {
+            Err(Stop::failed(format!("write `{}`", desk.path(file).display()))(error))
+        }
+        Err(error) => {
+            if desk.lose(file) {
+                warn(
+                    scene,
+                    format!("`{}` cannot be written any more: {error}", desk.name(file)),
+                );
+            }
+            Ok(None)
+        }
+    }
 }
 
 /// `close`: sends `didClose`, the oldest first.
@@ -62,13 +101,10 @@ pub async fn close<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Cl
     for document in desk.close(files(options.files)) {
         cadence.tick().await;
         scene.session.client.closed_document(document.uri().as_str());
-        scene.asker.notify(
-            "textDocument/didClose",
-            &json!({ "textDocument": document.identifier() }),
-        );
+        let params = json!({ "textDocument": document.identifier() });
+        scene.asker.notify("textDocument/didClose", &params).await?;
     }
-    scene.session.client.flushed().await;
-    Ok(())
+    scene.asker.flushed().await
 }
 
 /// `save`: writes the text to the workspace, sends `didSave` and tells the server's file watchers.
@@ -76,18 +112,29 @@ pub async fn save<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Sav
     let mut cadence = Cadence::new(options.cadence.0);
     for index in 0..desk.reach(files(options.files)) {
         cadence.tick().await;
+        let file = desk.file(index);
+        let (path, text) = (desk.path(file).to_owned(), desk.document(index).text().to_owned());
+        let written = aside(move || regular::write(&path, text.as_bytes())).await;
+        if kept(scene, desk, file, written)?.is_none() {
+            continue;
+        }
         let document = desk.document(index);
-        let path = desk.path(index);
-        fs::write(path, document.text()).map_err(Stop::failed(format!("write `{}`", path.display())))?;
-        let text = (scene.session.client.save() == lsp::Save::WithText).then(|| document.text());
-        scene.asker.notify(
-            "textDocument/didSave",
-            &json!({ "textDocument": document.identifier(), "text": text }),
-        );
-        watched(scene, &[(document.uri().as_str().to_owned(), CHANGED)]);
+        let saved = Saved {
+            text_document: document.identifier(),
+            text: (scene.session.client.save() == lsp::Save::WithText).then(|| document.text()),
+        };
+        scene.asker.notify("textDocument/didSave", &saved).await?;
+        watched(scene, &[(document.uri().as_str().to_owned(), CHANGED)]).await?;
     }
-    scene.session.client.flushed().await;
-    Ok(())
+    scene.asker.flushed().await
+}
+
+/// What `textDocument/didSave` carries.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Saved<'a> {
+    text_document: TextDocumentIdentifier,
+    text: Option<&'a str>,
 }
 
 /// `edit`: inserts a new empty-looking line here and there, and takes all of it back at the end.
@@ -109,83 +156,67 @@ pub async fn edit<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Edi
             );
             let blank = format!("{}{}", " ".repeat(1 + (serial % 120) as usize), document.line_end());
             let change = document.insert(offset, &blank);
-            send(scene, document, change, options.mode);
+            send(scene, document, change, options.mode).await?;
         }
         cadence.tick().await;
         let change = document.undo_to(mark);
-        send(scene, document, change, options.mode);
+        send(scene, document, change, options.mode).await?;
     }
-    scene.session.client.flushed().await;
-    Ok(())
+    scene.asker.flushed().await
 }
 
 /// Sends a change, as the whole text where that is asked for.
-pub(super) fn send<S: Stage>(
+pub(super) async fn send<S: Stage>(
     scene: &Scene<'_, S>,
     document: &Document,
-    change: Option<DidChangeTextDocumentParams>,
+    change: Option<document::Change>,
     mode: EditMode,
-) {
-    let Some(mut change) = change else { return };
-    if mode == EditMode::Full {
-        let text = document.text().to_owned();
-        change.content_changes = vec![TextDocumentContentChangeEvent {
-            range: None,
-            range_length: None,
-            text,
-        }];
-    }
-    scene.asker.notify("textDocument/didChange", &change);
+) -> Result<(), Stop> {
+    let Some(change) = change else { return Ok(()) };
+    let params = document.change(&change, mode == EditMode::Full);
+    scene.asker.notify("textDocument/didChange", &params).await
 }
 
 /// `touch`: changes files on disk and tells the server's file watchers.
 pub async fn touch<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Touch) -> Result<(), Stop> {
     let mut cadence = Cadence::new(options.cadence.0);
     let mut batch: Vec<(String, u8)> = Vec::new();
-    let chosen: Vec<_> = desk
-        .all()
-        .take(options.files.get() as usize)
-        .map(|file| file.path.clone())
-        .collect();
-    for path in chosen {
+    let chosen: Vec<usize> = desk.all().take(options.files.get() as usize).collect();
+    for file in chosen {
         cadence.tick().await;
-        batch.extend(
-            change(&path, options.change, desk.serials(1))
-                .map_err(Stop::failed(format!("change `{}`", path.display())))?,
-        );
+        let (path, serial) = (desk.path(file).to_owned(), desk.serials(1));
+        let (how, most) = (options.change, desk.most(file));
+        let changed = aside(move || change(&path, how, serial, most)).await;
+        batch.extend(kept(scene, desk, file, changed)?.unwrap_or_default());
         if !options.batch {
-            watched(scene, &std::mem::take(&mut batch));
+            watched(scene, &std::mem::take(&mut batch)).await?;
         }
     }
-    if !batch.is_empty() {
-        watched(scene, &batch);
-    }
-    scene.session.client.flushed().await;
-    Ok(())
+    watched(scene, &batch).await?;
+    scene.asker.flushed().await
 }
 
 const CREATED: u8 = 1;
 const CHANGED: u8 = 2;
 const DELETED: u8 = 3;
 
-/// Changes one file and gives the watcher's events for it.
-fn change(path: &Path, change: Change, serial: u64) -> io::Result<Vec<(String, u8)>> {
+/// Changes one file of at most so many bytes and gives the watcher's events for it.
+fn change(path: &Path, change: Change, serial: u64, most: u64) -> io::Result<Vec<(String, u8)>> {
+    let text = regular::read(path, most)?;
     match change {
         Change::Changed => {
-            let text = fs::read(path)?;
-            fs::write(path, text)?;
+            regular::write(path, &text)?;
             Ok(vec![(uri::from_path(path), CHANGED)])
         }
         Change::Created => {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let copy = path.with_file_name(format!("soak_{serial}_{name}"));
-            fs::copy(path, &copy)?;
+            regular::write(&copy, &text)?;
             Ok(vec![(uri::from_path(&copy), CREATED)])
         }
         Change::Recreated => {
-            let text = fs::read(path)?;
             fs::remove_file(path)?;
-            fs::write(path, text)?;
+            regular::write(path, &text)?;
             let uri = uri::from_path(path);
             Ok(vec![(uri.clone(), DELETED), (uri, CREATED)])
         }
@@ -193,7 +224,7 @@ fn change(path: &Path, change: Change, serial: u64) -> io::Result<Vec<(String, u
 }
 
 /// Tells the server of changes that it asked to hear of, as an editor does.
-fn watched<S: Stage>(scene: &Scene<'_, S>, changes: &[(String, u8)]) {
+async fn watched<S: Stage>(scene: &Scene<'_, S>, changes: &[(String, u8)]) -> Result<(), Stop> {
     let watchers = scene.session.client.watchers();
     let wanted = |uri: &str, kind: u8| {
         let path = uri::to_path(uri).unwrap_or_default();
@@ -206,10 +237,11 @@ fn watched<S: Stage>(scene: &Scene<'_, S>, changes: &[(String, u8)]) {
         .filter(|(uri, kind)| wanted(uri, *kind))
         .map(|(uri, kind)| json!({ "uri": uri, "type": kind }))
         .collect();
-    if !changes.is_empty() {
-        let params = json!({ "changes": changes });
-        scene.asker.notify("workspace/didChangeWatchedFiles", &params);
+    if changes.is_empty() {
+        return Ok(());
     }
+    let params = json!({ "changes": changes });
+    scene.asker.notify("workspace/didChangeWatchedFiles", &params).await
 }
 
 /// Whether a server's watcher is for this kind of change to this file. Patterns are meant for the whole path or for

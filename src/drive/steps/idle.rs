@@ -71,11 +71,10 @@ pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -
     })
 }
 
-/// How the memory that is there is given back. What was found in a program that only starts another one, or whose children
-/// hold more than it, is not about that.
+/// How the memory that is there is given back. What was found in a program is not about that where others hold more than it.
 async fn known<S: Stage>(scene: &Scene<'_, S>) -> Option<AllocatorDecay> {
     let known = scene.job.decay?;
-    let leads = !known.found || scene.stage.leads().await != Some(false);
+    let leads = !known.found || scene.stage.leads(&scene.job.native).await != Some(false);
     leads.then_some(known.decay)
 }
 
@@ -273,6 +272,6 @@ impl<'a, S: Stage> Simmer<'a, S> {
         let file = (self.touches && self.desk.reach(Some(1)) > 0).then(|| self.desk.document(0).uri().as_str());
         let changes: Vec<_> = file.map(|uri| json!({ "uri": uri, "type": 2 })).into_iter().collect();
         let params = json!({ "changes": changes });
-        self.scene.asker.notify("workspace/didChangeWatchedFiles", &params);
+        self.scene.asker.notify_now("workspace/didChangeWatchedFiles", &params);
     }
 }

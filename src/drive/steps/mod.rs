@@ -10,6 +10,7 @@ mod typing;
 use std::time::{Duration, Instant};
 
 use crate::config::Step;
+use crate::config::step::template::{self, Scope};
 use crate::config::step::{Ask, Count};
 use crate::record::{Event, StepEnd, WindowStart};
 use crate::units::Span;
@@ -19,6 +20,7 @@ pub use release::at_checkpoint;
 use super::ask::Asker;
 use super::desk::Desk;
 use super::session::Session;
+use super::target::Place;
 use super::{Job, Stage, Stop};
 
 /// Everything a step works with, except what is open.
@@ -107,6 +109,42 @@ pub async fn act<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, step: &Step, e
             Ok(())
         }
     }
+}
+
+/// The kind of place in a document that a step asks at; `None` when it needs none, or finds its own.
+pub fn place(step: &Step) -> Option<Place> {
+    match step {
+        Step::Hover(_) | Step::DocumentHighlight(_) | Step::CodeAction(_) => Some(Place::Name),
+        Step::Definition(_)
+        | Step::TypeDefinition(_)
+        | Step::Implementation(_)
+        | Step::References(_)
+        | Step::Rename(_)
+        | Step::CallHierarchy(_) => Some(Place::Use),
+        Step::Completion(_) => Some(Place::Member),
+        Step::SignatureHelp(_) => Some(Place::Call),
+        Step::Request(options) => {
+            let scope = options.params.as_ref().map(template::scope);
+            (scope == Some(Scope::Position)).then_some(Place::Name)
+        }
+        _ => None,
+    }
+}
+
+/// What a step that asked nothing found none of, for people: `names in 20 open python files`.
+pub fn looked_for(step: &Step, desk: &Desk) -> String {
+    let open = desk.reach(None);
+    if open == 0 {
+        return "open documents".to_owned();
+    }
+    let language = desk.document(0).language();
+    let what = match (place(step), step) {
+        (Some(place), _) => place.words(language),
+        (None, Step::TypeAndComplete(_)) => "keys after which an editor asks",
+        (None, _) => "documents",
+    };
+    let files = crate::units::counted(open as u64, &format!("open {language} file"));
+    format!("{what} in {files}")
 }
 
 /// A count of files as the desk takes it.

@@ -1,8 +1,8 @@
 //! Requests at places in open documents.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use lsp_types::Range;
-use serde::Deserialize;
+use lsp_types::{Range, TextDocumentIdentifier};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -23,11 +23,7 @@ pub async fn plain<S: Stage>(
     options: &AtPositions,
 ) -> Result<(), Stop> {
     let method = step.method().unwrap_or_default();
-    let place = if matches!(step, Step::SignatureHelp(_)) {
-        Place::Call
-    } else {
-        Place::Name
-    };
+    let place = super::place(step).unwrap_or(Place::Name);
     let targets = desk.targets(files(options.files), options.per_file.get() as usize, place);
     each(&targets, lanes(options.ask()), async |target| {
         scene.asker.ask(method, &at(desk, target)).await
@@ -37,7 +33,7 @@ pub async fn plain<S: Stage>(
 
 /// `references`.
 pub async fn references<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &References) -> Result<(), Stop> {
-    let targets = desk.targets(files(options.files), options.per_file.get() as usize, Place::Name);
+    let targets = desk.targets(files(options.files), options.per_file.get() as usize, Place::Use);
     each(&targets, lanes(options.ask()), async |target| {
         let mut params = at(desk, target);
         params["context"] = json!({ "includeDeclaration": options.include_declaration });
@@ -72,7 +68,7 @@ pub(super) async fn complete<S: Stage>(asker: &Asker<'_, S>, params: &Value, res
 
 /// `rename`: prepared where the server can, then computed; the edit that comes back is not applied.
 pub async fn rename<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Rename) -> Result<(), Stop> {
-    let targets = desk.targets(files(options.files), options.per_file.get() as usize, Place::Name);
+    let targets = desk.targets(files(options.files), options.per_file.get() as usize, Place::Use);
     let first = desk.serials(targets.len());
     let prepares = options.prepare && scene.session.offers("textDocument/prepareRename");
     let numbered: Vec<(u64, Target)> = (first..).zip(targets).collect();
@@ -101,12 +97,16 @@ pub async fn code_action<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &
         );
         // What an editor knows to be wrong there: some servers offer nothing else than to mend it.
         let range = Range::new(start, end);
-        let known = scene.session.client.diagnostics_at(document.uri().as_str(), range);
-        let mut context = json!({ "diagnostics": known, "triggerKind": 1 });
-        if !options.only.is_empty() {
-            context["only"] = json!(options.only);
-        }
-        let params = json!({ "textDocument": document.identifier(), "range": range, "context": context });
+        let context = ActionContext {
+            diagnostics: scene.session.client.diagnostics_at(document.uri().as_str(), range),
+            trigger_kind: 1,
+            only: &options.only,
+        };
+        let params = Actions {
+            text_document: document.identifier(),
+            range,
+            context,
+        };
         let body = scene.asker.fetch(METHOD, &params).await?;
         for item in items(&body).into_iter().take(options.resolve as usize) {
             scene.asker.follow("codeAction/resolve", item).await?;
@@ -118,7 +118,7 @@ pub async fn code_action<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &
 
 /// `call-hierarchy`: prepared at each place, then the calls of each item that came back.
 pub async fn call_hierarchy<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &CallHierarchy) -> Result<(), Stop> {
-    let targets = desk.targets(files(options.files), options.per_file.get() as usize, Place::Name);
+    let targets = desk.targets(files(options.files), options.per_file.get() as usize, Place::Use);
     let (incoming, outgoing) = match options.direction {
         Calls::Incoming => (true, false),
         Calls::Outgoing => (false, true),
@@ -130,7 +130,7 @@ pub async fn call_hierarchy<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options
             .fetch("textDocument/prepareCallHierarchy", &at(desk, target))
             .await?;
         for item in items(&body) {
-            let params = json!({ "item": item });
+            let params = OfItem { item };
             if incoming {
                 scene.asker.follow("callHierarchy/incomingCalls", &params).await?;
             }
@@ -141,6 +141,31 @@ pub async fn call_hierarchy<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options
         Ok(())
     })
     .await
+}
+
+/// What a request about an item of another answer carries, as the server wrote it.
+#[derive(Serialize)]
+struct OfItem<'a> {
+    item: &'a RawValue,
+}
+
+/// What `textDocument/codeAction` carries.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Actions<'a> {
+    text_document: TextDocumentIdentifier,
+    range: Range,
+    context: ActionContext<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ActionContext<'a> {
+    /// As the server wrote them: trees of them would take many times as much.
+    diagnostics: Vec<Box<RawValue>>,
+    trigger_kind: u8,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    only: &'a [String],
 }
 
 /// Document and position of a place.

@@ -135,11 +135,10 @@ pub async fn notification<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: 
     for _ in 0..options.times.get() {
         for params in &all {
             cadence.tick().await;
-            scene.asker.notify(&options.method, params);
+            scene.asker.notify(&options.method, params).await?;
         }
     }
-    scene.session.client.flushed().await;
-    Ok(())
+    scene.asker.flushed().await
 }
 
 /// A template with its placeholders filled, once for each time that it is sent.
@@ -172,7 +171,7 @@ fn values<S: Stage>(
     };
     let of = |index: usize| Values {
         uri: desk.document(index).uri().as_str().to_owned(),
-        file: desk.path(index).display().to_string(),
+        file: desk.path(desk.file(index)).display().to_string(),
         ..common.clone()
     };
     match scope {

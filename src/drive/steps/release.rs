@@ -37,7 +37,7 @@ pub async fn release<S: Stage>(scene: &Scene<'_, S>, options: &Options) -> Resul
     }
     // Where one of two did it and nobody asked for the other, there is nothing to say of that.
     if options.by.is_some() || release.used.is_empty() {
-        release.missing.extend(absent.into_iter().map(str::to_owned));
+        release.missing.extend(absent);
     }
     release.after = scene.stage.private().await;
     release.took = begun.elapsed().as_nanos() as u64;
@@ -50,10 +50,11 @@ async fn by_server<S: Stage>(
     scene: &Scene<'_, S>,
     deadline: Duration,
     release: &mut Release,
-) -> Result<Option<&'static str>, Stop> {
+) -> Result<Option<String>, Stop> {
     let own = scene.job.choice.profile.self_report.as_ref();
     let Some(own) = own.filter(|own| own.releases) else {
-        return Ok(Some("its profile knows no command of its own for that"));
+        let why = "its profile knows no command of its own for that";
+        return Ok(Some(why.to_owned()));
     };
     let answered = question(scene, own, deadline).await?;
     match answered.text {
@@ -70,14 +71,9 @@ async fn by_server<S: Stage>(
 }
 
 /// Has the allocators of the processes do it in which the library listens, or says that none was preloaded.
-async fn by_allocator<S: Stage>(
-    stage: &S,
-    job: &Job,
-    patience: Duration,
-    release: &mut Release,
-) -> Option<&'static str> {
+async fn by_allocator<S: Stage>(stage: &S, job: &Job, patience: Duration, release: &mut Release) -> Option<String> {
     if job.library.is_none() {
-        return Some("no library is preloaded that could tell its allocator: run with --purge-shim");
+        return Some(job.no_library.clone());
     }
     let given = stage.give_back(patience).await;
     release.used.extend(given.used);
@@ -96,7 +92,7 @@ pub async fn at_checkpoint<S: Stage>(stage: &S, job: &Job, patience: Duration) -
         ..Release::default()
     };
     let absent = by_allocator(stage, job, patience, &mut release).await;
-    release.missing.extend(absent.map(str::to_owned));
+    release.missing.extend(absent);
     release.after = stage.private().await;
     release.took = begun.elapsed().as_nanos() as u64;
     Some(release)
@@ -167,7 +163,8 @@ async fn question<S: Stage>(
             units::bytes(bytes)
         )),
         Reply::Error { code, message, .. } => {
-            let words = message.lines().next().unwrap_or_default();
+            let words: Vec<&str> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            let words = cut(&words.join(" "));
             Err(format!("`{name}` was answered with an error: {code}: {words}"))
         }
         Reply::TimedOut | Reply::Parked => Err(format!("`{name}` was not answered in {}", units::duration(deadline))),

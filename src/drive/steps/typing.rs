@@ -62,7 +62,7 @@ async fn run<S: Stage>(
                 cadence.tick().await;
                 let document = desk.document_mut(index);
                 let change = document.insert(offset, &key.text);
-                send(scene, document, change, EditMode::Auto);
+                send(scene, document, change, EditMode::Auto).await?;
                 offset += key.text.len();
                 if completes && let Some(context) = context(key, in_word, typed.complete_on) {
                     let position = document.position(offset);
@@ -75,11 +75,10 @@ async fn run<S: Stage>(
             cadence.tick().await;
             let document = desk.document_mut(index);
             let change = document.undo_to(mark);
-            send(scene, document, change, EditMode::Auto);
+            send(scene, document, change, EditMode::Auto).await?;
         }
     }
-    scene.session.client.flushed().await;
-    Ok(())
+    scene.asker.flushed().await
 }
 
 /// The keys to press: the composed ones, or the scenario's own text made unique by its number; cut to length.

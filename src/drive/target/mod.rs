@@ -3,28 +3,41 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
-use std::fs;
 use std::io;
 use std::ops::Range;
-use std::path::Path;
 
 use super::doubt::{doubtful, modules};
 use super::language::{Language, Sites, sites};
-use super::workspace::SourceFile;
+use super::workspace::{SourceFile, regular};
 use crate::lsp::position::strip_bom;
 use crate::random::Random;
 
 /// What kind of place is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The first character of a name: definition, references, hover, rename …
+    /// The first character of a name: hover, highlights, code actions.
     Name,
+    /// The same, of a name that leads somewhere, where the language has others too: definition, references, rename …
+    Use,
     /// Just past the name of a member: completion, as a person asks for it at the end of a word. (Some servers give
     /// nothing at the start of a word that is there.)
     Member,
     /// Just past the `(` of a call: signature help.
     Call,
+}
+
+impl Place {
+    /// Several of it in a text of this language, for people.
+    pub fn words(self, language: &str) -> &'static str {
+        let language = Language::of(language);
+        match self {
+            Place::Member if !language.completes_names() => "members of names",
+            Place::Name | Place::Use | Place::Member => language.places(),
+            Place::Call => "calls",
+        }
+    }
 }
 
 /// A place to ask at.
@@ -122,6 +135,19 @@ const GO_SYSTEMS: &[&str] = &[
 /// Picks `per_file` places in each of `wanted` files, spread over the directories and sizes of the files and over the
 /// length of each text. Names that were not asked for yet go first, and names in use go before names being defined.
 pub fn pick(files: &[SourceFile], wanted: usize, per_file: usize, seed: u64, place: Place) -> Picked {
+    let text = |file: usize| read(&files[file]).map(Cow::Owned);
+    pick_in(files, text, wanted, per_file, seed, place)
+}
+
+/// The same in texts that are given, such as those of open documents.
+pub fn pick_in<'t>(
+    files: &[SourceFile],
+    text: impl Fn(usize) -> io::Result<Cow<'t, str>>,
+    wanted: usize,
+    per_file: usize,
+    seed: u64,
+    place: Place,
+) -> Picked {
     let mut random = Random::for_use(seed, "targets");
     let order = order(files, wanted, per_file as u64 * LEAST, seed);
     let local = modules(files);
@@ -137,7 +163,7 @@ pub fn pick(files: &[SourceFile], wanted: usize, per_file: usize, seed: u64, pla
             break;
         }
         let source = &files[file];
-        let text = match read(&source.path) {
+        let text = match text(file) {
             Ok(text) => text,
             Err(error) => {
                 picked.skipped.push(Skipped {
@@ -181,6 +207,20 @@ pub fn pick(files: &[SourceFile], wanted: usize, per_file: usize, seed: u64, pla
     picked
 }
 
+/// Files that are looked into before it is left open whether any has a place.
+const MOST_LOOKED_AT: usize = 500;
+
+/// Whether any of the files has such a place; `None` where they are too many to be looked into.
+pub fn anywhere(files: &[SourceFile], place: Place) -> Option<bool> {
+    let found = files.iter().take(MOST_LOOKED_AT).any(|file| {
+        let language = Language::of(&file.language);
+        let text = read(file).unwrap_or_default();
+        let sites = sites(&text, language);
+        !candidates(&text, &sites, 0, place, &HashSet::new()).is_empty()
+    });
+    (found || files.len() <= MOST_LOOKED_AT).then_some(found)
+}
+
 /// Picks `wanted` files, spread over directories and sizes, without looking into them.
 pub fn pick_files(files: &[SourceFile], wanted: usize, seed: u64) -> Vec<usize> {
     let mut order = order(files, wanted, 1, seed);
@@ -193,7 +233,7 @@ pub fn words(files: &[SourceFile], wanted: usize, seed: u64) -> Vec<String> {
     let mut random = Random::for_use(seed, "words");
     let mut names: Vec<String> = Vec::new();
     for &file in order(files, 16, 20 * LEAST, seed).iter().take(16) {
-        let Ok(text) = read(&files[file].path) else { continue };
+        let Ok(text) = read(&files[file]) else { continue };
         let found = sites(&text, Language::of(&files[file].language)).identifiers;
         let defined = found.iter().any(|identifier| identifier.definition);
         for identifier in found.into_iter().filter(|identifier| identifier.definition || !defined) {
@@ -217,14 +257,18 @@ pub fn words(files: &[SourceFile], wanted: usize, seed: u64) -> Vec<String> {
     words
 }
 
-/// The text of a file as editors have it: UTF-8, without a byte order mark.
-pub fn read(path: &Path) -> io::Result<String> {
-    let text = String::from_utf8(fs::read(path)?)
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))?;
-    Ok(match strip_bom(&text) {
-        stripped if stripped.len() == text.len() => text,
-        stripped => stripped.to_owned(),
-    })
+/// The text of a file as editors have it: UTF-8, without a byte order mark. One with a zero byte is no text, and one that
+/// has become large since it was listed is not read.
+pub fn read(file: &SourceFile) -> io::Result<String> {
+    let not = |what| io::Error::new(io::ErrorKind::InvalidData, what);
+    let bytes = regular::read(&file.path, file.most())?;
+    if memchr::memchr(0, &bytes).is_some() {
+        return Err(not("it has zero bytes"));
+    }
+    let mut text = String::from_utf8(bytes).map_err(|_| not("it is not UTF-8"))?;
+    let mark = text.len() - strip_bom(&text).len();
+    text.drain(..mark);
+    Ok(text)
 }
 
 /// All files, the best choice first: the first `wanted` come from `wanted` stretches of the sorted paths, each at
@@ -312,8 +356,10 @@ fn candidates(text: &str, sites: &Sites, file: usize, place: Place, doubtful: &H
         },
     };
     match place {
-        Place::Name => {
-            let found = sites.identifiers.iter();
+        Place::Name | Place::Use => {
+            // What a format gives its meaning to can be hovered over, and leads nowhere: asked at only for want of others.
+            let leads = place == Place::Use && sites.identifiers.iter().any(|name| name.leads);
+            let found = sites.identifiers.iter().filter(|name| name.leads || !leads);
             found
                 .map(|name| candidate(name.range.start, name.line, &name.range, name.definition))
                 .collect()

@@ -1,6 +1,7 @@
 //! Tests of what is picked.
 
 use std::fs;
+use std::path::Path;
 
 use proptest::prelude::*;
 
@@ -99,7 +100,7 @@ fn a_place_is_the_name_it_says_on_the_line_it_says() {
     let dir = tempfile::tempdir().unwrap();
     let source = "\u{feff}import os\r\nos.path.join(a, 'b.c')\r\n";
     let files = files(dir.path(), &[("a.py", source.to_owned())]);
-    let text = read(&files[0].path).unwrap();
+    let text = read(&files[0]).unwrap();
     let at = |place| {
         let targets = pick(&files, 1, 1, 0, place).targets;
         (
@@ -151,13 +152,28 @@ fn a_file_that_is_not_fit_is_passed_over_and_named() {
 }
 
 #[test]
+fn a_file_with_zero_bytes_is_no_text_and_one_that_has_grown_is_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = files(
+        dir.path(),
+        &[("a.py", "a = 1\n".to_owned()), ("b.py", "b = 1\n".to_owned())],
+    );
+    fs::write(&files[0].path, b"a = 1\n\0").unwrap();
+    assert_eq!(read(&files[0]).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    fs::write(&files[1].path, "x".repeat(LARGE as usize)).unwrap();
+    assert_eq!(read(&files[1]).unwrap().len(), LARGE as usize);
+    fs::write(&files[1].path, "x".repeat(LARGE as usize + 1)).unwrap();
+    assert_eq!(read(&files[1]).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+}
+
+#[test]
 fn names_in_use_are_picked_before_names_being_defined() {
     let dir = tempfile::tempdir().unwrap();
     let source = "def aa(): pass\nprint(aa)\nclass Bb: pass\nprint(Bb)\n".repeat(3);
     let files = files(dir.path(), &[("a.py", source)]);
     for seed in 0..10 {
         let targets = pick(&files, 1, 3, seed, Place::Name).targets;
-        let text = read(&files[0].path).unwrap();
+        let text = read(&files[0]).unwrap();
         assert!(
             targets.iter().all(|target| !text[..target.offset].ends_with("def ")),
             "{targets:?}"
@@ -225,4 +241,27 @@ proptest! {
         order.sort_unstable();
         prop_assert_eq!(order, (0..files.len()).collect::<Vec<usize>>());
     }
+}
+
+#[test]
+fn definitions_are_asked_for_where_something_leads_and_else_at_any_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut all = files(
+        dir.path(),
+        &[
+            ("a.yaml", "a: &x 1\nb: *x\nc: d\n".to_owned()),
+            ("b.yaml", "e: f\n".to_owned()),
+        ],
+    );
+    all.iter_mut().for_each(|file| file.language = "yaml".to_owned());
+    let names = |file: &SourceFile, place| {
+        let picked = pick(std::slice::from_ref(file), 1, 10, 1, place);
+        let names: Vec<String> = picked.targets.into_iter().map(|target| target.name).collect();
+        names.join(" ")
+    };
+    assert_eq!(names(&all[0], Place::Use), "x");
+    assert_eq!(names(&all[0], Place::Name), "a x 1 b x c d");
+    assert_eq!(names(&all[1], Place::Use), "e f");
+    assert_eq!(anywhere(&all, Place::Member), Some(true));
+    assert_eq!(anywhere(&all, Place::Call), Some(false));
 }

@@ -2,9 +2,13 @@
 
 use std::fs::{self, File, FileTimes, Metadata};
 use std::io;
+#[cfg(target_os = "linux")]
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 use super::WorkspaceError;
+#[cfg(target_os = "linux")]
+use super::regular;
 use crate::config::files::is_left_out;
 
 /// How the contents of files get over.
@@ -61,9 +65,7 @@ impl Copier<'_> {
     fn file(&self, relative: &Path) -> Result<(), WorkspaceError> {
         let (from, to) = (self.from.join(relative), self.to.join(relative));
         match self.method {
-            Method::Copy => {
-                fs::copy(&from, &to).map_err(|error| WorkspaceError::io("copy", &from, error))?;
-            }
+            Method::Copy => contents(&from, &to, self.stop)?,
             Method::Reflink => reflink(&from, &to)?,
         }
         let meta = fs::metadata(&from).map_err(|error| WorkspaceError::io("read", &from, error))?;
@@ -122,11 +124,78 @@ fn cleaned(path: &Path) -> PathBuf {
     clean
 }
 
+/// The longest file that is copied in one go.
+#[cfg(target_os = "linux")]
+const LONG: u64 = 1 << 20;
+
+/// Copies what is in a file. One that is long shares its blocks with the original if the file system can that, and else
+/// keeps its holes, and may be stopped in the middle.
+#[cfg(target_os = "linux")]
+fn contents(from: &Path, to: &Path, stop: &dyn Fn() -> bool) -> Result<(), WorkspaceError> {
+    let failed = |error| WorkspaceError::io("copy", from, error);
+    let (source, meta) = regular::open(from).map_err(failed)?;
+    let mut target = File::create_new(to).map_err(|error| WorkspaceError::io("create", to, error))?;
+    if meta.len() <= LONG {
+        return io::copy(&mut source.take(LONG), &mut target).map(drop).map_err(failed);
+    }
+    if rustix::fs::ioctl_ficlone(&target, &source).is_ok() {
+        return Ok(());
+    }
+    match keep_holes(&source, &target, meta.len(), stop).map_err(failed)? {
+        true => Ok(()),
+        false => Err(WorkspaceError::Stopped),
+    }
+}
+
+/// Copies what is between the holes of a file, and says whether it went to its end.
+#[cfg(target_os = "linux")]
+fn keep_holes(source: &File, target: &File, length: u64, stop: &dyn Fn() -> bool) -> io::Result<bool> {
+    use std::os::unix::fs::FileExt;
+
+    use rustix::fs::{SeekFrom, seek};
+    use rustix::io::Errno;
+
+    let mut buffer = vec![0; LONG as usize];
+    let mut at = 0;
+    while at < length {
+        // A file system that knows no holes says that all is data.
+        let data = match seek(source, SeekFrom::Data(at)) {
+            Err(Errno::NXIO) => break,
+            data => data.unwrap_or(at),
+        };
+        let hole = seek(source, SeekFrom::Hole(data)).unwrap_or(length).min(length);
+        at = data;
+        while at < hole {
+            if stop() {
+                return Ok(false);
+            }
+            let most = usize::try_from(hole - at).map_or(buffer.len(), |left| left.min(buffer.len()));
+            match source.read_at(&mut buffer[..most], at)? {
+                0 => return Ok(true),
+                read => {
+                    target.write_all_at(&buffer[..read], at)?;
+                    at += read as u64;
+                }
+            }
+        }
+    }
+    target.set_len(length)?;
+    Ok(true)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn contents(from: &Path, to: &Path, _stop: &dyn Fn() -> bool) -> Result<(), WorkspaceError> {
+    let copied = fs::copy(from, to);
+    copied
+        .map(drop)
+        .map_err(|error| WorkspaceError::io("copy", from, error))
+}
+
 #[cfg(target_os = "linux")]
 pub(super) fn reflink(from: &Path, to: &Path) -> Result<(), WorkspaceError> {
     use rustix::io::Errno;
 
-    let source = File::open(from).map_err(|error| WorkspaceError::io("read", from, error))?;
+    let (source, _) = regular::open(from).map_err(|error| WorkspaceError::io("read", from, error))?;
     let target = File::create_new(to).map_err(|error| WorkspaceError::io("create", to, error))?;
     rustix::fs::ioctl_ficlone(&target, &source).map_err(|errno| {
         let reason = match errno {

@@ -3,6 +3,7 @@
 mod copy;
 mod lock;
 mod overlay;
+pub mod regular;
 pub mod scratch;
 mod select;
 #[cfg(test)]

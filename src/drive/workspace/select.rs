@@ -1,12 +1,12 @@
 //! Which files of a workspace a scenario may open, in an order that is the same on every system.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::WorkspaceError;
+use super::{WorkspaceError, regular};
 use crate::config::files;
 use crate::config::glob::Glob;
 use crate::drive::language;
@@ -24,6 +24,14 @@ pub struct SourceFile {
     pub language: String,
 }
 
+impl SourceFile {
+    /// Bytes up to which it is read: somebody may let it grow after it was listed.
+    pub fn most(&self) -> u64 {
+        const LEAST: u64 = 1 << 20;
+        self.size.max(LEAST)
+    }
+}
+
 /// The files that a pattern selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
@@ -33,18 +41,34 @@ pub struct Selection {
     pub bytes: u64,
     /// SHA-256 over their paths and contents, in hexadecimal.
     pub sha256: String,
+    /// Files that match and are not among them, because they are too large.
+    pub too_large: u64,
+    /// Bytes over which a file is.
+    pub largest: u64,
 }
 
-/// Finds the files under `root` that match `pattern` and none of `exclude`; to find none is an error.
-pub fn select(root: &Path, pattern: &Glob, exclude: &[Glob], language: &str) -> Result<Selection, WorkspaceError> {
+/// Finds the files under `root` that match `pattern` and none of `exclude` and have at most `largest` bytes; to find none is
+/// an error.
+pub fn select(
+    root: &Path,
+    pattern: &Glob,
+    exclude: &[Glob],
+    language: &str,
+    largest: u64,
+) -> Result<Selection, WorkspaceError> {
     let found = files::find(root, pattern, exclude).map_err(|error| WorkspaceError::io("read", root, error))?;
     let mut files = Vec::with_capacity(found.files.len());
+    let mut too_large = 0;
     for below in &found.files {
         let Some(relative) = relative(below) else { continue };
         let path = root.join(below);
         let size = fs::metadata(&path)
             .map_err(|error| WorkspaceError::io("read", &path, error))?
             .len();
+        if size > largest {
+            too_large += 1;
+            continue;
+        }
         let language = language::id_of(&path, language);
         files.push(SourceFile {
             path,
@@ -63,8 +87,14 @@ pub fn select(root: &Path, pattern: &Glob, exclude: &[Glob], language: &str) -> 
     }
     files.sort_by(|a, b| a.relative.cmp(&b.relative));
     let bytes = files.iter().map(|file| file.size).sum();
-    let sha256 = hash(&files)?;
-    Ok(Selection { files, bytes, sha256 })
+    let sha256 = hash(&files, largest)?;
+    Ok(Selection {
+        files,
+        bytes,
+        sha256,
+        too_large,
+        largest,
+    })
 }
 
 /// The path with `/`; `None` for a name that is not Unicode, which no URI in a scenario could name.
@@ -73,7 +103,7 @@ fn relative(below: &Path) -> Option<String> {
     parts.map(|parts| parts.join("/"))
 }
 
-fn hash(files: &[SourceFile]) -> Result<String, WorkspaceError> {
+fn hash(files: &[SourceFile], largest: u64) -> Result<String, WorkspaceError> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
     for file in files {
@@ -82,7 +112,8 @@ fn hash(files: &[SourceFile]) -> Result<String, WorkspaceError> {
         hasher.update((file.relative.len() as u64).to_le_bytes());
         hasher.update(file.relative.as_bytes());
         hasher.update(file.size.to_le_bytes());
-        let mut contents = File::open(&file.path).map_err(failed)?;
+        let (contents, _) = regular::open(&file.path).map_err(failed)?;
+        let mut contents = contents.take(largest);
         loop {
             match contents.read(&mut buffer) {
                 Ok(0) => break,

@@ -345,7 +345,7 @@ fn what_cannot_be_served_is_named_with_a_cure() {
 
 fn chosen(place: &Place, pattern: &str, exclude: &[&str]) -> Result<Selection, WorkspaceError> {
     let exclude: Vec<Glob> = exclude.iter().map(|glob| glob.parse().unwrap()).collect();
-    select(&place.source(), &pattern.parse().unwrap(), &exclude, "python")
+    select(&place.source(), &pattern.parse().unwrap(), &exclude, "python", 1 << 20)
 }
 
 #[test]
@@ -367,7 +367,7 @@ fn the_hash_is_of_paths_and_contents_and_the_same_in_a_copy() {
     let first = chosen(&place, "**/*.py", &[]).unwrap();
     assert_eq!((first.files.len(), first.bytes, first.sha256.len()), (3, 16, 64));
     let workspace = place.open(Isolation::Copy).unwrap();
-    let copied = select(workspace.root(), &"**/*.py".parse().unwrap(), &[], "python").unwrap();
+    let copied = select(workspace.root(), &"**/*.py".parse().unwrap(), &[], "python", 1 << 20).unwrap();
     assert_eq!(copied.sha256, first.sha256);
     place.write("pkg/b.py", "x = 2\n");
     let second = chosen(&place, "**/*.py", &[]).unwrap();
@@ -386,4 +386,62 @@ fn a_pattern_without_a_match_says_what_is_there_instead() {
     );
     let excluded = chosen(&place, "a.py", &["a.py"]).unwrap_err().to_string();
     assert!(excluded.contains("no file of"), "{excluded}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_large_file_keeps_its_holes_and_its_contents_in_a_copy() {
+    use std::os::unix::fs::{FileExt, MetadataExt};
+
+    let place = Place::new();
+    let path = place.source().join("data.bin");
+    let file = fs::File::create(&path).unwrap();
+    file.set_len(1 << 30).unwrap();
+    let pieces = [(0, "start"), (5 << 20, "in the middle"), ((1 << 30) - 3, "end")];
+    for (at, text) in pieces {
+        file.write_all_at(text.as_bytes(), at).unwrap();
+    }
+    let workspace = place.open(Isolation::Copy).unwrap();
+    let copy = fs::File::open(workspace.root().join("data.bin")).unwrap();
+    let meta = copy.metadata().unwrap();
+    assert_eq!(meta.len(), 1 << 30);
+    assert_ne!(
+        meta.ino(),
+        fs::metadata(&path).unwrap().ino(),
+        "what is written to it is written to nobody's file"
+    );
+    assert!(
+        meta.blocks() * 512 <= 16 << 20,
+        "{} bytes are on the disk",
+        meta.blocks() * 512
+    );
+    for (at, text) in pieces {
+        let mut read = vec![0; text.len()];
+        copy.read_exact_at(&mut read, at).unwrap();
+        assert_eq!(read, text.as_bytes());
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_copy_of_a_large_file_stops_in_its_middle() {
+    let place = Place::new();
+    fs::write(place.source().join("data.bin"), vec![1; 64 << 20]).unwrap();
+    let asked = std::cell::Cell::new(0);
+    let stop = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 20
+    };
+    let stopped = Workspace::open(&place.source(), Isolation::Copy, &place.scratch(), &stop);
+    assert!(matches!(stopped, Err(WorkspaceError::Stopped)), "{stopped:?}");
+    assert!(asked.get() < 30, "{}", asked.get());
+}
+
+#[test]
+fn files_that_are_too_large_are_counted_and_not_selected() {
+    let place = Place::new();
+    fs::write(place.source().join("huge.py"), vec![b'x'; (1 << 20) + 1]).unwrap();
+    let selection = select(&place.source(), &"**/*.py".parse().unwrap(), &[], "python", 1 << 20).unwrap();
+    assert_eq!((selection.too_large, selection.largest), (1, 1 << 20));
+    assert!(selection.files.iter().all(|file| file.relative != "huge.py"));
 }

@@ -1,12 +1,13 @@
 //! What a server sees of a workspace, as one hash: two runs with the same one had the same files before them.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 use sha2::{Digest, Sha256};
 
+use super::regular;
 use crate::config::files::is_left_out;
 use crate::record::TreeFacts;
 
@@ -88,7 +89,7 @@ fn entries(root: &Path) -> Option<Vec<(Vec<u8>, PathBuf)>> {
 /// Reads a short file whole, of a long one both ends.
 fn contents(path: &Path, length: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
     buffer.clear();
-    let mut file = File::open(path)?;
+    let (mut file, _) = regular::open(path)?;
     if length <= WHOLE {
         file.take(WHOLE).read_to_end(buffer)?;
         return Ok(());

@@ -5,18 +5,27 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use lsp_types::WorkspaceFolder;
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use crate::lsp::message::{Id, Refusal};
+use crate::lsp::message::{Refusal, modest};
 use crate::lsp::progress::Progress;
 
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
-const REQUEST_FAILED: i64 = -32803;
-/// Registrations that are remembered; no server of good sense comes near.
+/// What is asked for is over a bound: the server hears it as an error, and people as a violation.
+pub(super) const REQUEST_FAILED: i64 = -32803;
+/// Longest answer to a server, in bytes. It asks for the same settings as often as it likes in one message.
+const LONGEST_ANSWER: usize = 2 << 20;
+/// Longest id or method of a registration, in bytes.
+const LONGEST_NAME: usize = 512;
+/// Most text of all registrations, in bytes, and most of them; no server of good sense comes near.
+const MOST_REGISTERED: usize = 2 << 20;
 const MOST_REGISTRATIONS: usize = 4096;
 
 /// Options of a registration that add a method of their own.
@@ -71,8 +80,75 @@ pub struct Watcher {
 struct Registration {
     id: String,
     method: String,
-    options: Value,
+    /// As the server wrote them: a tree takes many times as much.
+    options: Option<Box<RawValue>>,
+    /// Methods that follow from the options.
+    implied: Vec<&'static str>,
 }
+
+impl Registration {
+    /// Bytes of its text.
+    fn size(&self) -> usize {
+        self.id.len() + self.method.len() + self.options.as_ref().map_or(0, |options| options.get().len())
+    }
+
+    fn options(&self) -> Value {
+        let options = self.options.as_ref().and_then(|options| modest(options.get()));
+        options.unwrap_or_default()
+    }
+}
+
+#[derive(Deserialize)]
+struct Registrations<'a> {
+    #[serde(borrow)]
+    registrations: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct OneRegistration<'a> {
+    id: Cow<'a, str>,
+    method: Cow<'a, str>,
+    #[serde(borrow, rename = "registerOptions")]
+    options: Option<&'a RawValue>,
+}
+
+/// The misspelt name is the one in the protocol; some libraries send the right word.
+#[derive(Deserialize)]
+struct Unregistrations<'a> {
+    #[serde(borrow, alias = "unregistrations")]
+    unregisterations: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct OneUnregistration<'a> {
+    id: Cow<'a, str>,
+    method: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Configuration<'a> {
+    #[serde(borrow)]
+    items: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Item<'a> {
+    section: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Question<'a> {
+    #[serde(borrow)]
+    actions: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Titled<'a> {
+    title: Cow<'a, str>,
+}
+
+/// What the server gets to hear: a result as text, or an error.
+pub(super) type Answer = Result<Box<RawValue>, Refusal>;
 
 /// The answering side of a connection, with what it learns from the questions.
 #[derive(Debug, Default)]
@@ -111,37 +187,28 @@ impl Responder {
     }
 
     /// The answer to one request. Methods that it registered are added to `registered`.
-    pub(super) fn answer(
-        &mut self,
-        method: &str,
-        params: &Value,
-        registered: &mut Vec<String>,
-    ) -> Result<Value, Refusal> {
+    pub(super) fn answer(&mut self, method: &str, params: Option<&RawValue>, registered: &mut Vec<String>) -> Answer {
+        let params = params.map_or("null", RawValue::get);
         match method {
             "workspace/configuration" => self.configuration(params),
-            "window/workDoneProgress/create" => {
-                if let Some(token) = params.get("token").and_then(Id::from_value) {
-                    self.progress.create(token, Instant::now());
-                }
-                Ok(Value::Null)
-            }
-            "client/registerCapability" => {
-                self.register(params, registered);
-                Ok(Value::Null)
-            }
+            "window/workDoneProgress/create" => match self.progress.create(params, Instant::now()) {
+                true => null(),
+                false => Err(excess("a progress token of over 512 bytes")),
+            },
+            "client/registerCapability" => self.register(params, registered),
             "client/unregisterCapability" => {
                 self.unregister(params);
-                Ok(Value::Null)
+                null()
             }
             "window/showMessageRequest" => Ok(self.choice(params)),
-            "window/showDocument" => Ok(json!({"success": true})),
-            "workspace/applyEdit" => Ok(json!({
+            "window/showDocument" => plain(&json!({"success": true})),
+            "workspace/applyEdit" => plain(&json!({
                 "applied": false,
                 "failureReason": "this client measures memory and does not apply edits that the server starts",
             })),
-            "workspace/workspaceFolders" => Ok(json!(self.answers.folders)),
-            "workspace/executeClientCommand" => Ok(json!([])),
-            _ if is_refresh(method) => Ok(Value::Null),
+            "workspace/workspaceFolders" => plain(&self.answers.folders),
+            "workspace/executeClientCommand" => plain(&json!([])),
+            _ if is_refresh(method) => null(),
             _unknown => Err(Refusal {
                 code: METHOD_NOT_FOUND,
                 message: format!("`{method}` is not known here"),
@@ -152,12 +219,8 @@ impl Responder {
     /// The methods registered now, each once, with those that follow from the options.
     pub(super) fn registered(&self) -> Vec<String> {
         let mut methods: Vec<String> = self.registrations.iter().map(|one| one.method.clone()).collect();
-        for one in &self.registrations {
-            let implied = IMPLIED
-                .iter()
-                .filter(|(method, option, _)| *method == one.method && one.options[*option] == Value::Bool(true));
-            methods.extend(implied.map(|(.., method)| (*method).to_owned()));
-        }
+        let implied = self.registrations.iter().flat_map(|one| &one.implied);
+        methods.extend(implied.map(|method| (*method).to_owned()));
         methods.sort_unstable();
         methods.dedup();
         methods
@@ -168,7 +231,7 @@ impl Responder {
         self.registrations
             .iter()
             .filter(|one| one.method == method)
-            .map(|one| one.options.clone())
+            .map(Registration::options)
             .collect()
     }
 
@@ -177,64 +240,115 @@ impl Responder {
         self.registrations
             .iter()
             .filter(|one| one.method == "workspace/didChangeWatchedFiles")
-            .filter_map(|one| one.options["watchers"].as_array())
-            .flatten()
-            .filter_map(watcher)
+            .flat_map(|one| watchers(&one.options()))
             .collect()
     }
 
     /// One element for each item asked for: servers assert that the lengths agree.
-    fn configuration(&self, params: &Value) -> Result<Value, Refusal> {
-        let Some(items) = params["items"].as_array() else {
+    fn configuration(&self, params: &str) -> Answer {
+        let Ok(Configuration { items }) = serde_json::from_str(params) else {
             let message = "`workspace/configuration` came without `items`".to_owned();
             return Err(Refusal {
                 code: INVALID_PARAMS,
                 message,
             });
         };
-        let sections = items.iter().map(|item| item["section"].as_str().unwrap_or(""));
-        Ok(sections
-            .map(|section| section_of(&self.answers.settings, section).cloned().unwrap_or_default())
-            .collect())
+        let mut text = b"[".to_vec();
+        for item in items {
+            let item = serde_json::from_str::<Item<'_>>(item.get()).ok();
+            let section = item.and_then(|item| item.section).unwrap_or_default();
+            if text.len() > 1 {
+                text.push(b',');
+            }
+            let value = section_of(&self.answers.settings, &section).unwrap_or(&Value::Null);
+            serde_json::to_writer(&mut text, value).expect("a tree of JSON has a JSON form");
+            if text.len() > LONGEST_ANSWER {
+                return Err(excess("an answer to `workspace/configuration`"));
+            }
+        }
+        text.push(b']');
+        let text = String::from_utf8(text).expect("JSON is text");
+        Ok(RawValue::from_string(text).expect("a list of JSON is JSON"))
     }
 
-    /// Accepted even though nobody may have offered it: servers register anyway, and give up when refused.
-    fn register(&mut self, params: &Value, registered: &mut Vec<String>) {
-        for one in params["registrations"].as_array().into_iter().flatten() {
-            let (Some(id), Some(method)) = (one["id"].as_str(), one["method"].as_str()) else {
+    /// Accepted even though nobody may have offered it: servers register anyway, and give up when refused. What would
+    /// not fit is refused with all that came with it.
+    fn register(&mut self, params: &str, registered: &mut Vec<String>) -> Answer {
+        let all: Option<Registrations<'_>> = serde_json::from_str(params).ok();
+        let all = all.map_or_else(Vec::new, |all| all.registrations);
+        let kept: usize = self.registrations.iter().map(Registration::size).sum();
+        let more: usize = all.iter().map(|one| one.get().len()).sum();
+        if kept + more > MOST_REGISTERED || self.registrations.len() + all.len() > MOST_REGISTRATIONS {
+            return Err(excess("all that is registered"));
+        }
+        let mut new = Vec::with_capacity(all.len());
+        for one in all {
+            let Ok(one) = serde_json::from_str::<OneRegistration<'_>>(one.get()) else {
                 continue;
             };
-            self.registrations
-                .retain(|known| known.id != id || known.method != method);
-            if self.registrations.len() == MOST_REGISTRATIONS {
-                self.registrations.remove(0);
+            let tree = one.options.map(|options| modest(options.get()).ok_or(options));
+            let Ok(tree) = tree.transpose() else {
+                return Err(excess("the options of a registration"));
+            };
+            if one.id.len().max(one.method.len()) > LONGEST_NAME {
+                return Err(excess("the id or the method of a registration"));
             }
-            let options = one["registerOptions"].clone();
-            self.registrations.push(Registration {
-                id: id.to_owned(),
-                method: method.to_owned(),
-                options,
+            let tree = tree.unwrap_or_default();
+            let implied = IMPLIED
+                .iter()
+                .filter(|(method, option, _)| *method == one.method && tree[*option] == Value::Bool(true));
+            new.push(Registration {
+                id: one.id.into_owned(),
+                implied: implied.map(|(.., method)| *method).collect(),
+                method: one.method.into_owned(),
+                options: one.options.map(ToOwned::to_owned),
             });
-            registered.push(method.to_owned());
         }
+        for one in new {
+            self.registrations
+                .retain(|known| known.id != one.id || known.method != one.method);
+            registered.push(one.method.clone());
+            self.registrations.push(one);
+        }
+        null()
     }
 
-    fn unregister(&mut self, params: &Value) {
-        // The misspelt name is the one in the protocol; some libraries send the right word.
-        for name in ["unregisterations", "unregistrations"] {
-            for one in params[name].as_array().into_iter().flatten() {
-                self.registrations.retain(|known| {
-                    one["id"].as_str() != Some(&known.id)
-                        || one["method"].as_str().is_some_and(|method| method != known.method)
-                });
+    fn unregister(&mut self, params: &str) {
+        let all: Option<Unregistrations<'_>> = serde_json::from_str(params).ok();
+        for one in all.into_iter().flat_map(|all| all.unregisterations) {
+            if let Ok(OneUnregistration { id, method }) = serde_json::from_str(one.get()) {
+                self.registrations
+                    .retain(|known| known.id != id || method.as_ref().is_some_and(|method| *method != known.method));
             }
         }
     }
 
-    fn choice(&self, params: &Value) -> Value {
-        let actions = params["actions"].as_array().map_or(&[][..], Vec::as_slice);
-        let titled = |title: &String| actions.iter().find(|action| action["title"] == **title);
-        self.answers.choose.iter().find_map(titled).cloned().unwrap_or_default()
+    fn choice(&self, params: &str) -> Box<RawValue> {
+        let question: Option<Question<'_>> = serde_json::from_str(params).ok();
+        let actions = question.map_or_else(Vec::new, |question| question.actions);
+        let titled = |title: &String| {
+            actions.iter().find(|action| {
+                serde_json::from_str(action.get()).is_ok_and(|action: Titled<'_>| action.title == **title)
+            })
+        };
+        let chosen = self.answers.choose.iter().find_map(titled);
+        chosen.map_or_else(|| RawValue::NULL.to_owned(), |action| (*action).to_owned())
+    }
+}
+
+fn null() -> Answer {
+    Ok(RawValue::NULL.to_owned())
+}
+
+/// A small answer of our own.
+fn plain(value: &impl Serialize) -> Answer {
+    Ok(to_raw_value(value).expect("it is plain data with string keys"))
+}
+
+fn excess(what: &str) -> Refusal {
+    Refusal {
+        code: REQUEST_FAILED,
+        message: format!("{what} would be more than lsp-soak keeps for a server"),
     }
 }
 
@@ -255,6 +369,11 @@ fn section_of<'a>(settings: &'a Value, path: &str) -> Option<&'a Value> {
     }
     path.match_indices('.')
         .find_map(|(dot, _)| section_of(settings.get(&path[..dot])?, &path[dot + 1..]))
+}
+
+fn watchers(options: &Value) -> Vec<Watcher> {
+    let all = options["watchers"].as_array();
+    all.into_iter().flatten().filter_map(watcher).collect()
 }
 
 fn watcher(value: &Value) -> Option<Watcher> {

@@ -14,7 +14,18 @@ fn responder() -> Responder {
 }
 
 fn answer(responder: &mut Responder, method: &str, params: Value) -> Result<Value, Refusal> {
-    responder.answer(method, &params, &mut Vec::new())
+    answered(responder, method, params, &mut Vec::new())
+}
+
+fn answered(
+    responder: &mut Responder,
+    method: &str,
+    params: Value,
+    registered: &mut Vec<String>,
+) -> Result<Value, Refusal> {
+    let params = to_raw_value(&params).unwrap();
+    let answer = responder.answer(method, Some(&params), registered);
+    answer.map(|text| serde_json::from_str(text.get()).unwrap())
 }
 
 fn configured(items: Value) -> Value {
@@ -66,7 +77,7 @@ fn registrations_are_always_accepted_and_tracked_with_their_options() {
     ]});
     let mut registered = Vec::new();
     assert_eq!(
-        responder.answer("client/registerCapability", &params, &mut registered),
+        answered(&mut responder, "client/registerCapability", params, &mut registered),
         Ok(Value::Null)
     );
     assert_eq!(

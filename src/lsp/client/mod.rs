@@ -41,8 +41,10 @@ pub struct Limits {
     pub max_message: u64,
     /// Longest message that is read whole, in bytes; longer ones are scanned as they arrive and dropped.
     pub keep: usize,
-    /// Most bytes that may wait for the server to read them; over it the connection counts as broken.
+    /// While more bytes than this wait for the server to read them, requests and notifications wait for room.
     pub queue: usize,
+    /// Most bytes of answers to the server that may wait for it; over it the connection counts as broken.
+    pub answers: usize,
     /// Longest run of bytes that are not LSP.
     pub noise: u64,
     /// How often a stale answer is asked for again.
@@ -58,7 +60,8 @@ impl Default for Limits {
         Limits {
             max_message: 1 << 30,
             keep: 1 << 20,
-            queue: 64 << 20,
+            queue: 4 << 20,
+            answers: 8 << 20,
             noise: 16 << 20,
             retries: 8,
             backoff: Duration::from_millis(25),
@@ -213,10 +216,15 @@ impl Client {
         request::run(&self.shared, method, params.as_deref(), ask).await
     }
 
-    /// Queues a notification behind everything queued before; never blocks.
+    /// Queues a notification behind everything queued before; never blocks. Who sends many, or long ones, waits for
+    /// [`Client::room`] before each.
     pub fn notify(&self, method: &str, params: impl Serialize) {
-        let params = message::params(&params);
-        self.shared.notify(method, params.as_deref());
+        self.shared.notify(method, &params);
+    }
+
+    /// Waits until little waits for the server. The caller bounds the wait, as that of [`Client::flushed`].
+    pub async fn room(&self) {
+        self.shared.room().await;
     }
 
     /// Whether a request was answered that had been sent after every notification, so that all of them have been read.

@@ -4,7 +4,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::mpsc;
@@ -19,8 +18,11 @@ use crate::lsp::scan::{Facts, Scanner};
 const BUFFER: usize = 64 * 1024;
 /// The buffer for messages that are scanned as they arrive.
 const STREAM: usize = 256 * 1024;
-/// Longest parameters of a notification that are passed on.
-const LONGEST_PARAMS: u64 = 64 * 1024;
+/// Longest parameters of a notification that are passed on while so many events wait for the driver, the fewest first:
+/// one that lags behind gets the events that matter most, the short ones, for longest, and never more than 10 MiB.
+const LONGEST_PARAMS: [(usize, u64); 3] = [(64, 64 * 1024), (512, 4 * 1024), (usize::MAX, 1024)];
+/// Longest name of a method that is passed on.
+const LONGEST_NAME: usize = 256;
 
 /// Reads until the stream ends, and says why.
 pub(super) async fn run<R: AsyncRead + Unpin>(stdout: R, shared: Arc<Shared>, events: mpsc::Sender<Incoming>) {
@@ -191,7 +193,7 @@ fn handle(shared: &Shared, events: &mpsc::Sender<Incoming>, stamp: Instant, fact
         (Some(id), false) => {
             let refused = answer(&sink, id, facts, body);
             sink.put(Incoming::Answered {
-                method: facts.method.clone(),
+                method: name(facts),
                 refused,
             });
         }
@@ -219,42 +221,54 @@ fn handle(shared: &Shared, events: &mpsc::Sender<Incoming>, stamp: Instant, fact
 
 /// Answers a request of the server; returns whether the answer was an error.
 fn answer(sink: &Sink<'_>, id: &crate::lsp::message::Id, facts: &Facts, body: &[u8]) -> bool {
-    let params = part(facts.params.as_ref(), body).map(serde_json::from_slice::<Value>);
-    let lost = facts.params.is_some() && !matches!(params, Some(Ok(_)));
-    let params = params.and_then(Result::ok).unwrap_or_default();
+    let params: Option<&RawValue> =
+        part(facts.params.as_ref(), body).and_then(|text| serde_json::from_slice(text).ok());
+    let lost = facts.params.is_some() && params.is_none();
     let mut registered = Vec::new();
-    let refused = {
+    let answer = {
         let mut state = sink.shared.state();
         state.totals.dropped_params += u64::from(lost);
         let answer = match lost && answers::reads_params(&facts.method) {
             true => Err(answers::unread(&facts.method)),
-            false => state.responder.answer(&facts.method, &params, &mut registered),
+            false => state.responder.answer(&facts.method, params, &mut registered),
         };
         sink.shared.answer(&mut state, id, &answer);
         state.last_unprompted = Some(Instant::now());
-        answer.is_err()
+        answer
     };
     for method in registered {
         sink.put(Incoming::Registered { method });
     }
-    refused
+    match answer {
+        Ok(_) => false,
+        Err(refusal) => {
+            if refusal.code == answers::REQUEST_FAILED {
+                sink.violation(Violation::Excess(refusal.message));
+            }
+            true
+        }
+    }
+}
+
+/// The name of a method as it is passed on.
+fn name(facts: &Facts) -> String {
+    facts.method[..facts.method.floor_char_boundary(LONGEST_NAME)].to_owned()
 }
 
 fn notified(sink: &Sink<'_>, stamp: Instant, facts: &Facts, body: &[u8]) {
     let length = facts.params.as_ref().map_or(0, |range| range.end - range.start);
-    // A driver that lags behind gets the events that matter most, the short ones, for longest.
-    let crowded = sink.events.capacity() < sink.events.max_capacity() * 3 / 4;
-    let longest = if crowded { 1024 } else { LONGEST_PARAMS };
-    let is_progress = facts.method == "$/progress";
-    let params = if length <= longest || is_progress {
-        raw(facts.params.as_ref(), body)
-    } else {
-        None
+    let waiting = sink.events.max_capacity() - sink.events.capacity();
+    let longest = LONGEST_PARAMS.iter().find(|(most, _)| waiting < *most);
+    let params = match length <= longest.map_or(0, |(_, longest)| *longest) {
+        true => raw(facts.params.as_ref(), body),
+        false => None,
     };
+    let text = part(facts.params.as_ref(), body).and_then(|text| std::str::from_utf8(text).ok());
+    let is_progress = facts.method == "$/progress";
     {
         let mut state = sink.shared.state();
-        count(&mut state.totals.notifications, &facts.method);
-        state.totals.dropped_params += u64::from(length > 0 && params.is_none());
+        count(&mut state.totals.notifications, &name(facts));
+        state.totals.dropped_params += u64::from(length > 0 && params.is_none() && !(is_progress && text.is_some()));
         if !sink.shared.limits.chatter.contains(&facts.method) {
             state.last_unprompted = Some(stamp);
         }
@@ -262,12 +276,11 @@ fn notified(sink: &Sink<'_>, stamp: Instant, facts: &Facts, body: &[u8]) {
             state.diagnostics.published(part(facts.params.as_ref(), body));
         }
         if is_progress {
-            let value = params.as_ref().and_then(|text| serde_json::from_str(text.get()).ok());
-            state.responder.progress.report(&value.unwrap_or(Value::Null), stamp);
+            state.responder.progress.report(text.unwrap_or_default(), stamp);
         }
     }
     sink.put(Incoming::Notification {
-        method: facts.method.clone(),
+        method: name(facts),
         params,
     });
 }

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, oneshot};
 
 use super::cancelled::Cancelled;
-use super::outbox::Outbox;
+use super::outbox::{Body, Outbox};
 use super::{CloseReason, Limits, OpenRequest, Totals, Traffic};
 use crate::lsp::answers::{Answers, Responder};
 use crate::lsp::diagnostics::Diagnostics;
@@ -28,7 +29,7 @@ pub(super) struct Shared {
     moved: Notify,
     /// Writing is over.
     stopped: Notify,
-    /// The queue overflowed.
+    /// Too many answers wait.
     overflowed: Notify,
 }
 
@@ -126,23 +127,20 @@ impl Shared {
     }
 
     /// Queues a notification. Once the shutdown has begun only its own is let through.
-    pub(super) fn notify(&self, method: &str, params: Option<&RawValue>) {
+    pub(super) fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) {
         let mut state = self.state();
         if !state.shutting_down || method == "exit" {
             state.notified = state.next_id;
-            self.put(&mut state, |out| message::put_call(out, None, method, params));
+            let params = Some(params).filter(|params| !message::is_null(*params));
+            self.put(&mut state, |out| message::write_call(out, None, method, params));
         }
     }
 
-    /// Queues the answer to a request of the server.
-    pub(super) fn answer(&self, state: &mut State, id: &Id, answer: &Result<serde_json::Value, Refusal>) {
-        self.put(state, |out| message::put_answer(out, id, answer));
-    }
-
-    /// A server that lets the queue overflow is not going to read it: the connection is over.
-    fn put(&self, state: &mut State, write: impl FnOnce(&mut Vec<u8>)) {
-        state.outbox.put(write);
-        let (unsent, limit) = (state.outbox.unsent(), self.limits.queue as u64);
+    /// Queues the answer to a request of the server. One that asks and does not read what it gets is not going to: the
+    /// connection is over.
+    pub(super) fn answer(&self, state: &mut State, id: &Id, answer: &Result<Box<RawValue>, Refusal>) {
+        state.outbox.answer(|out| message::write_answer(out, id, answer));
+        let (unsent, limit) = (state.outbox.answering, self.limits.answers as u64);
         if unsent > limit {
             state.outbox.stop();
             state.close(CloseReason::Overflow { unsent, limit });
@@ -150,6 +148,11 @@ impl Shared {
             self.stopped.notify_one();
             self.overflowed.notify_one();
         }
+        self.queued.notify_one();
+    }
+
+    fn put(&self, state: &mut State, write: impl FnOnce(&mut Body)) {
+        state.outbox.put(write);
         self.queued.notify_one();
     }
 
@@ -180,7 +183,7 @@ impl Shared {
                 done,
             },
         );
-        self.put(&mut state, |out| message::put_call(out, Some(id), method, params));
+        self.put(&mut state, |out| message::write_call(out, Some(id), method, params));
         Some((id, since, outcome))
     }
 
@@ -213,19 +216,19 @@ impl Shared {
     fn tell_cancelled(&self, state: &mut State, id: i64) {
         state.cancelled.add(id);
         if state.closed.is_none() && !state.shutting_down {
-            let params = message::params(&json!({ "id": id }));
+            let params = json!({ "id": id });
             self.put(state, |out| {
-                message::put_call(out, None, "$/cancelRequest", params.as_deref())
+                message::write_call(out, None, "$/cancelRequest", Some(&params));
             });
         }
     }
 
     /// Waits for something to write, and takes it.
-    pub(super) async fn next_batch(&self, buffer: &mut Vec<u8>) {
+    pub(super) async fn next_piece(&self) -> Vec<u8> {
         loop {
-            self.state().outbox.take(buffer);
-            if !buffer.is_empty() {
-                return;
+            let piece = self.state().outbox.take();
+            if let Some(piece) = piece {
+                return piece;
             }
             self.queued.notified().await;
         }
@@ -249,7 +252,7 @@ impl Shared {
         }
     }
 
-    /// Waits for the queue to overflow, which most never do.
+    /// Waits until too many answers wait, which they never do for most.
     pub(super) async fn overflowed(&self) -> CloseReason {
         loop {
             self.overflowed.notified().await;
@@ -264,9 +267,9 @@ impl Shared {
         self.moved_until(|outbox| outbox.sent >= goal).await;
     }
 
-    /// Waits until the queue is at most half full, so that a slow server slows its driver.
+    /// Waits until little waits for the server, so that a slow one slows its driver.
     pub(super) async fn room(&self) {
-        let limit = self.limits.queue as u64 / 2;
+        let limit = self.limits.queue as u64;
         self.moved_until(|outbox| outbox.unsent() <= limit).await;
     }
 

@@ -88,10 +88,10 @@ pub enum CloseReason {
         /// The limit.
         limit: u64,
     },
-    /// It did not read its stdin, and too much waits for it.
-    #[error("the server does not read its input: {unsent} wait for it, over the limit of {limit}", unsent = units::bytes(*unsent), limit = units::bytes(*limit))]
+    /// It asks and does not read its stdin, and too many answers wait for it.
+    #[error("the server does not read the answers to its own requests: {unsent} wait for it, over the limit of {limit}", unsent = units::bytes(*unsent), limit = units::bytes(*limit))]
     Overflow {
-        /// Bytes that wait.
+        /// Bytes of answers that wait.
         unsent: u64,
         /// The limit.
         limit: u64,

@@ -14,6 +14,9 @@ pub enum Violation {
     /// The server complained of a message of ours without saying which.
     #[error("the server could not read a message: {0}")]
     Complaint(String),
+    /// A request for more than is kept or sent.
+    #[error("a request of the server was refused: {0}")]
+    Excess(String),
     /// An answer without content.
     #[error("the answer to a request has neither a result nor an error")]
     Hollow,

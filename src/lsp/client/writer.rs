@@ -18,10 +18,9 @@ pub(super) async fn run<W: AsyncWrite + Unpin>(mut stdin: W, shared: Arc<Shared>
 
 /// Returns when the pipe is broken. That is no event of its own: the end of stdout tells more.
 async fn write<W: AsyncWrite + Unpin>(stdin: &mut W, shared: &Shared) {
-    let mut buffer = Vec::new();
     loop {
-        shared.next_batch(&mut buffer).await;
-        let mut rest = buffer.as_slice();
+        let piece = shared.next_piece().await;
+        let mut rest = piece.as_slice();
         while !rest.is_empty() {
             match stdin.write(rest).await {
                 Ok(0) | Err(_) => return,

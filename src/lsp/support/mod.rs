@@ -241,6 +241,35 @@ pub fn offers(server: &ServerCapabilities, registrations: &[String], method: &st
     present(announced) || registered(covering)
 }
 
+/// Whether a server that did not announce `method` may still register it, because the client said that it takes
+/// registrations of it: `client` are the capabilities that it sent.
+pub fn may_register(client: &Value, method: &str) -> bool {
+    let (section, name) = method.split_once('/').unwrap_or_default();
+    let section = match section {
+        "textDocument" | "workspace" => section,
+        // What resolves or follows is registered with what it belongs to.
+        "callHierarchy" | "typeHierarchy" | "completionItem" | "codeAction" | "codeLens" | "inlayHint" => {
+            "textDocument"
+        }
+        "workspaceSymbol" => "workspace",
+        _ => return false,
+    };
+    let name = match (method, name) {
+        ("workspace/diagnostic", _) => return may_register(client, "textDocument/diagnostic"),
+        (_, "prepareCallHierarchy" | "incomingCalls" | "outgoingCalls") => "callHierarchy",
+        (_, "prepareTypeHierarchy" | "supertypes" | "subtypes") => "typeHierarchy",
+        (_, "prepareRename") => "rename",
+        (_, "documentColor") => "colorProvider",
+        ("completionItem/resolve", _) => "completion",
+        ("codeAction/resolve" | "codeLens/resolve" | "inlayHint/resolve", _) => {
+            method.split('/').next().unwrap_or(name)
+        }
+        ("workspaceSymbol/resolve", _) => "symbol",
+        (_, name) => name.split('/').next().unwrap_or(name),
+    };
+    client[section][name]["dynamicRegistration"] == Value::Bool(true)
+}
+
 /// `false` and null are a no; `true` and options, even empty ones, are a yes.
 fn present(value: &Value) -> bool {
     match value {

@@ -113,3 +113,15 @@ fn the_encoding_is_utf16_unless_the_server_chose() {
         assert_eq!(server(capabilities).encoding(), encoding);
     }
 }
+
+#[test]
+fn what_the_client_takes_registrations_of_may_come_later() {
+    let full = crate::lsp::capabilities::client_capabilities("default").unwrap();
+    let minimal = crate::lsp::capabilities::client_capabilities("minimal").unwrap();
+    for (method, ..) in OFFERS {
+        let folders = *method == "workspace/didChangeWorkspaceFolders";
+        let missing = ["textDocument/moniker", "textDocument/documentLink"].contains(method) || folders;
+        assert!(may_register(&full, method) || missing, "{method}");
+        assert!(!may_register(&minimal, method), "{method}");
+    }
+}

@@ -29,6 +29,7 @@ impl Held {
             major_faults: Some(3),
             user: Some(self.cpu * 9 / 10),
             system: Some(self.cpu / 10),
+            cpu: None,
             threads: Some(5),
             forked: Some(false),
         }

@@ -88,6 +88,7 @@ impl Session {
             major_faults: 3,
             user: held.cpu * 9 / 10 + SECOND / 5,
             system: held.cpu / 10 + SECOND / 50,
+            cpu: None,
         });
         self.put(Event::ProcessEnded(ProcessEnd { process, used }));
     }
@@ -205,7 +206,7 @@ impl Session {
     fn end(&mut self, name: &str, requests: u64, hits: u64, idle: Option<IdleWindow>) {
         let (phase, step, name) = (self.phase.clone(), self.steps, name.to_owned());
         let notifications = if idle.is_some() { 0 } else { 20 };
-        self.put(Event::StepEnded(StepEnd {
+        self.put(Event::StepEnded(Box::new(StepEnd {
             phase,
             step,
             name,
@@ -213,11 +214,12 @@ impl Session {
             hits,
             notifications,
             skipped: false,
+            looked_for: None,
             idle,
             left_open: None,
             release: None,
             self_report: None,
-        }));
+        })));
         self.steps += 1;
     }
 

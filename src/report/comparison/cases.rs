@@ -68,7 +68,11 @@ fn cases(target: &Target) -> Vec<Case> {
             .filter(|row| row.measure.figure == Figure::Private);
         cases.extend(checkpoints.map(|row| figure(side, row, &row.cells[place], &comparison.sides[0].label)));
     }
-    for difference in comparison.differences.iter().filter(|difference| difference.decisive) {
+    for difference in comparison
+        .differences
+        .iter()
+        .filter(|difference| difference.is_decisive())
+    {
         cases.push(Case {
             server: String::new(),
             name: format!("same {}", difference.what),

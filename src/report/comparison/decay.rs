@@ -175,7 +175,7 @@ fn ends(ends: &[(WindowEnd, u64)]) -> String {
     }
 }
 
-/// In which windows each server gave memory back, in a sentence each.
+/// In which windows each server released memory, in a sentence each.
 pub fn verdict(comparison: &Comparison) -> Vec<String> {
     let sides = comparison.sides.iter();
     let said = sides.filter_map(|side| {
@@ -186,9 +186,12 @@ pub fn verdict(comparison: &Comparison) -> Vec<String> {
     said.collect()
 }
 
-/// Which windows gave memory back, where all runs say the same; of the others, in how many runs.
+/// Which windows released memory, where all runs say the same; of the others, in how many runs.
 fn sentence(gave: &[Given]) -> Option<String> {
-    let (alike, apart): (Vec<&Given>, Vec<&Given>) = gave.iter().partition(|given| given.is_unanimous());
+    let (alike, apart): (Vec<&Given>, Vec<&Given>) = gave.iter().partition(|given| {
+        let released = given.middle.much || given.runs.iter().all(is_nothing);
+        given.is_unanimous() && released
+    });
     let alike: Vec<Gave> = alike.into_iter().map(|given| given.middle).collect();
     let parts = decay::sentence(&alike)
         .into_iter()
@@ -197,27 +200,44 @@ fn sentence(gave: &[Given]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// `light traffic gave back 25.1 and 6.1 MiB in 2 of 5 runs, nothing in 3`.
+fn is_nothing(gave: &Gave) -> bool {
+    decay::is_nothing(gave.released, gave.share)
+}
+
+/// `25.1 and 6.1 MiB released in light traffic in 2 of 5 runs, nothing in 3`.
 fn divided(given: &Given) -> String {
-    let sizes = |says: fn(&Gave) -> bool| -> Vec<f64> {
-        let those = given.runs.iter().filter(|one| says(one));
-        those.map(|one| one.bytes.abs()).collect()
+    let (much, rest): (Vec<&Gave>, Vec<&Gave>) = given.runs.iter().partition(|one| one.much);
+    let (when, all) = (decay::when(given.middle.kind), given.runs.len());
+    let little = rest.iter().filter(|one| !is_nothing(one)).map(|one| one.released);
+    let little = little
+        .reduce(f64::max)
+        .map(|most| format!("at most {}", decay::size(most)));
+    let again = rest.iter().map(|one| one.for_a_while).filter(|fell| *fell > 0.0);
+    let again: Vec<f64> = again.collect();
+    let released = match (much.len(), little) {
+        (0, None) if !again.is_empty() => format!("nothing released for good {when}"),
+        (0, None) if given.runs.iter().any(|one| one.shared > 0.0) => format!("only shared memory released {when}"),
+        (0, None) => format!("nothing released {when}"),
+        (0, Some(little)) => format!("{little} released {when}, {}", decay::noise(&given.middle)),
+        (runs, little) => {
+            let rest = match rest.len() {
+                0 => String::new(),
+                left => format!(", {} in {left}", little.unwrap_or_else(|| "nothing".to_owned())),
+            };
+            let much = amounts(much.iter().map(|one| one.released).collect());
+            format!("{much} released {when} in {runs} of {all} runs{rest}")
+        }
     };
-    let (back, took) = (sizes(|one| one.much), sizes(|one| one.took));
-    let (noun, all) = (decay::noun(given.middle.kind), given.runs.len());
-    let nothing = match all - back.len() - took.len() {
+    let taken: Vec<f64> = given.runs.iter().filter(|one| one.took).map(|one| one.taken).collect();
+    let took = match taken.len() {
         0 => String::new(),
-        left => format!(", nothing in {left}"),
+        runs => format!("; {} more taken in {runs} of {all} runs", amounts(taken)),
     };
-    let gave = match back.len() {
-        0 => format!("{noun} gave back nothing"),
-        runs => format!("{noun} gave back {} in {runs} of {all} runs{nothing}", amounts(back)),
-    };
-    let took = match took.len() {
+    let again = match again.len() {
         0 => String::new(),
-        runs => format!("; during it {} more were taken in {runs} of {all} runs", amounts(took)),
+        runs => format!("; {} released and taken again in {runs} of {all} runs", amounts(again)),
     };
-    format!("{gave}{took}{}", left(given))
+    format!("{released}{again}{took}{}", left(given))
 }
 
 /// In how many runs some was left to the kernel: of those that know how much, and of those that do not.
@@ -228,13 +248,13 @@ fn left(given: &Given) -> String {
     let sized = match known {
         0 => String::new(),
         runs => format!(
-            "; it left {} to the kernel, to take when it needs them, in {runs} of {all} runs",
+            "; {} left to the kernel, which takes them when it needs them, in {runs} of {all} runs",
             amounts(lazily)
         ),
     };
     let some = match left.len() - known {
         0 => String::new(),
-        runs => format!("; it left {}, in {runs} of {all} runs", decay::SOME_LEFT),
+        runs => format!("; {} in {runs} of {all} runs", decay::SOME_LEFT),
     };
     format!("{sized}{some}")
 }
@@ -277,11 +297,15 @@ mod tests {
     fn given(kind: WindowKind, mib: &[f64]) -> Given {
         let gave = |mib: f64| Gave {
             kind,
-            bytes: mib * f64::from(1 << 20),
+            released: mib.max(0.0) * f64::from(1 << 20),
             share: None,
-            much: mib > 1.0,
-            took: mib < -1.0,
+            for_a_while: 0.0,
+            taken: -mib.min(0.0) * f64::from(1 << 20),
+            noise: f64::from(1 << 19),
+            much: mib > 0.5,
+            took: mib < -0.5,
             held: false,
+            shared: 0.0,
             lazily: None,
             much_lazily: false,
         };
@@ -291,58 +315,83 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_disagree_on_what_came_back_are_counted() {
+    fn runs_that_disagree_on_what_they_released_are_counted() {
         use WindowKind::{Silent, Simmer};
         let said = |mib: &[f64]| sentence(&[given(Simmer, mib)]).unwrap();
         assert_eq!(
             sentence(&[
-                given(Silent, &[0.0, 0.1, 0.0, 0.0, 0.0]),
-                given(Simmer, &[25.1, 0.4, 6.1, 0.2, 0.0])
+                given(Silent, &[0.0, 0.01, 0.0, 0.0, 0.0]),
+                given(Simmer, &[25.1, 0.02, 6.1, 0.0, 0.0])
             ])
             .unwrap(),
-            "silence gave back nothing; light traffic gave back 25.1 and 6.1 MiB in 2 of 5 runs, nothing in 3"
+            "nothing released while idle; 25.1 and 6.1 MiB released in light traffic in 2 of 5 runs, nothing in 3"
         );
         assert_eq!(
             said(&[7.0, 6.1, 25.1, 8.0, 0.0]),
-            "light traffic gave back 6.1 to 25.1 MiB in 4 of 5 runs, nothing in 1"
+            "6.1 to 25.1 MiB released in light traffic in 4 of 5 runs, nothing in 1"
         );
         assert_eq!(
             said(&[7.0, -3.0]),
-            "light traffic gave back 7.0 MiB in 1 of 2 runs; during it 3.0 MiB more were taken in 1 of 2 runs"
+            "7.0 MiB released in light traffic in 1 of 2 runs, nothing in 1; 3.0 MiB more taken in 1 of 2 runs"
         );
         assert_eq!(
             said(&[0.0, -3.0, -4.0]),
-            "light traffic gave back nothing; during it 4.0 and 3.0 MiB more were taken in 2 of 3 runs"
+            "nothing released in light traffic; 4.0 and 3.0 MiB more taken in 2 of 3 runs"
         );
-        assert_eq!(said(&[0.0, 0.2]), "light traffic gave back nothing");
-        let mut left = given(Silent, &[0.0, 0.1, 0.0]);
+        let mut left = given(Silent, &[0.0, 0.0, 0.0]);
         (left.runs[1].lazily, left.runs[1].much_lazily) = (Some(f64::from(107 << 20)), true);
         assert_eq!(
             sentence(&[left]).unwrap(),
-            "silence gave back nothing; it left 107.0 MiB to the kernel, to take when it needs them, in 1 of 3 runs"
+            "nothing released while idle; 107.0 MiB left to the kernel, which takes them when it needs them, in 1 of 3 runs"
         );
         assert_eq!(sentence(&[]), None);
     }
 
     #[test]
+    fn what_the_table_of_any_run_prints_is_not_called_nothing() {
+        let said = |mib: &[f64]| sentence(&[given(WindowKind::Simmer, mib)]).unwrap();
+        assert_eq!(said(&[0.0, 0.0]), "nothing released in light traffic");
+        assert_eq!(
+            said(&[0.0, 0.2, 0.4]),
+            "at most 0.4 MiB released in light traffic, within noise (0.5 MiB)"
+        );
+        assert_eq!(
+            said(&[7.0, 0.2, 0.0]),
+            "7.0 MiB released in light traffic in 1 of 3 runs, at most 0.2 MiB in 2"
+        );
+        let mut fell = given(WindowKind::Simmer, &[0.0, 0.0]);
+        fell.runs[1].for_a_while = f64::from(3 << 20);
+        assert_eq!(
+            sentence(&[fell]).unwrap(),
+            "nothing released for good in light traffic; 3.0 MiB released and taken again in 1 of 2 runs"
+        );
+        let mut shared = given(WindowKind::Simmer, &[0.04, 0.0]);
+        shared.runs[0].share = Some(0.03);
+        assert_eq!(
+            sentence(&[shared]).unwrap(),
+            "at most 41.0 KiB released in light traffic, within noise (0.5 MiB)"
+        );
+    }
+
+    #[test]
     fn runs_that_left_an_unknown_size_to_the_kernel_are_counted() {
-        let mut given = given(WindowKind::Silent, &[0.0, 0.1, 0.0]);
+        let mut given = given(WindowKind::Silent, &[0.0, 0.0, 0.0]);
         given.runs[0].much_lazily = true;
         assert_eq!(
             sentence(&[given.clone()]).unwrap(),
-            "silence gave back nothing; it left some to the kernel, how much is not known, in 1 of 3 runs"
+            "nothing released while idle; an unknown amount left to the kernel in 1 of 3 runs"
         );
         (given.runs[1].lazily, given.runs[1].much_lazily) = (Some(f64::from(107 << 20)), true);
         assert_eq!(
             sentence(&[given.clone()]).unwrap(),
-            "silence gave back nothing; it left 107.0 MiB to the kernel, to take when it needs them, in 1 of 3 runs; it left \
-             some to the kernel, how much is not known, in 1 of 3 runs"
+            "nothing released while idle; 107.0 MiB left to the kernel, which takes them when it needs them, in 1 of 3 runs; \
+             an unknown amount left to the kernel in 1 of 3 runs"
         );
         given.runs.truncate(1);
         given.middle = given.runs[0];
         assert_eq!(
             sentence(&[given]).unwrap(),
-            "silence gave back nothing, but left some to the kernel, how much is not known"
+            "nothing released while idle, but an unknown amount left to the kernel"
         );
     }
 

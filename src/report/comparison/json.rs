@@ -22,7 +22,7 @@ pub use gave::{Accounted, Decay, Decayed, Forced, Middle, TrafficCost};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
-pub const FORMAT: Version = Version { major: 1, minor: 6 };
+pub const FORMAT: Version = Version { major: 1, minor: 7 };
 
 /// Servers compared, and every run that they are compared by. Sizes are bytes, times nanoseconds. What is not known is
 /// `null`.
@@ -121,8 +121,16 @@ pub struct Growth {
     pub low: Option<f64>,
     /// Highest upper end of the runs' intervals.
     pub high: Option<f64>,
-    /// Whether growth over the limit is shown.
+    /// Whether growth is shown, or 64 KiB per round are ruled out.
     pub answer: Answer,
+    /// The mean slope of the last half of the rounds, in bytes per round; `null` of too few runs or rounds.
+    pub late: Option<f64>,
+    /// Its lower bound: above the limit it fails.
+    pub late_lower: Option<f64>,
+    /// Its upper bound: below what must be ruled out it passes.
+    pub late_upper: Option<f64>,
+    /// How many rounds would probably decide it; `null` where it is decided, runs are missing or no sensible number would.
+    pub needed_rounds: Option<u64>,
 }
 
 /// What can be said of a question that has a limit.

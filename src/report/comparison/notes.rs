@@ -49,8 +49,9 @@ pub fn notes(comparison: &Comparison) -> Vec<Note> {
         let found = side.huge_pages.as_ref()?;
         Some((Weight::Warning, huge_pages(&side.label, baseline, found)))
     }));
+    notes.extend(looked(comparison).map(|text| (Weight::Warning, text)));
     notes.extend(comparison.differences.iter().map(|differing| {
-        let weight = if differing.decisive {
+        let weight = if differing.is_decisive() {
             Weight::Bad
         } else {
             Weight::Warning
@@ -64,6 +65,16 @@ pub fn notes(comparison: &Comparison) -> Vec<Note> {
             .map(|found| (Weight::Warning, strained(found))),
     );
     notes
+}
+
+/// What an interval is where the runs were ended by what they showed.
+fn looked(comparison: &Comparison) -> Option<String> {
+    let compared = comparison.sides.len() > 1 && comparison.looked;
+    compared.then(|| {
+        "`--runs auto` ended these runs by what they showed: their 95 % intervals of ratios cover 91 to 96 % over all such \
+         sessions, and less where an early look ended one on a difference near a limit"
+            .to_owned()
+    })
 }
 
 /// That a server may not have had a setting which it was to be compared with.

@@ -8,11 +8,15 @@ use crate::record::{Event, IdleKind, Reader};
 fn gave(kind: WindowKind, mib: f64, held: bool) -> Gave {
     Gave {
         kind,
-        bytes: mib * f64::from(1 << 20),
-        share: Some(mib / 200.0),
+        released: mib.max(0.0) * f64::from(1 << 20),
+        share: Some(mib.max(0.0) / 200.0),
+        for_a_while: 0.0,
+        taken: -mib.min(0.0) * f64::from(1 << 20),
+        noise: f64::from(1 << 20),
         much: mib > 1.0,
         took: mib < -1.0,
         held,
+        shared: 0.0,
         lazily: None,
         much_lazily: false,
     }
@@ -28,24 +32,40 @@ fn lazy(one: Gave, mib: f64) -> Gave {
 }
 
 #[test]
+fn shared_memory_that_went_is_not_called_nothing() {
+    let mut silent = gave(WindowKind::Silent, 0.0, true);
+    silent.shared = 64.0 * f64::from(1 << 20);
+    let freed = format!(
+        "64.0 MiB of shared memory released {}, which no private figure counts",
+        when(WindowKind::Silent)
+    );
+    assert_eq!(sentence(&[silent]).as_ref(), Some(&freed));
+    let said = sentence(&[silent, gave(WindowKind::Simmer, 20.0, false)]).unwrap();
+    assert!(
+        said.starts_with("20.0 MiB released") && said.ends_with(&freed),
+        "{said}"
+    );
+}
+
+#[test]
 fn what_was_left_to_the_kernel_is_not_called_nothing() {
     use WindowKind::{Closed, Silent, Simmer};
     let said = |windows: &[Gave]| sentence(windows).unwrap();
     let left = lazy(gave(Silent, 0.0, false), 107.0);
     assert_eq!(
         said(&[left]),
-        "silence gave back nothing, but left 107.0 MiB to the kernel, to take when it needs them"
+        "nothing released while idle, but 107.0 MiB left to the kernel, which takes them when it needs them"
     );
     let closed = lazy(gave(Closed, 8.0, false), 40.0);
     assert_eq!(
         said(&[closed, left, gave(Simmer, 0.0, false)]),
-        "closing all documents gave back 8.0 MiB (4 % of what had been taken); light traffic gave back nothing; silence \
-         gave back nothing, but left 107.0 MiB to the kernel, to take when it needs them; closing all documents left \
-         40.0 MiB to the kernel, to take when it needs them"
+        "8.0 MiB released after closing all documents (4 % of the growth so far); nothing released in light traffic; after \
+         closing all documents 40.0 MiB left to the kernel, which takes them when it needs them; nothing released while idle, \
+         but 107.0 MiB left to the kernel, which takes them when it needs them"
     );
     assert_eq!(
         said(&[lazy(gave(Silent, 0.0, false), 0.2)]),
-        "silence gave back nothing"
+        "nothing released while idle"
     );
 }
 
@@ -57,41 +77,86 @@ fn what_was_left_to_the_kernel_in_one_of_two_windows_is_told_without_a_size() {
     };
     assert_eq!(
         sentence(&[unknown(0.0)]).unwrap(),
-        "silence gave back nothing, but left some to the kernel, how much is not known"
+        "nothing released while idle, but an unknown amount left to the kernel"
     );
     assert_eq!(
         sentence(&[unknown(8.0)]).unwrap(),
-        "silence gave back 8.0 MiB (4 % of what had been taken); silence left some to the kernel, how much is not known"
+        "8.0 MiB released while idle (4 % of the growth so far); while idle an unknown amount left to the kernel"
     );
 }
 
 #[test]
-fn one_sentence_says_which_window_gave_memory_back() {
+fn one_sentence_says_which_window_released_memory() {
     use WindowKind::{Closed, Released, Silent, Simmer};
     let said = |windows: &[Gave]| sentence(windows).unwrap();
     assert_eq!(
         said(&[gave(Silent, 0.0, true), gave(Simmer, 43.0, false)]),
-        "light traffic gave back 43.0 MiB (22 % of what had been taken); silence gave back nothing, as its allocator \
-         cannot then"
+        "43.0 MiB released in light traffic (22 % of the growth so far); nothing released while idle: its allocator cannot \
+         release anything then"
     );
     assert_eq!(
         said(&[
             gave(Silent, 30.0, false),
-            gave(Simmer, 0.2, false),
+            gave(Simmer, 0.01, false),
             gave(Closed, 40.0, false)
         ]),
-        "closing all documents gave back 40.0 MiB (20 % of what had been taken) and silence 30.0 MiB; light traffic gave \
-         back nothing"
+        "40.0 MiB released after closing all documents (20 % of the growth so far) and 30.0 MiB while idle (15 %); nothing \
+         released in light traffic"
     );
     assert_eq!(
         said(&[gave(Silent, 0.0, false), gave(Released, 0.0, false)]),
-        "silence and a forced release gave back nothing"
+        "nothing released while idle and by a forced release"
     );
     assert_eq!(
         said(&[gave(Simmer, -3.0, false)]),
-        "during light traffic 3.0 MiB more were taken"
+        "3.0 MiB more taken in light traffic"
     );
     assert_eq!(sentence(&[]), None);
+}
+
+#[test]
+fn what_the_table_prints_is_not_called_nothing_and_no_share_of_it_is_called_none() {
+    use WindowKind::{Silent, Simmer};
+    let small = Gave {
+        share: Some(0.16),
+        noise: f64::from(1 << 19),
+        ..gave(Simmer, 0.2, false)
+    };
+    assert_eq!(
+        sentence(&[gave(Silent, 0.0, false), small]).unwrap(),
+        "0.2 MiB released in light traffic (16 % of the growth so far), within noise (0.5 MiB); nothing released while idle"
+    );
+    let less = Gave {
+        released: 4096.0,
+        ..small
+    };
+    assert_eq!(
+        sentence(&[less]).unwrap(),
+        "4.0 KiB released in light traffic (16 % of the growth so far), within noise (0.5 MiB)"
+    );
+    let large = Gave {
+        share: Some(0.003),
+        ..gave(Simmer, 41.4, false)
+    };
+    assert_eq!(sentence(&[large]).unwrap(), "41.4 MiB released in light traffic");
+    let fell = Gave {
+        for_a_while: f64::from(3 << 20),
+        ..gave(Simmer, 0.0, false)
+    };
+    assert_eq!(
+        sentence(&[gave(Silent, 0.0, false), fell]).unwrap(),
+        "3.0 MiB released in light traffic and taken again; nothing released while idle"
+    );
+    // One of two windows released what the other took again.
+    let both = Gave {
+        taken: f64::from(5 << 20),
+        took: true,
+        ..gave(Silent, 5.0, false)
+    };
+    assert_eq!(
+        sentence(&[both]).unwrap(),
+        "5.0 MiB released while idle (2 % of the growth so far); 5.0 MiB more taken while idle"
+    );
 }
 
 /// What is said of a silence that ended as held while memory went from 140 MiB to so many.
@@ -138,6 +203,11 @@ fn what_is_said_of_a_held_window_follows_its_curve() {
         held(140).ends_with("and nothing came back by itself in 10.0 s"),
         "{}",
         held(140)
+    );
+    let little = held(139);
+    assert!(
+        little.contains("by its curve 1.0 MiB came back") && !little.contains("nothing"),
+        "{little}"
     );
     let fell = held(60);
     assert!(

@@ -19,7 +19,10 @@ pub fn suites(judgement: &Judgement, strict: bool) -> Vec<Suite> {
         true => cases.extend(unjudged(judgement)),
         false => cases.extend(findings(judgement).iter().map(|one| rule(judgement, one, strict))),
     }
-    let decisive = judgement.differences.iter().filter(|difference| difference.decisive);
+    let decisive = judgement
+        .differences
+        .iter()
+        .filter(|difference| difference.is_decisive());
     cases.extend(decisive.map(|differing| Case {
         server: String::new(),
         name: format!("same {}", differing.what),

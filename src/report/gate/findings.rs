@@ -1,11 +1,11 @@
 //! Everything that a gate found, in sentences with their numbers.
 
 use crate::analyse::compare::Inequality;
-use crate::analyse::gate::{Exact, Judged, Judgement, Kept, Leaking, Role};
-use crate::analyse::stats::{Answer, Side};
+use crate::analyse::gate::{Against, Exact, Judged, Judgement, Kept, Leaking, Role};
+use crate::analyse::stats::{ASSUMED_VARIATION, Answer, Known, LEAST_TO_PASS, Side, unseen};
 use crate::lens::Lens;
 use crate::report::comparison::{amount, as_set, difference, huge_pages, signed, strained, unequal};
-use crate::report::growth::shapes;
+use crate::report::growth::{named, reason};
 use crate::units;
 
 use super::words::{change, limit};
@@ -103,8 +103,55 @@ pub fn doubts(judgement: &Judgement) -> Vec<String> {
         let other = against.work.iter().filter(|work| !work.is_less());
         doubts.extend(other.map(|work: &Inequality| unequal("candidate", against.role.name(), work)));
     }
+    doubts.extend(assumption(judgement).filter(|_| !judgement.is_refused()));
+    doubts.extend(judgement.against.iter().filter_map(beyond));
+    if !judgement.missing.is_empty() && !judgement.is_refused() {
+        doubts.push(format!(
+            "no data for {}: exit code 2, whatever --inconclusive says",
+            judgement.missing.join(", ")
+        ));
+    }
     doubts.extend(judgement.strains.iter().map(strained));
     doubts
+}
+
+/// What answers through the as-shipped lens rest on, where not every side is calibrated.
+fn assumption(judgement: &Judgement) -> Option<String> {
+    let judged = judgement.against.iter();
+    let judged = judged.flat_map(|against| against.primaries.iter().chain(&against.advisory));
+    let known = judged.map(|judged| (judged.endpoint.known, judged.verdict.look));
+    let budgets = judgement.budgets.iter().map(|kept| (kept.known, None));
+    let assumed: Vec<Option<usize>> = known
+        .chain(budgets)
+        .filter(|(known, _)| *known == Known::Assumed)
+        .map(|(_, look)| look)
+        .collect();
+    let fewest = assumed.iter().flatten().min();
+    let missed = fewest.map_or_else(String::new, |runs| {
+        format!(
+            "; {} can miss a group with up to {} of all runs",
+            units::counted(*runs as u64, "run"),
+            units::percent(unseen(*runs))
+        )
+    });
+    (!assumed.is_empty()).then(|| {
+        format!(
+            "as shipped, without calibrations of all sides: PASS needs {LEAST_TO_PASS} runs, and memory is assumed to vary by {} \
+             or more, as two groups of runs up to 20 % apart do, whatever their shares{missed}; `lsp-soak calibrate` measures \
+             how much it varies",
+            units::percent(ASSUMED_VARIATION)
+        )
+    })
+}
+
+/// Runs that the verdict does not rest on, for it was reached before them.
+fn beyond(against: &Against) -> Option<String> {
+    let look = against.look.filter(|look| against.runs > *look)?;
+    let (other, runs) = (against.role.name(), against.runs);
+    Some(format!(
+        "the verdict against the {other} rests on the first {look} of {runs} runs of each, where it was decided or the last \
+         look was; `--runs {runs}` judges all of them at once"
+    ))
 }
 
 fn endpoint(role: Role, judged: &Judged, decides: bool) -> Finding {
@@ -213,6 +260,21 @@ fn budget(kept: &Kept) -> Finding {
     }
 }
 
+/// The bounds that decided, of the last half of the rounds; and what would decide where they did not.
+fn late(leak: &Leaking) -> String {
+    let bounds = leak.verdict.late.map_or_else(String::new, |(_, lower, upper)| {
+        let per = |value: f64| signed(value / 1024.0, 1);
+        let (fail, pass) = (per(leak.limit.slope), per(leak.limit.ruled_out));
+        let (lower, upper) = (per(lower), per(upper));
+        format!("; in the last half at least {lower} and at most {upper} per round, it fails above {fail} and passes below {pass}")
+    });
+    let open = leak
+        .verdict
+        .open
+        .map(|open| format!("; {}", reason(open, leak.verdict.needed)));
+    bounds + &open.unwrap_or_default()
+}
+
 /// What is said of growth; as shipped it is what the allocator keeps, and no leak.
 fn growth(leak: &Leaking, lens: Lens) -> Finding {
     let thing = match lens {
@@ -220,7 +282,7 @@ fn growth(leak: &Leaking, lens: Lens) -> Finding {
         Lens::AsShipped => "retention growth",
     };
     let slope = match leak.verdict.slope {
-        None => "too few rounds or runs to tell".to_owned(),
+        None => format!("no slope is known{}", late(leak)),
         Some((middle, low, high)) => {
             let per = |value: f64| signed(value / 1024.0, 1);
             let span = |what: &str, (middle, low, high): (f64, f64, f64)| {
@@ -232,7 +294,7 @@ fn growth(leak: &Leaking, lens: Lens) -> Finding {
                 format!("; {}", span(sent.name(), (middle, low, high)))
             });
             let round = span("round", (middle, low, high));
-            format!("{round}{message}; {}", shapes(&leak.verdict))
+            format!("{round}{message}; {}{}", named(leak.verdict.shape), late(leak))
         }
     };
     let name = format!("{thing} over {}", leak.name);

@@ -17,7 +17,7 @@ use crate::record::{PreloadFacts, Version};
 use crate::report::comparison::json::{Answer, Difference, Figure, Inequality, Unit};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
-pub const FORMAT: Version = Version { major: 1, minor: 1 };
+pub const FORMAT: Version = Version { major: 1, minor: 2 };
 
 /// A gate's verdict and all that it rests on. Sizes are bytes, times nanoseconds. What is not known is `null`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -144,6 +144,12 @@ pub struct Rule {
     pub floor: f64,
     /// What it comes to.
     pub answer: Answer,
+    /// Runs of each server at the look that the answer is of; `null` before the first.
+    pub look: Option<u64>,
+    /// Where the least spread that is believed comes from.
+    pub known: Known,
+    /// That spread, on the log scale: 0.05 is about 5 %. Memory is believed to vary by 64 KiB besides.
+    pub least_spread: f64,
     /// What the answer rests on; `null` where there are no usable data.
     pub evidence: Option<Evidence>,
     /// Why there are none.
@@ -159,6 +165,18 @@ pub struct Rule {
     pub baseline: Vec<Value>,
     /// The figure in each run of the candidate that counts.
     pub candidate: Vec<Value>,
+}
+
+/// Where the least spread that is believed comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Known {
+    /// The runs.
+    Seen,
+    /// Calibrations of both servers.
+    Calibrated,
+    /// Nothing: it is assumed.
+    Assumed,
 }
 
 /// A figure of one run.
@@ -212,6 +230,8 @@ pub struct Budget {
     pub unit: Unit,
     /// How much there may be.
     pub limit: f64,
+    /// Where the least spread that is believed comes from.
+    pub known: Known,
     /// What it comes to.
     pub answer: Answer,
     /// Geometric mean of the candidate, on the machine that has most.
@@ -239,6 +259,14 @@ pub struct Growth {
     pub low: Option<f64>,
     /// Highest upper end of the runs' intervals.
     pub high: Option<f64>,
+    /// The mean slope of the last half of the rounds, in bytes per round; `null` of too few runs or rounds.
+    pub late: Option<f64>,
+    /// Its lower bound: above the limit it fails.
+    pub late_lower: Option<f64>,
+    /// Its upper bound: below what must be ruled out it passes.
+    pub late_upper: Option<f64>,
+    /// How many rounds would probably decide it; `null` where it is decided, runs are missing or no sensible number would.
+    pub needed_rounds: Option<u64>,
 }
 
 /// The verdict as indented JSON with a line end; `exit_code` is what the command ends with.

@@ -9,7 +9,7 @@ use crate::record::{Ending, PreloadFacts, golden};
 use crate::report::comparison::{annotations, junit};
 use crate::report::terminal::Look;
 
-use super::findings::{About, findings};
+use super::findings::{self, About, findings};
 use super::{markdown, suites, terminal};
 
 /// A run whose private memory, peak and latencies are so many thousandths of the golden record's.
@@ -268,8 +268,23 @@ fn growth_is_told_per_round_and_per_request_with_its_shape() {
     assert_eq!(
         growth.text,
         "growth over goto: +640.0 KiB per round, between +640.0 and +640.0; +64.0 KiB per request, between +64.0 and \
-         +64.0; linear"
+         +64.0; linear; in the last half at least +640.0 and at most +640.0 per round, it fails above 0.0 and passes below \
+         +64.0"
     );
+}
+
+#[test]
+fn runs_beyond_the_look_that_decided_are_told() {
+    let judgement = judged(&[1_000; 5], &[1_001; 5], &rules());
+    let told = findings::doubts(&judgement).join("\n");
+    assert!(told.contains("rests on the first 3 of 5 runs of each"), "{told}");
+    assert!(told.contains("`--runs 5` judges all of them"), "{told}");
+    let once = judge(
+        &sides(&[1_000; 5], &[1_001; 5]),
+        &rules(),
+        &Looks::once(5, 0.05).unwrap(),
+    );
+    assert!(!findings::doubts(&once).join("\n").contains("rests on the first"));
 }
 
 #[test]
@@ -316,7 +331,7 @@ fn unequal_machines_neither_fail_a_gate_nor_widen_it() {
     let judgement = judge(&sides, &latency, &Looks::once(5, 0.05).unwrap());
     let evidence = judgement.against[0].primaries[0].verdict.evidence.as_ref().unwrap();
     assert!(evidence.lower > 0.99 && evidence.upper < 1.01, "{evidence:?}");
-    assert!(judgement.differences.iter().any(|difference| difference.decisive));
+    assert!(judgement.differences.iter().any(|difference| difference.is_decisive()));
 }
 
 #[test]

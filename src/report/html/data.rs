@@ -48,13 +48,13 @@ struct Run {
 /// By the name of the quantity.
 type Lines = BTreeMap<&'static str, Coded>;
 
-/// A line as differences, which are short: `low` from place to place, over places that are not known, and what the highest
-/// value is above the lowest; left out where it never is.
+/// A line as differences, which are short: the first value from place to place, over places that are not known, and what
+/// the second is above it; left out where it never differs.
 #[derive(Debug, Serialize)]
 struct Coded {
-    low: Vec<Option<i64>>,
+    first: Vec<Option<i64>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    up: Vec<u64>,
+    then: Vec<i64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -160,23 +160,20 @@ fn key(quantity: Quantity) -> (&'static str, u64) {
 
 fn coded(line: &Line, unit: u64) -> Coded {
     let mut before = 0;
-    let mut differs = false;
-    let (mut low, mut up) = (Vec::with_capacity(line.len()), Vec::with_capacity(line.len()));
+    let whole = |value: u64| (value / unit).cast_signed();
+    let (mut first, mut then) = (Vec::with_capacity(line.len()), Vec::with_capacity(line.len()));
     for span in line {
-        low.push(span.map(|span| {
-            let now = (span.low / unit).cast_signed();
-            let more = now - before;
-            before = now;
+        first.push(span.map(|span| {
+            let more = whole(span.first) - before;
+            before += more;
             more
         }));
-        let more = span.map_or(0, |span| span.high / unit - span.low / unit);
-        differs |= more > 0;
-        up.push(more);
+        then.push(span.map_or(0, |span| whole(span.then) - whole(span.first)));
     }
-    if !differs {
-        up.clear();
+    if then.iter().all(|more| *more == 0) {
+        then.clear();
     }
-    Coded { low, up }
+    Coded { first, then }
 }
 
 fn typical(run: &str, summary: &Summary, runs: &[Named], width: Nanos) -> Typical {
@@ -246,16 +243,16 @@ mod tests {
 
     #[test]
     fn differences_go_over_what_is_not_known() {
-        let at = |low: u64, high: u64| {
+        let at = |first: u64, then: u64| {
             Some(Span {
-                low: low << 10,
-                high: high << 10,
+                first: first << 10,
+                then: then << 10,
             })
         };
-        let line = vec![at(10, 10), at(14, 20), None, at(12, 12)];
+        let line = vec![at(10, 10), at(14, 20), None, at(12, 5)];
         let coded = coded(&line, 1 << 10);
-        assert_eq!(coded.low, [Some(10), Some(4), None, Some(-2)]);
-        assert_eq!(coded.up, [0, 6, 0, 0]);
-        assert!(self::coded(&vec![at(1, 1)], 1).up.is_empty());
+        assert_eq!(coded.first, [Some(10), Some(4), None, Some(-2)]);
+        assert_eq!(coded.then, [0, 6, 0, -7]);
+        assert!(self::coded(&vec![at(1, 1)], 1).then.is_empty());
     }
 }

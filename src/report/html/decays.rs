@@ -258,9 +258,12 @@ fn middles(one: &Decaying, longest: f64) -> Vec<(f64, f64)> {
     moments.take_while(|moment| *moment <= last).map(at).collect()
 }
 
+/// What its drawn line has at a moment: straight between its points, so that a median is never outside of the lines.
 fn value(window: &Window, moment: f64) -> f64 {
-    let place = (moment / window.took.max(1) as f64 * window.curve.len() as f64) as usize;
-    window.curve[place.min(window.curve.len() - 1)] as f64
+    let place = moment / window.took.max(1) as f64 * window.curve.len() as f64;
+    let at = |place: usize| window.curve[place.min(window.curve.len() - 1)] as f64;
+    let (before, after) = (at(place as usize), at(place as usize + 1));
+    before + (after - before) * place.fract()
 }
 
 /// When half, or nine tenths, had come back at the median of the runs, and where the median curve is then; `None` where less

@@ -319,16 +319,17 @@ fn a_page_of_a_large_campaign_is_below_three_mebibytes_and_keeps_every_peak() {
 
 /// The highest value of a line as the script decodes it.
 fn highest(coded: &serde_json::Value) -> u64 {
-    let mut low = 0;
-    let up = |place: usize| coded["up"].get(place).and_then(serde_json::Value::as_u64).unwrap_or(0);
-    let values = coded["low"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .enumerate()
-        .filter_map(|(place, more)| {
-            low += more.as_i64()?;
-            Some(u64::try_from(low).unwrap() + up(place))
-        });
+    let mut first = 0;
+    let then = |place: usize| {
+        coded["then"]
+            .get(place)
+            .and_then(serde_json::Value::as_i64)
+            .unwrap_or(0)
+    };
+    let places = coded["first"].as_array().unwrap().iter().enumerate();
+    let values = places.filter_map(|(place, more)| {
+        first += more.as_i64()?;
+        Some(u64::try_from(first + then(place).max(0)).unwrap())
+    });
     values.max().unwrap()
 }

@@ -6,7 +6,7 @@ use crate::analyse::compare::{Played, by_target};
 use crate::analyse::tune::{Choice, Sweep, Tuned};
 use crate::report::table::{Cell, Column};
 use crate::report::text::clean;
-use crate::report::tune::{chosen, columns, headline, order, sentences, set, ship, stop};
+use crate::report::tune::{chosen, columns, headline, order, sentences, set, ship, why_not};
 use crate::units;
 
 use super::front::{self, Told};
@@ -83,11 +83,11 @@ fn settings(sweep: &Sweep, told: &Told) -> Markup {
         .cells
         .iter()
         .map(|cell| {
-            let why = cell.stopped.as_ref().map(stop).unwrap_or_default();
+            let why = why_not(sweep, cell).unwrap_or_default();
             (cell.label.clone(), vec![set(&cell.sets), why])
         })
         .collect();
-    let heads = ["setting", "sets", "stopped"].map(str::to_owned);
+    let heads = ["setting", "sets", "why it is not recommended"].map(str::to_owned);
     html! {
         (tables::of_columns("Medians of each setting, sizes in MiB", &columns))
         (parts::folded("What each setting is", &tables::of_texts("What each setting is", &heads, &sets)))

@@ -79,13 +79,14 @@ pub struct Course {
     pub after_10s: Option<u64>,
     /// After 30 s.
     pub after_30s: Option<u64>,
-    /// Until half of what fell to the floor had come back; `null` of less than 1 MiB.
+    /// Until half of what fell to the floor had come back; `null` of no more than 0.5 % or 512 KiB.
     pub t50: Option<Nanos>,
     /// Until nine tenths had.
     pub t90: Option<Nanos>,
-    /// (peak − floor) / (peak − start) of the run so far; `null` where less than 1 MiB was ever taken.
+    /// (peak − floor) / (peak − base) of the run so far, base: its lowest checkpoint, or the floor where that is lower;
+    /// `null` where less than 1 MiB was ever taken.
     pub returned: Option<f64>,
-    /// (before − after) / (peak − start): the window's own part.
+    /// (before − after) / (peak − base): the window's own part.
     pub share: Option<f64>,
     /// What was above the floor times how long, in byte seconds.
     pub held_above_floor: f64,

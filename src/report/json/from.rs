@@ -186,6 +186,7 @@ fn step(step: &StepSummary) -> Step {
         hits,
         notifications,
         skipped,
+        looked_for: _,
     } = step.clone();
     Step {
         name,

@@ -39,7 +39,7 @@ pub struct Slope {
     pub late: f64,
     /// How it grows.
     pub shape: Shape,
-    /// Whether the interval is above what is tolerated, and the late growth matters.
+    /// Whether it grows, by this run alone: that goes on in the last half of at least 20 rounds, neither slowing down nor falling again.
     pub grows: Grows,
 }
 
@@ -63,9 +63,9 @@ pub enum Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grows {
-    /// More than is tolerated.
+    /// It is shown to grow.
     Yes,
-    /// Less than that.
+    /// 64 KiB per round are ruled out for the last half.
     No,
     /// Neither is shown.
     Unclear,

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::analyse::lines::{self, Line, Quantity};
 use crate::analyse::together::{self, Middle, Together, median};
-use crate::analyse::{PhaseSummary, PrivateMetric, Summary, held_up};
+use crate::analyse::{PhaseSummary, PrivateMetric, Span, Summary, held_up};
 use crate::record::{IdleKind, Nanos};
 use crate::report::chart::{mebibytes, scale};
 use crate::report::html::{Named, class, tenth};
@@ -169,7 +169,7 @@ fn legend(drawn: &[Drawn], top: f64) -> (Markup, usize) {
 fn chart(drawn: &[Drawn], together: &Together, number: usize, names: &Names) -> Markup {
     let width = RIGHT - LEFT;
     let lines = drawn.iter().flat_map(|one| one.runs.iter().chain([&one.line]));
-    let highest = lines.flatten().flatten().map(|span| span.high).max().unwrap_or(0);
+    let highest = lines.flatten().flatten().map(|span| span.high()).max().unwrap_or(0);
     let phases = drawn.iter().flat_map(|one| &one.middles);
     let highest = phases.filter_map(|phase| phase.private).chain([highest]).max();
     let (step, steps) = scale(highest.unwrap_or(0).max(1));
@@ -317,9 +317,13 @@ fn marks(drawn: &[Drawn], together: &Together, up: &dyn Fn(f64) -> f64) -> Marku
 /// The highest point of a server's line: whose it is, where it stands and its value.
 fn peak(one: &Drawn, width: f64, up: &dyn Fn(f64) -> f64) -> Option<(usize, f64, f64, u64)> {
     let line = one.line.iter().enumerate();
-    let known = line.filter_map(|(place, span)| Some((place, span.as_ref()?.high)));
-    let (place, value) = known.rev().max_by_key(|(_, value)| *value)?;
-    let x = tenth((place as f64 + 0.5) / one.line.len() as f64 * width);
+    let points = line.flat_map(|(place, span)| {
+        span.iter()
+            .flat_map(Span::parts)
+            .map(move |(part, value)| (place as f64 + part, value))
+    });
+    let (place, value) = points.rev().max_by_key(|(_, value)| *value)?;
+    let x = tenth(place / one.line.len() as f64 * width);
     Some((one.place, x, up(value as f64), value))
 }
 

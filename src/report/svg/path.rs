@@ -17,25 +17,16 @@ impl Frame {
         ((1.0 - value as f64 / self.most) * self.height).round() as i64
     }
 
-    /// The path of a line: two points for each place, its lowest and its highest value, that first which is nearer to what
-    /// was before. Where nothing is known the path is broken.
+    /// The path of a line: two points for each place, in their order. Where nothing is known the path is broken.
     pub fn path(&self, line: &Line) -> String {
         let step = self.width / line.len().max(1) as f64;
         let mut pen = Pen::default();
-        let mut before = 0;
         for (place, span) in line.iter().enumerate() {
             let Some(span) = span else {
                 pen.lift();
                 continue;
             };
-            let falls = before.max(span.high) - before.min(span.high) < before.max(span.low) - before.min(span.low);
-            let (first, second) = if falls {
-                (span.high, span.low)
-            } else {
-                (span.low, span.high)
-            };
-            before = second;
-            for (value, part) in [(first, 0.25), (second, 0.75)] {
+            for (part, value) in span.parts() {
                 pen.to(((place as f64 + part) * step).round() as i64, self.down(value));
             }
         }
@@ -99,7 +90,7 @@ mod tests {
             height: 100.0,
             most: 100.0,
         };
-        let span = |low, high| Some(Span { low, high });
+        let span = |first, then| Some(Span { first, then });
         let line = vec![span(10, 10), span(10, 90), None, span(10, 10)];
         assert_eq!(frame.path(&line), "M3 90h10l5-80M33 90h5");
         assert_eq!(frame.path(&Vec::new()), "");

@@ -1,7 +1,8 @@
 use super::*;
 use crate::analyse;
 use crate::analyse::calls::tests::traced;
-use crate::record::golden;
+use crate::record::golden::{self, Session};
+use crate::record::{Ending, ShutdownStage};
 use crate::report::html::tests::{HOSTILE, hostile, played, session, twenty_four, two};
 
 fn compared(runs: &[Played]) -> String {
@@ -88,4 +89,75 @@ fn a_picture_of_a_large_campaign_is_below_two_hundred_kibibytes() {
     assert!(picture.len() < 200 << 10, "{} bytes", picture.len());
     assert_eq!(picture.matches("class=\"run\"").count(), 24);
     assert_eq!(picture.matches("class=\"line\"").count(), 3);
+}
+
+/// The heights of every point of each path of a class, from the left; those down the picture are higher.
+fn paths(picture: &str, class: &str) -> Vec<Vec<i64>> {
+    let start = format!("class=\"{class}\" d=\"");
+    let drawn = picture
+        .split(&start)
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap());
+    let heights = |path: &str| {
+        let (mut at, mut heights) = (0, Vec::new());
+        // A command is a letter, and numbers after a blank or their sign.
+        for part in path
+            .split_inclusive(|_: char| true)
+            .fold(Vec::<String>::new(), |mut parts, letter| {
+                match letter {
+                    "M" | "l" | "h" => parts.push(letter.to_owned()),
+                    letter => parts.last_mut().unwrap().push_str(letter),
+                }
+                parts
+            })
+        {
+            let spaced = part[1..].replace('-', " -");
+            let numbers: Vec<i64> = spaced
+                .split_whitespace()
+                .map(|number| number.parse().unwrap())
+                .collect();
+            match &part[..1] {
+                "M" => at = numbers[1],
+                "l" => at += numbers[1],
+                _ => {}
+            }
+            heights.push(at);
+        }
+        heights
+    };
+    drawn.map(heights).collect()
+}
+
+#[test]
+fn memory_that_only_grows_is_drawn_as_lines_that_only_rise() {
+    // Phases of other lengths in each run, and one step in each.
+    let grown = |run: u64| {
+        let mut session = Session::new("ty");
+        session.spawn(0, "server", None, 20, 14);
+        for (name, to, seconds) in [
+            ("start", 40, 2 + run),
+            ("goto", 400, 1 + 3 % run),
+            ("decay", 410, 5 * run),
+        ] {
+            session.phase(name);
+            session.go(0, to, seconds, 100);
+            session.settle(true);
+        }
+        session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, "");
+        session
+    };
+    let runs: Vec<Played> = (1..=5).map(|number| played(grown, number)).collect();
+    let picture = compared(&runs);
+    let lines: Vec<Vec<i64>> = ["run", "line"]
+        .iter()
+        .flat_map(|class| paths(&picture, class))
+        .collect();
+    assert_eq!(lines.len(), 6);
+    for line in &lines {
+        // The server is gone at its end, which is no fall of a line: it ends there.
+        assert!(
+            line.len() > 3 && line.is_sorted_by(|higher, lower| higher >= lower),
+            "{line:?}"
+        );
+    }
 }

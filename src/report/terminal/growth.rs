@@ -53,7 +53,7 @@ mod tests {
             phase.steps.truncate(1);
             phase
         };
-        let rounds = [(1, "hover", 20), (2, "idle", 0)].map(|arm| (0..10).map(move |number| (arm, number)));
+        let rounds = [(1, "hover", 20), (2, "idle", 0)].map(|arm| (0..20).map(move |number| (arm, number)));
         summary.phases = rounds
             .into_iter()
             .flatten()

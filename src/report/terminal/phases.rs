@@ -1,6 +1,6 @@
 //! The table of phases, with a legend for the words that it uses.
 
-use crate::analyse::{PhaseSummary, PrivateMetric, StepSummary, Summary};
+use crate::analyse::{PhaseSummary, PrivateMetric, ResidentMetric, StepSummary, Summary};
 use crate::report::table::{self, Cell, Column};
 use crate::report::text::{Paint, Tone, paragraph};
 use crate::units;
@@ -60,7 +60,7 @@ pub(in crate::report) fn table(summary: &Summary, phases: &[&PhaseSummary]) -> V
     let names = phases.iter().map(|phase| name(phase, summary)).collect();
     let first = summary.phases.first().map(|phase| phase.phase.clone());
     let is_first = |phase: &PhaseSummary| first.as_ref() == Some(&phase.phase);
-    let tree = summary.most_processes > 1;
+    let tree = summary.resident_metric == ResidentMetric::Proportional;
     let settled = if tree { "proportional" } else { "resident" };
     let gone = if tree { "private" } else { "resident" };
     let private = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.private, units::mib));
@@ -175,7 +175,7 @@ fn hits(steps: &[StepSummary]) -> Cell {
 
 /// What the words of the table mean, and only those that it uses.
 pub(in crate::report) fn legend(summary: &Summary) -> Vec<String> {
-    let tree = summary.most_processes > 1;
+    let tree = summary.resident_metric == ResidentMetric::Proportional;
     let private = match summary.private_metric {
         PrivateMetric::Exact => "private: what this server alone pays for, without what is lazily freed",
         PrivateMetric::Sampled => "private: by cheap counters, an upper bound where pages are shared",
@@ -186,7 +186,7 @@ pub(in crate::report) fn legend(summary: &Summary) -> Vec<String> {
         "resident: all that it has in memory, its peak by high-water mark"
     };
     let mut legend = vec![format!(
-        "{private} · {resident} · checkpoint: the settled end of a phase · increment: against the checkpoint before · returned: of what the highest point so far had above the start value"
+        "{private} · {resident} · checkpoint: the settled end of a phase · increment: against the checkpoint before · returned: of what the highest point so far had above the lowest checkpoint so far"
     )];
     let marks = marks(&summary.phases);
     if !marks.is_empty() {

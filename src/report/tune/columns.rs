@@ -1,7 +1,7 @@
 //! The table of a sweep: a row for each cell, the default first, then by settled private memory.
 
 use crate::analyse::compare::{Cell as Figures, Unit};
-use crate::analyse::tune::{Choice, Keep, Sweep, Swept, Tuned, Why};
+use crate::analyse::tune::{Sweep, Swept, Tuned, Why};
 use crate::report::comparison::figures::{self, HOLE};
 use crate::report::table::{Cell, Column};
 use crate::report::text::Tone;
@@ -35,11 +35,7 @@ pub fn amount(value: f64, figure: Tuned) -> String {
 /// What a cell is: chosen, on the front, or not run any more.
 pub fn mark(sweep: &Sweep, place: usize) -> (&'static str, Tone) {
     let cell = &sweep.cells[place];
-    let chosen = match sweep.choice {
-        Choice::Ship(chosen) => chosen == place,
-        Choice::Default(Keep::Fastest | Keep::NothingLess | Keep::TooDear(_)) => place == 0,
-        Choice::Default(Keep::TooFew) | Choice::None(_) | Choice::Unknown => false,
-    };
+    let chosen = sweep.choice.place() == Some(place);
     match (&cell.stopped, chosen, cell.front) {
         (Some(stopped), ..) if matches!(stopped.why, Why::Failed(_)) => ("failed", Tone::Bad),
         (Some(_), ..) => ("stopped", Tone::Quiet),

@@ -22,7 +22,8 @@ pub(super) fn doubts(sweep: &Sweep) -> Vec<String> {
     });
     let others = not_fastest(sweep).into_iter().chain(unsettled(&sweep.cells));
     let others = others.chain(in_groups(sweep)).chain(beside_failed(sweep));
-    others.chain(huge_pages).collect()
+    let differences = sweep.differences.iter().map(notes::difference);
+    others.chain(huge_pages).chain(differences).collect()
 }
 
 /// The cells whose private memory falls into groups, so that its mean is that of no run; the default, which all ratios

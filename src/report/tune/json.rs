@@ -13,10 +13,11 @@ use crate::analyse::tune::{self, Choice, Keep, Sweep, Tuned, Why};
 use crate::record::{AllocatorFacts, CellFacts, Version};
 
 use super::ship;
+use super::why::why_not;
 use super::words::{headline, sentences, stop};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
-pub const FORMAT: Version = Version { major: 1, minor: 2 };
+pub const FORMAT: Version = Version { major: 1, minor: 3 };
 
 /// A sweep and what it comes to. Sizes are bytes, times nanoseconds. What is not known is `null`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -103,6 +104,78 @@ pub struct Cell {
     pub settled: Option<bool>,
     /// Lower and upper end of where the private memory of one more run will probably lie; `null` where it had not settled.
     pub promise: Option<(f64, f64)>,
+    /// Why it is not recommended; `null` of what is, and of the default where nothing is.
+    pub why_not: Option<WhyNot>,
+}
+
+/// Why a setting is not recommended.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct WhyNot {
+    /// The reason that comes first.
+    pub reason: NotChosen,
+    /// In words.
+    pub text: String,
+}
+
+/// What a setting is not recommended for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotChosen {
+    /// It was not run to the end: see `stopped`.
+    Stopped,
+    /// It did less work than the default.
+    DidLess,
+    /// A setting was seen not to be in force.
+    Refused,
+    /// It has too few runs.
+    TooFew,
+    /// The default has.
+    NoDefault,
+    /// Its private memory is not known.
+    NotMeasured,
+    /// It is not shown to need less private memory than the default.
+    NotLess,
+    /// It is shown to, but saves less than a setting is worth.
+    NotWorth,
+    /// It is shown to cost more than is allowed.
+    Dearer,
+    /// Its runs do not show whether it costs more than is allowed.
+    CostOpen,
+    /// What it costs is not known.
+    CostUnknown,
+    /// Its private memory may be over the limit.
+    OverLimit,
+    /// Another is as good in everything and clearly better in something.
+    Beaten,
+    /// What is recommended needs less private memory.
+    NeedsMore,
+    /// What is recommended is as good in what is chosen by, and needs no more CPU.
+    MoreCpu,
+    /// Under a limit, another has less p95.
+    Slower,
+}
+
+impl From<&tune::WhyNot> for NotChosen {
+    fn from(why: &tune::WhyNot) -> NotChosen {
+        match why {
+            tune::WhyNot::Stopped => NotChosen::Stopped,
+            tune::WhyNot::DidLess => NotChosen::DidLess,
+            tune::WhyNot::Refused => NotChosen::Refused,
+            tune::WhyNot::TooFew => NotChosen::TooFew,
+            tune::WhyNot::NoDefault => NotChosen::NoDefault,
+            tune::WhyNot::NotMeasured => NotChosen::NotMeasured,
+            tune::WhyNot::NotLess => NotChosen::NotLess,
+            tune::WhyNot::NotWorth { .. } => NotChosen::NotWorth,
+            tune::WhyNot::Dearer(_) => NotChosen::Dearer,
+            tune::WhyNot::CostOpen(_) => NotChosen::CostOpen,
+            tune::WhyNot::CostUnknown(_) => NotChosen::CostUnknown,
+            tune::WhyNot::OverLimit => NotChosen::OverLimit,
+            tune::WhyNot::Beaten(_) => NotChosen::Beaten,
+            tune::WhyNot::NeedsMore(_) => NotChosen::NeedsMore,
+            tune::WhyNot::MoreCpu(_) => NotChosen::MoreCpu,
+            tune::WhyNot::Slower { .. } => NotChosen::Slower,
+        }
+    }
 }
 
 /// Why a setting was not run any more.
@@ -194,11 +267,11 @@ pub fn report(sweep: &Sweep, notes: &[String], exit_code: u8) -> Report {
         },
         phase: sweep.places.phase.as_ref().map(|(_, name)| name.clone()),
         method: sweep.places.method.clone(),
-        cells: sweep.cells.iter().map(cell).collect(),
+        cells: sweep.cells.iter().map(|one| cell(sweep, one)).collect(),
     }
 }
 
-fn cell(cell: &tune::Swept) -> Cell {
+fn cell(sweep: &Sweep, cell: &tune::Swept) -> Cell {
     Cell {
         label: cell.label.clone(),
         sets: cell.sets.clone(),
@@ -227,6 +300,14 @@ fn cell(cell: &tune::Swept) -> Cell {
             (false, _) => Some(false),
         },
         promise: cell.promise,
+        why_not: cell
+            .why_not
+            .as_ref()
+            .zip(why_not(sweep, cell))
+            .map(|(why, text)| WhyNot {
+                reason: why.into(),
+                text,
+            }),
     }
 }
 

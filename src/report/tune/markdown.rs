@@ -10,7 +10,8 @@ use crate::report::text::{line_of, quoted};
 use super::columns::columns;
 use super::ship;
 use super::terminal::title;
-use super::words::{chosen, headline, legend, sentences, stop};
+use super::why::why_not;
+use super::words::{chosen, headline, legend, sentences};
 
 /// The sweep; `notes` are told with what was found.
 pub fn render(sweep: &Sweep, notes: &[String]) -> String {
@@ -27,14 +28,8 @@ pub fn render(sweep: &Sweep, notes: &[String]) -> String {
         shipped(&mut out, sweep, cell);
     }
     folded(&mut out, "What each setting is", |out| what_is_set(out, sweep));
-    if sweep.cells.iter().any(|cell| cell.stopped.is_some()) {
-        folded(&mut out, "What was stopped on the way", |out| {
-            for cell in &sweep.cells {
-                if let Some(stopped) = &cell.stopped {
-                    line_of(out, format!("- {} {}", escape(&cell.label), escape(&stop(stopped))));
-                }
-            }
-        });
+    if sweep.cells.iter().any(|cell| cell.why_not.is_some()) {
+        folded(&mut out, "Why the others are not recommended", |out| why(out, sweep));
     }
     line_of(
         &mut out,
@@ -105,6 +100,14 @@ pub fn set(sets: &CellFacts) -> String {
     match words.is_empty() {
         true => "nothing: the server as it is".to_owned(),
         false => words.join(" "),
+    }
+}
+
+fn why(out: &mut String, sweep: &Sweep) {
+    for cell in &sweep.cells {
+        if let Some(why) = why_not(sweep, cell) {
+            line_of(out, format!("- {}: {}", escape(&cell.label), escape(&why)));
+        }
     }
 }
 

@@ -6,6 +6,7 @@ pub mod json;
 mod markdown;
 pub mod ship;
 mod terminal;
+mod why;
 mod words;
 
 #[cfg(test)]
@@ -14,5 +15,6 @@ mod tests;
 pub(super) use columns::{amount, columns, order};
 pub use markdown::{render as markdown, set};
 pub use terminal::render as terminal;
+pub use why::why_not;
 pub(super) use words::sentences;
 pub use words::{Sentence, chosen, headline, reservations, stop};

@@ -7,8 +7,9 @@ use crate::report::terminal::Look;
 use crate::report::text::{Paint, Tone, line_of, paragraph};
 use crate::units;
 
-use super::columns::columns;
+use super::columns::{columns, order};
 use super::ship;
+use super::why::why_not;
 use super::words::{chosen, headline, legend, sentences, stop};
 
 /// The sweep; `notes` are said before what was found.
@@ -22,6 +23,7 @@ pub fn render(sweep: &Sweep, notes: &[String], look: Look) -> String {
     out.push('\n');
     paragraph(&mut out, paint, Tone::Quiet, "  ", &legend(sweep), wide);
     stopped(&mut out, sweep, paint, wide);
+    not_chosen(&mut out, sweep, paint, wide);
     for note in notes {
         paragraph(&mut out, paint, Tone::Warning, "  note  ", note, wide);
     }
@@ -53,6 +55,16 @@ fn stopped(out: &mut String, sweep: &Sweep, paint: Paint, wide: usize) {
         if let Some(stopped) = &cell.stopped {
             let text = format!("{} {}", cell.label, stop(stopped));
             paragraph(out, paint, Tone::Quiet, "  stopped  ", &text, wide);
+        }
+    }
+}
+
+/// Every other that was run to the end.
+fn not_chosen(out: &mut String, sweep: &Sweep, paint: Paint, wide: usize) {
+    for cell in order(sweep).into_iter().map(|place| &sweep.cells[place]) {
+        if let Some(why) = why_not(sweep, cell).filter(|_| cell.stopped.is_none()) {
+            let text = format!("{}: {why}", cell.label);
+            paragraph(out, paint, Tone::Quiet, "  not chosen  ", &text, wide);
         }
     }
 }

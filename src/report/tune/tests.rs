@@ -120,6 +120,30 @@ fn every_answer_is_one_sentence() {
 }
 
 #[test]
+fn a_cost_that_is_left_open_says_so_and_how_many_runs_may_settle_it() {
+    let cells = [("default", (100, 100, 100)), ("dirty-0", (70, 100, 100))];
+    let mut runs = played(&cells, 8, &Rules::default());
+    let own = |run: &&mut Played| run.summary.header.server.label == "dirty-0";
+    for run in runs.iter_mut().filter(own) {
+        let times = [1, 12, 1, 1][run.summary.header.plan.block as usize % 4];
+        for method in &mut run.summary.methods {
+            method.p95 = method.p95.map(|value| value * times);
+        }
+    }
+    let open = sweep(&runs, &Rules::default()).unwrap();
+    shown!(headline(&open));
+    let text = terminal(&open, &[], look(140));
+    assert!(
+        text.contains("not chosen  dirty-0: its runs do not show whether it costs more"),
+        "{text}"
+    );
+    assert!(markdown(&open, &[]).contains("- dirty-0: its runs do not show whether"));
+    assert!(html::tune(&open, &runs, &[]).contains("its runs do not show whether"));
+    let why = &value(&open)["cells"][1]["why_not"];
+    assert_eq!(why["reason"], json!("cost-open"));
+}
+
+#[test]
 fn what_the_runs_of_a_recommended_setting_leave_open_is_told() {
     let mut runs = runs();
     let open = |runs: &[Played]| {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::analyse::compare::Why as Left;
 use crate::analyse::decay::WindowKind;
 use crate::analyse::setting;
-use crate::analyse::tune::{Choice, Cost, Failure, Keep, Stopped, Sweep, Swept, Tuned, Why, as_fast, cost};
+use crate::analyse::tune::{Choice, Cost, Failure, Keep, Stopped, Sweep, Swept, Tuned, Why, as_fast, cost, cost_of};
 use crate::record::KnobFacts;
 use crate::report::comparison::{figures, notes};
 use crate::report::text::Tone;
@@ -13,6 +13,7 @@ use crate::units;
 
 use super::columns::{against, amount};
 use super::doubts::{doubts, unsettled};
+use super::why;
 
 /// A sentence and how much it matters.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,10 +69,12 @@ fn answer(sweep: &Sweep) -> String {
             "nothing is recommended: fewer than 3 runs of each show nothing; use more --rungs, or more time".to_owned()
         }
         Choice::Default(Keep::NothingLess) => "keep the default: no setting is shown to need less memory".to_owned(),
+        Choice::Default(Keep::Barred(place)) => why::barred(sweep, &sweep.cells[place]),
+        Choice::Default(Keep::CostOpen(place)) => why::cost_open(sweep, &sweep.cells[place]),
         Choice::Default(Keep::TooDear(place)) => format!(
-            "keep the default: what needs less memory costs more than is allowed, such as {}{}",
+            "keep the default: what needs less memory costs more than is allowed, such as {} ({})",
             label(place),
-            in_brackets(&beyond(sweep, &sweep.cells[place]))
+            why::limits(sweep, &sweep.cells[place], &dear(sweep, &sweep.cells[place]))
         ),
         Choice::Default(Keep::Fastest) if !as_fast(sweep).is_empty() => {
             format!("keep the default: nothing under {limit} is shown to be faster")
@@ -115,7 +118,8 @@ pub fn reservations(sweep: &Sweep, cell: &Swept) -> Vec<String> {
     said.extend(unequal(cell));
     said.extend(cell.refused().map(|knob| not_taken(label, knob)));
     if said.is_empty() {
-        said.push(format!("{label} is not what is recommended: {}", headline(sweep)));
+        let why = why::why_not(sweep, cell).unwrap_or_else(|| headline(sweep));
+        said.push(format!("{label} is not what is recommended: {why}"));
     }
     said.extend(moving);
     said
@@ -130,27 +134,28 @@ fn nearest(cell: &Swept) -> Option<f64> {
     cell.most_private().or_else(|| cell.median(Tuned::Private))
 }
 
-/// What is not shown to be within what is allowed, as far as it is known.
-fn beyond(sweep: &Sweep, cell: &Swept) -> Vec<String> {
-    let limits = [(Tuned::P95, sweep.rules.latency), (Tuned::Cpu, sweep.rules.cpu)];
-    let beyond = limits.into_iter().filter_map(|(figure, most)| {
-        let ratio = cell.figure(figure).ratio.as_ref();
-        let within = ratio.is_some_and(|ratio| ratio.high <= 1.0 + most);
-        let shown = ratio.and_then(figures::difference);
-        let shown = shown.unwrap_or_else(|| units::UNKNOWN.to_owned());
-        (!within).then(|| format!("{} {shown}", name(figure)))
-    });
-    beyond.collect()
+/// The figures in which a cell is shown to cost more than is allowed.
+fn dear(sweep: &Sweep, cell: &Swept) -> Vec<Tuned> {
+    let allowed = sweep.rules.allowed().into_iter();
+    let dear = allowed.filter(|(figure, most)| cost_of(cell, *figure, *most) == Cost::Dear);
+    dear.map(|(figure, _)| figure).collect()
 }
 
-fn in_brackets(parts: &[String]) -> String {
+/// The figures of which it is not shown that a cell keeps within what is allowed.
+fn beyond(sweep: &Sweep, cell: &Swept) -> Vec<Tuned> {
+    let allowed = sweep.rules.allowed().into_iter();
+    let beyond = allowed.filter(|(figure, most)| cost_of(cell, *figure, *most) != Cost::Shown);
+    beyond.map(|(figure, _)| figure).collect()
+}
+
+pub(super) fn in_brackets(parts: &[String]) -> String {
     match parts {
         [] => String::new(),
         parts => format!(" ({})", parts.join(", ")),
     }
 }
 
-fn name(figure: Tuned) -> &'static str {
+pub(super) fn name(figure: Tuned) -> &'static str {
     match figure {
         Tuned::Cpu => "CPU",
         other => other.name(),
@@ -276,9 +281,10 @@ fn open(sweep: &Sweep, cell: &Swept) -> Option<String> {
     let is_open = sweep.rules.max_private.is_none() && cost(cell, &sweep.rules) == Cost::Open;
     is_open.then(|| {
         format!(
-            "{} of each do not show that it keeps within what is allowed: {}; more --rungs would",
+            "{} of each do not show that it keeps within what is allowed: {}; {}",
             units::counted(cell.runs.len() as u64, "run"),
-            beyond(sweep, cell).join(", ")
+            why::limits(sweep, cell, &beyond(sweep, cell)),
+            why::to_settle(sweep, cell)
         )
     })
 }

@@ -4,6 +4,8 @@
 mod barrier;
 mod fault;
 #[cfg(unix)]
+mod late;
+#[cfg(unix)]
 mod player;
 mod readiness;
 #[cfg(unix)]

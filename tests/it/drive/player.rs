@@ -67,9 +67,11 @@ pub fn play(top: &str, phases: &str) -> Play {
             shim: None,
         },
         decay: None,
+        native: std::path::PathBuf::new(),
         launch: relay.launch(),
         library: None,
-        selection: select(&root, &"*.py".parse().unwrap(), &[], "python").unwrap(),
+        no_library: String::new(),
+        selection: select(&root, &"*.py".parse().unwrap(), &[], "python", 1 << 20).unwrap(),
         root,
         capabilities: "default".to_owned(),
         seed: 1,
@@ -154,7 +156,7 @@ pub async fn heard<T>(phases: &str, script: impl AsyncFnOnce(&mut Peer) -> T) ->
 
 pub fn step_end(stage: &Fake, name: &str) -> StepEnd {
     let mut ends = stage.told().into_iter().filter_map(|event| match event {
-        Event::StepEnded(end) if end.name == name => Some(end),
+        Event::StepEnded(end) if end.name == name => Some(*end),
         _ => None,
     });
     ends.next_back().unwrap()

@@ -101,16 +101,33 @@ async fn a_server_that_does_nothing_has_no_work_and_is_let_be_after_the_grace() 
 }
 
 #[tokio::test]
-async fn progress_counts_from_create_on_and_must_end() {
+async fn a_token_that_is_created_and_never_begun_is_no_work() {
+    let (client, incoming, mut peer) = usual();
+    let begun = Instant::now();
+    let script = async {
+        peer.ask(json!(1), "window/workDoneProgress/create", json!({ "token": "t" }))
+            .await;
+        answer_barrier(&mut peer).await;
+    };
+    let (ready, ()) = tokio::join!(
+        wait(client, incoming, Fake::idle(), profile(None, vec![]), LONG),
+        script
+    );
+    assert_eq!((ready.outcome, ready.progress), (ReadyOutcome::NoWork, 1));
+    assert!(begun.elapsed() < Duration::from_millis(LONG / 2));
+}
+
+#[tokio::test]
+async fn progress_counts_from_its_begin_on_and_must_end() {
     let (client, incoming, mut peer) = usual();
     let script = async {
         peer.ask(json!(1), "window/workDoneProgress/create", json!({ "token": "t" }))
             .await;
-        tokio::time::sleep(Duration::from_millis(700)).await;
         let value = |value: Value| json!({ "token": "t", "value": value });
         let begin = value(json!({ "kind": "begin", "title": "indexing" }));
         peer.send(json!({ "jsonrpc": "2.0", "method": "$/progress", "params": begin }))
             .await;
+        tokio::time::sleep(Duration::from_millis(700)).await;
         peer.send(json!({ "jsonrpc": "2.0", "method": "$/progress", "params": value(json!({ "kind": "end" })) }))
             .await;
         let ended = Instant::now();

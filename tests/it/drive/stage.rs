@@ -86,7 +86,7 @@ impl Stage for Fake {
         None
     }
 
-    async fn leads(&self) -> Option<bool> {
+    async fn leads(&self, _program: &std::path::Path) -> Option<bool> {
         None
     }
 

@@ -6,7 +6,7 @@ use lsp_soak::lsp::{Answers, CloseReason, Incoming, Limits, Reply, Shape};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::peer::{PATIENCE, ask, brief, connect, next, usual};
+use super::peer::{PATIENCE, ask, brief, connect, next, usual, violation};
 
 #[tokio::test]
 async fn a_server_that_does_not_read_is_still_read() {
@@ -74,19 +74,33 @@ async fn flushing_waits_for_the_server_to_read() {
 }
 
 #[tokio::test]
-async fn a_queue_that_overflows_ends_the_connection_instead_of_eating_memory() {
+async fn answers_that_are_not_read_end_the_connection_instead_of_eating_memory() {
     let limits = Limits {
-        queue: 100_000,
+        answers: 100_000,
         ..Limits::default()
     };
-    let (client, mut incoming, _peer) = connect(1024, Answers::default(), limits);
-    for _ in 0..200 {
-        client.notify("a/b", json!({"text": "x".repeat(1000)}));
-    }
-    let Incoming::Closed(CloseReason::Overflow { unsent, limit: 100_000 }) = next(&mut incoming).await else {
-        panic!("not closed")
+    let answers = Answers {
+        settings: json!({ "text": "x".repeat(10_000) }),
+        ..Answers::default()
     };
-    assert!((100_000..102_000).contains(&unsent));
+    let (client, mut incoming, mut peer) = connect(64 * 1024, answers, limits);
+    // What lsp-soak itself has to say is no reason, however long it is.
+    client.notify("a/b", json!({"text": "x".repeat(1_000_000)}));
+    for id in 0..100 {
+        peer.send(json!({"jsonrpc": "2.0", "id": id, "method": "workspace/configuration", "params": {"items": [{}]}}))
+            .await;
+    }
+    let reason = loop {
+        match next(&mut incoming).await {
+            Incoming::Answered { .. } => {}
+            Incoming::Closed(reason) => break reason,
+            other => panic!("{other:?}"),
+        }
+    };
+    let CloseReason::Overflow { unsent, limit: 100_000 } = reason else {
+        panic!("{reason:?}")
+    };
+    assert!((100_000..111_000).contains(&unsent));
     assert!(matches!(client.closed(), Some(CloseReason::Overflow { .. })));
     assert!(matches!(client.request("x/y", (), ask()).await, Reply::Lost));
 }
@@ -94,7 +108,7 @@ async fn a_queue_that_overflows_ends_the_connection_instead_of_eating_memory() {
 #[tokio::test]
 async fn requests_wait_for_room_and_keep_their_deadline_meanwhile() {
     let limits = Limits {
-        queue: 10_000,
+        queue: 5_000,
         ..Limits::default()
     };
     let (client, _incoming, mut peer) = connect(64, Answers::default(), limits);
@@ -212,6 +226,88 @@ async fn a_request_too_long_to_be_read_is_answered_rightly_or_refused_and_counte
     assert_eq!(answer["error"]["code"], json!(-32601));
     assert!(client.registrations().is_empty());
     assert_eq!(client.totals().dropped_params, 5);
+}
+
+#[tokio::test]
+async fn an_answer_over_the_bound_is_an_error_and_a_violation() {
+    let answers = Answers {
+        settings: json!({ "text": "x".repeat(1000) }),
+        ..Answers::default()
+    };
+    let (_client, mut incoming, mut peer) = connect(64 * 1024, answers, Limits::default());
+    let items = |count: usize| json!({ "items": vec![json!({}); count] });
+    let answer = peer.ask(json!(1), "workspace/configuration", items(1000)).await;
+    assert_eq!(answer["result"].as_array().map(Vec::len), Some(1000));
+    let answer = peer.ask(json!(2), "workspace/configuration", items(250_000)).await;
+    assert_eq!(answer["error"]["code"], json!(-32803), "{answer}");
+    assert!(violation(&mut incoming).await.contains("`workspace/configuration`"));
+}
+
+#[tokio::test]
+async fn registrations_are_kept_up_to_a_bound_in_bytes_and_refused_beyond() {
+    let (client, mut incoming, mut peer) = usual();
+    let register = |number: usize, options: Value| {
+        let method = "workspace/didChangeWatchedFiles";
+        json!({ "registrations": [{ "id": number.to_string(), "method": method, "registerOptions": options }] })
+    };
+    let mut refused = 0;
+    for number in 0..10 {
+        let options = json!({ "watchers": [{ "globPattern": "x".repeat(900_000) }] });
+        let answer = peer
+            .ask(json!(number), "client/registerCapability", register(number, options))
+            .await;
+        refused += usize::from(answer["error"]["code"] == json!(-32803));
+    }
+    assert_eq!((refused, client.watchers().len()), (8, 2));
+    assert!(violation(&mut incoming).await.contains("registered"));
+    // A tree of these options would take a hundred times their text.
+    let params = json!({ "unregisterations": [{ "id": "0", "method": "workspace/didChangeWatchedFiles" }] });
+    peer.ask(json!("u"), "client/unregisterCapability", params).await;
+    let dense = register(10, json!(vec![json!({ "": 0 }); 100_000]));
+    let answer = peer.ask(json!("d"), "client/registerCapability", dense).await;
+    assert_eq!(answer["error"]["code"], json!(-32803));
+    let name = json!({ "registrations": [{ "id": "x".repeat(1000), "method": "x/y" }] });
+    let answer = peer.ask(json!("n"), "client/registerCapability", name).await;
+    assert_eq!(answer["error"]["code"], json!(-32803));
+    assert_eq!(client.watchers().len(), 1);
+}
+
+#[tokio::test]
+async fn a_token_that_is_too_long_to_be_kept_is_refused() {
+    let (client, mut incoming, mut peer) = usual();
+    let token = json!({ "token": "x".repeat(900_000) });
+    let answer = peer.ask(json!(1), "window/workDoneProgress/create", token).await;
+    assert_eq!(answer["error"]["code"], json!(-32803));
+    assert!(violation(&mut incoming).await.contains("progress token"));
+    let odd = json!({ "token": 1.5 });
+    let answer = peer.ask(json!(2), "window/workDoneProgress/create", odd).await;
+    assert_eq!(answer["result"], Value::Null);
+    assert!(client.progress().open.is_empty());
+}
+
+#[tokio::test]
+async fn events_that_nobody_reads_hold_little() {
+    let (client, incoming, mut peer) = usual();
+    let params = json!({ "text": "x".repeat(60_000) });
+    for method in ["x/y", "$/progress"] {
+        for _ in 0..2_000 {
+            peer.send(json!({ "jsonrpc": "2.0", "method": method, "params": params }))
+                .await;
+        }
+    }
+    peer.ask(json!(1), "workspace/inlayHint/refresh", Value::Null).await;
+    assert_eq!((incoming.len(), client.totals().dropped_events), (4001, 0));
+    let mut incoming = incoming;
+    let mut kept = 0;
+    while let Ok(event) = incoming.try_recv() {
+        if let Incoming::Notification {
+            params: Some(params), ..
+        } = event
+        {
+            kept += params.get().len();
+        }
+    }
+    assert!(kept <= 10 << 20, "{kept}");
 }
 
 #[tokio::test]

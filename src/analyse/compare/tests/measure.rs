@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::analyse::stats::NoiseFloor;
-use crate::analyse::{MethodSummary, Peak, ProgramSummary};
+use crate::analyse::{MethodSummary, Peak, ProgramSummary, ResidentMetric};
 
 /// One run in which every figure is another number.
 fn distinct() -> Summary {
@@ -19,7 +19,7 @@ fn distinct() -> Summary {
         phase.major_faults = Some(place * 1_000 + 7);
     }
     summary.peak = peak(9_001);
-    summary.most_processes = 1;
+    summary.resident_metric = ResidentMetric::Resident;
     summary.programs = vec![program(Some(4_000)), program(Some(300))];
     summary.methods = vec![MethodSummary {
         method: "textDocument/hover".to_owned(),
@@ -86,7 +86,7 @@ fn every_figure_is_found_where_it_is_and_nowhere_else() {
 #[test]
 fn of_a_tree_the_proportional_size_is_what_is_resident() {
     let mut summary = distinct();
-    summary.most_processes = 2;
+    summary.resident_metric = ResidentMetric::Proportional;
     assert_eq!(of(&summary, &second(&summary), Figure::Resident), Some(2_004.0));
 }
 
@@ -153,4 +153,14 @@ fn figures_have_the_names_units_and_noise_of_the_method() {
     ];
     let told = Figure::ALL.map(|figure| (figure.name(), figure.unit(), figure.noise()));
     assert_eq!(told, expected);
+}
+
+#[test]
+fn processor_time_in_nanoseconds_has_no_ticks() {
+    let exact = [41_234_567.0, 39_876_543.0];
+    assert_eq!(Figure::Cpu.noise_of(exact), NoiseFloor::RELATIVE);
+    for ticks in [0.0, 40_000_000.0, 15_625_000.0] {
+        assert_eq!(Figure::Cpu.noise_of([exact[0], ticks]), Figure::Cpu.noise(), "{ticks}");
+    }
+    assert_eq!(Figure::Faults.noise_of(exact), Figure::Faults.noise());
 }

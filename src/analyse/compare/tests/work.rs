@@ -31,6 +31,7 @@ fn step(step: u32, requests: u64, hits: u64) -> StepSummary {
         hits: Some(hits),
         notifications: None,
         skipped: false,
+        looked_for: None,
     }
 }
 

@@ -1,7 +1,11 @@
 //! Each part of a verdict by itself: which runs it is of, by what it is weighed, and whose it is.
 
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::analyse::Summary;
+use crate::analyse::stats::Known;
+use crate::record::{CALIBRATION_FORMAT, Calibration, Noise};
 
 pub const MIB: u64 = 1 << 20;
 
@@ -128,6 +132,68 @@ fn every_figure_is_weighed_by_its_own_noise() {
 }
 
 #[test]
+fn the_order_in_which_directories_are_named_makes_no_difference() {
+    // A part in which the candidate needs more, and one in which it does not, of one plan.
+    let part = |label: &str, machine: &str, percent: u64, blocks: [u32; 3]| -> Vec<Played> {
+        let run = |block: u32| {
+            let mut run = run(label, block, Lens::Purged, percent);
+            run.summary.header.plan.block = block;
+            run.summary.header.plan.partition = Some(machine.to_owned());
+            run
+        };
+        blocks.into_iter().map(run).collect()
+    };
+    let (first, second) = ([1, 2, 3], [4, 5, 6]);
+    let judged = |turned: bool| {
+        let of = |label: &str, one: u64, other: u64| {
+            let mut parts = [part(label, "1/2", one, first), part(label, "2/2", other, second)];
+            if turned {
+                parts.reverse();
+            }
+            parts.concat()
+        };
+        let sides = Sides {
+            baseline: of("a", 100, 100),
+            candidate: of("b", 110, 100),
+            anchor: None,
+        };
+        let judgement = answer(&sides);
+        let runs = judgement.against[0].primaries[0]
+            .verdict
+            .evidence
+            .as_ref()
+            .unwrap()
+            .runs;
+        (judgement.answer, judgement.against[0].look, runs)
+    };
+    assert_eq!(judged(false), (Answer::Fail, Some(3), (3, 3)));
+    assert_eq!(judged(true), judged(false));
+}
+
+#[test]
+fn a_fail_is_not_the_end_while_another_rule_that_decides_is_open() {
+    let judged = |runs: usize| {
+        let mut sides = sides(&vec![100; runs], &vec![110; runs], None);
+        for (number, run) in sides.candidate.iter_mut().enumerate() {
+            let wave = [103, 97, 103].get(number).copied().unwrap_or(100);
+            peak(&mut run.summary, wave * MIB);
+        }
+        for run in &mut sides.baseline {
+            peak(&mut run.summary, 100 * MIB);
+        }
+        let mut rules = primaries(&["private", "peak"]);
+        rules.primaries[1].tolerance = Tolerance::new(0.01, 0.05, 0.0).unwrap();
+        judge(&sides, &rules, &Looks::default())
+    };
+    let early = judged(3);
+    assert_eq!((early.answer, early.is_final()), (Answer::Fail, false));
+    let late = judged(8);
+    assert_eq!((late.answer, late.is_final()), (Answer::Fail, true));
+    let looks: Vec<Option<usize>> = late.against[0].primaries.iter().map(|one| one.verdict.look).collect();
+    assert_eq!(looks, [Some(3), Some(5)]);
+}
+
+#[test]
 fn every_rule_has_a_tolerance_of_its_own() {
     let mut sides = sides(&[100; 3], &[100; 3], None);
     for (runs, bytes) in [(&mut sides.baseline, 100), (&mut sides.candidate, 110)] {
@@ -174,7 +240,7 @@ fn an_anchor_that_was_not_run_often_enough_leaves_it_open() {
         (judgement.against[1].answer, judgement.against[1].look),
         (Answer::Inconclusive, None)
     );
-    assert_eq!(judgement.exit(), Exit::Inconclusive);
+    assert_eq!(judgement.exit(), Exit::OwnFailure, "one run is no data");
     assert!(!judgement.is_final());
 }
 
@@ -200,6 +266,53 @@ fn a_candidate_that_did_less_than_the_anchor_is_refused_and_one_that_did_more_is
     let judgement = answer(&more);
     assert!(!judgement.against[0].work.is_empty());
     assert_eq!(judgement.exit(), Exit::Passed);
+}
+
+/// Runs of which some answered four in ten requests less.
+fn less_of(runs: &mut [Played], lazy: std::ops::Range<usize>) {
+    let lazy = runs[lazy].iter_mut().flat_map(|run| &mut run.summary.phases);
+    for step in lazy.flat_map(|phase| &mut phase.steps) {
+        step.hits = step.hits.map(|hits| hits * 6 / 10);
+    }
+}
+
+#[test]
+fn equal_work_is_asked_of_the_runs_that_decide_and_of_no_others() {
+    // Through the other lens, and after the look that decided, work was done as it should be.
+    let mut other = sides(&[100; 3], &[100; 3], None);
+    for (label, runs) in [("a", &mut other.baseline), ("b", &mut other.candidate)] {
+        runs.extend((4..7).map(|number| run(label, number, Lens::AsShipped, 100)));
+    }
+    let mut later = sides(&[100; 8], &[100; 8], None);
+    for sides in [&mut other, &mut later] {
+        assert_eq!(answer(sides).exit(), Exit::Passed);
+        less_of(&mut sides.candidate, 0..2);
+        let judgement = answer(sides);
+        assert_eq!(judgement.against[0].look, Some(3));
+        assert_eq!(judgement.exit(), Exit::ServerFailed);
+    }
+    // Nor do runs count that are alone on their machine.
+    let mut alone = sides(&[100; 6], &[100; 6], None);
+    for (label, runs) in [("a", &mut alone.baseline), ("b", &mut alone.candidate)] {
+        for (place, run) in runs.iter_mut().take(3).enumerate() {
+            run.summary.header.host.cpu = Some(format!("{label} {place}"));
+        }
+    }
+    less_of(&mut alone.candidate, 3..5);
+    assert_eq!(answer(&alone).exit(), Exit::ServerFailed);
+    // What decides nothing refuses nothing.
+    let mut advice = sides(&[100; 3], &[100; 3], None);
+    for (label, runs) in [("a", &mut advice.baseline), ("b", &mut advice.candidate)] {
+        runs.extend((4..8).map(|number| run(label, number, Lens::AsShipped, 100)));
+    }
+    less_of(&mut advice.candidate, 3..7);
+    assert_eq!(answer(&advice).exit(), Exit::Passed);
+    let mut rules = rules();
+    rules.budgets = vec![Limit {
+        what: "as-shipped peak".parse().unwrap(),
+        limit: 1e12,
+    }];
+    assert_eq!(judge(&advice, &rules, &Looks::default()).exit(), Exit::ServerFailed);
 }
 
 #[test]
@@ -282,7 +395,7 @@ fn a_side_of_two_servers_is_told() {
     let told: Vec<(&str, bool)> = judgement
         .differences
         .iter()
-        .map(|difference| (difference.what.as_ref(), difference.decisive))
+        .map(|difference| (difference.what.as_ref(), difference.is_decisive()))
         .collect();
     assert_eq!(told, [("program of the candidate", true)]);
 }
@@ -342,4 +455,81 @@ fn runs_are_recommended_for_the_nearer_answer() {
     let judgement = judge(&sides, &rules, &Looks::default());
     // To show 2 % to be more than 1 % takes many more runs than to show that they are less than 5 %.
     assert_eq!(judgement.against[0].primaries[0].needed, Some(12));
+}
+
+/// What a calibration says of private memory at the end of the golden scenario.
+fn calibration(lens: Lens, variation: f64) -> Calibration {
+    let phases = run("a", 1, lens, 100).summary.header.scenario.phases;
+    Calibration {
+        format: CALIBRATION_FORMAT,
+        tool: String::new(),
+        made: String::new(),
+        scenario: String::new(),
+        server: String::new(),
+        lens,
+        circumstances: BTreeMap::new(),
+        runs: 6,
+        noise: vec![Noise {
+            place: phases.last().unwrap().clone(),
+            figure: "private".to_owned(),
+            primary: true,
+            mean: 1e8,
+            variation,
+            believed: variation,
+        }],
+        recommended_runs: None,
+    }
+}
+
+#[test]
+fn as_shipped_three_runs_that_agree_pass_only_where_both_sides_are_calibrated() {
+    let of_sides = |roles: &[Role], variation: f64| Calibrations {
+        of_sides: roles
+            .iter()
+            .map(|role| (*role, vec![calibration(Lens::AsShipped, variation)]))
+            .collect(),
+    };
+    let judged = |runs: usize, lens: Lens, calibrations: &Calibrations| {
+        let mut sides = pair(&vec![100 * MIB; runs], &vec![100 * MIB; runs], end);
+        for run in sides.baseline.iter_mut().chain(&mut sides.candidate) {
+            run.summary.header.server.lens.name = lens;
+        }
+        let mut rules = Rules {
+            lens,
+            ..primaries(&["private"])
+        };
+        rules.primaries[0].tolerance = Tolerance::AS_SHIPPED;
+        let judgement = judge_calibrated(&sides, &rules, &Looks::default(), calibrations);
+        (judgement.answer, judgement.against[0].primaries[0].endpoint.known)
+    };
+    let (none, one) = (Calibrations::default(), of_sides(&[Role::Baseline], 0.002));
+    let both = |variation| of_sides(&[Role::Baseline, Role::Candidate], variation);
+    let shipped = |runs, calibrations: &Calibrations| judged(runs, Lens::AsShipped, calibrations);
+    assert_eq!(shipped(3, &none), (Answer::Inconclusive, Known::Assumed));
+    assert_eq!(shipped(5, &none), (Answer::Pass, Known::Assumed));
+    assert_eq!(shipped(3, &one), (Answer::Inconclusive, Known::Assumed));
+    assert_eq!(shipped(3, &both(0.002)), (Answer::Pass, Known::Calibrated));
+    // Groups that were calibrated are not forgotten because three runs do not show them.
+    assert_eq!(shipped(8, &both(0.09)), (Answer::Inconclusive, Known::Calibrated));
+    assert_eq!(judged(3, Lens::Purged, &none), (Answer::Pass, Known::Seen));
+}
+
+#[test]
+fn a_budget_is_kept_as_shipped_from_five_runs_on() {
+    let judged = |runs: usize| {
+        let mut sides = pair(&vec![100 * MIB; runs], &vec![100 * MIB; runs], end);
+        for run in sides.baseline.iter_mut().chain(&mut sides.candidate) {
+            run.summary.header.server.lens.name = Lens::AsShipped;
+        }
+        let rules = Rules {
+            lens: Lens::AsShipped,
+            budgets: vec![Limit {
+                what: "private".parse().unwrap(),
+                limit: (130 * MIB) as f64,
+            }],
+            ..primaries(&["private"])
+        };
+        judge(&sides, &rules, &Looks::default()).budgets[0].verdict.answer
+    };
+    assert_eq!((judged(3), judged(5)), (Answer::Inconclusive, Answer::Pass));
 }

@@ -1,8 +1,6 @@
 //! Whether intervals, flags and slopes are right as often as they say.
 
-use crate::analyse::stats::{
-    Answer, Contrast, LeakLimit, NoiseFloor, clusters, judge_leak, median_interval, outliers, trend,
-};
+use crate::analyse::stats::{Contrast, NoiseFloor, clusters, median_interval, outliers, trend};
 use crate::random::Random;
 
 use super::arm;
@@ -62,43 +60,6 @@ fn a_slope_s_interval_covers_what_it_says() {
         let covered = covered.count() as f64 / all;
         let error = (said * (1.0 - said) / all).sqrt();
         assert!((covered - said).abs() < 4.0 * error, "{n}: {covered} is not {said}");
-    }
-}
-
-/// A server of 160 MiB in the purged lens, whose level after decay has a spread of 0.1 %.
-fn cycles(random: &mut Random, cycles: usize, leak: f64) -> Vec<Option<f64>> {
-    let level = 160.0 * 1_048_576.0;
-    (0..cycles)
-        .map(|cycle| Some((level + leak * cycle as f64) * purged(random).exp()))
-        .collect()
-}
-
-#[test]
-fn no_leak_is_called_one_and_twenty_cycles_are_enough_to_say_so() {
-    let mut random = Random::for_use(31, "leaks");
-    for (n, passes) in [(8, 0), (20, 95)] {
-        let mut passed = 0;
-        for _ in 0..200 {
-            let runs: Vec<_> = (0..3).map(|_| cycles(&mut random, n, 0.0)).collect();
-            let answer = judge_leak(&runs, &LeakLimit::default()).answer;
-            assert_ne!(answer, Answer::Fail);
-            passed += usize::from(answer == Answer::Pass);
-        }
-        assert!(passed >= 2 * passes, "{n}: {passed}");
-    }
-}
-
-#[test]
-fn a_leak_of_64_kib_per_request_is_found_and_sized_within_ten_percent() {
-    let mut random = Random::for_use(37, "leaks");
-    let (request, requests) = (65_536.0, 20.0);
-    for _ in 0..200 {
-        let runs: Vec<_> = (0..3).map(|_| cycles(&mut random, 12, request * requests)).collect();
-        let verdict = judge_leak(&runs, &LeakLimit::default());
-        assert_eq!(verdict.answer, Answer::Fail, "{verdict:?}");
-        let (slope, low, high) = verdict.slope.unwrap();
-        assert!((slope / requests / request - 1.0).abs() < 0.1, "{verdict:?}");
-        assert!(low < slope && slope < high);
     }
 }
 

@@ -1,13 +1,15 @@
 //! The formulas against SciPy, their properties, and what they do on the noise that servers have.
 
+mod groups;
 mod intervals;
+mod leaks;
 mod noise;
 mod properties;
 mod rule;
 mod simulations;
 mod vectors;
 
-use super::{Arm, Endpoint, NoiseFloor, Seen, Tolerance};
+use super::{Arm, Endpoint, Known, NoiseFloor, Seen, Tolerance};
 
 fn arm(values: &[f64]) -> Arm {
     Arm::new(values).unwrap()
@@ -22,6 +24,7 @@ fn endpoint(tolerance: Tolerance, baseline: &[f64], candidate: &[f64]) -> Endpoi
         name: "private after decay".into(),
         tolerance,
         noise: NoiseFloor::MEMORY,
+        known: Known::Seen,
         baseline: seen(baseline),
         candidate: seen(candidate),
     }

@@ -1,7 +1,7 @@
 //! The decision rule on data whose answer is known.
 
 use crate::analyse::stats::{
-    Answer, Endpoint, Looks, Side, Tolerance, ToleranceError, TooManyEndpoints, Unusable, Verdict, decide,
+    Answer, Endpoint, Looks, Seen, Side, Tolerance, ToleranceError, TooManyEndpoints, Unusable, Verdict, decide,
     decide_by_looks,
 };
 
@@ -149,6 +149,56 @@ fn the_first_look_that_decides_ends_it_and_later_runs_change_nothing() {
     assert_eq!(early, late);
     assert_eq!((early.answer, early.look), (Answer::Pass, Some(3)));
     assert_eq!(early.alpha, 0.0125);
+}
+
+#[test]
+fn looks_go_on_after_a_fail_until_every_endpoint_has_its_answer() {
+    let fails = endpoint(Tolerance::PURGED, &quiet(200.0, 12), &quiet(206.0, 12));
+    let mut noisy = quiet(200.0, 12);
+    (noisy[0], noisy[1], noisy[2]) = (noisy[0] * 1.03, noisy[1] * 0.97, noisy[2] * 1.03);
+    let open = endpoint(Tolerance::PURGED, &quiet(200.0, 12), &noisy);
+    let verdict = decide_by_looks(&[fails.clone(), open], &Looks::default()).unwrap();
+    let told: Vec<(Answer, Option<usize>)> = verdict.endpoints.iter().map(|one| (one.answer, one.look)).collect();
+    assert_eq!(told, [(Answer::Fail, Some(3)), (Answer::Pass, Some(5))]);
+    assert_eq!((verdict.answer, verdict.look), (Answer::Fail, Some(5)));
+    assert!(verdict.is_settled());
+    // Data that no more runs can mend hold nothing up.
+    let mut spoilt = fails.clone();
+    spoilt.candidate[0].value = None;
+    let verdict = decide_by_looks(&[fails, spoilt], &Looks::default()).unwrap();
+    assert_eq!((verdict.answer, verdict.look), (Answer::Fail, Some(3)));
+    assert!(verdict.is_settled());
+}
+
+/// Runs at these places, a little apart.
+fn on(machines: &[usize], base: f64) -> Vec<Seen> {
+    let values = quiet(base, machines.len());
+    let seen = machines.iter().zip(values);
+    seen.map(|(machine, value)| Seen {
+        machine: *machine,
+        value: Some(value),
+    })
+    .collect()
+}
+
+#[test]
+fn a_look_counts_the_runs_that_decide() {
+    let judged = |machines: &[usize]| {
+        let mut one = endpoint(Tolerance::PURGED, &[], &[]);
+        (one.baseline, one.candidate) = (on(machines, 200.0), on(machines, 206.0));
+        let verdict = decide_by_looks(&[one], &Looks::default()).unwrap();
+        let runs = verdict.endpoints[0]
+            .evidence
+            .as_ref()
+            .ok()
+            .map(|evidence| evidence.runs);
+        (verdict.answer, verdict.look, runs)
+    };
+    // Two runs on one machine and one on another are two that decide, and no look.
+    assert_eq!(judged(&[0, 0, 1]), (Answer::Inconclusive, None, Some((2, 2))));
+    assert_eq!(judged(&[0, 1, 2, 3]), (Answer::Inconclusive, None, None));
+    assert_eq!(judged(&[0, 0, 1, 1]), (Answer::Fail, Some(4), Some((4, 4))));
+    assert_eq!(judged(&[0, 1, 0, 1, 0, 1]), (Answer::Fail, Some(4), Some((4, 4))));
 }
 
 #[test]

@@ -189,10 +189,11 @@ fn single_tests_have_the_table_s_error_and_power() {
 
 #[test]
 fn what_so_many_runs_can_see_is_the_table_s() {
-    let seen = |cv, runs| detectable(cv, runs, 0.05, 0.8).unwrap();
+    let least = NoiseFloor::RELATIVE.relative;
+    let seen = |cv, runs| detectable(cv, runs, 0.05, 0.8, least).unwrap();
     assert!((seen(0.052, 5) - 0.09).abs() < 0.006, "{}", seen(0.052, 5));
     assert!((seen(0.052, 10) - 0.06).abs() < 0.004, "{}", seen(0.052, 10));
     assert!((seen(0.001, 3) - 0.003).abs() < 0.0006, "{}", seen(0.001, 3));
-    let needed = runs_needed(0.052, 0.02, 0.05, 0.8).unwrap();
+    let needed = runs_needed(0.052, 0.02, 0.05, 0.8, least).unwrap();
     assert!((75..=90).contains(&needed), "{needed}");
 }

@@ -108,11 +108,12 @@ fn mann_whitney_agrees_with_scipy_with_ties_and_without() {
 }
 
 #[test]
-fn the_power_agrees_with_scipy_s_noncentral_t() {
+fn the_power_is_that_of_welch_s_test_with_the_spreads_that_few_runs_show() {
     for row in rows("power") {
         let (effect, cv, alpha) = (number(&row, "effect"), number(&row, "cv"), number(&row, "alpha"));
-        let ours = power(effect, cv, count(&row, "runs"), alpha).unwrap();
-        assert!((ours - number(&row, "power")).abs() < 1e-6, "{ours} in {row}");
+        let ours = power(effect, cv, count(&row, "runs"), alpha, number(&row, "least")).unwrap();
+        // Of 32 spreads of each side here, and 500 there.
+        assert!((ours - number(&row, "power")).abs() < 3e-3, "{ours} in {row}");
     }
 }
 

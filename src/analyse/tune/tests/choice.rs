@@ -46,9 +46,10 @@ fn a_latency_that_is_not_known_is_not_shown_to_be_allowed() {
     let unknown = sweep(&runs, &rules).unwrap();
     assert_eq!(
         unknown.choice,
-        Choice::Default(Keep::TooDear(1)),
+        Choice::Default(Keep::CostOpen(1)),
         "by work it is honest"
     );
+    assert_eq!(unknown.cells[1].why_not, Some(WhyNot::CostUnknown(vec![Tuned::P95])));
 }
 
 #[test]
@@ -194,4 +195,103 @@ fn memory_that_is_still_moving_stops_nobody_and_is_no_reason_to_stop() {
             .iter()
             .all(|cell| !cell.rest.settled && cell.rest.moving == 0)
     );
+}
+
+/// A server of a few MiB.
+fn small(cells: &[(&str, Percents)]) -> Vec<Played> {
+    let mut runs = played(cells, 8, &Rules::default());
+    for phase in runs.iter_mut().flat_map(|run| &mut run.summary.phases) {
+        phase.private = phase.private.map(|value| value / 40);
+    }
+    runs
+}
+
+#[test]
+fn less_memory_that_is_not_worth_a_setting_is_not_called_no_less() {
+    let cells = [("default", (100, 100, 100)), ("dirty-0", (70, 95, 95))];
+    let sweep = sweep(&small(&cells), &Rules::default()).unwrap();
+    assert_eq!(sweep.choice, Choice::Default(Keep::Barred(1)));
+    let own = &sweep.cells[1];
+    assert!(own.front && own.is_shown_less(), "less memory and less CPU");
+    assert!(matches!(own.why_not, Some(WhyNot::NotWorth { saved, worth }) if saved > 0.0 && saved < worth));
+}
+
+#[test]
+fn less_memory_of_one_that_did_less_is_not_called_no_less() {
+    let cells = [("default", (100, 100, 100)), ("dirty-0", (70, 100, 100))];
+    let mut runs = played(&cells, 8, &Rules::default());
+    let own = |run: &&mut Played| run.summary.header.server.label == "dirty-0";
+    runs.iter_mut().filter(own).for_each(does_half);
+    let sweep = sweep(&runs, &Rules::default()).unwrap();
+    assert_eq!(sweep.choice, Choice::Default(Keep::Barred(1)));
+    assert_eq!(sweep.cells[1].why_not, Some(WhyNot::DidLess));
+}
+
+#[test]
+fn a_cost_is_called_more_than_is_allowed_only_when_it_is_shown() {
+    let cells = [("default", (100, 100, 100)), ("dirty-0", (70, 100, 100))];
+    let rules = Rules::default();
+    let with = |times: [u64; 4]| {
+        let mut runs = played(&cells, 8, &rules);
+        let own = |run: &&mut Played| run.summary.header.server.label == "dirty-0";
+        for run in runs.iter_mut().filter(own) {
+            let times = times[run.summary.header.plan.block as usize % 4];
+            for method in &mut run.summary.methods {
+                method.p95 = method.p95.map(|value| value * times);
+            }
+        }
+        sweep(&runs, &rules).unwrap()
+    };
+    let open = with([1, 12, 1, 1]);
+    assert_eq!(open.choice, Choice::Default(Keep::CostOpen(1)));
+    assert_eq!(open.cells[1].why_not, Some(WhyNot::CostOpen(vec![Tuned::P95])));
+    let runs = runs_to_settle(&open.cells[1], &open.cells[0], &rules).unwrap();
+    assert!((9..80).contains(&runs), "{runs}");
+    let shown = with([8; 4]);
+    assert_eq!(shown.choice, Choice::Default(Keep::TooDear(1)));
+    assert_eq!(shown.cells[1].why_not, Some(WhyNot::Dearer(vec![Tuned::P95])));
+    assert_eq!(
+        runs_to_settle(&shown.cells[1], &shown.cells[0], &rules),
+        None,
+        "nothing is open"
+    );
+}
+
+#[test]
+fn every_cell_that_is_not_recommended_says_why() {
+    let limit = |bytes: u64| Rules {
+        max_private: Some(bytes),
+        ..Rules::default()
+    };
+    let few = Rules {
+        rungs: vec![1, 2],
+        ..Rules::default()
+    };
+    for rules in [Rules::default(), limit(1 << 40), limit(120 << 20), limit(1), few] {
+        let sweep = swept(&cells(), &rules);
+        for (place, cell) in sweep.cells.iter().enumerate() {
+            let is_chosen = sweep.choice.place() == Some(place);
+            assert_eq!(
+                cell.why_not.is_none(),
+                is_chosen,
+                "{rules:?} {}: {:?}",
+                cell.label,
+                cell.why_not
+            );
+        }
+    }
+    let sweep = swept(&cells(), &Rules::default());
+    let why = |label: &str| {
+        sweep
+            .cells
+            .iter()
+            .find(|cell| cell.label == label)
+            .unwrap()
+            .why_not
+            .clone()
+    };
+    assert_eq!(why("default"), Some(WhyNot::NeedsMore("dirty-1000".to_owned())));
+    assert_eq!(why("dirty-0"), Some(WhyNot::Dearer(vec![Tuned::Cpu])));
+    assert_eq!(why("dirty-5000"), Some(WhyNot::NeedsMore("dirty-1000".to_owned())));
+    assert_eq!(why("dirty-hopeless"), Some(WhyNot::Stopped));
 }

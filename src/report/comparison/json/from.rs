@@ -36,7 +36,7 @@ pub(in crate::report) fn difference(difference: &compare::Difference) -> Differe
     Difference {
         what: difference.what.to_string(),
         values: difference.values.clone(),
-        decisive: difference.decisive,
+        decisive: difference.is_decisive(),
     }
 }
 
@@ -70,7 +70,7 @@ fn server(side: &compare::Side) -> Server {
 
 fn growth(grown: &compare::Grown) -> Growth {
     let finite = |number: f64| Some(number).filter(|number| number.is_finite());
-    let slope = grown.verdict.slope;
+    let (slope, late) = (grown.verdict.slope, grown.verdict.late);
     Growth {
         name: grown.name.clone(),
         rounds: grown.rounds as u64,
@@ -78,6 +78,10 @@ fn growth(grown: &compare::Grown) -> Growth {
         low: slope.and_then(|(_, low, _)| finite(low)),
         high: slope.and_then(|(.., high)| finite(high)),
         answer: answer(grown.verdict.answer),
+        late: late.and_then(|(late, ..)| finite(late)),
+        late_lower: late.and_then(|(_, lower, _)| finite(lower)),
+        late_upper: late.and_then(|(.., upper)| finite(upper)),
+        needed_rounds: grown.verdict.needed.map(|rounds| rounds as u64),
     }
 }
 

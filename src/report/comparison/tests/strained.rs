@@ -55,3 +55,19 @@ fn every_form_of_a_comparison_says_that_the_machine_was_busy() {
         assert!(text.contains("the machine was busy when all 12 runs began"), "{text}");
     }
 }
+
+#[test]
+fn every_form_of_a_comparison_says_that_looks_decided_how_many_runs_there_are() {
+    let mut looked = two();
+    for run in &mut looked {
+        run.summary.header.plan.looks = vec![3, 5, 8, 12];
+    }
+    let scenarios = compared(looked.clone());
+    let json = crate::report::comparison::json::render(&scenarios, &looked).unwrap();
+    let page = crate::report::html::comparison(&scenarios, &looked);
+    assert!(json.contains("\"looks\": ["), "{json}");
+    for text in [drawn(looked.clone(), 160), pasted(looked), page] {
+        assert!(text.contains("ended these runs by what they showed"), "{text}");
+    }
+    assert!(!drawn(two(), 160).contains("ended these runs"));
+}

@@ -5,7 +5,7 @@ use crate::analyse::stats::{self, Seen};
 use crate::report::comparison::json::from;
 
 use super::super::findings::{doubts, findings};
-use super::{Against, Budget, Evidence, FORMAT, Finding, Growth, Outcome, Report, Role, Rule, Server, Value};
+use super::{Against, Budget, Evidence, FORMAT, Finding, Growth, Known, Outcome, Report, Role, Rule, Server, Value};
 
 pub(super) fn report(judgement: &gate::Judgement, notes: &[String], exit_code: u8) -> Report {
     let found = findings(judgement).into_iter().map(|one| Finding {
@@ -93,6 +93,9 @@ fn rule(judged: &gate::Judged, decides: bool) -> Rule {
         ruled_out: tolerance.fail(),
         floor: tolerance.floor(),
         answer: from::answer(judged.verdict.answer),
+        look: judged.verdict.look.map(|runs| runs as u64),
+        known: known(judged.endpoint.known),
+        least_spread: judged.endpoint.noise.relative,
         evidence: evidence.ok().map(weighed),
         unusable: evidence.err().map(|(side, why)| match side {
             stats::Side::Baseline => format!("baseline: {why}"),
@@ -103,6 +106,14 @@ fn rule(judged: &gate::Judged, decides: bool) -> Rule {
         runs_needed: judged.needed.map(|runs| runs as u64),
         baseline: values(&judged.endpoint.baseline),
         candidate: values(&judged.endpoint.candidate),
+    }
+}
+
+fn known(known: stats::Known) -> Known {
+    match known {
+        stats::Known::Seen => Known::Seen,
+        stats::Known::Calibrated => Known::Calibrated,
+        stats::Known::Assumed => Known::Assumed,
     }
 }
 
@@ -133,6 +144,7 @@ fn budget(kept: &gate::Kept) -> Budget {
         figure: from::figure(what.figure),
         unit: from::unit(what.figure.unit()),
         limit: *limit,
+        known: known(kept.known),
         answer: from::answer(kept.verdict.answer),
         value: of(|(middle, ..)| middle),
         low: of(|(_, low, _)| low),
@@ -143,13 +155,17 @@ fn budget(kept: &gate::Kept) -> Budget {
 }
 
 fn growth(leak: &gate::Leaking) -> Growth {
-    let slope = leak.verdict.slope;
+    let (slope, late) = (leak.verdict.slope, leak.verdict.late);
     Growth {
         name: leak.name.clone(),
         answer: from::answer(leak.verdict.answer),
         slope: slope.and_then(|(slope, ..)| finite(slope)),
         low: slope.and_then(|(_, low, _)| finite(low)),
         high: slope.and_then(|(.., high)| finite(high)),
+        late: late.and_then(|(late, ..)| finite(late)),
+        late_lower: late.and_then(|(_, lower, _)| finite(lower)),
+        late_upper: late.and_then(|(.., upper)| finite(upper)),
+        needed_rounds: leak.verdict.needed.map(|rounds| rounds as u64),
     }
 }
 

@@ -10,28 +10,14 @@ const lspSoakNumbers = (() => {
     faults: { name: "Faults", unit: "per second", scale: 1 },
   };
 
-  /* The lowest and the highest value at each place of the grid; null where nothing is known. */
-  const decode = (coded, places) => {
-    const [low, high] = [new Array(places).fill(null), new Array(places).fill(null)];
+  /* Two values for each place of the grid, in the order in which they came; null where nothing is known. */
+  const decode = (coded, places, scale) => {
+    const values = new Array(2 * places).fill(null);
     let value = 0;
-    coded?.low.forEach((more, place) => {
+    coded?.first.forEach((more, place) => {
       if (more === null) return;
-      low[place] = value += more;
-      high[place] = value + (coded.up ? coded.up[place] : 0);
-    });
-    return { low, high };
-  };
-  /* Two points for each place: its lowest and its highest value, that first which is nearer to what was before, so that
-     the line does not jump more than the server did. */
-  const points = ({ low, high }, scale) => {
-    const values = new Array(low.length * 2).fill(null);
-    let before = 0;
-    low.forEach((least, place) => {
-      if (least === null) return;
-      const most = high[place], falls = Math.abs(before - most) < Math.abs(before - least);
-      before = falls ? least : most;
-      values[2 * place] = (falls ? most : least) * scale;
-      values[2 * place + 1] = before * scale;
+      values[2 * place] = (value += more) * scale;
+      values[2 * place + 1] = (value + (coded.then ? coded.then[place] : 0)) * scale;
     });
     return values;
   };
@@ -43,14 +29,11 @@ const lspSoakNumbers = (() => {
     const sorted = values.toSorted((a, b) => a - b), half = sorted.length >> 1;
     return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
   };
-  /* At each place the median of what at least half of the lines say there. */
-  const median = (lines) => {
-    const of = (part) => lines[0][part].map((_, place) => {
-      const known = lines.map((line) => line[part][place]).filter((value) => value !== null);
-      return known.length && known.length * 2 >= lines.length ? middle(known) : null;
-    });
-    return { low: of("low"), high: of("high") };
-  };
+  /* At each moment the median of the lines, where at least half of them have a value. */
+  const median = (lines) => lines[0].map((_, point) => {
+    const known = lines.map((line) => line[point]).filter((value) => value !== null);
+    return known.length && known.length * 2 >= lines.length ? middle(known) : null;
+  });
 
   /* From one sequence of bounds to another, straight between them. */
   const warp = (from, to) => (time) => {
@@ -59,20 +42,22 @@ const lspSoakNumbers = (() => {
     const length = from[part + 1] - from[part];
     return to[part] + (length > 0 ? Math.min(1, (time - from[part]) / length) : 1) * (to[part + 1] - to[part]);
   };
-  /* A line on a grid where the bounds lie elsewhere. Every place of the run is in at least one of the grid: no peak is lost. */
-  const align = ({ low, high }, back, width, places) => {
-    const lines = { low: new Array(places).fill(null), high: new Array(places).fill(null) };
-    let first = 0;
-    for (let place = 0; place < places; place++) {
-      const last = place === places - 1 ? low.length : Math.min(low.length, Math.max(first + 1, Math.ceil(back((place + 1) * width) / width)));
-      for (let own = first; own < last; own++) {
-        if (low[own] === null) continue;
-        lines.low[place] = Math.min(lines.low[place] ?? Infinity, low[own]);
-        lines.high[place] = Math.max(lines.high[place] ?? -Infinity, high[own]);
+  /* A line on a grid where the bounds lie elsewhere. Every value falls into one place, so that no peak is lost and none is drawn
+     twice: of those in one place the lowest and the highest, in their order. A place into which none falls has the value of its
+     moment. */
+  const align = (values, onto, back, width, places) => {
+    const laid = Array.from({ length: places }, () => []);
+    values.forEach((value, point) => {
+      if (value !== null) laid[Math.min(places - 1, Math.floor(onto((point + 0.5) * width / 2) / width))].push(value);
+    });
+    return laid.flatMap((all, place) => {
+      if (all.length === 0) {
+        const value = values[Math.floor(back((place + 0.5) * width) / width * 2)] ?? null;
+        return [value, value];
       }
-      first = Math.min(last, Math.max(first, Math.floor(back((place + 1) * width) / width)));
-    }
-    return lines;
+      const low = Math.min(...all), high = Math.max(...all);
+      return all.indexOf(low) < all.indexOf(high) ? [low, high] : [high, low];
+    });
   };
 
   /* The numbers of a chart: every line of every server on the time of the runs, or with their phases under each other. */
@@ -80,7 +65,7 @@ const lspSoakNumbers = (() => {
     const data = JSON.parse(text), { width } = data;
     const runs = data.servers.flatMap((server) => server.runs);
     const keys = Object.keys(QUANTITIES).filter((key) => runs.some((run) => run.lines[key]));
-    const places = Math.max(...runs.flatMap((run) => Object.values(run.lines).map((line) => line.low.length)));
+    const places = Math.max(...runs.flatMap((run) => Object.values(run.lines).map((line) => line.first.length)));
     runs.forEach((run) => { run.bounds = [0, ...run.bounds]; });
     const alike = runs.length > 1 && runs.every((run) => run.bounds.length === runs[0].bounds.length);
     const common = [0];
@@ -100,10 +85,10 @@ const lspSoakNumbers = (() => {
     /* All lines of a quantity, in the order of `lines`. */
     const of = (key, aligned) => once(`${key} ${aligned}`, () => data.servers.flatMap((server) => {
       const own = server.runs.map((run) => {
-        const line = decode(run.lines[key], places);
-        return aligned ? align(line, warp(common, run.bounds), width, alignedPlaces) : line;
+        const line = decode(run.lines[key], places, QUANTITIES[key].scale);
+        return aligned ? align(line, warp(run.bounds, common), warp(common, run.bounds), width, alignedPlaces) : line;
       });
-      return [...(own.length > 1 ? own : []), median(own)].map((line) => points(line, QUANTITIES[key].scale));
+      return [...(own.length > 1 ? own : []), median(own)];
     }));
     /* Phases, windows and requests of the run that stands for its server, in the time that is drawn. */
     const typical = (server, aligned) => once(`typical ${server} ${aligned}`, () => {

@@ -49,6 +49,25 @@ fn option(variable: &str, entry: &str) -> Option<String> {
     }
 }
 
+/// Whether a list still sets all that `asked` does: whoever changed it only added to it. Of an option that is there twice the
+/// later counts. False of a variable that holds no list.
+pub fn holds(variable: &str, asked: &str, list: &str) -> bool {
+    let Some(separator) = separator(variable) else {
+        return false;
+    };
+    let (mut own, now) = (asked.split(separator), list.split(separator).collect::<Vec<&str>>());
+    let last = |list: &[&str], name: &str| {
+        let mut entries = list.iter().rev();
+        let is_named = |entry: &&&str| option(variable, entry).as_deref() == Some(name);
+        entries.find(is_named).map(|entry| (*entry).to_owned())
+    };
+    let all: Vec<&str> = asked.split(separator).collect();
+    own.all(|entry| match option(variable, entry) {
+        Some(name) => last(&now, &name) == last(&all, &name),
+        None => now.contains(&entry),
+    })
+}
+
 /// The pairs of jemalloc's options in a list.
 pub fn pairs(list: &str) -> impl Iterator<Item = (&str, &str)> {
     list.split(',').filter_map(|entry| entry.split_once(':'))
@@ -103,5 +122,32 @@ mod tests {
             assert_eq!(added(variable, own, more).as_deref(), Some(both));
         }
         assert_eq!(added("MALLOC_ARENA_MAX", "1", "2"), None);
+    }
+
+    #[test]
+    fn a_list_that_was_only_added_to_sets_all_that_was_asked_for() {
+        for (variable, asked, list, holds_all) in [
+            ("MALLOC_CONF", "dirty_decay_ms:0", "dirty_decay_ms:0,narenas:2", true),
+            ("MALLOC_CONF", "dirty_decay_ms:0", "narenas:2,dirty_decay_ms:0", true),
+            ("MALLOC_CONF", "narenas:1,narenas:2", "narenas:2,thp:never", true),
+            (
+                "MALLOC_CONF",
+                "dirty_decay_ms:0",
+                "dirty_decay_ms:0,dirty_decay_ms:5",
+                false,
+            ),
+            ("MALLOC_CONF", "dirty_decay_ms:0", "narenas:2", false),
+            ("GODEBUG", "madvdontneed=1", "gctrace=1,madvdontneed=1", true),
+            ("NODE_OPTIONS", "--require='a b'", "--expose-gc --require='a b'", true),
+            (
+                "NODE_OPTIONS",
+                "--max-old-space-size=9",
+                "--max-old-space-size=9 --max_old_space_size=7",
+                false,
+            ),
+            ("GOGC", "5", "50", false),
+        ] {
+            assert_eq!(holds(variable, asked, list), holds_all, "{variable}={list}");
+        }
     }
 }

@@ -1,0 +1,309 @@
+//! The native program that a script's package holds, where the script is there only to start it: npm packages whose
+//! platform packages hold an executable, and Python wheels with one.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::elf;
+use super::modules::{below, entries};
+
+/// A launcher is short. A bundled server that starts helpers has more code than this in one file.
+const SHORT: u64 = 256 << 10;
+
+/// Files of a launcher that are read, at most.
+const SOURCES: usize = 64;
+
+/// Files of its packages that are looked at, at most.
+const FILES: usize = 4_000;
+
+/// Directories below each other.
+const DEPTH: usize = 8;
+
+/// What JavaScript starts programs with.
+const OF_NODE: [&str; 2] = ["child_process", "execve"];
+
+/// What Python starts programs with.
+const OF_PYTHON: [&str; 4] = ["subprocess", "os.exec", "os.spawn", "os.posix_spawn"];
+
+/// What a launcher starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Starts {
+    /// This native program of its package.
+    Native(PathBuf),
+    /// A Java virtual machine, for the archives of its package.
+    Java,
+}
+
+/// What a script of an npm package starts; `None` of one that does its work itself.
+pub fn of_node(script: &Path) -> Option<Starts> {
+    let (package, manifest) = package(script)?;
+    let sources = sources(script)?;
+    if !sources
+        .iter()
+        .any(|text| OF_NODE.iter().any(|word| text.contains(word)))
+    {
+        return None;
+    }
+    let mut found = natives(&package);
+    let platforms = manifest["optionalDependencies"].as_object();
+    for name in platforms.into_iter().flatten().map(|(name, _)| name) {
+        let mut beside = package.ancestors().map(|path| path.join("node_modules").join(name));
+        if let Some(platform) = beside.find(|path| path.is_dir()) {
+            found.extend(natives(&platform));
+        }
+    }
+    chosen(found, &names_of(script, &manifest)).map(Starts::Native)
+}
+
+/// The package that a script belongs to: its directory and its manifest.
+pub fn package(script: &Path) -> Option<(PathBuf, Value)> {
+    let directory = script.ancestors().find(|path| path.join("package.json").is_file())?;
+    let text = fs::read_to_string(directory.join("package.json")).unwrap_or_default();
+    Some((directory.to_owned(), serde_json::from_str(&text).unwrap_or_default()))
+}
+
+/// What the program of a package may be called: its commands, and the script's own name.
+fn names_of(script: &Path, manifest: &Value) -> BTreeSet<String> {
+    let commands = manifest["bin"].as_object().into_iter().flatten();
+    let package = manifest["name"].as_str().and_then(|name| name.rsplit('/').next());
+    commands
+        .map(|(name, _)| name.as_str())
+        .chain(package)
+        .map(str::to_owned)
+        .chain(stem(script))
+        .collect()
+}
+
+/// The text of a script and of the files of its own that it imports; `None` where one is too long for a launcher.
+fn sources(script: &Path) -> Option<Vec<String>> {
+    let mut paths = vec![script.to_owned()];
+    let mut texts = Vec::new();
+    while let Some(path) = paths.get(texts.len()).cloned() {
+        let text = short(&path)?;
+        for imported in text
+            .split(['"', '\''])
+            .filter(|word| word.starts_with("./") || word.starts_with("../"))
+        {
+            let base = path.parent()?.join(imported);
+            let endings = ["", ".js", ".cjs", ".mjs"].map(|end| PathBuf::from(format!("{}{end}", base.display())));
+            let file = endings.into_iter().find(|path| path.is_file());
+            let is_source = |path: &PathBuf| path.extension().is_none_or(|end| end != "json" && end != "node");
+            let file = file.filter(is_source).and_then(|path| fs::canonicalize(path).ok());
+            paths.extend(file.filter(|path| !paths.contains(path) && paths.len() < SOURCES));
+        }
+        texts.push(text);
+    }
+    Some(texts)
+}
+
+/// What a script of a Python wheel starts, by the list of what the wheel installed; `None` of one that does its work itself.
+pub fn of_python(script: &Path, sites: &[PathBuf]) -> Option<Starts> {
+    let name = stem(script)?;
+    let (site, listed) = sites
+        .iter()
+        .find_map(|site| Some((site, record(site, script, &name)?)))?;
+    let files = listed.lines().filter_map(|line| line.split(',').next());
+    let files: Vec<PathBuf> = files.take(FILES).map(|path| site.join(path)).collect();
+    let starts = |path: &&PathBuf| {
+        let is_source = path.extension().is_some_and(|end| end == "py");
+        is_source && short(path).is_some_and(|text| OF_PYTHON.iter().any(|word| text.contains(word)))
+    };
+    files.iter().filter(|path| path.parent() != Some(site)).find(starts)?;
+    if files
+        .iter()
+        .any(|path| path.extension().is_some_and(|end| end == "jar"))
+    {
+        return Some(Starts::Java);
+    }
+    let natives = files.into_iter().filter(|path| is_native(path)).collect();
+    chosen(natives, &[name].into()).map(Starts::Native)
+}
+
+/// The list of what was installed with `script`: the `RECORD` of its wheel.
+fn record(site: &Path, script: &Path, name: &str) -> Option<String> {
+    let wheels = entries(site).into_iter();
+    let wheels = wheels.filter(|path| path.extension().is_some_and(|end| end == "dist-info"));
+    let own = format!("/{name},");
+    wheels.into_iter().find_map(|wheel| {
+        let text = fs::read_to_string(wheel.join("RECORD")).ok()?;
+        let mut lines = text.lines().filter(|line| line.contains(&own));
+        let is_own = |line: &str| {
+            let path = line.split(',').next().map(|path| site.join(path));
+            path.is_some_and(|path| same(&path, script))
+        };
+        lines.any(is_own).then_some(text)
+    })
+}
+
+fn same(one: &Path, other: &Path) -> bool {
+    fs::canonicalize(one).is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
+}
+
+fn stem(script: &Path) -> Option<String> {
+    script.file_stem().map(|name| name.to_string_lossy().into_owned())
+}
+
+/// A text that is short enough for a launcher.
+fn short(path: &Path) -> Option<String> {
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(SHORT + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= SHORT).then(|| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The native programs in a package, without those of other packages in it.
+fn natives(package: &Path) -> Vec<PathBuf> {
+    let (mut found, mut left) = (Vec::new(), FILES);
+    below(package, DEPTH, &mut left, &is_native, &mut found);
+    found.retain(|path| {
+        let inner = path.strip_prefix(package).unwrap_or(path);
+        !inner.iter().any(|part| part == "node_modules")
+    });
+    found
+}
+
+/// The one that is called like the script, else the largest.
+fn chosen(mut natives: Vec<PathBuf>, names: &BTreeSet<String>) -> Option<PathBuf> {
+    let is_named = |path: &PathBuf| stem(path).is_some_and(|name| names.contains(&name));
+    let size = |path: &PathBuf| fs::metadata(path).map_or(0, |data| data.len());
+    natives.sort();
+    natives
+        .into_iter()
+        .max_by_key(|path| (is_named(path), size(path), Reverse(path.clone())))
+}
+
+/// Whether a file is a program for this system and processor, by its first bytes.
+fn is_native(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if name.contains(".so") || name.ends_with(".node") || name.ends_with(".dylib") {
+        return false;
+    }
+    let mut magic = [0; 4];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    if read.is_err() {
+        return false;
+    }
+    if cfg!(target_os = "macos") {
+        return magic == [0xcf, 0xfa, 0xed, 0xfe];
+    }
+    if cfg!(windows) {
+        return magic.starts_with(b"MZ") && path.extension().is_some_and(|end| end == "exe");
+    }
+    magic == *b"\x7fELF" && elf::is_linked(path) && elf::machine(path) == own_machine()
+}
+
+/// The kind of machine that lsp-soak itself is for.
+fn own_machine() -> Option<elf::Machine> {
+    elf::machine(&std::env::current_exe().ok()?)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[(&str, &str)], programs: &[&str]) -> (tempfile::TempDir, PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(directory.path()).unwrap();
+        for (name, text) in files {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        for name in programs {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::copy("/bin/true", path).unwrap();
+        }
+        (directory, root)
+    }
+
+    const MANIFEST: &str = r#"{ "name": "@tool/cli", "bin": { "tool": "bin/tool.js" },
+        "dependencies": { "helper": "1" }, "optionalDependencies": { "@tool/cli-here": "1", "@tool/cli-there": "1" } }"#;
+
+    #[test]
+    fn a_node_script_that_starts_the_program_of_its_platform_package_is_a_launcher() {
+        let (_place, root) = tree(
+            &[
+                ("node_modules/@tool/cli/package.json", MANIFEST),
+                ("node_modules/@tool/cli/bin/tool.js", "import \"../lib/start.js\";\n"),
+                (
+                    "node_modules/@tool/cli/lib/start.js",
+                    "import { execFileSync } from \"node:child_process\";\n",
+                ),
+                ("node_modules/@tool/cli/bin/server.js", "console.log(1)\n"),
+                ("node_modules/@tool/cli-here/lib/lib.d.ts", "larger than the program\n"),
+            ],
+            &[
+                "node_modules/@tool/cli-here/lib/tool",
+                "node_modules/@tool/cli-here/lib/helper",
+            ],
+        );
+        let package = root.join("node_modules/@tool/cli");
+        let native = root.join("node_modules/@tool/cli-here/lib/tool");
+        assert_eq!(of_node(&package.join("bin/tool.js")), Some(Starts::Native(native)));
+        assert_eq!(of_node(&package.join("bin/server.js")), None, "it starts nothing");
+    }
+
+    #[test]
+    fn a_server_with_a_native_helper_among_its_dependencies_is_no_launcher() {
+        let (_place, root) = tree(
+            &[
+                (
+                    "node_modules/server/package.json",
+                    r#"{ "dependencies": { "ripgrep": "1" } }"#,
+                ),
+                ("node_modules/server/cli.js", "require('child_process').spawn(rg)\n"),
+                ("node_modules/ripgrep/package.json", "{}"),
+                ("node_modules/large/package.json", r#"{ "name": "large" }"#),
+                (
+                    "node_modules/large/cli.js",
+                    &format!("require('child_process')\n{}", " ".repeat(SHORT as usize)),
+                ),
+            ],
+            &[
+                "node_modules/ripgrep/bin/rg",
+                "node_modules/server/node_modules/other/bin/rg",
+                "node_modules/large/rg",
+            ],
+        );
+        let server = root.join("node_modules/server");
+        assert_eq!(of_node(&server.join("cli.js")), None);
+        assert_eq!(
+            of_node(&root.join("node_modules/large/cli.js")),
+            None,
+            "a bundle is no launcher"
+        );
+    }
+
+    #[test]
+    fn a_python_script_that_starts_the_program_of_its_wheel_is_a_launcher() {
+        let listed = "tool/__init__.py,sha256=x,1\ntool/data/bin/tool,sha256=x,1\n../../../bin/tool,sha256=x,1\n";
+        let java = "jls/launcher.py,,\n../../jls/plugins/core.jar,,\n../../jls/jls,,\n../../../bin/jls,,\n";
+        let (_place, root) = tree(
+            &[
+                ("bin/tool", "from tool import main\n"),
+                ("bin/jls", "from jls.launcher import main\n"),
+                ("bin/pure", "from pure import main\n"),
+                ("lib/python3.11/site/tool/__init__.py", "import subprocess\n"),
+                ("lib/python3.11/site/jls/launcher.py", "os.execv(jls, [jls])\n"),
+                ("lib/python3.11/site/pure/__init__.py", "import subprocess\n"),
+                ("lib/python3.11/site/tool-1.dist-info/RECORD", listed),
+                ("lib/python3.11/site/jls-1.dist-info/RECORD", java),
+                (
+                    "lib/python3.11/site/pure-1.dist-info/RECORD",
+                    "pure/__init__.py,,\n../../../bin/pure,,\n",
+                ),
+            ],
+            &["lib/python3.11/site/tool/data/bin/tool", "lib/jls/jls"],
+        );
+        let site = root.join("lib/python3.11/site");
+        let starts = |name: &str| of_python(&root.join("bin").join(name), std::slice::from_ref(&site));
+        assert_eq!(starts("tool"), Some(Starts::Native(site.join("tool/data/bin/tool"))));
+        assert_eq!(starts("jls"), Some(Starts::Java));
+        assert_eq!(starts("pure"), None);
+    }
+}

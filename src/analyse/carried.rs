@@ -1,0 +1,91 @@
+//! Whether what was preloaded had the memory of the server, by its own account at the end of the run.
+
+use crate::record::{AllocatorFamily, Checkpoint, KnobFacts};
+use crate::units;
+
+use super::summary::Summary;
+use super::tree::Tree;
+use super::unset::Unset;
+
+/// The process that had the most private memory at a checkpoint, and how much the whole tree had then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Leader {
+    program: String,
+    private: u64,
+    tree: u64,
+}
+
+/// Of the memory of the largest process, the part from which what was preloaded is seen to serve it: half.
+const SERVES: u64 = 2;
+
+/// And the part below which it is not used: a quarter. An account is of all that it ever had, and of what an interpreter has
+/// some never goes through `malloc`.
+const UNUSED: u64 = 4;
+
+/// A smaller process is not judged.
+const LEAST: u64 = 16 << 20;
+
+/// What an allocator has that serves nobody. mimalloc 2 takes 32 MiB for each thread that calls it once.
+fn idle(family: AllocatorFamily) -> u64 {
+    match family {
+        AllocatorFamily::Mimalloc => 32 << 20,
+        AllocatorFamily::Jemalloc => 9 << 20,
+        _ => 4 << 20,
+    }
+}
+
+/// Keeps the largest process of all checkpoints.
+pub(super) fn note(leader: &mut Option<Leader>, checkpoint: &Checkpoint, tree: &Tree) {
+    let held = || {
+        tree.held(checkpoint)
+            .filter_map(|(live, private)| Some((live, private?)))
+    };
+    let Some((largest, private)) = held().max_by_key(|(_, private)| *private) else {
+        return;
+    };
+    if leader.as_ref().is_none_or(|known| known.private < private) {
+        *leader = Some(Leader {
+            program: largest.name.clone(),
+            private,
+            tree: held().fold(0, |sum, (_, private)| sum.saturating_add(private)),
+        });
+    }
+}
+
+/// Notes how the account bears out the preload; what the server did without, where it does not. Of `processes` only some may
+/// have given an account: then nothing is known of the largest.
+pub(super) fn judge(summary: &mut Summary, leader: Option<&Leader>, processes: u64) -> Option<Unset> {
+    let server = &mut summary.header.server;
+    let path = server.preload.as_ref()?.path.clone();
+    let family = server.allocator.as_ref()?.family;
+    let held = *summary.close.as_ref()?.held.iter().max()?;
+    let accounts = summary.close.as_ref()?.held.len() as u64;
+    // Beside a virtual machine it serves little, as it should.
+    if matches!(
+        family,
+        AllocatorFamily::V8 | AllocatorFamily::Jvm | AllocatorFamily::Go | AllocatorFamily::Pymalloc
+    ) {
+        return None;
+    }
+    let Leader { program, private, tree } = leader?;
+    let is_it = |knob: &&mut KnobFacts| knob.option.is_none() && knob.requested == path;
+    let knob = server.knobs.iter_mut().find(is_it).filter(|_| *private >= LEAST)?;
+    let served = held.saturating_sub(idle(family));
+    // Of mimalloc that may be what its threads do not use.
+    if served >= private / SERVES && family != AllocatorFamily::Mimalloc {
+        let (held, private) = (units::mib(held), units::mib(*private));
+        let account = format!("its own account: it had at most {held} MiB, `{program}` {private} MiB");
+        (knob.seen, knob.taken) = (Some(account), Some(true));
+        knob.effective = Some(path);
+        return None;
+    }
+    (served < private / UNUSED && accounts >= processes).then(|| Unset {
+        variable: knob.variable.clone(),
+        value: None,
+        library: true,
+        program: program.clone(),
+        private: *private,
+        tree: *tree,
+        held: Some(held),
+    })
+}

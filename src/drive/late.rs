@@ -1,0 +1,38 @@
+//! Waits for what servers do only when a document is open: some load the project then, some register what they offer.
+
+use std::time::Instant;
+
+use crate::config::ReadinessLimits;
+
+use super::quiet::{Rules, Watch};
+use super::session::Session;
+use super::{Stage, Stop, fault};
+
+/// Waits until `done`, or until the server has been at rest for as long as one that gets ready is given to begin.
+pub async fn wait<S: Stage>(
+    session: &Session,
+    stage: &S,
+    limits: &ReadinessLimits,
+    done: impl Fn() -> bool,
+) -> Result<(), Stop> {
+    let begun = Instant::now();
+    let waiting = async {
+        let rules = Rules {
+            period: limits.quiet.0,
+            cpu: limits.cpu.0,
+        };
+        let mut watch = Watch::begin(&session.client, stage, rules).await;
+        loop {
+            let unrest = watch.look().await;
+            let rested = unrest.is_none() && begun.elapsed() >= limits.start_grace.0;
+            if done() || rested || begun.elapsed() >= limits.timeout.0 {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        biased;
+        () = waiting => Ok(()),
+        stop = session.fault(stage, fault::patience(limits.timeout.0)) => Err(stop),
+    }
+}

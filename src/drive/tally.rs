@@ -1,0 +1,173 @@
+//! What the steps of a run asked and got, and whether the run measured anything by it.
+
+use std::collections::BTreeSet;
+
+use crate::config::step::Expect;
+use crate::config::{Phase, Step};
+use crate::record::{EmptyStep, Ending, StepEnd};
+
+use super::ask::Errors;
+
+/// Counts over all steps of a run that ask something.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Requests that were sent, long polls that stayed open among them.
+    asked: u64,
+    /// Phases in which something was found.
+    found: BTreeSet<u32>,
+    /// Steps that asked, and got errors or nothing.
+    empty: Vec<EmptyStep>,
+    /// Steps that asked nothing, their phase, and whether they were to find something.
+    silent: Vec<(u32, bool, EmptyStep)>,
+    /// Steps that the server does not offer.
+    skipped: Vec<EmptyStep>,
+}
+
+impl Tally {
+    /// A step was played to its end, or left out; `parked` long polls were still open then.
+    pub fn add(&mut self, step: &Step, end: &StepEnd, parked: u64, errors: Errors) {
+        let Some(ask) = step.ask() else { return };
+        let mut empty = EmptyStep {
+            phase: end.phase.name.clone(),
+            step: end.name.clone(),
+            requests: end.requests,
+            errors: errors.count,
+            error: errors.commonest(),
+            looked_for: end.looked_for.clone(),
+            lacks: None,
+        };
+        if end.skipped {
+            empty.lacks = step.method().map(str::to_owned);
+            return once(&mut self.skipped, empty);
+        }
+        self.asked += end.requests + parked;
+        if end.hits > 0 {
+            self.found.insert(end.phase.phase);
+        }
+        let expects = ask.expect == Expect::Something;
+        // A long poll that stays open says nothing either way.
+        if parked > 0 {
+            return;
+        }
+        // Nothing may be all that there is; an error never is.
+        let refused = end.requests > 0 && empty.errors == end.requests;
+        if end.requests == 0 {
+            once(&mut self.silent, (end.phase.phase, expects, empty));
+        } else if refused || (expects && end.hits == 0) {
+            once(&mut self.empty, empty);
+        }
+    }
+
+    /// How the run ends for what its steps got; `None` for well. A step without a place to ask at fails no phase in
+    /// which other steps found something, but a run of which nothing was answered has measured nothing.
+    pub fn verdict(self) -> Option<Ending> {
+        let nothing = self.asked == 0;
+        let mut steps = self.empty;
+        let silent = self.silent.into_iter();
+        steps.extend(
+            silent
+                .filter(|(phase, expects, _)| nothing || (*expects && !self.found.contains(phase)))
+                .map(|(.., step)| step),
+        );
+        if nothing && steps.is_empty() {
+            steps = self.skipped;
+        }
+        (!steps.is_empty()).then_some(Ending::Empty { steps })
+    }
+
+    /// How a run of phases ends whose every question is left out; `None` where there is none.
+    pub fn unsupported<'p>(phases: impl Iterator<Item = &'p Phase>) -> Option<Ending> {
+        let steps = phases.flat_map(|phase| phase.steps.iter().map(move |step| (phase, step)));
+        let asking = steps.filter(|(_, step)| step.ask().is_some());
+        let steps: Vec<EmptyStep> = asking
+            .map(|(phase, step)| EmptyStep {
+                phase: phase.name.clone(),
+                step: step.name().to_owned(),
+                requests: 0,
+                errors: 0,
+                error: None,
+                looked_for: None,
+                lacks: step.method().map(str::to_owned),
+            })
+            .collect();
+        (!steps.is_empty()).then_some(Ending::Empty { steps })
+    }
+}
+
+/// Adds what is not there yet: the rounds of a phase repeat themselves.
+fn once<T: PartialEq>(all: &mut Vec<T>, one: T) {
+    if !all.contains(&one) {
+        all.push(one);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::PhaseRef;
+
+    fn step(text: &str) -> Step {
+        #[derive(serde::Deserialize)]
+        struct One {
+            step: Step,
+        }
+        toml::from_str::<One>(&format!("step = {text}")).unwrap().step
+    }
+
+    /// Plays steps of the given phases, each with its requests and hits.
+    fn verdict(played: &[(u32, &str, u64, u64, bool)]) -> Option<Vec<String>> {
+        let mut tally = Tally::default();
+        for (phase, text, requests, hits, skipped) in played {
+            let step = step(text);
+            let end = StepEnd {
+                phase: PhaseRef {
+                    phase: *phase,
+                    cycle: 0,
+                    name: format!("p{phase}"),
+                },
+                step: 0,
+                name: step.name().to_owned(),
+                requests: *requests,
+                hits: *hits,
+                notifications: 0,
+                skipped: *skipped,
+                looked_for: None,
+                idle: None,
+                left_open: None,
+                release: None,
+                self_report: None,
+            };
+            tally.add(&step, &end, 0, Errors::default());
+        }
+        match tally.verdict()? {
+            Ending::Empty { steps } => Some(steps.into_iter().map(|step| step.step).collect()),
+            ending => panic!("{ending:?}"),
+        }
+    }
+
+    const HOVER: &str = "{ hover = {} }";
+    const GOTO: &str = "{ definition = {} }";
+    const ANY: &str = "{ hover = { expect = \"anything\" } }";
+
+    #[test]
+    fn a_step_without_a_place_fails_only_a_phase_in_which_nothing_was_found() {
+        assert_eq!(verdict(&[(1, HOVER, 0, 0, false), (1, GOTO, 9, 3, false)]), None);
+        let alone = verdict(&[(1, HOVER, 0, 0, false), (2, GOTO, 9, 3, false)]);
+        assert_eq!(alone, Some(vec!["hover".to_owned()]));
+        assert_eq!(verdict(&[(1, ANY, 0, 0, false), (2, GOTO, 9, 3, false)]), None);
+        // In another round of the phase.
+        assert_eq!(verdict(&[(1, HOVER, 0, 0, false), (1, HOVER, 5, 5, false)]), None);
+    }
+
+    #[test]
+    fn a_run_without_one_request_has_measured_nothing() {
+        assert_eq!(verdict(&[(1, ANY, 0, 0, false)]), Some(vec!["hover".to_owned()]));
+        let skipped = [(1, HOVER, 0, 0, true), (2, GOTO, 0, 0, true), (2, GOTO, 0, 0, true)];
+        assert_eq!(
+            verdict(&skipped),
+            Some(vec!["hover".to_owned(), "definition".to_owned()])
+        );
+        assert_eq!(verdict(&[(1, HOVER, 0, 0, true), (2, ANY, 5, 0, false)]), None);
+        assert_eq!(verdict(&[(1, "{ open = {} }", 0, 0, false)]), None);
+    }
+}
