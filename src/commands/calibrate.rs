@@ -1,7 +1,5 @@
 //! `lsp-soak calibrate`: a server against itself, to know its noise before it is compared.
 
-use anyhow::Context;
-
 use crate::analyse::calibration::{Calibrated, noise, recommended};
 use crate::analyse::compare::{Played, Target, by_target, circumstances};
 use crate::analyse::stats::Looks;
@@ -16,7 +14,7 @@ use super::resume::Invocation;
 use super::{calibrations, output, prepare, show};
 
 /// Runs the command.
-pub fn run(options: &cli::Calibrate) -> anyhow::Result<u8> {
+pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let calibrate = |command| {
         if let Command::Calibrate(options) = command {
             Some(options)
@@ -40,7 +38,7 @@ pub fn run(options: &cli::Calibrate) -> anyhow::Result<u8> {
         return Ok(Exit::Passed.code());
     };
     let outcomes = super::block_on(async {
-        let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
+        interrupt.heed();
         let campaign = Campaign {
             scenario,
             choices: &choices,
@@ -52,7 +50,7 @@ pub fn run(options: &cli::Calibrate) -> anyhow::Result<u8> {
             hopeless: &|runs| runs.iter().any(|run| exit(&run.summary) != Exit::Passed),
             sweep: None,
         };
-        campaign.play(&interrupt).await
+        campaign.play(interrupt).await
     })?;
     if !options.output.voice.quiet && !outcomes.runs.is_empty() {
         super::say(&format!("records: {}", out.display()));

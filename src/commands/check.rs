@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use anyhow::Context;
-
 use crate::analyse::{self, Exit, Summary};
 use crate::cli::{self, Lenses, Measuring, Repeating, Runs};
 use crate::config::{Loaded, ServerChoice};
@@ -20,7 +18,7 @@ use super::single::{self, Outcome};
 use super::{campaign, caps, prepare, print, show};
 
 /// Runs the command.
-pub fn run(options: &cli::Check) -> anyhow::Result<u8> {
+pub fn run(options: &cli::Check, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let (scenarios, choices) = prepare::understood(&prepare::Typed {
         scenarios: &options.scenarios,
         options: &options.scenario,
@@ -44,12 +42,12 @@ pub fn run(options: &cli::Check) -> anyhow::Result<u8> {
     // The records of probes say nothing about memory; nobody misses them.
     let records = Scratch::claim("check")?;
     super::block_on(async {
-        let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
+        interrupt.heed();
         let mut worst = Exit::Passed;
         for (number, scenario) in scenarios.iter().enumerate() {
             for choice in &choices {
                 let path = records.path().join(format!("{number}-{}.jsonl", choice.label));
-                worst = worst.worse(probe(scenario, choice, &path, &interrupt).await?);
+                worst = worst.worse(probe(scenario, choice, &path, interrupt).await?);
             }
         }
         Ok(worst.code())

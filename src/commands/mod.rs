@@ -35,9 +35,12 @@ use std::io;
 
 use anyhow::Context;
 
+use crate::analyse::Exit;
 use crate::cli::{Cli, Color, Command};
 use crate::config;
+use crate::host;
 use crate::progress;
+use crate::soak::Interrupt;
 
 /// Exit code for bad input and for a failure of lsp-soak itself.
 pub const FAILURE: u8 = 2;
@@ -54,21 +57,30 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Color::Never => anstream::ColorChoice::Never,
     };
     color.write_global();
+    // Programs that are asked what they are would outlive a ctrl-c that nobody listens for.
+    let listen = || Interrupt::listen(ended_early).context("cannot listen for ctrl-c");
     match cli.command {
-        Command::Run(options) => run::run(&options),
+        Command::Run(options) => run::run(&options, &listen()?),
         Command::Report(options) => report::run(&options),
         Command::Compare(options) => compare::run(&options),
-        Command::Calibrate(options) => calibrate::run(&options),
-        Command::Gate(options) => gate::run(&options),
-        Command::Tune(options) => tune::run(&options),
-        Command::Check(options) => check::run(&options),
-        Command::Allocator(options) => allocator::run(&options),
-        Command::Servers(options) => servers::run(&options),
-        Command::Init(options) => init::run(&options),
+        Command::Calibrate(options) => calibrate::run(&options, &listen()?),
+        Command::Gate(options) => gate::run(&options, &listen()?),
+        Command::Tune(options) => tune::run(&options, &listen()?),
+        Command::Check(options) => check::run(&options, &listen()?),
+        Command::Allocator(options) => listen().and_then(|_| allocator::run(&options)),
+        Command::Servers(options) => listen().and_then(|_| servers::run(&options)),
+        Command::Init(options) => listen().and_then(|_| init::run(&options)),
         Command::Completions(options) => shell::completions(&options),
         Command::Man(options) => shell::man(&options),
         Command::Schema(options) => shell::schema(&options),
     }
+}
+
+/// Ends at a ctrl-c that comes before any run, with all that is asked by then.
+fn ended_early() -> ! {
+    host::hang_up();
+    say(&campaign::called_off(""));
+    std::process::exit(Exit::Interrupted.code().into())
 }
 
 /// Whether the reader of our output has had enough, as `head` has.

@@ -236,8 +236,8 @@ fn servers(typed: &Typed<'_>, catalogue: &Catalogue, mistakes: &mut Report) -> V
     chosen
 }
 
-/// Keeps everything from here on to some processors, and to some huge pages. Before any thread is started, for only later
-/// ones follow.
+/// Keeps everything from here on to some processors, and to some huge pages. Before any thread is started that works, for only
+/// later ones follow.
 pub fn confine(cpus: Option<&CpuList>, huge_pages: Option<HugePages>) -> anyhow::Result<()> {
     if let Some(CpuList(cpus)) = cpus {
         host::keep_to(cpus).context("cannot keep to the processors of `--cpus`, name others or leave it out")?;

@@ -3,8 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context;
-
 use crate::analyse::compare::{Played, by_target, counts};
 use crate::analyse::{Exit, exit};
 use crate::cli::{self, Command, CompareFormat, Format};
@@ -19,7 +17,7 @@ use super::show::Printer;
 use super::{compare, github, html, output, prepare, traced};
 
 /// Runs the command.
-pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
+pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let resumed = options.resume.as_deref().map(resume).transpose()?;
     let options = resumed.as_ref().unwrap_or(options);
     let out = options.recording.out.as_deref();
@@ -39,7 +37,7 @@ pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
         _ => Invocation::begin(output::directories(out, &scenarios)?)?,
     };
     super::block_on(async {
-        let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
+        interrupt.heed();
         let mut report = Report {
             compared: choices.len() > 1,
             several,
@@ -59,7 +57,7 @@ pub fn run(options: &cli::Run) -> anyhow::Result<u8> {
             choices: &choices,
             tracer: tracer.as_ref(),
         };
-        let played = play(&asked, &directories, &interrupt, &mut report).await;
+        let played = play(&asked, &directories, interrupt, &mut report).await;
         report.finish()?;
         played
     })

@@ -86,7 +86,10 @@ impl Run {
         let prepared = tokio::select! {
             biased;
             prepared = run.prepare(interrupt) => prepared?,
-            () = given_up(interrupt) => None,
+            () = given_up(interrupt) => {
+                crate::host::hang_up();
+                None
+            }
         };
         let Some(prepared) = prepared.filter(|_| !interrupt.is_pressed(1)) else {
             return Ok(Outcome::CalledOff);

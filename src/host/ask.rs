@@ -1,8 +1,9 @@
 //! Asks a program something and gives up in time: no process of it is left behind.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,9 @@ const MOST: u64 = 64 << 10;
 
 /// How long the pipes of a program that was killed are waited for: they are closed by then, unless a helper fled.
 const LEFT: Duration = Duration::from_millis(500);
+
+/// The programs that are being asked, each by its process; `None` once nobody may be asked any more.
+static ASKED: Mutex<Option<BTreeSet<u32>>> = Mutex::new(Some(BTreeSet::new()));
 
 /// What a program printed, as far as it is kept.
 pub struct Said {
@@ -45,12 +49,15 @@ pub fn listen(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool
     // Whoever is killed while asking leaves nobody behind.
     #[cfg(unix)]
     crate::lsp::process::tie(command);
-    let mut child = command.spawn()?;
+    let mut child = spawn(command)?;
     let stdout = child.stdout.take().map(drain);
     let stderr = child.stderr.take().map(drain);
     let ended = wait(&mut child, deadline, stop);
     // Before the pipes are read to their ends, because a helper that is left would hold them open.
     kill(&mut child);
+    if let Some(asked) = asked().as_mut() {
+        asked.remove(&child.id());
+    }
     let patience = deadline.saturating_duration_since(Instant::now()).max(LEFT);
     let text = |pipe: Option<mpsc::Receiver<String>>| {
         let text = pipe.and_then(|pipe| pipe.recv_timeout(patience).ok());
@@ -63,6 +70,25 @@ pub fn listen(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool
             stderr: text(stderr),
         },
     })
+}
+
+/// Kills everything that is being asked, with its helpers, and has nothing more asked: for a program that is about to end.
+pub fn hang_up() {
+    for process in asked().take().into_iter().flatten() {
+        kill_group(process);
+    }
+}
+
+fn asked() -> MutexGuard<'static, Option<BTreeSet<u32>>> {
+    ASKED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn spawn(command: &mut Command) -> io::Result<Child> {
+    let mut asked = asked();
+    let asked = asked.as_mut().ok_or(io::ErrorKind::Interrupted)?;
+    let child = command.spawn()?;
+    asked.insert(child.id());
+    Ok(child)
 }
 
 /// Reads a pipe on a thread of its own, since a helper process may keep it open for good.
@@ -91,11 +117,20 @@ fn wait(child: &mut Child, deadline: Instant, stop: &dyn Fn() -> bool) -> Option
 }
 
 fn kill(child: &mut Child) {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        // Helpers of the program are in its group. It fails when all of them are gone, which is what is wanted.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
+    kill_group(child.id());
     let _ = child.kill();
     let _ = child.wait();
 }
+
+/// Kills a program with its helpers, which are in its group.
+#[cfg(unix)]
+fn kill_group(process: u32) {
+    if let Some(group) = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw) {
+        // It fails when all of them are gone, which is what is wanted.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+}
+
+/// There are no groups.
+#[cfg(not(unix))]
+fn kill_group(_: u32) {}

@@ -160,15 +160,26 @@ fn ctrl_c_during_a_restart_brings_the_old_server_down_with_all_it_left() {
     );
 }
 
-/// A server that takes a while to say its version, and says when it is asked.
-const SLOW_VERSION: &str = r#"if [ "$1" = --version ]; then touch "$TMPDIR/asked"; sleep 25; fi; exec "$FIXTURE" "$@""#;
+/// A server that takes a while to say its version, and says that it is asked: `first` looks at it before any run, and the
+/// second time it is asked in the preparation of one.
+fn slow_to_answer(first: bool) -> String {
+    let quick = if first { "false" } else { "mkdir \"$TMPDIR/looked-at\"" };
+    format!(
+        "if [ \"$1\" = --version ] && ! {quick} 2>/dev/null; then touch \"$TMPDIR/asked\"; sleep 25; fi; exec \"$FIXTURE\" \"$@\""
+    )
+}
 
 #[test]
-fn ctrl_c_while_a_run_is_prepared_starts_nothing() {
-    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+fn ctrl_c_before_a_server_is_started_starts_nothing() {
+    for (signal, first) in [
+        (Signal::INT, true),
+        (Signal::TERM, true),
+        (Signal::HUP, true),
+        (Signal::INT, false),
+    ] {
         // Tests that were started under `nohup` would pass on that SIGHUP is ignored, which lsp-soak keeps to.
         let listening = ["env", "--default-signal=HUP"];
-        let mut run = Soak::new(START).script(SLOW_VERSION).wrap(&listening).start();
+        let mut run = Soak::new(START).script(&slow_to_answer(first)).wrap(&listening).start();
         run.wait_for_file("asked");
         let pressed = Instant::now();
         run.signal(signal);

@@ -35,7 +35,7 @@ impl Outcome {
     pub fn scratch(&self) -> Vec<PathBuf> {
         let user = rustix::process::geteuid().as_raw();
         let home = self.directory.path().join(format!("lsp-soak-{user}"));
-        let entries = fs::read_dir(home).expect("every run makes it").flatten();
+        let entries = fs::read_dir(home).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
     }
 

@@ -27,7 +27,7 @@ mod sides;
 mod tell;
 
 /// Runs the command.
-pub fn run(options: &cli::Gate) -> anyhow::Result<u8> {
+pub fn run(options: &cli::Gate, interrupt: &Interrupt) -> anyhow::Result<u8> {
     if let Some(out) = &options.resume {
         let gate = |command| {
             if let Command::Gate(options) = command {
@@ -37,16 +37,16 @@ pub fn run(options: &cli::Gate) -> anyhow::Result<u8> {
             }
         };
         let resumed = Invocation::resume(out, gate)?;
-        return live(&resumed.options, Some(&resumed.out));
+        return live(&resumed.options, Some(&resumed.out), interrupt);
     }
     match options.from.is_empty() {
-        true => live(options, None),
+        true => live(options, None, interrupt),
         false => from(options),
     }
 }
 
 /// Drives every side here, then decides; in a directory that is gone on with, what was not played before.
-fn live(options: &cli::Gate, resumed: Option<&Path>) -> anyhow::Result<u8> {
+fn live(options: &cli::Gate, resumed: Option<&Path>, interrupt: &Interrupt) -> anyhow::Result<u8> {
     prepare::confine(options.cpus.as_ref(), options.measuring.thp)?;
     one_preload(options)?;
     let looks = looks(options)?;
@@ -90,7 +90,7 @@ fn live(options: &cli::Gate, resumed: Option<&Path>) -> anyhow::Result<u8> {
         hopeless: &|runs| hopeless(&side(runs), options),
         sweep: None,
     };
-    let (runs, exit) = play(&campaign)?;
+    let (runs, exit) = play(&campaign, interrupt)?;
     let sides = side(&runs);
     let judgement = judged(&sides, &rules, &looks);
     if exit == Exit::Interrupted {
@@ -126,10 +126,10 @@ fn judged(sides: &Sides, rules: &Rules, looks: &Looks) -> Judgement {
 }
 
 /// Plays the runs, says where their records are, and how the worst of them ended.
-fn play(campaign: &Campaign<'_>) -> anyhow::Result<(Vec<Played>, Exit)> {
+fn play(campaign: &Campaign<'_>, interrupt: &Interrupt) -> anyhow::Result<(Vec<Played>, Exit)> {
     let Outcomes { runs, exit, failed } = super::block_on(async {
-        let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
-        campaign.play(&interrupt).await
+        interrupt.heed();
+        campaign.play(interrupt).await
     })?;
     if campaign.talk != Talk::Quiet {
         super::say(&format!("records: {}", campaign.out.display()));

@@ -30,7 +30,7 @@ mod price;
 mod tell;
 
 /// Runs the command.
-pub fn run(options: &cli::Tune) -> anyhow::Result<u8> {
+pub fn run(options: &cli::Tune, interrupt: &Interrupt) -> anyhow::Result<u8> {
     if let Some(out) = &options.resume {
         let tune = |command| {
             if let Command::Tune(options) = command {
@@ -40,16 +40,16 @@ pub fn run(options: &cli::Tune) -> anyhow::Result<u8> {
             }
         };
         let resumed = Invocation::resume(out, tune)?;
-        return live(&resumed.options, Some(&resumed.out));
+        return live(&resumed.options, Some(&resumed.out), interrupt);
     }
     match options.from.is_empty() {
-        true => live(options, None),
+        true => live(options, None, interrupt),
         false => from(options),
     }
 }
 
 /// Drives every cell here, then chooses; in a directory that is gone on with, what was not played before.
-fn live(options: &cli::Tune, resumed: Option<&Path>) -> anyhow::Result<u8> {
+fn live(options: &cli::Tune, resumed: Option<&Path>, interrupt: &Interrupt) -> anyhow::Result<u8> {
     prepare::confine(options.cpus.as_ref(), options.measuring.thp)?;
     let talk = options.voice.talk();
     // A directory that is gone on with is not empty.
@@ -90,8 +90,8 @@ fn live(options: &cli::Tune, resumed: Option<&Path>) -> anyhow::Result<u8> {
         }),
     };
     let Outcomes { runs, exit, failed } = super::block_on(async {
-        let interrupt = Interrupt::listen().context("cannot listen for ctrl-c")?;
-        campaign.play(&interrupt).await
+        interrupt.heed();
+        campaign.play(interrupt).await
     })?;
     if talk != Talk::Quiet {
         super::say(&format!("records: {}", out.display()));
