@@ -83,19 +83,23 @@ pub async fn soak(
 
     let ending = ending(stop.as_ref(), session.as_ref(), during).await;
     if let Some(mut session) = session {
-        match ending {
-            Some(Ending::Wedged { .. } | Ending::TimedOut { .. } | Ending::Disconnected { .. }) => session.give_up(),
-            Some(Ending::Interrupted) => live.closing(),
-            _ => {}
+        let is_stuck = |ending: &Ending| {
+            use Ending::{Disconnected, TimedOut, Wedged};
+            matches!(ending, Wedged { .. } | TimedOut { .. } | Disconnected { .. })
+        };
+        if ending.as_ref().is_some_and(is_stuck) {
+            session.give_up();
         }
         live.driven();
-        farewell::close(&session, &live, interrupt.pressed(2)).await;
+        farewell::close(&session, &live, pressed_twice(interrupt, &live)).await;
     }
     live.stop_sampling();
     live.stop_tracing();
     live.tell_holders(job, &header.server, &|| interrupt.is_pressed(1));
     tell_pressure(&live);
-    if let Some(ending) = ending {
+    // A run is over with its shutdown and its record. One that ended in another way has more to say by that.
+    let cut_short = ending == Some(Ending::Completed) && interrupt.is_pressed(1);
+    if let Some(ending) = if cut_short { Some(Ending::Interrupted) } else { ending } {
         live.write(Event::Ended(ending));
     }
     drop(live);
@@ -108,6 +112,13 @@ pub async fn soak(
         let _ = std::fs::remove_file(path);
     }
     Err(SoakError::Failed { what, error })
+}
+
+/// Waits until nobody waits for the server any more, and says how to get there.
+async fn pressed_twice(interrupt: &Interrupt, live: &Live) {
+    interrupt.pressed(1).await;
+    live.closing();
+    interrupt.pressed(2).await;
 }
 
 /// How the run ended; `None` where lsp-soak itself failed.

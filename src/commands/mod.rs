@@ -59,14 +59,18 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
     color.write_global();
     // Programs that are asked what they are would outlive a ctrl-c that nobody listens for.
     let listen = || Interrupt::listen(ended_early).context("cannot listen for ctrl-c");
+    let heeding = |command: &dyn Fn(&Interrupt) -> anyhow::Result<u8>| {
+        let interrupt = listen()?;
+        unless_interrupted(command(&interrupt), &interrupt)
+    };
     match cli.command {
-        Command::Run(options) => run::run(&options, &listen()?),
+        Command::Run(options) => heeding(&|interrupt| run::run(&options, interrupt)),
         Command::Report(options) => report::run(&options),
         Command::Compare(options) => compare::run(&options),
-        Command::Calibrate(options) => calibrate::run(&options, &listen()?),
-        Command::Gate(options) => gate::run(&options, &listen()?),
-        Command::Tune(options) => tune::run(&options, &listen()?),
-        Command::Check(options) => check::run(&options, &listen()?),
+        Command::Calibrate(options) => heeding(&|interrupt| calibrate::run(&options, interrupt)),
+        Command::Gate(options) => heeding(&|interrupt| gate::run(&options, interrupt)),
+        Command::Tune(options) => heeding(&|interrupt| tune::run(&options, interrupt)),
+        Command::Check(options) => heeding(&|interrupt| check::run(&options, interrupt)),
         Command::Allocator(options) => listen().and_then(|_| allocator::run(&options)),
         Command::Servers(options) => listen().and_then(|_| servers::run(&options)),
         Command::Init(options) => listen().and_then(|_| init::run(&options)),
@@ -74,6 +78,19 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Man(options) => shell::man(&options),
         Command::Schema(options) => shell::schema(&options),
     }
+}
+
+/// The end of a command, whatever else came of it, where a person asked to stop.
+fn unless_interrupted(result: anyhow::Result<u8>, interrupt: &Interrupt) -> anyhow::Result<u8> {
+    if !interrupt.is_pressed(1) {
+        return result;
+    }
+    if let Err(error) = result
+        && !is_broken_pipe(&error)
+    {
+        say(&explain(&error));
+    }
+    Ok(Exit::Interrupted.code())
 }
 
 /// Ends at a ctrl-c that comes before any run, with all that is asked by then.

@@ -28,6 +28,9 @@ use super::{build, detector, header, preload, prepare, resume, shim};
 /// removes the rest.
 const TIDYING: Duration = Duration::from_secs(10);
 
+/// How long the same may take when the run was to end at once.
+const HURRIED: Duration = Duration::from_secs(1);
+
 /// What is to be run.
 #[derive(Clone)]
 pub struct Run {
@@ -82,6 +85,7 @@ struct Prepared {
 impl Run {
     /// Prepares the run, plays it and writes its record to `path`, which must not exist.
     pub async fn record(self, path: &Path, interrupt: &Interrupt) -> anyhow::Result<Outcome> {
+        let _running = interrupt.running();
         let run = Arc::new(self);
         let prepared = tokio::select! {
             biased;
@@ -118,7 +122,12 @@ impl Run {
         run.progress.command(&words(&job.launch));
         let result = soak::soak(&job, desk, header, path, sampling, interrupt, run.progress.clone()).await;
         drop(scratch);
-        if let Err(error) = ground.workspace.close() {
+        let closed = tokio::select! {
+            biased;
+            closed = aside(move || Ok(ground.workspace.close()?)) => closed,
+            () = hurried(interrupt) => Ok(()),
+        };
+        if let Err(error) = closed {
             // What its server left there, or still writes there, is no failure of the run.
             run.progress.on(&Event::Warning(Warning {
                 kind: WarningKind::Host,
@@ -330,4 +339,10 @@ async fn given_up(interrupt: &Interrupt) {
         () = interrupt.pressed(2) => {}
         () = tokio::time::sleep(TIDYING) => {}
     }
+}
+
+/// Waits until a person has asked twice to stop, and a moment more: the next run removes what is left.
+async fn hurried(interrupt: &Interrupt) {
+    interrupt.pressed(2).await;
+    tokio::time::sleep(HURRIED).await;
 }

@@ -1,6 +1,7 @@
 //! The end of a server: brought down, what it left behind cleared away, and all of it written down.
 
 use std::future::Future;
+use std::pin::pin;
 use std::time::Duration;
 
 use crate::record::{Close, Event, Shutdown, ShutdownReply, ShutdownStage, Warning, WarningKind};
@@ -14,17 +15,25 @@ const FOLLOW: Duration = Duration::from_secs(2);
 
 /// Brings the server down, with everything that it started, and writes down how; at once when `at_once` ends first.
 pub async fn close(session: &Session, stage: &impl Stage, at_once: impl Future<Output = ()>) {
-    let (mut shutdown, patience, advice) = tokio::select! {
+    let mut at_once = pin!(at_once);
+    let (mut shutdown, advice) = tokio::select! {
         biased;
         shutdown = session.shut_down(stage.sample()) => {
             let advice = advice(&shutdown);
-            (shutdown, FOLLOW, advice)
+            (shutdown, Some(advice))
         }
-        // Whoever does not wait has not seen what the server would have done.
-        () = at_once => (session.kill().await, Duration::ZERO, None),
+        () = &mut at_once => (session.kill().await, None),
+    };
+    // Whoever does not wait has not seen what the server would have done.
+    let is_waiting = advice.is_some();
+    let patience = async {
+        if is_waiting {
+            // Both are an end of patience.
+            let _ = tokio::time::timeout(FOLLOW, at_once).await;
+        }
     };
     shutdown.survivors = stage.survivors(patience).await;
-    if let Some(text) = advice {
+    if let Some(text) = advice.flatten() {
         stage.tell(Event::Warning(Warning {
             kind: WarningKind::Protocol,
             text,

@@ -32,8 +32,8 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn exact(&self) -> impl Future<Output = ()>;
     /// Writes what the tree has now, whatever the sampling interval.
     fn sample(&self) -> impl Future<Output = ()>;
-    /// Kills what is left of the tree after its server and some patience, and says what it was.
-    fn survivors(&self, patience: Duration) -> impl Future<Output = Vec<Survivor>>;
+    /// Kills what is left of the tree after its server when `patience` ends, and says what it was.
+    fn survivors(&self, patience: impl Future<Output = ()>) -> impl Future<Output = Vec<Survivor>>;
     /// Takes the settled values of a phase and writes them with `frame`.
     fn checkpoint(&self, frame: Frame) -> impl Future<Output = ()>;
     /// Writes the high-water marks of the phase that ends, and resets them.

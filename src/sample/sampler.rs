@@ -157,10 +157,15 @@ impl Future for Done {
     }
 }
 
-/// When the process of that id started, in the unit of [`Living`]; `None` when there is none, or it is over.
-pub fn started(pid: u32) -> Option<u64> {
+/// The process of that id; `None` when there is none, or it is over.
+pub fn living(pid: u32) -> Option<Living> {
     let (_held, opened) = System::new().ok()?.open(pid).ok()?;
-    Some(opened.started)
+    Some((pid, opened.started, opened.name))
+}
+
+/// When it started, in the unit of [`Living`].
+pub fn started(pid: u32) -> Option<u64> {
+    living(pid).map(|(_, started, _)| started)
 }
 
 /// Now, in the unit of [`Living`]; `None` where lsp-soak can be no subreaper, and nobody needs to know.

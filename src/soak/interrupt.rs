@@ -2,27 +2,37 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use tokio::sync::watch;
+
+use crate::analyse::Exit;
 
 /// Counts ctrl-c, SIGTERM and SIGHUP.
 #[derive(Clone, Debug)]
 pub struct Interrupt {
     times: watch::Receiver<u32>,
     heeded: Arc<AtomicBool>,
+    /// Runs that go on.
+    runs: Arc<AtomicUsize>,
 }
+
+/// A run that goes on. It does by itself what a second press asks for: it has a server to kill and a record to end.
+#[derive(Debug)]
+pub struct Running(Arc<AtomicUsize>);
 
 impl Interrupt {
     /// Begins to listen, on a thread of its own: also while all others are busy. Until somebody heeds the presses, the first
-    /// calls `early`, which is to end the program.
+    /// calls `early`, which is to end the program. The second ends it, unless a run does what it asks for.
     pub fn listen(early: fn() -> !) -> io::Result<Interrupt> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         let mut stops = runtime.block_on(async { Stops::new() })?;
         let (count, times) = watch::channel(0);
         let heeded = Arc::new(AtomicBool::new(false));
         let is_heeded = Arc::clone(&heeded);
+        let runs = Arc::new(AtomicUsize::new(0));
+        let running = Arc::clone(&runs);
         let listening = async move {
             loop {
                 stops.next().await;
@@ -30,17 +40,27 @@ impl Interrupt {
                     early();
                 }
                 count.send_modify(|times| *times += 1);
+                // Beside a run there is only what can be made again from its record.
+                if *count.borrow() > 1 && running.load(Ordering::SeqCst) == 0 {
+                    std::process::exit(Exit::Interrupted.code().into());
+                }
             }
         };
         thread::Builder::new()
             .name("interrupt".to_owned())
             .spawn(move || runtime.block_on(listening))?;
-        Ok(Interrupt { times, heeded })
+        Ok(Interrupt { times, heeded, runs })
     }
 
     /// From now on presses are counted.
     pub fn heed(&self) {
         self.heeded.store(true, Ordering::SeqCst);
+    }
+
+    /// A run goes on until this is dropped.
+    pub fn running(&self) -> Running {
+        self.runs.fetch_add(1, Ordering::SeqCst);
+        Running(Arc::clone(&self.runs))
     }
 
     /// Waits until it was pressed this often, counted from the start.
@@ -55,6 +75,12 @@ impl Interrupt {
     /// Whether it was pressed this often.
     pub fn is_pressed(&self, times: u32) -> bool {
         *self.times.borrow() >= times
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

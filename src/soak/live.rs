@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::allocator::preload::take_accounts;
 use crate::drive::{Cpu, Frame, Given, Job, Library, Stage};
+use crate::lsp;
 use crate::progress::Progress;
 use crate::record::{Clock, Event, Journal, Nanos, PhaseRef, ServerFacts, Survivor, Warning, WarningKind};
 use crate::sample::{self, Done, Glance, Living, Sampler};
@@ -103,6 +104,15 @@ impl Live {
     /// Processes of the tree that are there now.
     fn alive(&self) -> Vec<Living> {
         self.sampler().as_ref().map_or_else(Vec::new, Sampler::alive)
+    }
+
+    /// Processes of the tree that have become our children since their own parents went.
+    fn orphans(&self) -> Vec<Living> {
+        let options = &self.0.options;
+        let pids = lsp::process::orphans().into_iter();
+        let own = pids.filter(|pid| !options.apart.has(*pid)).filter_map(sample::living);
+        own.filter(|(_, started, _)| options.orphans_since.is_some_and(|since| *started >= since))
+            .collect()
     }
 
     /// Their process ids.
@@ -231,8 +241,13 @@ impl Stage for Live {
         self.ask(Sampler::sample).await;
     }
 
-    async fn survivors(&self, patience: Duration) -> Vec<Survivor> {
-        survivors::clear(|| self.alive(), patience).await
+    async fn survivors(&self, patience: impl Future<Output = ()>) -> Vec<Survivor> {
+        let cleared = survivors::clear(|| self.alive(), || self.orphans(), patience).await;
+        if let Some(text) = cleared.warning() {
+            let kind = WarningKind::Host;
+            self.write(Event::Warning(Warning { kind, text }));
+        }
+        cleared.killed
     }
 
     async fn checkpoint(&self, frame: Frame) {

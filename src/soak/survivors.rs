@@ -1,30 +1,99 @@
 //! Processes that outlive their server.
 
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use crate::lsp;
 use crate::record::Survivor;
 use crate::sample::{self, Living};
+use crate::units;
 
-/// Kills what is still there after the server and some patience, and says what it was.
-pub async fn clear(alive: impl Fn() -> Vec<Living>, patience: Duration) -> Vec<Survivor> {
-    let begun = Instant::now();
-    let mut left = alive();
-    while !left.is_empty() && begun.elapsed() < patience {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        left = alive();
+/// How often it is looked whether what outlives the server goes by itself, and whether what was killed is gone.
+const LOOK: Duration = Duration::from_millis(50);
+const GONE: Duration = Duration::from_millis(5);
+
+/// Longest that is killed what comes anew, and waited for what does not go.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// Survivors that are kept by name: a server can make as many as it likes.
+const NAMED: usize = 1_000;
+
+/// What became of the survivors.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Cleared {
+    /// Those that were to be killed.
+    pub killed: Vec<Survivor>,
+    /// Those of them that are there nevertheless.
+    pub left: Vec<Survivor>,
+}
+
+impl Cleared {
+    /// What is to be said where killing was not enough.
+    pub fn warning(&self) -> Option<String> {
+        const SHOWN: usize = 5;
+        let shown = self.left.iter().take(SHOWN);
+        let names: Vec<String> = shown.map(|one| format!("{} (process {})", one.name, one.pid)).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "{} of the server could not be ended within {}: {}; end them by hand, since they take memory and time from \
+                 what runs next",
+                units::counted(self.left.len() as u64, "process"),
+                units::duration(LONGEST),
+                names.join(", ")
+            )
+        })
     }
-    kill(&left);
-    // What these started meanwhile has become ours and goes the same way; what has ended is ours to reap.
-    for _ in 0..10 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        let more = alive();
-        kill(&more);
-        if more.is_empty() && !left.iter().any(is_there) {
-            break;
+}
+
+/// Kills what is still there after the server when `patience` ends, until two looks in a row find nothing. `alive` looks at
+/// all processes, `orphans` only at those that have become ours, which it does faster than they can fork.
+pub async fn clear(
+    alive: impl Fn() -> Vec<Living>,
+    orphans: impl Fn() -> Vec<Living>,
+    patience: impl Future<Output = ()>,
+) -> Cleared {
+    let mut patience = pin!(patience);
+    let mut found = alive();
+    while !found.is_empty() {
+        tokio::select! {
+            biased;
+            () = &mut patience => break,
+            () = tokio::time::sleep(LOOK) => found = alive(),
         }
     }
-    left.into_iter().map(|(pid, _, name)| Survivor { pid, name }).collect()
+    let begun = Instant::now();
+    let (mut killed, mut empty): (Vec<Living>, u32) = (Vec::new(), 0);
+    while empty < 2 && begun.elapsed() < LONGEST {
+        kill(&found);
+        let new = found.iter().filter(|one| !killed.contains(one)).cloned();
+        let new: Vec<Living> = new.take(NAMED - killed.len()).collect();
+        let is_new = !new.is_empty();
+        killed.extend(new);
+        // Who forks anew has done so before a pause is over.
+        match is_new {
+            true => tokio::task::yield_now().await,
+            false => tokio::time::sleep(GONE).await,
+        }
+        found = Some(orphans())
+            .filter(|orphans| !orphans.is_empty())
+            .unwrap_or_else(&alive);
+        lsp::process::reap_orphans();
+        empty = match found.is_empty() && !killed.iter().any(is_there) {
+            true => empty + 1,
+            false => 0,
+        };
+    }
+    let survivors = |living: Vec<Living>| {
+        living
+            .into_iter()
+            .map(|(pid, _, name)| Survivor { pid, name })
+            .collect()
+    };
+    let left = if empty < 2 { found } else { Vec::new() };
+    Cleared {
+        killed: survivors(killed),
+        left: survivors(left),
+    }
 }
 
 /// Whether anything of a process is there, were it only to be reaped.
@@ -44,7 +113,6 @@ fn kill(processes: &[Living]) {
         // One that is gone meanwhile is what was wanted; one that may not be killed is looked for again.
         let _ = lsp::process::kill_pid(*pid, || sample::started(*pid) == Some(*started));
     }
-    lsp::process::reap_orphans();
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -77,9 +145,26 @@ mod tests {
         let pid = child.id();
         let living = || sample::started(pid).map(|started| (pid, started, "sh".to_owned()));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-        let cleared = clear(|| living().into_iter().collect(), Duration::ZERO);
-        let killed = runtime.unwrap().block_on(cleared);
-        assert_eq!(killed.len(), 1);
+        let cleared = clear(|| living().into_iter().collect(), Vec::new, async {});
+        let cleared = runtime.unwrap().block_on(cleared);
+        assert_eq!((cleared.killed.len(), cleared.left.len()), (1, 0));
         assert!(child.wait().is_err(), "it was still to be reaped");
+    }
+
+    #[test]
+    fn what_cannot_be_ended_is_told_with_what_to_do() {
+        let begun = Instant::now();
+        // A process that is another one by the time it is killed.
+        let stays = || vec![(std::process::id(), 0, "stays".to_owned())];
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let cleared = runtime.unwrap().block_on(clear(stays, Vec::new, async {}));
+        assert!(begun.elapsed() >= LONGEST);
+        assert_eq!((cleared.killed.len(), cleared.left.len()), (1, 1));
+        let warning = cleared.warning().unwrap();
+        assert!(
+            warning.contains("1 process") && warning.contains("stays (process"),
+            "{warning}"
+        );
+        assert_eq!(Cleared::default().warning(), None);
     }
 }

@@ -1,15 +1,17 @@
 //! Runs that are cut short: by a person, by a kill, by a full disk. What was seen is on disk, and nothing is left.
 
 use std::fs;
-use std::process::Command;
+use std::io::Read;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use lsp_soak::analyse::{Exit, exit};
 use lsp_soak::record::{Ending, Event, ShutdownStage};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 
+use crate::ground::Ground;
 use crate::outcome::{Outcome, phase};
-use crate::soak::{START, Soak};
+use crate::soak::{Running, START, Soak};
 
 const WAIT: &str = r#"
 [[phase]]
@@ -92,6 +94,104 @@ fn ctrl_c_twice_kills_now() {
     ]);
     // The polite way with this server takes 25 s.
     assert!(outcome.took < Duration::from_secs(15), "{:?}", outcome.took);
+}
+
+/// A run whose scenario has been played, so that only the last shutdown is left.
+fn shutting_down(server: &[&str]) -> Running {
+    let mut run = Soak::new(START).server(server).start();
+    run.wait_for("the checkpoint", |event| matches!(event, Event::Checkpoint(_)));
+    std::thread::sleep(Duration::from_secs(1));
+    run
+}
+
+#[test]
+fn ctrl_c_during_the_last_shutdown_is_an_interrupt_too() {
+    let run = shutting_down(&["--hang-on", "shutdown"]);
+    run.signal(Signal::INT);
+    let outcome = run.finish();
+    interrupted(&outcome);
+    outcome.says(&["shutting the server down; ctrl-c again kills it"]);
+    let stage = outcome.summary().shutdown.map(|shutdown| shutdown.stage);
+    assert_eq!(stage, Some(ShutdownStage::Exit), "the server is waited for");
+}
+
+#[test]
+fn ctrl_c_twice_during_the_last_shutdown_kills_now() {
+    let run = shutting_down(&["--ignore-shutdown"]);
+    run.signal(Signal::INT);
+    std::thread::sleep(Duration::from_millis(300));
+    run.signal(Signal::INT);
+    let outcome = run.finish();
+    interrupted(&outcome);
+    let stage = outcome.summary().shutdown.map(|shutdown| shutdown.stage);
+    assert_eq!(stage, Some(ShutdownStage::Killed));
+    // The polite way with this server takes 25 s.
+    assert!(outcome.took < Duration::from_secs(15), "{:?}", outcome.took);
+}
+
+#[test]
+fn ctrl_c_while_the_report_is_printed_ends_with_130_and_the_second_at_once() {
+    for twice in [false, true] {
+        let ground = Ground::pair().with("base", &[], "");
+        let words = [
+            "run", "scenario.toml", "--server", "base", "--out", "out", "-q", "--format", "html",
+        ];
+        // Nobody reads the page, which is longer than a pipe, so that its printing waits.
+        let mut child = ground
+            .command(&words)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("lsp-soak starts");
+        let begun = Instant::now();
+        while !ground.join("out/report.html").exists() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "no page is written");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        std::thread::sleep(Duration::from_secs(1));
+        let pid = Pid::from_raw(child.id().cast_signed()).expect("a process number is not zero");
+        let press = || kill_process(pid, Signal::INT).expect("lsp-soak is there");
+        press();
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(
+            child.try_wait().expect("it is ours"),
+            None,
+            "the page is not cut by one"
+        );
+        let mut page = String::new();
+        if twice {
+            press();
+        } else {
+            let mut out = child.stdout.take().expect("stdout is piped");
+            out.read_to_string(&mut page).expect("a page is UTF-8");
+        }
+        let begun = Instant::now();
+        let code = loop {
+            if let Some(status) = child.try_wait().expect("it is ours") {
+                break status.code();
+            }
+            assert!(begun.elapsed() < Duration::from_secs(15), "it does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        assert_eq!(code, Some(130));
+        assert!(twice || page.trim_end().ends_with("</html>"), "the page is whole");
+    }
+}
+
+#[test]
+fn ctrl_c_acts_while_files_of_the_workspace_are_pipes() {
+    // Nobody is at the other end of them: to open one as a file is to wait for good.
+    let phases =
+        format!("{START}[[phase]]\nname = \"touch\"\nsteps = [{{ touch = {{ files = 3, cadence = \"100s\" }} }}]");
+    let mut run = Soak::new(&phases).server(&["--replace-files", "pipe"]).start();
+    run.wait_for(
+        "the step",
+        |event| matches!(event, Event::StepStarted(step) if step.name == "touch"),
+    );
+    std::thread::sleep(Duration::from_millis(500));
+    run.signal(Signal::INT);
+    let outcome = run.finish();
+    interrupted(&outcome);
+    assert!(outcome.took < Duration::from_secs(60), "{:?}", outcome.took);
 }
 
 #[test]

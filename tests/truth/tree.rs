@@ -149,3 +149,15 @@ fn an_orphan_of_the_tree_stays_in_it_and_is_ended_with_it() {
     same(private(&summary, "start") - private(&plain, "start") - child, 24 * MIB);
     assert_eq!(summary.shutdown.map(|shutdown| shutdown.survivors.len()), Some(1));
 }
+
+#[test]
+fn a_daemon_that_forks_itself_anew_all_the_time_is_ended_with_its_server() {
+    for every in ["5ms", "20ms", "50ms"] {
+        // The end of the run sees to it that nothing is alive that it started.
+        let outcome = Soak::new(START).server(&["--respawn", every]).run();
+        outcome.exits_with(4);
+        outcome.says(&["outlived the server and", "killed"]);
+        let survivors = outcome.summary().shutdown.map(|shutdown| shutdown.survivors);
+        assert!(survivors.is_some_and(|survivors| !survivors.is_empty()), "{every}");
+    }
+}

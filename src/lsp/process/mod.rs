@@ -201,6 +201,12 @@ impl Drop for Server {
     }
 }
 
+/// Processes that were handed to us because their parents, children of a server, went first; ended ones included. It is
+/// read at one stroke, so that no process forks its way past it.
+pub fn orphans() -> Vec<u32> {
+    platform::orphans(&servers())
+}
+
 /// Reaps ended processes that were handed to us because their parents, children of a server, went first.
 /// Children that were started otherwise are left alone if they are in our own process group.
 pub fn reap_orphans() -> usize {

@@ -200,24 +200,30 @@ pub fn kill_pid(pid: u32, is_meant: impl FnOnce() -> bool) -> io::Result<bool> {
     }
 }
 
-/// Reaps children that are none of `own` and not in our own process group: orphans of the server that were
-/// handed to us and have ended. Returns how many.
+/// Children, ended ones included, that are none of `own` and not in our own process group: orphans of the server that
+/// were handed to us.
+#[cfg(target_os = "linux")]
+pub(super) fn orphans(own: &BTreeSet<u32>) -> Vec<u32> {
+    let group = rustix::process::getpgrp();
+    let ours = |child: &Pid| rustix::process::getpgid(Some(*child)).is_ok_and(|of_child| of_child == group);
+    let orphans = children().into_iter().filter(|child| !ours(child));
+    orphans
+        .map(|child| child.as_raw_nonzero().get().unsigned_abs())
+        .filter(|pid| !own.contains(pid))
+        .collect()
+}
+
+/// Reaps those of the orphans that have ended. Returns how many.
 #[cfg(target_os = "linux")]
 pub(super) fn reap(own: &BTreeSet<u32>) -> usize {
-    let group = rustix::process::getpgrp();
-    let ours = |child: Pid| {
-        u32::try_from(child.as_raw_nonzero().get()).is_ok_and(|pid| own.contains(&pid))
-            || rustix::process::getpgid(Some(child)).is_ok_and(|of_child| of_child == group)
-    };
-    let reaped = |child: &Pid| {
+    let reaped = |pid: &u32| {
         let options = rustix::process::WaitOptions::NOHANG;
-        matches!(rustix::process::waitpid(Some(*child), options), Ok(Some(_)))
+        matches!(
+            rustix::process::waitpid(Pid::from_raw(pid.cast_signed()), options),
+            Ok(Some(_))
+        )
     };
-    children()
-        .into_iter()
-        .filter(|child| !ours(*child))
-        .filter(reaped)
-        .count()
+    orphans(own).iter().filter(|pid| reaped(pid)).count()
 }
 
 /// Our children, ended ones included.
@@ -238,6 +244,12 @@ fn children() -> Vec<Pid> {
 }
 
 /// Orphans go to launchd here, which reaps them.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn orphans(_own: &BTreeSet<u32>) -> Vec<u32> {
+    Vec::new()
+}
+
+/// Likewise.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn reap(_own: &BTreeSet<u32>) -> usize {
     0

@@ -100,7 +100,7 @@ impl Stage for Fake {
 
     async fn sample(&self) {}
 
-    async fn survivors(&self, _patience: Duration) -> Vec<Survivor> {
+    async fn survivors(&self, _patience: impl Future<Output = ()>) -> Vec<Survivor> {
         Vec::new()
     }
 
