@@ -104,6 +104,9 @@ fn one_sample(args: &Args) -> io::Result<()> {
     let mut failures = Vec::new();
     let mut both = bare::Files::open(pid, &["stat", "status"]);
     let mut status = bare::Files::open(pid, &["status"]);
+    let mut stat = bare::Files::open(pid, &["stat"]);
+    let mut watch = System::new()?;
+    let (timed, _) = watch.open(pid)?;
     let mut known = sysinfo::System::new().map_err(io::Error::other)?;
     let sysinfo_pid = [sysinfo::Pid::from_u32(pid)];
     let kind = ProcessRefreshKind::nothing().with_memory().with_cpu();
@@ -116,6 +119,12 @@ fn one_sample(args: &Args) -> io::Result<()> {
         }),
         Runner::new("bare pread of status alone", |count| {
             Lap::of(count, || status.as_mut()?.read())
+        }),
+        Runner::new("bare pread of stat alone", |count| {
+            Lap::of(count, || stat.as_mut()?.read())
+        }),
+        Runner::new("processor time: its clock and stat, read and understood", |count| {
+            Lap::of(count, || watch.used(&timed).map(|used| _ = black_box(used)))
         }),
         Runner::new("one sample: read and understood", |count| {
             Lap::of(count, || {
@@ -136,11 +145,9 @@ fn one_sample(args: &Args) -> io::Result<()> {
     race(&mut runners, args.pick(300, 20), 100);
     let held = units::bytes(HELD);
     kit::race::print(&format!("one sample of a process with {held} resident"), &runners);
-    let ratio = runners[2]
-        .median()
-        .zip(runners[0].median())
-        .map(|(own, bare)| own / bare);
-    aim("one sample ÷ bare read of the same files", ratio, 2.0, times);
+    let ratio = |own: usize, bare: usize| Some(runners[own].median()? / runners[bare].median()?);
+    aim("one sample ÷ bare read of the same files", ratio(4, 0), 2.0, times);
+    aim("processor time ÷ bare read of stat", ratio(3, 2), 2.0, times);
     Ok(())
 }
 

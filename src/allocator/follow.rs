@@ -194,15 +194,17 @@ mod tests {
         None
     }
 
+    fn write(directory: &Path, name: &str, text: &str) -> PathBuf {
+        let path = directory.join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
     #[test]
     fn a_script_leads_to_its_interpreter_and_a_launcher_to_what_it_launches() {
         let directory = tempfile::tempdir().unwrap();
         let here = fs::canonicalize(directory.path()).unwrap();
-        let write = |name: &str, text: &str| {
-            let path = here.join(name);
-            fs::write(&path, text).unwrap();
-            path
-        };
+        let write = |name: &str, text: &str| write(&here, name, text);
         let native = write("native", "\u{7f}ELF");
         let script = write("script", "#!/usr/bin/env node\n");
         let find = |name: &str| (name == "node").then(|| native.clone());
@@ -223,8 +225,9 @@ mod tests {
     #[test]
     fn a_circle_ends() {
         let directory = tempfile::tempdir().unwrap();
-        let path = fs::canonicalize(directory.path()).unwrap().join("again");
-        fs::write(&path, format!("#!/bin/sh\nexec {} \"$@\"\n", path.display())).unwrap();
+        let here = fs::canonicalize(directory.path()).unwrap();
+        let text = format!("#!/bin/sh\nexec {} \"$@\"\n", here.join("again").display());
+        let path = write(&here, "again", &text);
         assert_eq!(follow(&path, &none, &|| false).evidence.len(), MOST);
     }
 
@@ -232,11 +235,7 @@ mod tests {
     fn a_shell_wrapper_leads_to_what_it_passes_its_arguments_on_to() {
         let directory = tempfile::tempdir().unwrap();
         let here = fs::canonicalize(directory.path()).unwrap();
-        let write = |name: &str, text: &str| {
-            let path = here.join(name);
-            fs::write(&path, text).unwrap();
-            path
-        };
+        let write = |name: &str, text: &str| write(&here, name, text);
         let (server, node) = (write("my server", "\u{7f}ELF"), write("node", "\u{7f}ELF"));
         let cli = write("cli.js", "#!/usr/bin/env node\n");
         let find = |name: &str| (name == "node").then(|| node.clone());

@@ -55,9 +55,10 @@ fn said(close: &Close) -> Vec<JemallocSaid> {
     all
 }
 
-/// Whether a setting was seen before the run and was not confirmed in it.
+/// Whether a setting was seen not to be in force, or was confirmed before the run and not in it. What nothing can show of its
+/// allocator is neither.
 pub fn is_denied(knob: &KnobFacts) -> bool {
-    knob.taken == Some(false) && knob.seen.as_deref() == Some(SEEN)
+    knob.taken == Some(false) || (knob.taken.is_none() && knob.seen.as_deref() == Some(SEEN))
 }
 
 #[cfg(test)]
@@ -93,6 +94,17 @@ mod tests {
         let was_seen = server.lens.verified;
         assert_eq!(correct(&mut server, &close), server.lens.verified != was_seen);
         server
+    }
+
+    #[test]
+    fn what_nothing_can_show_is_not_denied() {
+        let unseen = KnobFacts {
+            seen: Some("its syntax".to_owned()),
+            taken: None,
+            ..knob()
+        };
+        assert!(!is_denied(&unseen));
+        assert!(!is_denied(&knob()));
     }
 
     #[test]
@@ -137,5 +149,6 @@ mod tests {
     fn of_what_was_not_kept_of_stderr_nothing_is_known() {
         let server = after("the end of a flood\n", 1_000_000);
         assert_eq!((server.knobs[0].taken, server.lens.verified), (None, None));
+        assert!(is_denied(&server.knobs[0]), "nothing shows that it was in force");
     }
 }

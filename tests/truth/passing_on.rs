@@ -167,6 +167,25 @@ fn a_setting_that_jemalloc_does_not_confirm_in_the_run_was_not_in_force() {
     }
 }
 
+/// What jemalloc confirmed when it was started lies between the start and the end that are kept of stderr.
+#[cfg(feature = "fixture-jemalloc")]
+#[test]
+fn a_gate_refuses_a_setting_that_the_run_was_to_confirm_and_cannot_show() {
+    let program = env!("CARGO_BIN_EXE_fixture-jemalloc");
+    let flood = "head -c 300000 /dev/zero | tr '\\0' 'x' >&2; echo >&2";
+    let ground = pair(program, &format!("{flood}\n{program} \"$@\"; {flood}; exit 0"));
+    let said = gate(2, &ground, &["--env", "_RJEM_MALLOC_CONF=dirty_decay_ms:3"]);
+    for part in [
+        "nothing is decided of servers that ran without their settings: `candidate` in",
+        "_RJEM_MALLOC_CONF=dirty_decay_ms:3 was asked for but not seen in force",
+        "what jemalloc confirmed on stderr in the run was checked",
+    ] {
+        assert!(said.contains(part), "`{part}` is not in\n{said}");
+    }
+    // The first block shows it, and no more runs would change it.
+    assert_eq!(ground.records("out").len(), 4);
+}
+
 #[cfg(feature = "fixture-jemalloc")]
 #[test]
 fn a_gate_through_both_lenses_takes_a_setting_in_the_variable_of_the_lens() {

@@ -83,3 +83,36 @@ fn rest_and_wedges_are_judged_alike_however_rare_the_samples() {
     });
     assert!(matches!(ending, Some(Ending::Wedged { .. })), "{ending:?}");
 }
+
+/// How long each `open` took, of a server with this in its profile; at a start it is given three seconds to begin to work.
+fn openings(ready: &str) -> Vec<u64> {
+    let limits =
+        "[readiness]\nstart-grace = \"3s\"\nquiet = \"300ms\"\ntimeout = \"40s\"\n[settle]\nquiet = \"300ms\"\n";
+    let open = "{ open = { files = 1 } }";
+    let phases = format!("{START}[[phase]]\nname = \"open\"\nsteps = [{open}, {open}]\n");
+    let outcome = Soak::with(limits, &phases)
+        .file("servers.toml", format!("[server.fixture-system]\n{ready}\n"))
+        .run();
+    outcome.exits_with(0);
+    let entries = outcome.entries();
+    let started = entries
+        .iter()
+        .filter(|entry| matches!(&entry.event, Event::StepStarted(step) if step.name == "open"));
+    let ended = |from: u64| {
+        let mut later = entries.iter().filter(|entry| entry.at >= from);
+        later.find(|entry| matches!(entry.event, Event::StepEnded(_)))
+    };
+    started
+        .map(|start| ended(start.at).expect("it ended").at - start.at)
+        .collect()
+}
+
+#[test]
+fn the_first_open_waits_for_a_server_that_loads_its_project_only_then() {
+    let with = openings("ready.after-open = true");
+    let without = openings("ready.after-open = false");
+    assert_eq!((with.len(), without.len()), (2, 2));
+    assert!(with[0] >= 3_000_000_000, "{with:?}");
+    // Neither a later one nor that of another server waits.
+    assert!(with[1] < with[0] && without[0] < with[0], "{with:?} {without:?}");
+}

@@ -1,5 +1,7 @@
 //! Servers that do not read what they get, where nothing but notifications is sent.
 
+use std::fs;
+
 use lsp_soak::record::{Ending, Event};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -94,4 +96,49 @@ fn a_server_that_stops_reading_is_told_with_the_step_in_which_it_did() {
         ending => panic!("{ending:?}"),
     }
     outcome.says(&["in phase `tell`, step `notification`"]);
+}
+
+#[test]
+fn a_server_that_works_and_reads_no_edits_is_told_at_the_deadline_of_the_step() {
+    // What is typed into the file is sent whole each time.
+    let phases = format!(
+        "{START}[[phase]]\nname = \"type\"\nsteps = [{{ open = {{}} }}, {{ type = {{ per-file = 300, cadence = \"0ms\" }} }}]"
+    );
+    // Something in the server works from then on, and nothing reads.
+    let busy = "mkfifo \"$TMPDIR/go\"\n(read -r _ < \"$TMPDIR/go\"; while :; do :; done) &\nexec \"$FIXTURE\" \"$@\"";
+    let soak = Soak::new(&phases)
+        .script(&format!(
+            "case \"$1\" in --version) exec \"$FIXTURE\" \"$@\";; esac\n{busy}"
+        ))
+        .server(&["--sync", "full", "--stop-reading-after", "12"]);
+    for file in fs::read_dir(soak.workspace()).expect("it was made").flatten() {
+        fs::remove_file(file.path()).expect("it is ours");
+    }
+    let line = "def total(orders):\n    count = len(orders)\n    return count\n\n";
+    fs::write(soak.workspace().join("large.py"), line.repeat(8_000)).expect("the directory is ours");
+    let mut run = soak.start();
+    run.wait_for(
+        "the typing",
+        |event| matches!(event, Event::StepStarted(step) if step.name == "type"),
+    );
+    fs::write(run.directory().join("go"), "now\n").expect("somebody reads it");
+    let outcome = run.finish();
+    match failed(&outcome) {
+        Ending::TimedOut {
+            method,
+            after,
+            unsent,
+            during,
+        } => {
+            assert_eq!(method, "textDocument/didChange");
+            assert_eq!(after, 20_000_000_000, "the scenario's deadline");
+            assert!(unsent > MIB, "{unsent}");
+            assert_eq!(during, "phase `type`, step `type`");
+        }
+        ending => panic!("{ending:?}"),
+    }
+    outcome.says(&[
+        "the server took next to nothing of its input for 20",
+        "in phase `type`, step `type`, though it was busy",
+    ]);
 }

@@ -95,7 +95,8 @@ pub fn common(sides: &Sides) -> anyhow::Result<Vec<Lens>> {
     )
 }
 
-/// Refuses runs in which a setting or a library was seen not to be in force: a verdict would be on something else. Memory that
+/// Refuses runs in which a setting or a library was seen not to be in force, or was not seen in force though the run was to
+/// show it: a verdict would be on something else. Memory that
 /// the purged lens was to purge is not known then, and decides nothing by itself.
 pub fn in_force(sides: &Sides) -> anyhow::Result<()> {
     let all = [&sides.baseline, &sides.candidate]
