@@ -283,7 +283,7 @@ fn written(method: &str, reply: Reply) -> (Request, Body) {
                     retries,
                     ..bare(outcome)
                 },
-                body,
+                body.ok(),
             )
         }
         Reply::Error {

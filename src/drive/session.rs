@@ -291,16 +291,18 @@ async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(S
         .await
     {
         Reply::Answer {
-            body: Some(body),
+            body: Ok(body),
             latency,
             ..
         } => match lsp::modest(body.get()) {
-            Some(result) if result.is_object() => Ok((ServerCapabilities::from_result(&result), latency)),
-            _ => Err(refused(
-                "the answer to `initialize` is not an object, or one with too much in it".to_owned(),
-            )),
+            Ok(Value::Object(result)) => Ok((ServerCapabilities::from_result(&Value::Object(result)), latency)),
+            Ok(other) => Err(refused(format!(
+                "the answer to `initialize` is {}, not an object",
+                kind(&other)
+            ))),
+            Err(why) => Err(unread(&why)),
         },
-        Reply::Answer { body: None, .. } => Err(refused("the answer to `initialize` is empty or too long".to_owned())),
+        Reply::Answer { body: Err(why), .. } => Err(unread(&why)),
         Reply::Error { code, message, .. } => Err(refused(format!("`initialize` failed: {message} ({code})"))),
         Reply::TimedOut | Reply::Parked => {
             let (method, after) = ("initialize".to_owned(), deadline.as_nanos() as u64);
@@ -312,6 +314,21 @@ async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(S
             }))
         }
         Reply::Lost => Err(Stop::Gone),
+    }
+}
+
+fn unread(why: &lsp::Unread) -> Stop {
+    refused(format!("the answer to `initialize` cannot be read: {why}"))
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
     }
 }
 

@@ -6,13 +6,17 @@ use std::io;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::units;
+
 /// The id of a request, or a progress token: the protocol allows numbers and strings for both.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Id {
-    /// A number.
+    /// A whole number of 64 bits.
     Number(i64),
     /// A string.
     Text(String),
+    /// JSON as the server wrote it: another number, such as 2^63 or 1.5, or a string that is no text, such as `"\ud800"`.
+    Literal(String),
 }
 
 impl Id {
@@ -33,7 +37,7 @@ impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Id::Number(number) => write!(f, "{number}"),
-            Id::Text(text) => f.write_str(text),
+            Id::Text(text) | Id::Literal(text) => f.write_str(text),
         }
     }
 }
@@ -43,6 +47,9 @@ impl Serialize for Id {
         match self {
             Id::Number(number) => serializer.serialize_i64(*number),
             Id::Text(text) => serializer.serialize_str(text),
+            Id::Literal(json) => serde_json::from_str::<&RawValue>(json)
+                .map_err(serde::ser::Error::custom)?
+                .serialize(serializer),
         }
     }
 }
@@ -88,9 +95,75 @@ pub(super) fn params(value: &impl Serialize) -> Option<Box<RawValue>> {
 /// Most memory that a tree of a server's JSON may take.
 const LARGEST_TREE: usize = 16 << 20;
 
+/// Deepest nesting that serde_json reads.
+const DEEPEST_TREE: usize = 127;
+
+/// Why a result could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unread {
+    /// Nobody asked for its text.
+    #[error("its text was not kept")]
+    Unwanted,
+    /// The answer has no result.
+    #[error("it has neither a result nor an error")]
+    Absent,
+    /// The message was scanned as it arrived.
+    #[error("its result has {size}, and messages over {limit} are not kept", size = units::bytes(*bytes), limit = units::bytes(*limit as u64))]
+    TooLong {
+        /// Length of the result.
+        bytes: u64,
+        /// The longest message that is kept, in bytes.
+        limit: usize,
+    },
+    /// Not text.
+    #[error("byte {at} of its result is not valid UTF-8")]
+    Utf8 {
+        /// From the start of the result, from 1.
+        at: usize,
+    },
+    /// A tree of it would be large.
+    #[error("as a tree it would need over {limit}", limit = units::bytes(LARGEST_TREE as u64))]
+    Large,
+    /// Lists or objects in one another.
+    #[error("its result is nested over {DEEPEST_TREE} levels deep (byte {at})")]
+    Deep {
+        /// From the start of the result, from 1.
+        at: usize,
+    },
+    /// A `\ud800` or the like that is no character.
+    #[error("its result has a lone surrogate, an escape that is no character (before byte {at})")]
+    Surrogate {
+        /// From the start of the result, from 1.
+        at: usize,
+    },
+    /// Another mistake in the JSON.
+    #[error("its result is not valid JSON: {0}")]
+    Syntax(String),
+}
+
+impl Unread {
+    fn of(error: &serde_json::Error, text: &str) -> Unread {
+        let before = text.split_inclusive('\n').take(error.line().saturating_sub(1));
+        let at = before.map(str::len).sum::<usize>() + error.column();
+        match error.to_string() {
+            words if words.starts_with("recursion limit") => Unread::Deep { at },
+            words if words.contains("surrogate") || words.contains("hex escape") => Unread::Surrogate { at },
+            words => Unread::Syntax(words),
+        }
+    }
+}
+
+/// A part of a message as JSON text.
+pub(super) fn text_of(json: &[u8]) -> Result<Box<RawValue>, Unread> {
+    let text = std::str::from_utf8(json).map_err(|error| Unread::Utf8 {
+        at: error.valid_up_to() + 1,
+    })?;
+    serde_json::from_str(text).map_err(|error| Unread::of(&error, text))
+}
+
 /// Reads JSON that a server wrote into a tree, unless that would be large: of a mebibyte of `{"":0}` the tree has eighty.
 /// What it takes is estimated from the signs in the text, so that little is missed and nothing is built in vain.
-pub fn modest(text: &str) -> Option<serde_json::Value> {
+pub fn modest(text: &str) -> Result<serde_json::Value, Unread> {
     let weight = |byte: &u8| match byte {
         b'{' => 640,
         b',' => 128,
@@ -98,7 +171,10 @@ pub fn modest(text: &str) -> Option<serde_json::Value> {
         _other => 1,
     };
     let weight: usize = text.as_bytes().iter().map(weight).sum();
-    (weight <= LARGEST_TREE).then(|| serde_json::from_str(text).ok())?
+    match weight <= LARGEST_TREE {
+        true => serde_json::from_str(text).map_err(|error| Unread::of(&error, text)),
+        false => Err(Unread::Large),
+    }
 }
 
 /// Writes a request (with an id) or a notification (without).
@@ -225,9 +301,20 @@ mod tests {
     #[test]
     fn a_tree_that_would_be_large_is_not_built() {
         let dense = |objects: usize| format!("[{}]", vec!["{\"\":0}"; objects].join(","));
-        assert!(modest(&dense(1_000)).is_some());
-        assert!(modest(&dense(100_000)).is_none());
-        assert!(modest(&format!("\"{}\"", "x".repeat(1 << 20))).is_some());
-        assert!(modest("{").is_none());
+        assert!(modest(&dense(1_000)).is_ok());
+        assert_eq!(modest(&dense(100_000)), Err(Unread::Large));
+        assert!(modest(&format!("\"{}\"", "x".repeat(1 << 20))).is_ok());
+        assert!(matches!(modest("{"), Err(Unread::Syntax(_))));
+        let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+        assert!(modest(&nested(DEEPEST_TREE)).is_ok());
+        let deep = modest(&nested(DEEPEST_TREE + 1));
+        assert_eq!(deep, Err(Unread::Deep { at: DEEPEST_TREE + 1 }));
+        for half in ["\\ud800", "\\udc00"] {
+            let surrogate = modest(&format!("[\n\"{half}\"]"));
+            assert!(
+                matches!(surrogate, Err(Unread::Surrogate { at: 3..12 })),
+                "{surrogate:?}"
+            );
+        }
     }
 }

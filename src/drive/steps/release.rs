@@ -157,11 +157,8 @@ async fn question<S: Stage>(
     let ask = Ask::within(deadline).keeping();
     let reply = scene.session.client.request(method, &params, ask).await;
     let text = match reply {
-        Reply::Answer { body: Some(body), .. } => Ok(body.get().to_owned()),
-        Reply::Answer { body: None, bytes, .. } => Err(format!(
-            "the answer to `{name}` has {}, too much to keep",
-            units::bytes(bytes)
-        )),
+        Reply::Answer { body: Ok(body), .. } => Ok(body.get().to_owned()),
+        Reply::Answer { body: Err(why), .. } => Err(format!("the answer to `{name}` cannot be read: {why}")),
         Reply::Error { code, message, .. } => {
             let words: Vec<&str> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
             let words = cut(&words.join(" "));

@@ -93,7 +93,7 @@ impl Registration {
     }
 
     fn options(&self) -> Value {
-        let options = self.options.as_ref().and_then(|options| modest(options.get()));
+        let options = self.options.as_ref().and_then(|options| modest(options.get()).ok());
         options.unwrap_or_default()
     }
 }
@@ -286,7 +286,7 @@ impl Responder {
             let Ok(one) = serde_json::from_str::<OneRegistration<'_>>(one.get()) else {
                 continue;
             };
-            let tree = one.options.map(|options| modest(options.get()).ok_or(options));
+            let tree = one.options.map(|options| modest(options.get()));
             let Ok(tree) = tree.transpose() else {
                 return Err(excess("the options of a registration"));
             };

@@ -24,7 +24,7 @@ use self::state::Shared;
 pub use self::traffic::{CloseReason, OpenRequest, Totals, Traffic};
 pub use self::violation::Violation;
 use super::answers::{Answers, Watcher};
-use super::message;
+use super::message::{self, Unread};
 use super::position::Encoding;
 use super::process::Gauge;
 use super::progress::Progress;
@@ -117,8 +117,8 @@ pub enum Reply {
         bytes: u64,
         /// Elements, when it is a list or has an `items` list.
         items: Option<u64>,
-        /// The result, when it was wanted and is not longer than [`Limits::keep`].
-        body: Option<Box<RawValue>>,
+        /// The result, or why it is not here.
+        body: Result<Box<RawValue>, Unread>,
         /// Times it was sent again.
         retries: u32,
     },

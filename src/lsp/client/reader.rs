@@ -12,6 +12,7 @@ use super::state::{Settled, Shared, count};
 use super::{CloseReason, Incoming, Violation};
 use crate::lsp::answers;
 use crate::lsp::frame::{Framer, Head};
+use crate::lsp::message::{self, Unread};
 use crate::lsp::scan::{Facts, Scanner};
 
 /// The first size of the read buffer; it grows to the longest message that is read whole.
@@ -189,6 +190,18 @@ fn handle(shared: &Shared, events: &mpsc::Sender<Incoming>, stamp: Instant, fact
         let start = String::from_utf8_lossy(&body[..body.len().min(80)]);
         return sink.violation(Violation::NoObject(start.into_owned()));
     };
+    if let Some(unfit) = facts.unfit
+        && facts.error.is_none()
+    {
+        sink.violation(Violation::UnfitId {
+            what: unfit,
+            method: name(facts),
+        });
+        // What has a method may still be a notification that carries an id by mistake.
+        if facts.method.is_empty() {
+            return;
+        }
+    }
     match (&facts.id, facts.method.is_empty()) {
         (Some(id), false) => {
             let refused = answer(&sink, id, facts, body);
@@ -201,7 +214,7 @@ fn handle(shared: &Shared, events: &mpsc::Sender<Incoming>, stamp: Instant, fact
         (Some(id), true) => {
             let settled = shared
                 .state()
-                .settle(id, stamp, facts, || raw(facts.result.as_ref(), body));
+                .settle(id, stamp, facts, || result(facts, body, shared.limits.keep));
             match settled {
                 Settled::Delivered | Settled::Late => {}
                 Settled::Twice => sink.violation(Violation::Twice),
@@ -288,6 +301,13 @@ fn notified(sink: &Sink<'_>, stamp: Instant, facts: &Facts, body: &[u8]) {
 /// A part of the body as JSON text; `None` when it was not kept or is not JSON.
 fn raw(range: Option<&std::ops::Range<u64>>, body: &[u8]) -> Option<Box<RawValue>> {
     serde_json::from_slice(part(range, body)?).ok()
+}
+
+/// The result of an answer.
+fn result(facts: &Facts, body: &[u8], limit: usize) -> Result<Box<RawValue>, Unread> {
+    let range = facts.result.as_ref().ok_or(Unread::Absent)?;
+    let bytes = range.end - range.start;
+    message::text_of(part(Some(range), body).ok_or(Unread::TooLong { bytes, limit })?)
 }
 
 /// A part of the body; `None` when it was not kept.

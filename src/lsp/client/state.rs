@@ -14,7 +14,7 @@ use super::outbox::{Body, Outbox};
 use super::{CloseReason, Limits, OpenRequest, Totals, Traffic};
 use crate::lsp::answers::{Answers, Responder};
 use crate::lsp::diagnostics::Diagnostics;
-use crate::lsp::message::{self, Id, Refusal};
+use crate::lsp::message::{self, Id, Refusal, Unread};
 use crate::lsp::scan::{Facts, Fault, Shape};
 use crate::lsp::support::ServerCapabilities;
 
@@ -71,7 +71,7 @@ pub(super) enum Outcome {
         shape: Shape,
         bytes: u64,
         items: Option<u64>,
-        body: Option<Box<RawValue>>,
+        body: Result<Box<RawValue>, Unread>,
     },
     Error {
         at: Instant,
@@ -296,7 +296,7 @@ impl State {
         id: &Id,
         at: Instant,
         facts: &Facts,
-        body: impl FnOnce() -> Option<Box<RawValue>>,
+        body: impl FnOnce() -> Result<Box<RawValue>, Unread>,
     ) -> Settled {
         let id = match id {
             Id::Number(id) => *id,
@@ -304,6 +304,7 @@ impl State {
                 let meant = text.parse().is_ok_and(|id| (1..self.next_id).contains(&id));
                 return if meant { Settled::AsText } else { Settled::Unknown };
             }
+            Id::Literal(_) => return Settled::Unknown,
         };
         let Some(open) = self.open.remove(&id) else {
             return if self.cancelled.take(id) {
@@ -321,7 +322,7 @@ impl State {
                 fault: fault.clone(),
             },
             None => {
-                let body = if open.keep { body() } else { None };
+                let body = if open.keep { body() } else { Err(Unread::Unwanted) };
                 Outcome::Result {
                     at,
                     shape: facts.shape,

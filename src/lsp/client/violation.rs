@@ -14,6 +14,14 @@ pub enum Violation {
     /// The server complained of a message of ours without saying which.
     #[error("the server could not read a message: {0}")]
     Complaint(String),
+    /// An id that no answer can repeat.
+    #[error("{message} has an id that {what}, so that it {end}", message = carrier(method), end = if method.is_empty() { "answers no request" } else { "cannot be answered" })]
+    UnfitId {
+        /// What it is, in words.
+        what: &'static str,
+        /// Method of the request; empty for an answer.
+        method: String,
+    },
     /// A request for more than is kept or sent.
     #[error("a request of the server was refused: {0}")]
     Excess(String),
@@ -31,4 +39,11 @@ pub enum Violation {
         "an answer came back with its id as a string (`\"{0}\"`), though it was sent as a number: its request stays open, in an editor too"
     )]
     IdAsText(String),
+}
+
+fn carrier(method: &str) -> String {
+    match method {
+        "" => "an answer".to_owned(),
+        method => format!("a request of the server, `{method}`,"),
+    }
 }

@@ -36,8 +36,10 @@ pub struct Fault {
 /// What one message says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The id, unless absent, null or of a wrong type.
+    /// The id, unless absent or unfit.
     pub id: Option<Id>,
+    /// What is wrong with an id that is neither a number nor a string of a bounded length: `is null`.
+    pub unfit: Option<&'static str>,
     /// The method, cut to a bounded length; empty in answers.
     pub method: String,
     /// Where the parameters are.
@@ -92,6 +94,38 @@ pub(super) enum Slot {
     Leaf,
 }
 
+/// Longest id that is kept, in bytes as written: a longer one cannot be cut and still be the same.
+const LONGEST_ID: usize = 512;
+
+/// Reads an id from its JSON, strings with their quotes.
+fn id(json: &[u8]) -> Result<Id, &'static str> {
+    if json.len() > LONGEST_ID {
+        return Err("has over 512 bytes");
+    }
+    let text = std::str::from_utf8(json).map_err(|_| "is not valid UTF-8")?;
+    match json.first() {
+        Some(b'n') => return Err("is null"),
+        Some(b't' | b'f') => return Err("is a boolean"),
+        Some(b'"') => {
+            if let Ok(text) = serde_json::from_str(text) {
+                return Ok(Id::Text(text));
+            }
+        }
+        _number => {
+            if let Some(number) = number(json) {
+                return Ok(Id::Number(number));
+            }
+        }
+    }
+    let valid = serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok();
+    valid.then(|| Id::Literal(text.to_owned())).ok_or("is not valid JSON")
+}
+
+/// The text between quotes, with them.
+fn quoted(raw: &[u8]) -> Vec<u8> {
+    [b"\"", raw, b"\""].concat()
+}
+
 /// Recognises a key as written between its quotes.
 pub(super) fn key(raw: &[u8]) -> Key {
     let unescaped;
@@ -122,16 +156,13 @@ pub(super) fn key(raw: &[u8]) -> Key {
 
 /// The text of a JSON string as written between its quotes, perhaps cut.
 fn text(raw: &[u8]) -> String {
-    let mut quoted = Vec::with_capacity(raw.len() + 2);
-    quoted.push(b'"');
-    quoted.extend_from_slice(raw);
-    quoted.push(b'"');
-    serde_json::from_slice(&quoted).unwrap_or_else(|_cut| String::from_utf8_lossy(raw).into_owned())
+    serde_json::from_slice(&quoted(raw)).unwrap_or_else(|_cut| String::from_utf8_lossy(raw).into_owned())
 }
 
 impl Facts {
     pub(super) fn reset(&mut self) {
         self.id = None;
+        self.unfit = None;
         self.method.clear();
         self.params = None;
         self.result = None;
@@ -140,10 +171,16 @@ impl Facts {
         self.error = None;
     }
 
+    /// The id ended; of several in one message the last counts.
+    pub(super) fn take_id(&mut self, id: Result<Id, &'static str>) {
+        self.unfit = id.as_ref().err().copied();
+        self.id = id.ok();
+    }
+
     /// A string ended.
     pub(super) fn take_text(&mut self, slot: Slot, raw: &[u8]) {
         match slot {
-            Slot::Id => self.id = Some(Id::Text(text(raw))),
+            Slot::Id => self.take_id(id(&quoted(raw))),
             Slot::Method => self.method = text(raw),
             Slot::Result => self.shape = if raw.is_empty() { Shape::Empty } else { Shape::Full },
             Slot::Message => {
@@ -158,7 +195,7 @@ impl Facts {
     /// A number, `true`, `false` or `null` ended.
     pub(super) fn take_scalar(&mut self, slot: Slot, raw: &[u8]) {
         match slot {
-            Slot::Id => self.id = number(raw).map(Id::Number),
+            Slot::Id => self.take_id(id(raw)),
             Slot::Result => self.shape = if raw == b"null" { Shape::Null } else { Shape::Full },
             Slot::Code => {
                 if let (Some(error), Some(code)) = (&mut self.error, number(raw)) {

@@ -206,6 +206,8 @@ impl Scanner {
             self.facts.items = None;
         }
         match (self.member, byte) {
+            (Key::Id, b'{') => self.unfit_id("is an object", byte, at),
+            (Key::Id, b'[') => self.unfit_id("is a list", byte, at),
             (Key::Id, _) => self.take(Slot::Id, byte, at),
             (Key::Method, _) => self.take(Slot::Method, byte, at),
             (Key::Result, b'{') => {
@@ -220,6 +222,11 @@ impl Scanner {
             }
             _other => self.take(Slot::Nowhere, byte, at),
         }
+    }
+
+    fn unfit_id(&mut self, what: &'static str, byte: u8, at: usize) -> usize {
+        self.facts.take_id(Err(what));
+        self.take(Slot::Nowhere, byte, at)
     }
 
     /// A member of an object result.

@@ -185,6 +185,50 @@ async fn initialize_says_who_we_are_and_what_we_can() {
 }
 
 #[tokio::test]
+async fn an_initialize_that_cannot_be_read_is_refused_with_what_it_is_and_the_limit() {
+    let text = |text: &str| text.as_bytes().to_vec();
+    let deep = format!("{{\"x\":{}1{}}}", "[".repeat(200), "]".repeat(200));
+    let long = format!("{{\"x\":\"{}\"}}", "x".repeat(1 << 20));
+    let dense = format!("[{}1]", "{\"\":0},".repeat(100_000));
+    for (result, words) in [
+        (text("null"), "is null, not an object"),
+        (text("[1]"), "is a list, not an object"),
+        (
+            text(r#"{"capabilities":"\ud800"}"#),
+            "cannot be read: its result has a lone surrogate",
+        ),
+        (
+            b"{\"x\":\"\xff\"}".to_vec(),
+            "cannot be read: byte 7 of its result is not valid UTF-8",
+        ),
+        (text(&deep), "cannot be read: its result is nested over 127 levels deep"),
+        (
+            text(&long),
+            "cannot be read: its result has 1.0 MiB, and messages over 1.0 MiB are not kept",
+        ),
+        (text(&dense), "cannot be read: as a tree it would need over 16.0 MiB"),
+        (text("{\"x\":tru}"), "cannot be read: its result is not valid JSON"),
+    ] {
+        let mut play = play("", "");
+        let server = async {
+            let id = method(&mut play.peer, "initialize").await["id"].clone();
+            let body = [format!("{{\"id\":{id},\"result\":").as_bytes(), &result, b"}"].concat();
+            let head = format!("Content-Length: {}\r\n\r\n", body.len());
+            play.peer.send_raw(&[head.as_bytes(), &body].concat()).await;
+        };
+        let mut player = Player::new(&play.job, &play.stage, Desk::new(&play.job));
+        let ((), end) = tokio::join!(server, player.play());
+        let Err(Stop::Ended(Ending::Refused { reason })) = end else {
+            panic!("{end:?}")
+        };
+        assert!(
+            reason.starts_with(&format!("the answer to `initialize` {words}")),
+            "{reason}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn every_round_of_a_repeat_types_what_was_never_typed_before() {
     let phases = r#"
         [[phase]]

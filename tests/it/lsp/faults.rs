@@ -102,6 +102,51 @@ async fn a_body_that_is_no_message_is_told_and_the_next_one_is_read() {
 }
 
 #[tokio::test]
+async fn every_id_of_a_request_is_repeated_as_it_came_or_told() {
+    let (client, mut incoming, mut peer) = usual();
+    let ask = |id: &str| {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"workspace/codeLens/refresh"}}"#);
+        format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+    };
+    let long = format!("\"{}\"", "x".repeat(510));
+    for id in [
+        "9223372036854775808", "-1.5", "1e400", "0", "\"\"", "\"\\u00e9\"", &long,
+    ] {
+        peer.send_raw(&ask(id)).await;
+        let answer = peer.receive_text().await;
+        let same = serde_json::from_str::<Value>(id).map_or(id.to_owned(), |id| id.to_string());
+        assert!(answer.contains(&format!("\"id\":{same},")), "{id}: {answer}");
+    }
+    // A lone surrogate is JSON, and no text that serde_json would read.
+    peer.send_raw(&ask("\"\\ud800\"")).await;
+    assert!(peer.receive_text().await.contains(r#""id":"\ud800","#));
+    let mebibyte = format!("\"{}\"", "x".repeat(1_000_000));
+    for (id, words) in [
+        ("null", "is null"),
+        ("{\"a\":[1]}", "is an object"),
+        ("[1]", "is a list"),
+        ("true", "is a boolean"),
+        (&mebibyte, "has over 512 bytes"),
+        ("01", "is not valid JSON"),
+    ] {
+        peer.send_raw(&ask(id)).await;
+        let text = violation(&mut incoming).await;
+        let whole = format!(
+            "a request of the server, `workspace/codeLens/refresh`, has an id that {words}, so that it cannot be answered"
+        );
+        assert_eq!(text, whole);
+    }
+    peer.send_raw(b"Content-Length: 22\r\n\r\n{\"id\":[1],\"result\":3}\n")
+        .await;
+    assert_eq!(
+        violation(&mut incoming).await,
+        "an answer has an id that is a list, so that it answers no request"
+    );
+    assert_eq!(client.closed(), None);
+    peer.ask(json!(1), "workspace/codeLens/refresh", Value::Null).await;
+}
+
+#[tokio::test]
 async fn an_answer_without_result_or_error_counts_as_null_and_is_told() {
     let (client, mut incoming, mut peer) = usual();
     let serve = async {

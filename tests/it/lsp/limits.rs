@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lsp_soak::lsp::{Answers, CloseReason, Incoming, Limits, Reply, Shape};
+use lsp_soak::lsp::{Answers, CloseReason, Incoming, Limits, Reply, Shape, Unread};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -151,7 +151,7 @@ async fn a_huge_result_is_counted_and_not_kept_even_when_its_id_comes_last() {
         shape: Shape::Full,
         bytes,
         items,
-        body: None,
+        body: Err(Unread::TooLong { .. }),
         ..
     } = huge
     else {

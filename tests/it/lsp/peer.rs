@@ -55,10 +55,15 @@ impl Peer {
 
     /// The next message of the client.
     pub async fn receive(&mut self) -> Value {
+        serde_json::from_str(&self.receive_text().await).unwrap()
+    }
+
+    /// The next message of the client as it was written.
+    pub async fn receive_text(&mut self) -> String {
         timeout(PATIENCE, self.read()).await.expect("the client sends nothing")
     }
 
-    async fn read(&mut self) -> Value {
+    async fn read(&mut self) -> String {
         let mut header = Vec::new();
         while !header.ends_with(b"\r\n\r\n") {
             header.push(self.input.read_u8().await.expect("the client closed its output"));
@@ -72,7 +77,7 @@ impl Peer {
             .unwrap();
         let mut body = vec![0; length];
         self.input.read_exact(&mut body).await.unwrap();
-        serde_json::from_slice(&body).unwrap()
+        String::from_utf8(body).unwrap()
     }
 
     /// Whether the client closed its output, after everything that it sent.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lsp_soak::lsp::{CONTENT_MODIFIED, REQUEST_CANCELLED, Reply, SERVER_CANCELLED, Shape};
+use lsp_soak::lsp::{CONTENT_MODIFIED, REQUEST_CANCELLED, Reply, SERVER_CANCELLED, Shape, Unread};
 use serde_json::{Value, json};
 
 use super::peer::{ask, brief, next, usual, violation};
@@ -33,7 +33,7 @@ async fn an_answer_tells_shape_size_and_count_and_gives_the_body_when_wanted() {
     let Reply::Answer {
         shape: Shape::Full,
         items: Some(2),
-        body: None,
+        body: Err(Unread::Unwanted),
         retries: 0,
         bytes,
         ..
@@ -41,7 +41,7 @@ async fn an_answer_tells_shape_size_and_count_and_gives_the_body_when_wanted() {
     else {
         panic!("{unkept:?}")
     };
-    let Reply::Answer { body: Some(body), .. } = kept else {
+    let Reply::Answer { body: Ok(body), .. } = kept else {
         panic!("{kept:?}")
     };
     assert_eq!(bytes, body.get().len() as u64);
@@ -85,7 +85,7 @@ async fn many_requests_may_be_open_and_answers_may_come_in_any_order() {
         peer.answer(request, json!([request["params"]["n"]])).await;
     }
     for (number, task) in asking.into_iter().enumerate() {
-        let Reply::Answer { body: Some(body), .. } = task.await.unwrap() else {
+        let Reply::Answer { body: Ok(body), .. } = task.await.unwrap() else {
             panic!("no answer")
         };
         assert_eq!(body.get(), format!("[{number}]"));
