@@ -9,7 +9,7 @@ use std::io::BufRead;
 
 use crate::record::{
     Checkpoint, Entry, Environment, Event, Header, Holder, LeftOut, Libraries, Nanos, PeakMark, PhaseRef, Pressure,
-    ReadError, ReadFailure, Reader, Request, Rollup, Shutdown, Unseen,
+    ReadError, ReadFailure, Reader, Request, Rollup, Shutdown, Unseen, Unwritten,
 };
 
 use super::carried::{self, Leader};
@@ -135,7 +135,10 @@ impl Pass {
             reported: Vec::new(),
             system_calls: Vec::new(),
             warnings: Vec::new(),
+            more_warnings: 0,
             messages: Vec::new(),
+            more_messages: 0,
+            unwritten: Unwritten::default(),
             sampling: SamplingSummary::default(),
             pressure: None,
             timeline: Timeline::default(),
@@ -220,9 +223,26 @@ impl Pass {
             Event::Closed(close) => {
                 let counts = &close.violations;
                 counts.iter().for_each(|(text, count)| self.said.counted(text, *count));
+                self.unwritten(&close.unwritten);
                 self.summary.close = Some(close);
             }
             Event::Ended(ending) => self.summary.ending = Some(ending),
+        }
+    }
+
+    /// What a server said and is not in the record; a restart has counts of its own.
+    fn unwritten(&mut self, more: &Unwritten) {
+        let all = &mut self.summary.unwritten;
+        all.errors += more.errors;
+        all.warnings += more.warnings;
+        all.registrations += more.registrations;
+        for (method, count) in &more.requests {
+            *all.requests.entry(method.clone()).or_default() += count;
+            self.summary.server_requests.entry(method.clone()).or_default().0 += count;
+        }
+        for (method, count) in &more.refused {
+            *all.refused.entry(method.clone()).or_default() += count;
+            self.summary.server_requests.entry(method.clone()).or_default().1 += count;
         }
     }
 
@@ -406,6 +426,8 @@ impl Pass {
         summary.methods = methods;
         summary.warnings = self.said.warnings;
         summary.messages = self.said.messages;
+        summary.more_warnings = self.said.more_warnings;
+        summary.more_messages = self.said.more_messages;
         summary
     }
 }

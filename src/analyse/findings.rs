@@ -10,7 +10,7 @@ mod settings;
 
 use std::time::Duration;
 
-use crate::record::{BARRIER, Close, HugePages, ReadyOutcome, ReadyRule, WarningKind};
+use crate::record::{Close, HugePages, ReadyOutcome, ReadyRule, WarningKind};
 use crate::units;
 
 use super::advice::{advice, waited};
@@ -93,6 +93,10 @@ fn recorded(summary: &Summary, found: &mut Vec<Finding>) {
             Severity::Warning,
             format!("{}{}", warning.text, times(warning.count)),
         ));
+    }
+    if summary.more_warnings > 0 {
+        let more = units::counted(summary.more_warnings, "more warning");
+        found.push(finding(Severity::Warning, format!("{more}: the record has them all")));
     }
     for method in &summary.methods {
         if let Some((error, count)) = &method.error {
@@ -187,14 +191,7 @@ fn times(count: u64) -> String {
 
 /// The first few different messages of the server, and how many more there are.
 fn messages(summary: &Summary, found: &mut Vec<Finding>) {
-    // Some servers report the requests that lsp-soak sends of its own accord.
-    let theirs = || {
-        summary
-            .messages
-            .iter()
-            .filter(|message| !message.text.contains(BARRIER))
-    };
-    for message in theirs().take(MESSAGES) {
+    for message in summary.messages.iter().take(MESSAGES) {
         let level = if message.level == 1 { "an error" } else { "a warning" };
         let mut lines = message.text.lines().filter(|line| !line.trim().is_empty());
         let first = lines.next().unwrap_or_default();
@@ -204,14 +201,32 @@ fn messages(summary: &Summary, found: &mut Vec<Finding>) {
             ..finding(Severity::Note, text)
         });
     }
-    let rest = theirs().skip(MESSAGES);
-    let more: u64 = rest.map(|message| message.count).sum();
-    if more > 0 {
-        let text = format!(
-            "{} from the server, an error or a warning each: the record has them all",
-            units::counted(more, "more message")
-        );
+    let rest = summary.messages.iter().skip(MESSAGES);
+    let written = rest.map(|message| message.count).sum::<u64>() + summary.more_messages;
+    let unwritten = &summary.unwritten;
+    let counted = unwritten.errors + unwritten.warnings;
+    if written + counted > 0 {
+        let which = match (written, counted) {
+            (_, 0) => "the record has them all".to_owned(),
+            (0, _) => "they were counted and are not in the record".to_owned(),
+            (_, counted) => format!(
+                "{} of them were counted and are not in the record",
+                units::count(counted)
+            ),
+        };
+        let more = units::counted(written + counted, "more message");
+        let text = format!("{more} from the server, an error or a warning each: {which}");
         found.push(finding(Severity::Note, text));
+    }
+    let requests = unwritten.requests.values().sum::<u64>();
+    for (count, what) in [(requests, "request"), (unwritten.registrations, "registration")] {
+        if count > 0 {
+            let text = format!(
+                "the server sends so much that {} were counted and are not in the record",
+                units::counted(count, what)
+            );
+            found.push(finding(Severity::Note, text));
+        }
     }
 }
 
@@ -248,7 +263,7 @@ mod tests {
     use crate::analyse::ProgramSummary;
     use crate::analyse::tests::of;
     use crate::record::golden::Session;
-    use crate::record::{Ending, Event, Outcome};
+    use crate::record::{Ending, Event, Outcome, Unwritten};
 
     #[test]
     fn huge_pages_that_were_to_be_disabled_and_are_not_are_told() {
@@ -325,6 +340,46 @@ mod tests {
             .find(|finding| finding.text.contains("cannot load"))
             .unwrap();
         assert_eq!(message.details, ["  because of this", "  and that"]);
+    }
+
+    #[test]
+    fn every_message_is_counted_and_the_ones_without_a_line_in_the_record_are_named() {
+        let mut session = Session::new("server");
+        for number in 0..1_000 {
+            session.put(Event::ServerMessage {
+                level: 2,
+                text: format!("message {number}"),
+            });
+            session.warn(WarningKind::Scenario, &format!("warning {number}"));
+        }
+        let told = |session: &Session, words: &str| {
+            let found = findings(&of(session));
+            let found = found.into_iter().find(|finding| finding.text.contains(words));
+            found.map(|finding| finding.text).unwrap_or_default()
+        };
+        assert_eq!(
+            told(&session, "more messages"),
+            "997 more messages from the server, an error or a warning each: the record has them all"
+        );
+        assert_eq!(
+            told(&session, "more warnings"),
+            "800 more warnings: the record has them all"
+        );
+        let unwritten = Unwritten {
+            warnings: 99_000,
+            requests: [("a/b".to_owned(), 7)].into(),
+            ..Unwritten::default()
+        };
+        session.put(Event::Closed(Close {
+            unwritten,
+            ..Close::default()
+        }));
+        assert_eq!(
+            told(&session, "more messages"),
+            "99,997 more messages from the server, an error or a warning each: 99,000 of them were counted and are not in the record"
+        );
+        assert!(told(&session, "7 requests were counted").ends_with("are not in the record"));
+        assert_eq!(of(&session).server_requests["a/b"], (7, 0));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::record::{
     Close, Ending, Header, Initialized, LeftOut, Listening, Nanos, PhaseRef, Pressure, Readiness, Shutdown,
-    SystemCalls, WarningKind,
+    SystemCalls, Unwritten, WarningKind,
 };
 
 use super::curves::Curves;
@@ -75,8 +75,14 @@ pub struct Summary {
     pub system_calls: Vec<SystemCalls>,
     /// Warnings of the run, each once, in the order of their first appearance.
     pub warnings: Vec<WarningSummary>,
-    /// What the server told people, each once.
+    /// Warnings that are none of these.
+    pub more_warnings: u64,
+    /// What the server wrote for people, each different message once.
     pub messages: Vec<ServerMessage>,
+    /// Messages in the record that are none of these.
+    pub more_messages: u64,
+    /// What of the server is counted and not in the record.
+    pub unwritten: Unwritten,
     /// How well the sampler did.
     pub sampling: SamplingSummary,
     /// What the machine waited for during the run.

@@ -8,6 +8,7 @@ pub mod document;
 mod doubt;
 pub mod farewell;
 pub mod fault;
+mod flood;
 pub mod language;
 mod late;
 mod player;

@@ -19,6 +19,7 @@ use crate::lsp::{
 };
 use crate::record::{Close, Ending, Event, Initialized, ReadyOutcome, Shutdown, Warning, WarningKind};
 
+use super::flood::Flood;
 use super::signal::Signals;
 use super::violations::Violations;
 use super::{Job, Stage, Stop, fault, readiness, uri};
@@ -35,6 +36,7 @@ pub struct Session {
     server: Server,
     signals: Arc<Signals>,
     violations: Arc<Violations>,
+    flood: Arc<Flood>,
     spawned: Instant,
     listener: AbortHandle,
     /// Whether silence that follows means a fault that will not go away, so that the shutdown may be short.
@@ -73,7 +75,9 @@ impl Session {
         client.gauge(gauge);
         let signals = Arc::new(Signals::new(profile));
         let violations = Arc::new(Violations::default());
-        let ear = listen(incoming, Arc::clone(&signals), Arc::clone(&violations), stage.clone());
+        let flood = Arc::new(Flood::default());
+        let heard = (Arc::clone(&signals), Arc::clone(&violations), Arc::clone(&flood));
+        let ear = listen(incoming, heard, stage.clone());
         let listener = tokio::spawn(ear).abort_handle();
         let offered = Arc::new(ServerCapabilities::default());
         Ok(Session {
@@ -82,6 +86,7 @@ impl Session {
             server,
             signals,
             violations,
+            flood,
             spawned,
             listener,
             hopeless: false,
@@ -231,6 +236,7 @@ impl Session {
             dropped: totals.dropped_events,
             unread: totals.dropped_params,
             violations: self.violations.counts(),
+            unwritten: self.flood.unwritten(),
         }
     }
 }
@@ -339,25 +345,29 @@ fn refused(reason: String) -> Stop {
 /// Hears what the server says on its own account, until the connection ends.
 async fn listen<S: Stage>(
     mut incoming: mpsc::Receiver<Incoming>,
-    signals: Arc<Signals>,
-    violations: Arc<Violations>,
+    (signals, violations, flood): (Arc<Signals>, Arc<Violations>, Arc<Flood>),
     stage: S,
 ) {
     let mut asked = HashSet::new();
+    let tell = |event: Event| {
+        if flood.admits(&event) {
+            stage.tell(event);
+        }
+    };
     while let Some(news) = incoming.recv().await {
         match news {
             Incoming::Notification { method, params } => {
                 let params = params.and_then(|params| serde_json::from_str::<Value>(params.get()).ok());
                 signals.hear(&method, params.as_ref());
                 if let Some(event) = message(&method, params.as_ref()) {
-                    stage.tell(event);
+                    tell(event);
                 }
             }
             Incoming::Answered { method, refused } => {
                 let method = known(&mut asked, method);
-                stage.tell(Event::ServerRequest { method, refused });
+                tell(Event::ServerRequest { method, refused });
             }
-            Incoming::Registered { method } => stage.tell(Event::Registered { method }),
+            Incoming::Registered { method } => tell(Event::Registered { method }),
             Incoming::Violation(violation) => {
                 if let Some(text) = violations.hear(&violation) {
                     stage.tell(Event::Warning(Warning {
@@ -379,7 +389,7 @@ fn known(asked: &mut HashSet<String>, method: String) -> String {
     }
     match asked.contains(&method) {
         true => method,
-        false => "(another method)".to_owned(),
+        false => lsp::OTHER_METHODS.to_owned(),
     }
 }
 

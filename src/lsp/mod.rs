@@ -15,7 +15,9 @@ mod shutdown;
 mod support;
 
 pub use answers::{Answers, Watcher};
-pub use client::{Ask, Client, CloseReason, Incoming, Limits, OpenRequest, Reply, Totals, Traffic, Violation};
+pub use client::{
+    Ask, Client, CloseReason, Incoming, Limits, OTHER_METHODS, OpenRequest, Reply, Totals, Traffic, Violation,
+};
 pub use message::{Id, Unread, modest};
 pub use progress::{Ended, Progress, Work};
 pub use retry::{CONTENT_MODIFIED, REQUEST_CANCELLED, RETRIED, SERVER_CANCELLED};

@@ -108,6 +108,33 @@ pub struct Close {
     /// How often the server broke the protocol, by the warning that told of the first of each kind.
     #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub violations: std::collections::BTreeMap<String, u64>,
+    /// What the server said of its own accord and is counted only: of each kind the record has the first 4 MiB.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub unwritten: Unwritten,
+}
+
+/// What is counted only, by kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unwritten {
+    /// Messages for people at error level.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub errors: u64,
+    /// Messages for people at warning level.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub warnings: u64,
+    /// Requests of the server, by method.
+    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub requests: std::collections::BTreeMap<String, u64>,
+    /// How many of these requests were refused, by method.
+    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub refused: std::collections::BTreeMap<String, u64>,
+    /// Capabilities that the server registered.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub registrations: u64,
+}
+
+fn is_default(unwritten: &Unwritten) -> bool {
+    *unwritten == Unwritten::default()
 }
 
 fn is_zero(value: &u64) -> bool {

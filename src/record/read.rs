@@ -13,7 +13,7 @@ use serde::de::IgnoredAny;
 use super::{Entry, Header, Nanos, Version};
 
 /// The version that this program writes.
-pub const FORMAT: Version = Version { major: 1, minor: 7 };
+pub const FORMAT: Version = Version { major: 1, minor: 8 };
 
 /// The longest line that is read. A header carries a scenario's text and a server's settings, never this much.
 const LONGEST: u64 = 64 << 20;

@@ -74,7 +74,7 @@ async fn answer(client: &Client, method: &str, params: Value) -> Value {
         .request(method, params, Ask::within(Duration::from_secs(60)).keeping())
         .await
     {
-        Reply::Answer { body: Some(body), .. } => serde_json::from_str(body.get()).expect("the fixture writes JSON"),
+        Reply::Answer { body: Ok(body), .. } => serde_json::from_str(body.get()).expect("the fixture writes JSON"),
         reply => panic!("`{method}`: {reply:?}"),
     }
 }

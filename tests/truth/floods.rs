@@ -78,6 +78,33 @@ fn nothing_that_a_server_says_makes_us_grow() {
 }
 
 #[test]
+fn a_flood_of_messages_is_counted_and_its_record_stays_small() {
+    let phases = "[[phase]]\nname = \"look\"\nsteps = [{ open = { files = 2 } }, { hover = { per-file = 2 } }]";
+    let outcome = Soak::new(&format!("{START}{phases}"))
+        .server(&["--hoard", "messages"])
+        .run();
+    let summary = outcome.passed();
+    let close = summary.close.clone().expect("the connection was closed");
+    assert_eq!(close.notifications["window/logMessage"], 100_000);
+    assert!(close.notifications.values().sum::<u64>() >= 200_000);
+    let listed = summary.messages.iter().map(|message| message.count).sum::<u64>() + summary.more_messages;
+    let (requests, _) = summary.server_requests["workspace/codeLens/refresh"];
+    let known = listed + close.unwritten.warnings + requests;
+    assert!(
+        (200_000 - close.dropped..=200_000).contains(&known),
+        "{known} {}",
+        close.dropped
+    );
+    assert!(close.unwritten.warnings > 50_000, "{:?}", close.unwritten);
+    outcome.says(&[
+        "more messages from the server",
+        "were counted and are not in the record",
+    ]);
+    let size = std::fs::metadata(&outcome.record).map_or(u64::MAX, |file| file.len());
+    assert!(size < 16 * MIB, "{size}");
+}
+
+#[test]
 fn a_server_that_asks_and_does_not_read_the_answers_is_let_go() {
     let outcome = Soak::new(START)
         .file("settings.json", format!("{{\"text\": \"{}\"}}", "x".repeat(1000)))

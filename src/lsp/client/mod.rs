@@ -20,6 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+pub use self::state::OTHER_METHODS;
 use self::state::Shared;
 pub use self::traffic::{CloseReason, OpenRequest, Totals, Traffic};
 pub use self::violation::Violation;

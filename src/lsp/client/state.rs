@@ -378,6 +378,9 @@ impl State {
     }
 }
 
+/// The name under which methods are counted together once there are too many of them.
+pub const OTHER_METHODS: &str = "(another method)";
+
 /// Counts one more of `method`. Names come from the server: their number is bounded.
 pub(super) fn count(counts: &mut BTreeMap<String, u64>, method: &str) {
     const MOST_METHODS: usize = 1024;
@@ -385,5 +388,23 @@ pub(super) fn count(counts: &mut BTreeMap<String, u64>, method: &str) {
         *count += 1;
     } else if counts.len() < MOST_METHODS {
         counts.insert(method.to_owned(), 1);
+    } else {
+        *counts.entry(OTHER_METHODS.to_owned()).or_default() += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_notification_is_counted_however_many_names_there_are() {
+        let mut counts = BTreeMap::new();
+        for number in 0..5_000 {
+            count(&mut counts, &format!("$/{number}"));
+        }
+        assert_eq!(counts.len(), 1025);
+        assert_eq!(counts.values().sum::<u64>(), 5_000);
+        assert_eq!(counts[OTHER_METHODS], 5_000 - 1024);
     }
 }

@@ -1,0 +1,104 @@
+//! What a server says of its own accord: the first of each kind are written down, the rest is counted, so that no server
+//! makes a record grow without bound.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::record::{Event, Unwritten};
+
+/// Bytes of the record that each kind may take: a warning of four hundred bytes every ten seconds for a day.
+const MOST: usize = 4 << 20;
+
+/// Bytes that one kind takes in the record.
+#[derive(Clone, Copy, Debug, Default)]
+struct Written(usize);
+
+impl Written {
+    /// Whether one more is written down. From the first that is not, none is.
+    fn admits(&mut self, event: &Event) -> bool {
+        if self.0 <= MOST {
+            // An event that has no JSON ends the record anyway.
+            self.0 += serde_json::to_vec(event).map_or(0, |line| line.len());
+        }
+        self.0 <= MOST
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    errors: Written,
+    warnings: Written,
+    requests: Written,
+    registrations: Written,
+    unwritten: Unwritten,
+}
+
+/// How much one server has said.
+#[derive(Debug, Default)]
+pub struct Flood(Mutex<State>);
+
+impl Flood {
+    /// Whether an event is to be written down; it is counted where it is not.
+    pub fn admits(&self, event: &Event) -> bool {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let State {
+            errors,
+            warnings,
+            requests,
+            registrations,
+            unwritten,
+        } = &mut *state;
+        match event {
+            Event::ServerMessage { level: 1, .. } => errors.admits(event) || one_more(&mut unwritten.errors),
+            Event::ServerMessage { .. } => warnings.admits(event) || one_more(&mut unwritten.warnings),
+            Event::Registered { .. } => registrations.admits(event) || one_more(&mut unwritten.registrations),
+            Event::ServerRequest { method, refused } => {
+                requests.admits(event) || {
+                    let refusals = unwritten.refused.entry(method.clone()).or_default();
+                    *refusals += u64::from(*refused);
+                    one_more(unwritten.requests.entry(method.clone()).or_default())
+                }
+            }
+            _other => true,
+        }
+    }
+
+    /// What was counted only.
+    pub fn unwritten(&self) -> Unwritten {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).unwritten.clone()
+    }
+}
+
+/// Counts one that is not written down.
+fn one_more(count: &mut u64) -> bool {
+    *count += 1;
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_each_kind_the_first_are_written_and_the_rest_is_counted() {
+        let flood = Flood::default();
+        let message = |level, text: &str| Event::ServerMessage {
+            level,
+            text: text.to_owned(),
+        };
+        let request = Event::ServerRequest {
+            method: "a/b".to_owned(),
+            refused: true,
+        };
+        let asked = (0..100_000).filter(|_| flood.admits(&request)).count();
+        assert!((50_000..100_000).contains(&asked), "{asked}");
+        let long = "x".repeat(2_000);
+        let warned = (0..3_000).filter(|_| flood.admits(&message(2, &long))).count() as u64;
+        assert!((2_000..2_100).contains(&warned), "{warned}");
+        assert!(!flood.admits(&message(2, "")), "the written ones are the first");
+        assert!(flood.admits(&message(1, &long)), "another kind");
+        let unwritten = flood.unwritten();
+        assert_eq!((unwritten.errors, unwritten.warnings), (0, 3_001 - warned));
+        let requests = (unwritten.requests["a/b"], unwritten.refused["a/b"]);
+        assert_eq!(requests, (100_000 - asked as u64, 100_000 - asked as u64));
+    }
+}
