@@ -16,7 +16,7 @@ use crate::analyse::Strain;
 use crate::locale;
 use crate::plan::Outline;
 use crate::record::{Event, PhaseRef};
-use crate::report::fold;
+use crate::report::{clean_lines, clean_styled, fold};
 use crate::sample::Pulse;
 
 use lines::Lines;
@@ -113,8 +113,8 @@ pub fn say(text: &str) {
 /// break them inside words. What is kept in a file stays whole.
 fn shown(text: &str) -> String {
     let text = match wants_color() {
-        true => text.to_owned(),
-        false => anstream::adapter::strip_str(text).to_string(),
+        true => clean_styled(text),
+        false => clean_lines(text),
     };
     match room() {
         Some(columns) => fold(&text, columns),

@@ -8,7 +8,7 @@ use crate::record::{AllocatorFacts, AllocatorFamily, KnobFacts, ServerFacts};
 use super::fingerprint;
 use super::table::WIDEST;
 use super::terminal::Look;
-use super::text::{Paint, Tone, line_of, paragraph};
+use super::text::{Paint, Tone, clean_styled, line_of, paragraph};
 
 /// Columns of the names on the left.
 const NAMES: usize = 15;
@@ -48,7 +48,7 @@ pub fn terminal(shown: &str, facts: &AllocatorFacts, knobs: &[KnobFacts], look: 
             line_of(&mut out, format!("  {name:<width$} {value}", width = longest.max(32)));
         }
     }
-    out
+    clean_styled(&out)
 }
 
 pub(super) fn headline(facts: &AllocatorFacts) -> String {

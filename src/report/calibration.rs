@@ -9,7 +9,6 @@ use crate::lens::Lens;
 use crate::record::{Calibration, Noise};
 use crate::units;
 
-use super::ascii::ascii;
 use super::table::{self, Cell, Column};
 use super::terminal::Look;
 use super::text::{Paint, Tone, line_of, paragraph};
@@ -57,7 +56,7 @@ pub fn render(calibration: &Calibration, looks: &Looks, look: Look) -> String {
         &recommendation(calibration, looks),
         columns,
     );
-    if look.ascii { ascii(&out) } else { out }
+    look.finish(&out)
 }
 
 fn table(calibration: &Calibration, looks: &Looks) -> Vec<Column> {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
+use super::text::clean;
 use crate::analyse::{counted, held_up};
 use crate::record::{Counters, Entry, Event, Header, Nanos, PhaseRef, Process, Sample};
 
@@ -180,14 +181,14 @@ fn end_line(out: &mut impl Write, cells: &[String; 23]) -> io::Result<()> {
         if place > 0 {
             out.write_all(b",")?;
         }
-        out.write_all(quoted(cell).as_bytes())?;
+        out.write_all(quoted(&clean(cell)).as_bytes())?;
     }
     out.write_all(b"\r\n")
 }
 
 /// In quotes where the format needs them, quotes inside doubled.
 fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\r', '\n']) {
+    if cell.contains([',', '"']) {
         format!("\"{}\"", cell.replace('"', "\"\""))
     } else {
         cell.to_owned()
@@ -228,7 +229,7 @@ mod tests {
     #[test]
     fn an_unknown_value_is_an_empty_cell_and_a_name_may_hold_anything() {
         let mut session = Session::new("server");
-        session.spawn(0, "the \"best\", server", None, 1, 0);
+        session.spawn(0, "the \"best\",\u{1b}[2J\n\u{202e}server", None, 1, 0);
         session.entries.iter_mut().for_each(|entry| {
             if let Event::Sample(sample) = &mut entry.event {
                 sample.counters = Counters {
@@ -242,7 +243,7 @@ mod tests {
         let line = text.lines().nth(1).unwrap();
         assert_eq!(
             line,
-            "REC,0.000000000,sample,,,0,4000,\"the \"\"best\"\", server\",7,,,,,,,,,,,,,,"
+            "REC,0.000000000,sample,,,0,4000,\"the \"\"best\"\",  server\",7,,,,,,,,,,,,,,"
         );
     }
 

@@ -37,7 +37,7 @@ mod text;
 pub mod trace;
 pub mod tune;
 
-pub(crate) use text::{Paint, Tone, clean, cut, fold, quoted, width};
+pub(crate) use text::{Paint, Tone, clean, clean_lines, clean_styled, cut, fold, quoted, width};
 
 #[cfg(test)]
 mod tests;

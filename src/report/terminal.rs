@@ -11,7 +11,7 @@ use crate::analyse::Summary;
 
 use super::ascii::ascii;
 use super::table::WIDEST;
-use super::text::Paint;
+use super::text::{Paint, clean_styled};
 
 /// Narrowest it is made for.
 const NARROWEST: usize = 40;
@@ -25,6 +25,14 @@ pub struct Look {
     pub color: bool,
     /// Whether to keep to ASCII.
     pub ascii: bool,
+}
+
+impl Look {
+    /// What is printed of a whole report.
+    pub(super) fn finish(self, report: &str) -> String {
+        let report = clean_styled(report);
+        if self.ascii { ascii(&report) } else { report }
+    }
 }
 
 /// Draws one part, or nothing.
@@ -60,7 +68,7 @@ pub fn render(summary: &Summary, look: Look) -> String {
         }
         out.push_str(&text);
     }
-    if look.ascii { ascii(&out) } else { out }
+    look.finish(&out)
 }
 
 #[cfg(test)]

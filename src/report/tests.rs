@@ -6,12 +6,14 @@ use serde_json::Value;
 
 use crate::analyse;
 use crate::analyse::calls::tests::traced;
+use crate::analyse::compare::{Played, by_target};
 use crate::lens::Lens;
 use crate::record::golden::{self, Session};
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Entry, Event, Header, LateTicks, Reader};
 
 use super::terminal::Look;
-use super::{csv, html, json, markdown, one_line, terminal};
+use super::text::is_hidden;
+use super::{comparison, csv, html, json, markdown, one_line, svg, terminal};
 
 /// The largest numbers of every width that a field may have.
 const LARGEST: [u64; 5] = [
@@ -218,4 +220,87 @@ fn a_run_has_one_name_from_its_beginning_to_its_end() {
     assert!(one_line(&summary).starts_with(&format!("{label}-purged (warming up): private")));
     let traced = traced(summary, 7);
     assert!(one_line(&traced).starts_with(&format!("{label}-purged (traced): ")));
+}
+
+/// Appends what no report may show to every text of others in a record.
+fn soil(value: &mut Value) {
+    const TEXTS: [&str; 9] = [
+        "label", "name", "text", "program", "path", "stderr_tail", "message", "missing", "error",
+    ];
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value {
+                    Value::String(text) if TEXTS.contains(&name.as_str()) => {
+                        text.push_str("\u{1b}]0;t\u{7}\u{1b}[2J\u{202e}\u{2066}\u{200b}\u{85}x");
+                    }
+                    // Its name is one of two.
+                    _ if name == "lens" => {}
+                    value => soil(value),
+                }
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(soil),
+        _ => {}
+    }
+}
+
+#[test]
+fn no_format_passes_on_what_steers_a_terminal_or_hides() {
+    let mut text = String::new();
+    for line in String::from_utf8(golden::completed().bytes()).unwrap().lines() {
+        let mut value: Value = serde_json::from_str(line).unwrap();
+        soil(&mut value);
+        text.push_str(&format!("{value}\n"));
+    }
+    let summary = analyse::read(Reader::new(text.as_bytes()).unwrap()).unwrap();
+    let look = Look {
+        columns: 100,
+        color: false,
+        ascii: false,
+    };
+    let record = "run\u{202e}.jsonl";
+    let played = |label: &str| {
+        let mut summary = summary.clone();
+        summary.header.server.label.push_str(label);
+        Played {
+            record: format!("{label}{record}"),
+            summary,
+        }
+    };
+    let mut broken = played("b");
+    broken.summary.ending = None;
+    let runs = vec![played("a"), played("b"), broken];
+    let scenarios = by_target(runs.clone(), None);
+    let suites = comparison::suites(&scenarios);
+    let targets = || scenarios.values();
+    let mut sheet = Vec::new();
+    let reader = Reader::new(text.as_bytes()).unwrap();
+    let mut samples = csv::Samples::of(record, reader.header());
+    for entry in reader {
+        samples.write(&entry.unwrap(), &mut sheet).unwrap();
+    }
+    for (format, shown) in [
+        ("terminal", terminal::render(&summary, look)),
+        ("markdown", markdown::run(&summary, record)),
+        ("html", html::run(&summary, record)),
+        ("svg", svg::run(&summary, record)),
+        ("csv", String::from_utf8(sheet).unwrap().replace("\r\n", "\n")),
+        ("junit", comparison::junit(&suites)),
+        ("annotations", comparison::annotations(&suites).join("\n")),
+        (
+            "compared",
+            targets().map(|all| comparison::terminal(all, look)).collect(),
+        ),
+        (
+            "compared in markdown",
+            targets().map(|all| comparison::markdown(all)).collect(),
+        ),
+        ("compared in html", html::comparison(&scenarios, &runs)),
+        ("compared in svg", svg::comparison(&scenarios, &runs)),
+    ] {
+        assert!(!shown.is_empty(), "{format}");
+        let odd = shown.lines().find(|line| line.contains(is_hidden));
+        assert_eq!(odd, None, "{format}");
+    }
 }

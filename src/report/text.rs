@@ -60,18 +60,42 @@ pub(crate) fn width(text: &str) -> usize {
 /// The text without what would steer a terminal or show it in another order than it is in: escape codes go, whatever
 /// else [`is_hidden`] becomes a blank.
 pub(crate) fn clean(text: &str) -> String {
-    let text = anstream::adapter::strip_str(text).to_string();
-    text.replace(is_hidden, " ")
+    clean_lines(text).replace('\n', " ")
 }
 
-/// Whether a character steers a terminal, ends a line for some reader, or changes the order in which text is shown.
+/// The same of a text of several lines, which stay: the last step of every format that has no codes.
+pub(crate) fn clean_lines(text: &str) -> String {
+    let text = anstream::adapter::strip_str(text).to_string();
+    text.replace("\r\n", "\n").replace(|c| c != '\n' && is_hidden(c), " ")
+}
+
+/// The same of a text with styles, which stay too: the last step before a terminal.
+pub(crate) fn clean_styled(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (place, part) in text.split('\u{1b}').enumerate() {
+        // A style is `ESC [ numbers m`, and no other code is ours.
+        let style = part.strip_prefix('[').filter(|_| place > 0).and_then(|rest| {
+            let end = rest.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+            rest[end..].starts_with('m').then_some(end + 2)
+        });
+        let (code, rest) = part.split_at(style.unwrap_or(0));
+        match style {
+            Some(_) => out.extend(["\u{1b}", code]),
+            None if place > 0 => out.push(' '),
+            None => {}
+        }
+        out.push_str(&rest.replace(|c| c != '\n' && is_hidden(c), " "));
+    }
+    out
+}
+
+/// Whether a character steers a terminal, ends a line for some reader, takes no room, or changes the order in which text is
+/// shown.
 pub(crate) fn is_hidden(c: char) -> bool {
     c.is_control()
-        || matches!(
-            c,
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{feff}'
-        )
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{61c}' | '\u{180e}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// The text in at most `columns`, cut with an ellipsis.
@@ -285,5 +309,8 @@ mod tests {
         let odd = "a\u{202e}b\u{2066}c\u{200f}d\u{1b}[31me\nf";
         assert_eq!(clean(odd), "a b c de f");
         assert_eq!(crate::report::markdown::escape("a\u{202e}b\u{2069}c"), "a b c");
+        assert_eq!(clean_lines("a\u{200b}b\n\u{1b}]0;title\u{7}c"), "a b\nc");
+        let styled = "\u{1b}[1;31mred\u{1b}[0m\n\u{1b}[2Jx\u{1b}]0;y\u{7}z\u{202e}\u{1b}[1";
+        assert_eq!(clean_styled(styled), "\u{1b}[1;31mred\u{1b}[0m\n [2Jx ]0;y z  [1");
     }
 }

@@ -1,6 +1,7 @@
 //! Cases as annotations of a GitHub workflow.
 
 use super::cases::{Outcome, Suite};
+use crate::report::text::clean_lines;
 
 /// A line for everything that is wrong or worth a warning, in the form that the runner reads from a step's output.
 pub fn annotations(suites: &[Suite]) -> Vec<String> {
@@ -24,7 +25,7 @@ pub fn annotations(suites: &[Suite]) -> Vec<String> {
 
 /// What a message may not hold as it is.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    clean_lines(text).replace('%', "%25").replace('\n', "%0A")
 }
 
 /// What a property may not hold as it is.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::cases::{Case, Outcome, Suite};
+use crate::report::text::clean_lines;
 
 /// The suites as one document.
 pub fn render(suites: &[Suite]) -> String {
@@ -62,18 +63,17 @@ fn counts<'c>(cases: impl Iterator<Item = &'c Case> + Clone) -> String {
     )
 }
 
-/// What XML would read as its own; characters that no XML may hold become a question mark.
+/// What XML would read as its own, and what no XML may hold, written otherwise.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in clean_lines(text).chars() {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\n' => escaped.push_str("&#10;"),
-            '\t' => escaped.push(' '),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push('?'),
+            '\u{fffe}' | '\u{ffff}' => escaped.push('?'),
             c => escaped.push(c),
         }
     }

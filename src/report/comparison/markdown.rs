@@ -3,7 +3,7 @@
 use crate::analyse::compare::{Cell, Comparison, Figure, Row, Target, Unit};
 use crate::report::growth as lines;
 use crate::report::markdown::{columns_of, escape, folded, heads_of, line, prose, small};
-use crate::report::text::line_of;
+use crate::report::text::{clean_lines, line_of};
 use crate::units;
 
 use super::decay::Named;
@@ -33,7 +33,7 @@ pub fn render(targets: &[Target]) -> String {
         }
         one(&mut out, target, targets.len() > 1);
     }
-    out
+    clean_lines(&out)
 }
 
 /// All targets side by side.

@@ -3,7 +3,6 @@
 use crate::analyse::compare::{Cell as Figures, Comparison, Figure, Row, Target, Unit};
 use crate::lens::Lens;
 use crate::record::PreloadFacts;
-use crate::report::ascii::ascii;
 use crate::report::growth as lines;
 use crate::report::lens;
 use crate::report::table::{self, Cell, Column};
@@ -47,7 +46,7 @@ pub fn render(targets: &[Target], look: Look) -> String {
             (targets.len() > 1 || target.machines.len() > 1 || target.lens.name == Lens::Purged).then_some(target);
         draw(&mut out, &target.comparison, several, paint, columns);
     }
-    if look.ascii { ascii(&out) } else { out }
+    look.finish(&out)
 }
 
 /// All targets side by side; what does not fit beside each other stands below.

@@ -5,7 +5,7 @@ use crate::analyse::stats::{Answer, Evidence, Seen};
 use crate::report::comparison::amount;
 use crate::report::lens;
 use crate::report::markdown::{escape, folded, heads_of, line, prose};
-use crate::report::text::line_of;
+use crate::report::text::{clean_lines, line_of};
 use crate::units;
 
 use super::findings::{About, Finding, doubts, findings};
@@ -43,7 +43,7 @@ pub fn render(judgement: &Judgement, notes: &[String]) -> String {
     }
     folded(&mut out, "What was run", |out| what_was_run(out, judgement));
     line_of(&mut out, format!("\n<sub>{}</sub>", footnote(judgement)));
-    out
+    clean_lines(&out)
 }
 
 /// The verdict in one sentence: what decided it, with its bounds.

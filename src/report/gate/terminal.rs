@@ -3,7 +3,6 @@
 use crate::analyse::gate::{Against, Judged, Judgement, Role};
 use crate::analyse::stats::{Answer, Evidence};
 use crate::lens::Lens;
-use crate::report::ascii::ascii;
 use crate::report::comparison::amount;
 use crate::report::lens;
 use crate::report::table::{self, Cell, Column};
@@ -41,7 +40,7 @@ pub fn render(judgement: &Judgement, notes: &[String], look: Look) -> String {
         false => tone(judgement.answer),
     };
     line_of(&mut out, paint.paint(tone, &verdict));
-    if look.ascii { ascii(&out) } else { out }
+    look.finish(&out)
 }
 
 fn head(out: &mut String, judgement: &Judgement, paint: Paint, columns: usize) {

@@ -4,7 +4,7 @@ use data_encoding::BASE64;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-use crate::report::text::clean;
+use crate::report::text::{clean, clean_lines};
 
 const STYLE: [&str; 3] = [
     include_str!("assets/uplot/uPlot.min.css"),
@@ -49,7 +49,7 @@ pub fn document(title: &str, body: &Markup) -> String {
                 style { (PreEscaped(&style)) }
             }
             body {
-                (body)
+                (PreEscaped(clean_lines(&body.0)))
                 footer {
                     p {
                         "Made by lsp-soak " (env!("CARGO_PKG_VERSION")) " from the records alone. This file loads nothing, "

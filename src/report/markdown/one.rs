@@ -14,7 +14,7 @@ use crate::report::growth;
 use crate::report::reproduce;
 use crate::report::table::{Cell, Column};
 use crate::report::terminal::{blocks, decay, head, phases};
-use crate::report::text::{clean, cut, line_of};
+use crate::report::text::{clean, clean_lines, cut, line_of};
 
 use super::{columns_of, escape, facts_of, fenced, folded, prose, small};
 
@@ -59,7 +59,7 @@ pub fn run(summary: &Summary, record: &str) -> String {
     });
     let footnote = format!("{record}, {}. Made by lsp-soak.", header.started);
     small(&mut out, &[footnote]);
-    out
+    clean_lines(&out)
 }
 
 /// What each phase cost, with what the words of the table mean.

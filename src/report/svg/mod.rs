@@ -20,7 +20,7 @@ use crate::analyse::gate::{Judgement, Sides};
 use crate::analyse::{Summary, held_up, measured};
 use crate::report::gate::{findings, headline};
 use crate::report::terminal::decay;
-use crate::report::text::{clean, width, wrap};
+use crate::report::text::{clean, clean_lines, width, wrap};
 
 use super::comparison::{alone, words};
 use super::html::{Named, PALETTE, played, title, told_apart};
@@ -124,7 +124,7 @@ fn picture(title: &str, panels: &[Panel]) -> String {
             text.tick.end x=(WIDTH - 20.0) y=(height - 10.0) { "lsp-soak " (env!("CARGO_PKG_VERSION")) }
         }
     };
-    format!("{}\n", body.into_string())
+    format!("{}\n", clean_lines(&body.into_string()))
 }
 
 /// About how wide a text of this size is: no font is at hand to ask.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::analyse::tune::{Sweep, Swept};
 use crate::record::CellFacts;
 use crate::report::markdown::{escape, fence, folded, heads_of, line};
-use crate::report::text::{line_of, quoted};
+use crate::report::text::{clean_lines, line_of, quoted};
 
 use super::columns::columns;
 use super::ship;
@@ -35,7 +35,7 @@ pub fn render(sweep: &Sweep, notes: &[String]) -> String {
         &mut out,
         format!("\n<sub>{}. Made by lsp-soak.</sub>", escape(&legend(sweep))),
     );
-    out
+    clean_lines(&out)
 }
 
 fn table(out: &mut String, sweep: &Sweep) {

@@ -1,7 +1,6 @@
 //! A sweep as a person reads it in a terminal: the table, what to ship, and the lines to paste.
 
 use crate::analyse::tune::{Choice, Keep, Sweep};
-use crate::report::ascii::ascii;
 use crate::report::table;
 use crate::report::terminal::Look;
 use crate::report::text::{Paint, Tone, line_of, paragraph};
@@ -33,7 +32,7 @@ pub fn render(sweep: &Sweep, notes: &[String], look: Look) -> String {
         paragraph(&mut out, paint, sentence.tone, "  ", &sentence.text, wide);
     }
     shipped(&mut out, sweep, paint);
-    if look.ascii { ascii(&out) } else { out }
+    look.finish(&out)
 }
 
 /// Whose settings these are.
