@@ -24,6 +24,7 @@ pub mod processors;
 pub mod progress;
 pub mod random;
 pub mod record;
+pub mod regular;
 pub mod report;
 pub mod sample;
 pub mod soak;

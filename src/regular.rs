@@ -1,5 +1,5 @@
-//! Files of a workspace as they are met while a server runs, which may have put anything in their place: only regular files
-//! are opened, no link is followed, nothing is waited for, and reading has an end.
+//! Files that others name or change, such as those of a workspace while a server runs: only regular files are opened, no
+//! link is followed, nothing is waited for, and reading has an end.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
@@ -18,8 +18,8 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len().min(most)).unwrap_or(0));
     file.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
-        let grown = format!("it has grown to more than {}", units::bytes(most));
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, grown));
+        let long = format!("it has over {}", units::bytes(most));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, long));
     }
     Ok(bytes)
 }
@@ -41,8 +41,12 @@ pub fn is_ours(error: &io::Error) -> bool {
     )
 }
 
+/// What is said of anything else than a regular file.
+pub fn other() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")
+}
+
 fn regular(path: &Path, options: &mut OpenOptions) -> io::Result<(File, Metadata)> {
-    let other = || io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file any more");
     if std::fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_file()) {
         return Err(other());
     }

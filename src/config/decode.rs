@@ -11,9 +11,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::problem::Fault;
 use super::wording;
+use crate::units;
 
-/// More mistakes than anybody reads at once.
-const MOST: usize = 1000;
+/// Mistakes of one file that are reported; nobody reads more at once, and each costs a look at the whole file.
+pub(super) const MOST: usize = 100;
 
 /// A document as parsed, for finding the place of what turned out to be wrong later.
 #[derive(Clone, Debug)]
@@ -49,7 +50,15 @@ impl<'t> Document<'t> {
         if errors.is_empty() {
             return Ok(Document { root });
         }
-        Err(errors.iter().map(|error| wording::syntax(text, error)).collect())
+        let mut faults: Vec<Fault> = errors
+            .iter()
+            .take(MOST)
+            .map(|error| wording::syntax(text, error))
+            .collect();
+        if let Some(next) = errors.get(MOST) {
+            faults.push(more(next.span().unwrap_or(text.len()..text.len()), errors.len() - MOST));
+        }
+        Err(faults)
     }
 
     /// The place of the value at `path`, or of the nearest thing around it that exists.
@@ -109,19 +118,32 @@ impl<'t> Document<'t> {
             };
             let span = error.span().unwrap_or(0..0);
             // Every round takes something out, so this ends; a stand-in that is wrong itself must not loop for ever.
-            let hopeless = span.is_empty() || faults.len() >= MOST;
+            let hopeless = span.is_empty();
             let mut path = Vec::new();
             let mode = match error.message().starts_with("unknown variant") {
                 true => Mode::Whole,
                 false => Mode::Entry,
             };
             let cut = cut(&mut root, &span, mode, &mut path);
-            faults.push(wording::mistake(error.message(), span, &path));
+            faults.push(wording::mistake(error.message(), span.clone(), &path));
+            if faults.len() == MOST {
+                let title = format!("the file has {MOST} mistakes before here, and was not read further");
+                faults.push(Fault::new(span, title, MEND));
+                return (None, faults);
+            }
             if cut != Cut::Done || hopeless {
                 return (None, faults);
             }
         }
     }
+}
+
+const MEND: &str = "correct those above first";
+
+/// Stands for mistakes that are only counted, the first of them at `span`.
+pub(super) fn more(span: Range<usize>, count: usize) -> Fault {
+    let mistakes = units::counted(count as u64, "more mistake");
+    Fault::new(span, format!("{mistakes} from here on"), MEND)
 }
 
 /// What to take out when a key is wrong.

@@ -12,7 +12,15 @@ use super::problem::{Fault, Report, nearest};
 use super::project::{self, Project};
 use super::scenario::{Isolation, Scenario, Workspace};
 use super::{check, include, kind};
+use crate::regular;
 use crate::units::Size;
+
+/// Longest file that is read, in bytes: a scenario of a hundred phases has some thousands.
+const LONGEST_FILE: u64 = 1 << 20;
+/// Most files that one scenario includes, each counted as often as it is included.
+const MOST_INCLUDED: usize = 256;
+/// Deepest chain of files that include one another.
+const DEEPEST_INCLUDED: usize = 32;
 
 /// What the command line says instead of the scenario.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -98,6 +106,7 @@ fn load(path: &Path, text: &str, overrides: &Overrides, isolation: Isolation) ->
         overrides,
         isolation,
         texts: String::new(),
+        included: 0,
         stack: fs::canonicalize(path).into_iter().collect(),
         written: Written::default(),
         project: None,
@@ -127,6 +136,8 @@ struct Loader<'o> {
     /// How the workspace is kept safe, as far as that is known.
     isolation: Isolation,
     texts: String,
+    /// Files that were included so far.
+    included: usize,
     /// Files being read, outermost first, to find cycles.
     stack: Vec<PathBuf>,
     written: Written,
@@ -215,6 +226,12 @@ impl Loader<'_> {
         let mut report = Report::default();
         for (index, name) in scenario.include.iter().enumerate() {
             let span = document.span(&["include".into(), index.into()]);
+            if let Some(fault) = self.too_much(&span) {
+                // Told once: what includes this file goes on to its own next include.
+                faults.extend(fault);
+                self.written.add(None, true);
+                break;
+            }
             let path = directory.join(name);
             let beside = "included files are looked for beside this file";
             let whole = fs::canonicalize(&path).map_err(|error| (reason(&error), beside));
@@ -244,6 +261,26 @@ impl Loader<'_> {
             parts.extend(part);
         }
         (parts, report)
+    }
+
+    /// Whether no more files are included, and the mistake where that is new.
+    fn too_much(&mut self, span: &Range<usize>) -> Option<Option<Fault>> {
+        let title = match self.included {
+            MOST_INCLUDED => {
+                format!("this scenario includes over {MOST_INCLUDED} files, those of its includes among them")
+            }
+            _ if self.included > MOST_INCLUDED => return Some(None),
+            _ if self.stack.len() > DEEPEST_INCLUDED => {
+                format!("includes are nested over {DEEPEST_INCLUDED} files deep")
+            }
+            _ => {
+                self.included += 1;
+                return None;
+            }
+        };
+        self.included = MOST_INCLUDED + 1;
+        let cure = "include less; `repeat` plays a phase several times";
+        Some(Some(Fault::new(span.clone(), title, cure)))
     }
 
     fn own_project(
@@ -313,12 +350,24 @@ fn cycle(span: Range<usize>, chain: &[PathBuf], last: &Path) -> Fault {
 
 /// The text of a file; or why it cannot be read, and what to do, which is `cure` unless the file is there and no text.
 pub fn read_text(path: &Path, cure: &'static str) -> Result<String, (String, &'static str)> {
-    let bytes = fs::read(path).map_err(|error| (reason(&error), cure))?;
+    let bytes = read_file(path).map_err(|error| (reason(&error), cure))?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
         (format!("line {line} is not UTF-8"), "save it as UTF-8")
     })
+}
+
+/// A link is followed, for it is the user's own; what has no end is not read.
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let meta = fs::metadata(path)?;
+    if meta.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !meta.is_file() {
+        return Err(regular::other());
+    }
+    regular::read(&fs::canonicalize(path)?, LONGEST_FILE)
 }
 
 /// The same words for the commonest reasons on every system.

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::ops::Range;
 
+use super::decode::{MOST, more};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 /// A mistake in one text.
@@ -54,9 +55,15 @@ pub struct Report {
 }
 
 impl Report {
-    /// Adds the mistakes of one text, in the order of their places.
+    /// Adds the mistakes of one text, in the order of their places; of very many the first, and how many more there are.
     pub fn add(&mut self, path: &str, text: &str, mut faults: Vec<Fault>) {
         faults.sort_by_key(|fault| (fault.span.start, fault.span.end));
+        // One more stands for those that were not looked for.
+        if let Some(next) = faults.get(MOST + 1) {
+            let rest = more(next.span.clone(), faults.len() - MOST - 1);
+            faults.truncate(MOST + 1);
+            faults.push(rest);
+        }
         if !faults.is_empty() {
             self.sources.push(Source {
                 path: path.to_owned(),
@@ -117,18 +124,30 @@ impl Report {
         });
         let placed = self.sources.iter().flat_map(|source| {
             source.faults.iter().map(|fault| {
-                let mark = AnnotationKind::Primary.span(fault.span.clone());
+                let (lines, first) = lines_around(&source.text, &fault.span);
+                let span = fault.span.start - lines.start..fault.span.end - lines.start;
+                let mark = AnnotationKind::Primary.span(span);
                 let mark = match fault.label.as_str() {
                     "" => mark,
                     label => mark.label(label),
                 };
-                let place = Snippet::source(&source.text).path(&source.path).annotation(mark);
+                let place = Snippet::source(&source.text[lines]).line_start(first);
+                let place = place.path(&source.path).annotation(mark);
                 let group = Level::ERROR.primary_title(&fault.title).element(place);
                 renderer.render(&[group.element(Level::HELP.message(&fault.cure))])
             })
         });
         loose.chain(placed).collect::<Vec<_>>().join("\n\n")
     }
+}
+
+/// The whole lines that a place is in, and the number of the first: a snippet goes over all of its text.
+fn lines_around(text: &str, span: &Range<usize>) -> (Range<usize>, usize) {
+    let start = text[..span.start].rfind('\n').map_or(0, |end| end + 1);
+    let end = text[span.end..]
+        .find('\n')
+        .map_or(text.len(), |length| span.end + length + 1);
+    (start..end, 1 + text[..start].matches('\n').count())
 }
 
 impl fmt::Display for Report {

@@ -7,10 +7,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::allocator;
-use crate::drive::workspace::regular;
 use crate::drive::{Given, Library};
 use crate::lsp;
 use crate::record::{AllocatorFamily, Listening, ReleasedBy, Releaser};
+use crate::regular;
 use crate::sample;
 use crate::units;
 

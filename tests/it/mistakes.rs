@@ -232,3 +232,56 @@ fn a_file_of_another_format_is_told_as_what_it_is() {
     }
     assert!(!said.contains("has no workspace"), "{said}");
 }
+
+#[test]
+fn input_without_an_end_is_refused_with_its_limit() {
+    let directory = directory();
+    let at = |name: &str| directory.path().join(name);
+    let write = |name: &str, text: &str| fs::write(at(name), text).expect("the directory is ours");
+    let phase = "[[phase]]\nname = \"start\"\nsteps = [{ start = {} }]\n";
+    let head = "format = 1\nname = \"a\"\n";
+    // Each file includes the next twice: 2^30 in all.
+    for depth in 0..30 {
+        let next = depth + 1;
+        write(
+            &format!("double-{depth}.toml"),
+            &format!("{head}include = [\"double-{next}.toml\", \"double-{next}.toml\"]\n"),
+        );
+        write(
+            &format!("chain-{depth}.toml"),
+            &format!("{head}include = [\"chain-{next}.toml\"]\n"),
+        );
+    }
+    write("double-30.toml", &format!("{head}{phase}"));
+    for depth in 30..50 {
+        let next = depth + 1;
+        write(
+            &format!("chain-{depth}.toml"),
+            &format!("{head}include = [\"chain-{next}.toml\"]\n"),
+        );
+    }
+    let keys: String = (0..100_000).map(|number| format!("k{number}=\n")).collect();
+    write("syntax.toml", &keys);
+    let phases = "[[phase]]\nname = \"\"\nsteps = []\n".repeat(20_000);
+    write("phases.toml", &format!("{head}{phases}"));
+    let unknown: String = (0..10_000).map(|number| format!("k{number}=1\n")).collect();
+    write("unknown.toml", &format!("{head}{unknown}"));
+    write("long.toml", &"#".repeat(2 << 20));
+    for (scenario, words) in [
+        ("double-0.toml", "this scenario includes over 256 files"),
+        ("chain-0.toml", "includes are nested over 32 files deep"),
+        ("syntax.toml", "99,900 more mistakes from here on"),
+        ("phases.toml", "more mistakes from here on"),
+        (
+            "unknown.toml",
+            "the file has 100 mistakes before here, and was not read further",
+        ),
+        ("long.toml", "it has over 1.0 MiB"),
+        ("/dev/zero", "it is not a regular file"),
+    ] {
+        let (text, code) = soak(directory.path(), &["check", scenario]);
+        assert!(text.contains(words), "{scenario}: {}", &text[..text.len().min(2_000)]);
+        assert_eq!(code, Some(2), "{scenario}");
+        assert!(text.len() < 200_000, "{scenario}: {}", text.len());
+    }
+}

@@ -378,9 +378,9 @@ steps = [{ open = { files = 2 } }, { hover = { per-file = 2 } }, { save = {} }, 
 fn files_that_a_server_replaces_or_removes_end_the_run_in_time_and_in_words() {
     for (what, why) in [
         ("nothing", "No such file"),
-        ("pipe", "it is no regular file any more"),
-        ("zero", "it is no regular file any more"),
-        ("hole", "it has grown to more than 1.0 MiB"),
+        ("pipe", "it is not a regular file"),
+        ("zero", "it is not a regular file"),
+        ("hole", "it has over 1.0 MiB"),
     ] {
         let outcome = Soak::new(&format!("{START}{OPEN_LATER}"))
             .server(&["--replace-files", what])

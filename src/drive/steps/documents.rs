@@ -12,11 +12,11 @@ use serde_json::json;
 use crate::config::step::{Change, Close, Edit, EditMode, Open, Pick, Save, Touch};
 use crate::drive::desk::{Desk, aside};
 use crate::drive::document::{self, Document};
-use crate::drive::workspace::regular;
 use crate::drive::{Stage, Stop, uri};
 use crate::lsp::{self, Watcher};
 use crate::random::Random;
 use crate::record::{Ending, Event, Warning, WarningKind};
+use crate::regular;
 
 use super::{Cadence, Scene, files};
 

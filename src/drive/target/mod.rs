@@ -10,9 +10,10 @@ use std::ops::Range;
 
 use super::doubt::{doubtful, modules};
 use super::language::{Language, Sites, sites};
-use super::workspace::{SourceFile, regular};
+use super::workspace::SourceFile;
 use crate::lsp::position::strip_bom;
 use crate::random::Random;
+use crate::regular;
 
 /// What kind of place is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 use super::WorkspaceError;
-#[cfg(target_os = "linux")]
-use super::regular;
 use crate::config::files::is_left_out;
+#[cfg(target_os = "linux")]
+use crate::regular;
 
 /// How the contents of files get over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

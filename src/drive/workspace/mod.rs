@@ -3,7 +3,6 @@
 mod copy;
 mod lock;
 mod overlay;
-pub mod regular;
 pub mod scratch;
 mod select;
 #[cfg(test)]

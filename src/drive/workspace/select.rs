@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::{WorkspaceError, regular};
+use super::WorkspaceError;
 use crate::config::files;
 use crate::config::glob::Glob;
 use crate::drive::language;
+use crate::regular;
 
 /// A file that may be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use ignore::WalkBuilder;
 use sha2::{Digest, Sha256};
 
-use super::regular;
 use crate::config::files::is_left_out;
 use crate::record::TreeFacts;
+use crate::regular;
 
 /// The longest file that is read whole. Sources are shorter; of what is longer, libraries and data, the ends differ
 /// when anything does.
