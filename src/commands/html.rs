@@ -1,14 +1,13 @@
 //! Reports that show all runs at once. The page for a browser is also left beside the records of every `run`.
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::Path;
-
-use anyhow::Context;
 
 use crate::analyse::compare::{Played, by_target};
 use crate::cli::Format;
 use crate::report::{comparison, html, markdown, svg};
+
+use super::output;
 
 /// The file beside the records.
 const FILE: &str = "report.html";
@@ -85,12 +84,8 @@ pub fn save(out: &Path, runs: &[Played], baseline: Option<&str>) -> anyhow::Resu
         return Ok(None);
     }
     let path = out.join(FILE);
-    fs::write(&path, page(runs, baseline)).with_context(|| {
-        format!(
-            "cannot write `{}`; make room, and make it again with `lsp-soak compare --format html`",
-            path.display()
-        )
-    })?;
+    let cure = "make room, and make it again with `lsp-soak compare --format html`";
+    output::write(&path, &page(runs, baseline), cure)?;
     Ok(Some(path.display().to_string()))
 }
 

@@ -14,7 +14,7 @@ use crate::cli::{Cli, Command};
 use crate::config::{Loaded, ServerChoice};
 use crate::record::{CellFacts, Ending, Header};
 
-use super::show;
+use super::{output, show};
 
 /// The file beside the records.
 const FILE: &str = "invocation.json";
@@ -48,7 +48,7 @@ impl Invocation {
     fn save(&self, out: &Path) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(self)?;
         let path = out.join(FILE);
-        fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))
+        output::write(&path, &text, "make room, or name another directory with --out")
     }
 
     /// Writes how this process was called into the directory of each of its scenarios.

@@ -177,3 +177,30 @@ fn a_language_that_is_not_known_is_told_with_those_that_are() {
         assert!(said.contains(words), "{said}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_no_part_of_a_file() {
+    let directory = project(&["pyproject.toml", "shop/a.py"]);
+    let scenario = directory.path().join("lsp-soak/schemas/scenario.json");
+    fs::create_dir_all(scenario.parent().expect("it is below the directory")).expect("the directory is ours");
+    fs::write(&scenario, "as it was").expect("the directory is ours");
+    // A limit on the size of files is a full disk for whoever has no right to mount one.
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -f 16; trap '' XFSZ; exec \"$0\" init --force"])
+        .arg(env!("CARGO_BIN_EXE_lsp-soak"))
+        .current_dir(directory.path())
+        .output()
+        .expect("there is a shell");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        text.contains(
+            "scenario.json`, which is left as it was; make room, and call `lsp-soak init --force`: File too large"
+        ),
+        "{text}"
+    );
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(fs::read_to_string(&scenario).expect("it is there"), "as it was");
+    let beside = fs::read_dir(directory.path().join("lsp-soak/schemas")).expect("it is there");
+    assert_eq!(beside.count(), 1, "nothing else is left");
+}

@@ -1,15 +1,14 @@
 //! The verdict, printed, kept beside the records, and told to a workflow.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 
 use crate::analyse::Exit;
 use crate::analyse::compare::{Difference, Weight, by_target};
 use crate::analyse::gate::{Judgement, Sides};
 use crate::cli::{self, CompareFormat, Inconclusive};
-use crate::commands::{github, show};
+use crate::commands::{github, output, show};
 use crate::report::{self, comparison};
 
 /// A verdict and the runs that it is of.
@@ -60,7 +59,7 @@ pub fn tell(options: &cli::Gate, verdict: &Verdict<'_>, beside: Option<&Path>) -
         ("report.html", &html),
     ] {
         if let Some(path) = beside.map(|directory| directory.join(name)) {
-            fs::write(&path, text).with_context(|| format!("cannot write the verdict `{}`", path.display()))?;
+            output::write(&path, text, "make room, and decide again with `lsp-soak gate --from`")?;
         }
     }
     github::tell_of(&markdown, &suites);

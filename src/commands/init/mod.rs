@@ -10,7 +10,7 @@ use crate::config::schema::{self, Kind};
 use crate::config::{Catalogue, Profile, Program, installed, nearest};
 use crate::report::quoted;
 
-use super::{prepare, print};
+use super::{output, prepare, print};
 use language::{Language, languages};
 
 mod language;
@@ -67,7 +67,7 @@ pub fn run(options: &cli::Init) -> anyhow::Result<u8> {
     for (path, text) in &files {
         let about = || format!("cannot write `{}`, make its directory writable", path.display());
         fs::create_dir_all(path.parent().unwrap_or(&out)).with_context(about)?;
-        fs::write(path, text).with_context(about)?;
+        output::write(path, text, "make room, and call `lsp-soak init --force`")?;
     }
     print(&told(&language, &others, &servers, &files[0].0, &files[1].0))?;
     Ok(0)

@@ -1,15 +1,14 @@
 //! What came of a sweep, printed, and kept beside the records.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 
 use crate::analyse::Exit;
 use crate::analyse::compare::Played;
 use crate::analyse::tune::{Choice, Keep, Sweep, Swept};
 use crate::cli::{self, TuneFormat};
-use crate::commands::{github, say, show};
+use crate::commands::{github, output, say, show};
 use crate::report::{self, tune};
 
 use super::asked::unknown;
@@ -29,7 +28,7 @@ pub fn tell(
     if let Some(out) = beside {
         for (name, text) in [("tune.md", &markdown), ("tune.json", &json), ("report.html", &page())] {
             let path = out.join(name);
-            fs::write(&path, text).with_context(|| format!("cannot write the sweep `{}`", path.display()))?;
+            output::write(&path, text, "make room, and make it again with `lsp-soak tune --from`")?;
         }
     }
     if options.telling.print.is_empty() {
