@@ -25,8 +25,6 @@ pub struct Detection {
     pub loader: Option<PathBuf>,
     /// Whether the program is Node.js, also where a module with an allocator of its own decides.
     pub node: bool,
-    /// Why the program cannot run, and what to do, where that is known.
-    pub missing: Option<String>,
 }
 
 /// Finds the allocator of a server. `find` looks names up as the server would. It takes as long as the server takes for
@@ -40,14 +38,13 @@ pub fn detect(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &
         evidence: followed.evidence.clone(),
         ..Look::default()
     };
-    if let Some(missing) = followed.missing {
+    if followed.missing.is_some() {
         return Detection {
             facts: AllocatorFacts {
                 evidence: look.evidence,
                 ..AllocatorFacts::default()
             },
             file: followed.file,
-            missing: Some(missing),
             ..Detection::default()
         };
     }
@@ -56,6 +53,11 @@ pub fn detect(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &
     let mut detection = look.detection(file);
     tune(&mut detection, subject, stop);
     detection
+}
+
+/// Why a program runs nothing, such as a proxy of a toolchain that lacks it; the program itself is not started.
+pub fn missing(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &dyn Fn() -> bool) -> Option<String> {
+    follow(&subject.program, find, stop).missing
 }
 
 /// Adds what malloc of the C library goes by, where it is surely what serves the program.
@@ -411,7 +413,6 @@ impl Look {
             file,
             loader: self.loader,
             node: self.signs.node.is_some(),
-            missing: None,
         }
     }
 }

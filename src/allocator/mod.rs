@@ -23,7 +23,7 @@ mod verdict;
 mod within;
 
 pub use decay::decay;
-pub use detect::{Detection, detect, of_file, of_process};
+pub use detect::{Detection, detect, missing, of_file, of_process};
 pub use elf::{Machine, is_static, machine};
 pub use glibc::is_tuned_so;
 pub use jemalloc::{Said as JemallocSaid, read as read_jemalloc};

@@ -28,6 +28,8 @@ pub struct Subject {
     pub path: OsString,
     /// Libraries that are preloaded into it.
     pub preloaded: Vec<PathBuf>,
+    /// Where it is started, by which version managers choose what runs; where lsp-soak was, if empty.
+    pub directory: PathBuf,
 }
 
 /// Runs the subject for its version with more variables set.
@@ -72,6 +74,9 @@ pub fn pairs(env: &BTreeMap<String, String>) -> Vec<(&str, &str)> {
 }
 
 fn change(command: &mut Command, subject: &Subject, with: &[(&str, &str)]) {
+    if subject.directory != Path::new("") {
+        command.current_dir(&subject.directory);
+    }
     for (name, value) in &subject.env {
         match value {
             Some(value) => command.env(name, value),

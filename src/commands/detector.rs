@@ -45,7 +45,24 @@ type Asked = (Key, Vec<(String, String)>, Option<AllocatorFamily>);
 
 /// What is known of the allocator of a server that `program` is.
 pub fn detection(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Arc<Detection> {
-    detected(&key(choice, program), stop)
+    detection_in(Path::new(""), choice, program, stop)
+}
+
+/// The same of one that is started in a directory of its own.
+pub fn detection_in(
+    directory: &Path,
+    choice: &ServerChoice,
+    program: &Path,
+    stop: &dyn Fn() -> bool,
+) -> Arc<Detection> {
+    detected(&key(choice, program), directory, stop)
+}
+
+/// Why the program of a server runs nothing. It is not started for that.
+pub fn missing(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Option<String> {
+    let subject = subject(choice, program);
+    let which = prepare::which(Some(subject.path.clone()));
+    allocator::missing(&subject, &|name| which.program(name), stop)
 }
 
 /// Whether the server takes the settings that it is given, or everything that is wrong with them.
@@ -66,7 +83,7 @@ pub fn knobs(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> 
     if let Some(known) = known {
         return known;
     }
-    let detection = detected(&asked.0, stop);
+    let detection = detected(&asked.0, Path::new(""), stop);
     let env = asked.1.iter().cloned().collect();
     let checked = knobs::check(&env, &asked.0.subject, &detection, declared, stop);
     // What was cut short is not the answer for the next.
@@ -84,8 +101,7 @@ pub fn mistakes(choices: &[ServerChoice]) -> Vec<String> {
         let Program::File(program) = &choice.program else {
             continue;
         };
-        let missing = detection(choice, program, &|| false).missing.clone();
-        let refused = match missing {
+        let refused = match missing(choice, program, &|| false) {
             Some(missing) => Some(missing),
             None => preload::verified(choice, program, &|| false)
                 .err()
@@ -282,11 +298,15 @@ pub fn lens(choice: &ServerChoice, checked: &Checked) -> LensFacts {
     }
 }
 
-fn detected(key: &Key, stop: &dyn Fn() -> bool) -> Arc<Detection> {
+fn detected(key: &Key, directory: &Path, stop: &dyn Fn() -> bool) -> Arc<Detection> {
     let known = FOUND.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
     known.unwrap_or_else(|| {
         let which = prepare::which(Some(key.subject.path.clone()));
-        let found = allocator::detect(&key.subject, &|name| which.program(name), stop);
+        let subject = Subject {
+            directory: directory.to_owned(),
+            ..key.subject.clone()
+        };
+        let found = allocator::detect(&subject, &|name| which.program(name), stop);
         let found = Arc::new(found);
         if !stop() {
             let mut known = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
@@ -326,6 +346,7 @@ pub fn subject(choice: &ServerChoice, program: &Path) -> Subject {
         },
         preloaded: preloaded.collect(),
         env: changes,
+        directory: PathBuf::new(),
     }
 }
 

@@ -9,11 +9,10 @@ use crate::allocator::knobs::Checked;
 use crate::cli::Measuring;
 use crate::config::{Loaded, ServerChoice};
 use crate::drive::Job;
-use crate::drive::workspace::tree;
 use crate::host;
 use crate::lsp::process::Launch;
 use crate::processors;
-use crate::record::{self, Header, ScenarioFacts, ServerFacts, Settings, WorkspaceFacts};
+use crate::record::{self, Header, ScenarioFacts, ServerFacts, Settings, TreeFacts, WorkspaceFacts};
 
 use super::single::Run;
 use super::{detector, preload, prepare, servers, shim};
@@ -29,6 +28,7 @@ const DECIDING: [&str; 19] = [
 pub fn header(
     run: &Run,
     job: &Job,
+    tree: Option<TreeFacts>,
     scrubbed: Vec<String>,
     found: &Detection,
     checked: Checked,
@@ -60,7 +60,7 @@ pub fn header(
             files: job.selection.files.len() as u64,
             bytes: job.selection.bytes,
             sha256: job.selection.sha256.clone(),
-            tree: tree::facts(&job.root, stop),
+            tree,
             revision: host::revision(&project.root, stop),
         },
         settings: settings(&run.measuring, choice, job.capabilities.clone()),
@@ -112,7 +112,7 @@ fn server(run: &Run, launch: &Launch, stop: &dyn Fn() -> bool) -> ServerFacts {
         profile: choice.profile_name.clone(),
         program: launch.program.display().to_string(),
         sha256: host::file_sha256(&launch.program).ok(),
-        interpreter: host::interpreter(&launch.program, |name| which.program(name), stop),
+        interpreter: host::interpreter(&launch.program, |name| which.program(name), &launch.cwd, stop),
         version: servers::version(choice, launch, stop),
         args: choice.args.clone(),
         env: set(launch),

@@ -22,7 +22,7 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
         let unknown = || UNKNOWN.to_owned();
         let (version, allocator, program) = match installed(name, profile, &which) {
             Some(Program::File(program)) => {
-                let version = version_of(profile, &program, &|| false);
+                let version = version_of(profile, &program, Path::new("."), &|| false);
                 let found = detector::detection(&chosen(name, profile, &program), &program, &|| false);
                 (version, found.facts.to_string(), program.display().to_string())
             }
@@ -90,14 +90,14 @@ pub(super) fn chosen(name: &str, profile: &Profile, program: &Path) -> ServerCho
 
 /// What the server that a run starts prints as its version; `None` when it is to `stop` before that.
 pub fn version(choice: &ServerChoice, launch: &Launch, stop: &dyn Fn() -> bool) -> Option<String> {
-    version_of(&choice.profile, &launch.program, stop)
+    version_of(&choice.profile, &launch.program, &launch.cwd, stop)
 }
 
 /// Asks the program, or the one beside it that knows.
-fn version_of(profile: &Profile, program: &Path, stop: &dyn Fn() -> bool) -> Option<String> {
+fn version_of(profile: &Profile, program: &Path, directory: &Path, stop: &dyn Fn() -> bool) -> Option<String> {
     let teller = match &profile.version_program {
         Some(name) => program.with_file_name(name),
         None => program.to_owned(),
     };
-    host::version_of(&teller, &profile.version_args(), profile.env.clone(), stop)
+    host::version_of(&teller, &profile.version_args(), profile.env.clone(), directory, stop)
 }

@@ -12,7 +12,7 @@ use crate::cli::Measuring;
 use crate::config::{Isolation, Loaded, Program, Project, ServerChoice};
 use crate::drive::Job;
 use crate::drive::desk::Desk;
-use crate::drive::workspace::{self, Selection, Workspace, WorkspaceError};
+use crate::drive::workspace::{self, Selection, Workspace, WorkspaceError, tree};
 use crate::lsp::process::Launch;
 use crate::progress::Progress;
 use crate::record::{Event, Header, PlanFacts, Warning, WarningKind};
@@ -214,8 +214,10 @@ impl Run {
         ground.said = library.is_some().then(|| Scratch::claim("shim")).transpose()?;
         let root = ground.workspace.root();
         let stop = || interrupt.is_pressed(1);
+        // Before the server is asked for its version there: it may leave files.
+        let (selection, tree) = (selection(loaded, root)?, tree::facts(root, &stop));
         let checked = self.checked(&program, &stop)?;
-        let found = detector::detection(choice, &program, &stop);
+        let found = detector::detection_in(root, choice, &program, &stop);
         let (mut launch, scrubbed) = prepare::launch(choice, program, root, &ground.caches)?;
         detector::confirm(&mut launch, &checked);
         let scratch = self.tracer.as_ref().map(|_| Scratch::claim("trace")).transpose()?;
@@ -234,7 +236,7 @@ impl Run {
             library,
             no_library: shim::missing(&loaded.scenario, &found),
             root: root.to_owned(),
-            selection: selection(loaded, root)?,
+            selection,
             capabilities: capabilities(loaded, choice),
             seed: loaded.scenario.seed(),
             allow_unsupported: self.measuring.allow_unsupported,
@@ -245,7 +247,7 @@ impl Run {
             return Ok(None);
         }
         let desk = Desk::new(&job);
-        let header = header::header(self, &job, scrubbed, &found, checked, &stop);
+        let header = header::header(self, &job, tree, scrubbed, &found, checked, &stop);
         // Not before: what the library is told differs from run to run, and is nothing that the server is told.
         if let Some(library) = &job.library {
             shim::preload(&mut job.launch, library)?;
@@ -267,8 +269,8 @@ impl Run {
     fn checked(&self, program: &Path, stop: &dyn Fn() -> bool) -> anyhow::Result<Checked> {
         let choice = &self.choice;
         let label = |words: String| anyhow!("`{}`: {words}", choice.label);
-        if let Some(missing) = &detector::detection(choice, program, stop).missing {
-            return Err(label(missing.clone()));
+        if let Some(missing) = detector::missing(choice, program, stop) {
+            return Err(label(missing));
         }
         let mut checked = detector::knobs(choice, program, stop).map_err(|errors| {
             let words = errors.iter().map(ToString::to_string);

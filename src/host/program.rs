@@ -59,24 +59,22 @@ fn has_capabilities(_: &Path) -> bool {
 }
 
 /// The first line that a program prints for its version arguments; `None` if it fails, prints nothing or takes too
-/// long, and when it is to `stop`. It is started with nothing on its stdin, and no process of it is left behind.
+/// long, and when it is to `stop`. It is started in `directory`, by which version managers choose what runs, with nothing on
+/// its stdin, and no process of it is left behind.
 pub fn version_of<S: AsRef<OsStr>>(
     program: &Path,
     args: &[S],
     env: impl IntoIterator<Item = (String, String)>,
+    directory: &Path,
     stop: &dyn Fn() -> bool,
 ) -> Option<String> {
-    within(program, args, env, PATIENCE, stop)
+    let mut command = Command::new(program);
+    command.args(args).envs(env).current_dir(directory);
+    within(&mut command, PATIENCE, stop)
 }
 
-fn within<S: AsRef<OsStr>>(
-    program: &Path,
-    args: &[S],
-    env: impl IntoIterator<Item = (String, String)>,
-    patience: Duration,
-    stop: &dyn Fn() -> bool,
-) -> Option<String> {
-    let said = ask(Command::new(program).args(args).envs(env), patience, stop)?;
+fn within(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool) -> Option<String> {
+    let said = ask(command, patience, stop)?;
     first_line(&said.stdout).or_else(|| first_line(&said.stderr))
 }
 
@@ -92,13 +90,8 @@ mod tests {
     use super::*;
 
     fn shell(script: &str, patience: Duration) -> Option<String> {
-        within(
-            Path::new("/bin/sh"),
-            &["-c", script],
-            [("WHO".to_owned(), "me".to_owned())],
-            patience,
-            &|| false,
-        )
+        let mut command = Command::new("/bin/sh");
+        within(command.args(["-c", script]).env("WHO", "me"), patience, &|| false)
     }
 
     #[test]
@@ -109,7 +102,7 @@ mod tests {
         assert_eq!(shell("echo usage >&2; exit 1", long), None);
         assert_eq!(shell("true", long), None);
         let none = Path::new("/no/such/program");
-        assert_eq!(version_of(none, &["--version"], [], &|| false), None);
+        assert_eq!(version_of(none, &["--version"], [], Path::new("/"), &|| false), None);
     }
 
     #[test]
@@ -122,8 +115,9 @@ mod tests {
     #[test]
     fn a_program_that_is_to_stop_is_not_waited_for() {
         let begun = Instant::now();
-        let (program, args) = (Path::new("/bin/sh"), ["-c", "sleep 1000 & wait"]);
-        assert_eq!(within(program, &args, [], Duration::from_secs(1000), &|| true), None);
+        let mut command = Command::new("/bin/sh");
+        let command = command.args(["-c", "sleep 1000 & wait"]);
+        assert_eq!(within(command, Duration::from_secs(1000), &|| true), None);
         assert!(begun.elapsed() < Duration::from_secs(500));
     }
 

@@ -11,10 +11,11 @@ use crate::record::Interpreter;
 const LONGEST: u64 = 256;
 
 /// What runs the script `program`; `None` when it is no script, or names what is not there. `find` looks a name up on
-/// the search path that the script will see.
+/// the search path that the script will see, `directory` is where it will be started.
 pub fn interpreter(
     program: &Path,
     find: impl Fn(&str) -> Option<PathBuf>,
+    directory: &Path,
     stop: &dyn Fn() -> bool,
 ) -> Option<Interpreter> {
     let named = named_interpreter(program)?;
@@ -25,7 +26,7 @@ pub fn interpreter(
     };
     Some(Interpreter {
         sha256: file_sha256(&path).ok(),
-        version: version_of(&path, &["--version"], [], stop),
+        version: version_of(&path, &["--version"], [], directory, stop),
         program: path.display().to_string(),
     })
 }
@@ -106,11 +107,11 @@ mod tests {
         std::fs::write(&node, "#!/bin/sh\necho v99.1.0\n").unwrap();
         std::fs::set_permissions(&node, std::fs::Permissions::from_mode(0o755)).unwrap();
         let find = |name: &str| Some(directory.path().join(name));
-        let found = interpreter(&script, find, &|| false).unwrap();
+        let found = interpreter(&script, find, directory.path(), &|| false).unwrap();
         assert_eq!(found.program, node.display().to_string());
         assert_eq!(found.version.as_deref(), Some("v99.1.0"));
         assert_eq!(found.sha256, file_sha256(&node).ok());
-        assert_eq!(interpreter(&script, |_| None, &|| false), None);
+        assert_eq!(interpreter(&script, |_| None, directory.path(), &|| false), None);
     }
 
     #[test]
@@ -139,6 +140,6 @@ mod tests {
     #[test]
     fn a_program_that_is_no_script_has_none() {
         let this = std::env::current_exe().unwrap();
-        assert_eq!(interpreter(&this, |_| None, &|| false), None);
+        assert_eq!(interpreter(&this, |_| None, Path::new("/"), &|| false), None);
     }
 }

@@ -9,8 +9,10 @@ use crate::soak::{START, Soak};
 
 /// A server that is a script, keeps a cache, and takes its time to say its version.
 fn header() -> (Header, crate::outcome::Outcome) {
-    let script =
-        "case \"$1\" in --version) sleep 1; echo slow 1.2; echo x >asked; exit;; esac\nexec \"$FIXTURE\" \"$@\"";
+    let script = "case \"$1\" in --version)
+        [ -f pyproject.toml ] && echo slow 1.2
+        sleep 1; echo x >left; echo x >\"$(dirname \"$0\")/asked\"; exit;;
+        esac\nexec \"$FIXTURE\" \"$@\"";
     let profile = "[server.scripted-server]\ncache-env = { SCRIPTED_CACHE = \"scripted\" }\n";
     let outcome = Soak::new(START)
         .script(script)
@@ -36,6 +38,10 @@ fn a_record_knows_the_interpreter_the_environment_and_all_files_of_what_was_run(
     assert_eq!((header.workspace.files, tree.files, tree.unread), (3, 4, 0));
     assert_eq!(header.workspace.revision, None, "it is no git checkout");
 
+    // A version manager chooses by the directory, which is the copy.
+    for place in ["left", "workspace/left"] {
+        assert!(!outcome.directory.path().join(place).exists(), "{place}");
+    }
     let asked = outcome.directory.path().join("asked");
     let asked = fs::metadata(asked).and_then(|meta| meta.modified());
     let asked = asked
