@@ -130,7 +130,7 @@ fn huge_pages(summary: &Summary) -> Option<Finding> {
     let system = summary.header.host.memory.huge_pages.as_deref() != Some("never");
     let process = summary.programs.iter().find(|program| program.huge_pages == Some(true));
     let name = &process.filter(|_| asked && system)?.name;
-    let text = format!("`--thp never` was not seen to take effect: {name} may have huge pages all the same");
+    let text = format!("`--thp never` was not seen to take effect: {name} may still have huge pages");
     Some(finding(Severity::Warning, text))
 }
 

@@ -8,7 +8,7 @@ use super::histogram::Histogram;
 use super::latency::quantile;
 use super::summary::MethodSummary;
 
-/// Different error messages that are told apart for one method; beyond them, errors are only counted.
+/// Different error messages of one method that are counted separately; of more, only the number is known.
 const ERRORS: usize = 64;
 
 /// Fewest answers that have a 95th percentile: of fewer, it would be a point between the two longest.

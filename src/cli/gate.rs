@@ -109,7 +109,7 @@ pub struct Holding {
     /// An absolute limit of the candidate, such as 'peak <= 600 MiB' or 'private after decay <= 300 MiB'
     #[arg(long = "budget", value_name = "RULE")]
     pub budgets: Vec<String>,
-    /// What INCONCLUSIVE comes to, instead of exit code 3; no data are exit code 2 all the same
+    /// What INCONCLUSIVE comes to, instead of exit code 3; without data the exit code is always 2
     #[arg(long, value_enum, value_name = "AS", hide_short_help = true)]
     pub inconclusive: Option<Inconclusive>,
     /// Decide although the hosts of the runs differ; never across operating systems

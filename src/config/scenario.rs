@@ -188,7 +188,7 @@ impl Readiness {
 pub struct Settle {
     /// How long nothing may be in flight and the processors must be idle; at least 150 ms.
     pub quiet: Option<Span>,
-    /// How long to wait for that; the checkpoint is taken then all the same, and marked.
+    /// How long to wait for that; then the checkpoint is taken anyway, and marked.
     pub at_most: Option<Span>,
     /// Processor use of the tree, as a share of one processor, that still counts as idle.
     pub cpu: Option<Share>,

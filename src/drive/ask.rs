@@ -20,7 +20,7 @@ const MESSAGE: usize = 500;
 /// Bytes that a server must take within a deadline while others wait to be sent: what a pipe holds.
 const PACE: u64 = 64 * 1024;
 
-/// Different errors of a step that are told apart.
+/// Different errors of a step that are counted separately.
 const TEXTS: usize = 64;
 
 /// Sends requests on behalf of one step.

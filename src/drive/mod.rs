@@ -74,7 +74,7 @@ pub struct Job {
 pub struct KnownDecay {
     /// How it does.
     pub decay: AllocatorDecay,
-    /// Whether the allocator was found in a program, and is nobody's word for all processes of the server.
+    /// True when the started program itself has the allocator; its children may have others.
     pub found: bool,
 }
 

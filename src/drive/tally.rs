@@ -1,4 +1,4 @@
-//! What the steps of a run asked and got, and whether the run measured anything by it.
+//! Counts the requests and results of all steps, and decides whether the run measured anything.
 
 use std::collections::BTreeSet;
 

@@ -202,7 +202,7 @@ pub enum Ending {
         /// One line for each step and the method it needs.
         steps: Vec<String>,
     },
-    /// Steps asked nothing, or got nothing but errors, null and empty results; the scenario was played to its end all the same.
+    /// Steps asked nothing, or got only errors, null and empty results. The scenario was played to its end.
     Empty {
         /// Each step once.
         steps: Vec<EmptyStep>,

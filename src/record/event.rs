@@ -219,7 +219,7 @@ pub struct PeakMark {
     pub marks: Vec<Sample>,
     /// Whether the marks were reset, so that the next ones belong to the next phase alone.
     pub reset: bool,
-    /// Processes among `marks` whose mark was not reset all the same.
+    /// Processes among `marks` whose own mark was not reset.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<u32>,
 }

@@ -69,7 +69,7 @@ pub struct PlanFacts {
     pub warm_up: bool,
     /// Which part of the plan this machine plays, as `2/4`.
     pub partition: Option<String>,
-    /// What traced the system calls of the run; its memory and its latencies are then nobody's.
+    /// What traced the system calls of the run. Its memory and latencies are then not used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traced: Option<TracerFacts>,
     /// After how many runs of each server it was asked whether they show enough, so that the answer decided how many there

@@ -167,7 +167,7 @@ fn error(complaint: &str, variable: &str, value: &str, said: &Said, question: &Q
             "write a value that its manual allows",
         ));
     }
-    // The statistics have the number that was asked for all the same.
+    // The statistics still have the number that was asked for.
     if let Some(most) = complaint.strip_prefix("Reducing narenas to limit (") {
         let asked = said.set.iter().rfind(|(option, _)| option == "narenas")?;
         let most = most.trim_end_matches(')');

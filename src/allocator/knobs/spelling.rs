@@ -1,5 +1,4 @@
-//! Names of variables that come so near to those of allocators that they must be slips of the pen: nobody reads them, and
-//! nobody would say so.
+//! Misspelt names of allocator variables: no allocator reads or reports them.
 
 use super::super::glibc::LEGACY;
 use super::reader;

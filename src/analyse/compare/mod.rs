@@ -123,7 +123,7 @@ pub struct Cell {
     pub ratio: Option<Ratio>,
     /// The groups that the values fall into; empty of less than two values, and over several machines.
     pub clusters: Vec<Cluster>,
-    /// Values far from the others of their machine. They are counted all the same.
+    /// Values far from the others of their machine. They are counted too.
     pub outliers: Vec<Outlier>,
 }
 

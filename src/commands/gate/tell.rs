@@ -88,7 +88,7 @@ pub fn refuse(differences: &[Difference], options: &cli::Gate) -> anyhow::Result
         ),
         Weight::Host | Weight::Noted => bail!(
             "the runs differ in {listed}, which alone can make memory differ: make them under the same circumstances, or \
-             decide all the same with --allow-different-hosts"
+             decide within each machine with --allow-different-hosts"
         ),
     }
 }

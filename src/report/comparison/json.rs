@@ -272,7 +272,7 @@ pub struct Cell {
     /// The groups that the values fall into: one, unless they are apart; none of less than two values, and over several
     /// machines.
     pub groups: Vec<Group>,
-    /// Values far from the others of their machine. They are counted all the same.
+    /// Values far from the others of their machine. They are counted too.
     pub outliers: Vec<Outlier>,
 }
 

@@ -289,7 +289,7 @@ fn outliers(comparison: &Comparison, place: usize, side: &Side) -> Vec<String> {
             ),
         };
         format!(
-            "{}: `{run}` is far from the other runs: {example}{more}; it counts all the same",
+            "{}: `{run}` is far from the other runs: {example}{more}; it is still counted",
             side.label
         )
     };
