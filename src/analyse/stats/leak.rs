@@ -3,7 +3,7 @@
 use super::decide::Answer;
 use super::looks::Looks;
 use super::median::middle;
-use super::rounds::{SLOWER, Slopes, Weighed, fall, rounds_needed};
+use super::rounds::{Slopes, Weighed, fall, is_bent, rounds_needed};
 use super::shape::{Shape, shape};
 use super::trend::{Trend, trend};
 
@@ -121,8 +121,8 @@ pub enum Open {
 /// Judges the values at the end of each round, one series per run: after the decay window, of the purged lens.
 ///
 /// The first two rounds are left out. Over the runs, one-sided t at `alpha` of the Theil–Sen slopes of all rounds and of
-/// their last half. FAIL when both are above the limit and a page or more, the last third is not significantly slower than the middle third,
-/// and no run falls by 0.8 of the growth or more. PASS when the upper bound of the last half is below what must be ruled
+/// their last half. FAIL when both are above the limit and a page or more, growth is not shown to slow down, and no run
+/// falls by 0.8 of the growth or more. PASS when the upper bound of the last half is below what must be ruled
 /// out. Otherwise, and of fewer than three runs of twenty rounds, INCONCLUSIVE.
 ///
 /// As-shipped values grow by what the allocator keeps: call it retention growth, never a leak.
@@ -188,16 +188,16 @@ pub(super) fn answer(weighed: &Weighed, limit: &LeakLimit) -> (Answer, Option<Op
     let shown = |slopes: &Slopes| slopes.lower() > limit.slope && slopes.mean >= PAGE;
     let above = shown(&weighed.whole) && shown(&weighed.late);
     let falling = weighed.fall >= MOST_FALL * weighed.gain;
-    if above && !weighed.is_slowing() && !falling {
+    if above && !weighed.is_slowing && !falling {
         return (Answer::Fail, None);
     }
     if weighed.late.upper() < limit.ruled_out {
         return (Answer::Pass, None);
     }
     let open = match above {
-        true if weighed.is_slowing() => Open::Slowing,
+        true if weighed.is_slowing => Open::Slowing,
         true => Open::Falling,
-        false if weighed.is_slowing() && weighed.late.mean > 0.0 => Open::Slowing,
+        false if weighed.is_slowing && weighed.late.mean > 0.0 => Open::Slowing,
         false => Open::Noise,
     };
     (Answer::Inconclusive, Some(open))
@@ -242,17 +242,12 @@ pub fn run_growth(values: &[Option<f64>], limit: &LeakLimit) -> Option<RunGrowth
     let all = trend(&kept, 0.95)?;
     let half = &kept[kept.len() - kept.len() / 2..];
     let late = trend(half, 0.95)?;
-    let third = kept.len().div_ceil(3);
-    let part = |from: usize| trend(&kept[kept.len() - from..][..third], 0.95);
-    let slowing = part(third)
-        .zip(part(2 * third))
-        .is_some_and(|(last, middle)| last.high < middle.low && last.slope <= (1.0 - SLOWER) * middle.slope);
     let falling = fall(&kept) >= MOST_FALL * all.slope * (kept.len() - 1) as f64;
     let shown = |trend: &Trend| trend.low > limit.slope && trend.slope >= PAGE;
     let above = shown(&all) && shown(&late);
     let growth = if values.len() < LEAST_ROUNDS {
         Growth::Unclear
-    } else if above && !slowing && !falling {
+    } else if above && !is_bent(&[&kept]) && !falling {
         Growth::Above
     } else if late.high < limit.ruled_out {
         Growth::Below

@@ -5,15 +5,20 @@ use super::median::middle;
 use super::student::upper_quantile;
 use super::trend::theil_sen;
 
-/// The level at which the last third is slower than the middle third.
-const SLOWING_ALPHA: f64 = 0.05;
+/// The level at which the last third is slower than the middle third, and at which it is not slower by half.
+const THIRDS_ALPHA: f64 = 0.05;
 
 /// By how much of its slope the last third is at least slower: where there is next to no noise, any less is significant.
-pub(super) const SLOWER: f64 = 0.1;
+const SLOWER: f64 = 0.1;
 
-/// How much of what the scatter within runs makes likely the spread of the last half's slopes has at least. With all of it,
-/// 64 KiB per round would be found less often than nine times in ten; without any, a cache that has just filled is growth.
-const OWN_SCATTER: f64 = 0.85;
+/// The level at which growth is bent.
+const BENT_ALPHA: f64 = 0.01;
+
+/// What is left of the slope of the first third in the last half at most, where growth is bent.
+const BENT: f64 = 0.8;
+
+/// What a cache that fills has left at most of its slope from one third to the next, where it is not yet seen to slow down.
+const GOES_ON: f64 = 0.5;
 
 /// The chance of an answer that a number of rounds should have before it is recommended.
 const WANTED: f64 = 0.8;
@@ -36,26 +41,21 @@ pub(super) struct Slopes {
 
 impl Slopes {
     /// The slopes of the same part of each run.
-    fn of(parts: &[&[f64]], share: f64, t: f64) -> Slopes {
+    fn of(parts: &[&[f64]], t: f64) -> Slopes {
         let slopes: Vec<f64> = parts.iter().map(|part| theil_sen(part)).collect();
-        let own: f64 = parts
-            .iter()
-            .zip(&slopes)
-            .map(|(part, slope)| scatter(part, *slope))
-            .sum();
-        Slopes::from(&slopes, own / parts.len() as f64, share, t)
+        let own = parts.iter().zip(&slopes).map(|(part, slope)| scatter(part, *slope));
+        Slopes::from(&slopes, own.sum::<f64>() / slopes.len() as f64, t)
     }
 
     /// Of these slopes, whose own variance within runs is known.
-    fn from(slopes: &[f64], own: f64, share: f64, t: f64) -> Slopes {
+    fn from(slopes: &[f64], own: f64, t: f64) -> Slopes {
         let runs = slopes.len() as f64;
         let mean = slopes.iter().sum::<f64>() / runs;
         let between = slopes.iter().map(|slope| (slope - mean).powi(2)).sum::<f64>() / (runs - 1.0).max(1.0);
-        let error = |least: f64| (between.max(least) / runs).sqrt();
         Slopes {
             mean,
-            error: error(own * share * share),
-            cautious: error(own),
+            error: (between / runs).sqrt(),
+            cautious: (between.max(own) / runs).sqrt(),
             t,
         }
     }
@@ -78,10 +78,8 @@ pub(super) struct Weighed {
     pub whole: Slopes,
     /// The slopes over their last half.
     pub late: Slopes,
-    /// By how much the last third is steeper than the middle third.
-    change: Slopes,
-    /// The mean slope of the middle third.
-    central: f64,
+    /// Whether growth is shown to slow down, and by more than a little.
+    pub is_slowing: bool,
     /// The growth from the first round to the last.
     pub gain: f64,
     /// The largest fall of any run below what it had reached.
@@ -91,26 +89,18 @@ pub(super) struct Weighed {
 impl Weighed {
     /// Of one run at least, each of six rounds at least that count.
     pub fn of(runs: &[Vec<f64>], alpha: f64) -> Weighed {
-        let freedom = (runs.len() - 1) as f64;
-        let t = upper_quantile(alpha, freedom);
+        let t = upper_quantile(alpha, (runs.len() - 1) as f64);
         let all: Vec<&[f64]> = runs.iter().map(Vec::as_slice).collect();
         let halves: Vec<&[f64]> = all.iter().map(|run| &run[run.len() - run.len() / 2..]).collect();
-        let whole = Slopes::of(&all, 0.0, t);
+        let whole = Slopes::of(&all, t);
         let rounds = runs.iter().map(Vec::len).min().unwrap_or(0);
-        let (change, central) = change(runs, upper_quantile(SLOWING_ALPHA, freedom));
         Weighed {
             whole,
-            late: Slopes::of(&halves, OWN_SCATTER, t),
-            change,
-            central,
+            late: Slopes::of(&halves, t),
+            is_slowing: is_slowing(&all),
             gain: whole.mean * rounds.saturating_sub(1) as f64,
             fall: runs.iter().map(|run| fall(run)).fold(0.0, f64::max),
         }
-    }
-
-    /// Whether the last third is shown to be slower than the middle third, and by more than a little.
-    pub fn is_slowing(&self) -> bool {
-        self.change.upper() < 0.0 && -self.change.mean >= SLOWER * self.central
     }
 
     /// The slope of the last half with its bounds.
@@ -119,21 +109,91 @@ impl Weighed {
     }
 }
 
-/// The last third's slope minus that of the middle third, and the mean of the latter.
-fn change(runs: &[Vec<f64>], t: f64) -> (Slopes, f64) {
-    let (mut own, mut central) = (0.0, 0.0);
-    let mut differences = Vec::with_capacity(runs.len());
-    for run in runs {
-        let third = run.len().div_ceil(3);
-        let part = |from: usize| &run[run.len() - from..][..third];
-        let (middle, last) = (part(2 * third), part(third));
-        let (before, after) = (theil_sen(middle), theil_sen(last));
-        own += scatter(middle, before) + scatter(last, after);
-        differences.push(after - before);
-        central += before;
+/// Whether growth slows down as it does while a cache fills: the last third is shown to be slower than the middle third;
+/// or all rounds are bent, as those of a small cache are before that shows, and the last third is not shown to have more
+/// than half of the slope of the middle third.
+fn is_slowing(runs: &[&[f64]]) -> bool {
+    let thirds: Vec<[&[f64]; 2]> = runs
+        .iter()
+        .map(|run| {
+            let third = run.len().div_ceil(3);
+            [2 * third, third].map(|from| &run[run.len() - from..][..third])
+        })
+        .collect();
+    let slopes: Vec<[f64; 2]> = thirds.iter().map(|parts| parts.map(theil_sen)).collect();
+    let t = upper_quantile(THIRDS_ALPHA, (runs.len() - 1) as f64);
+    let difference = |of: [f64; 2]| {
+        let differences: Vec<f64> = slopes
+            .iter()
+            .map(|[middle, last]| of[0] * middle + of[1] * last)
+            .collect();
+        let parts = thirds.iter().zip(&slopes);
+        let own = parts.map(|(parts, slopes)| {
+            let own = |at: usize| of[at].powi(2) * scatter(parts[at], slopes[at]);
+            own(0) + own(1)
+        });
+        Slopes::from(&differences, own.sum::<f64>() / runs.len() as f64, t)
+    };
+    let change = difference([-1.0, 1.0]);
+    let central = slopes.iter().map(|[middle, _]| middle).sum::<f64>() / runs.len() as f64;
+    let is_slower = change.upper() < 0.0 && -change.mean >= SLOWER * central;
+    let goes_on = difference([GOES_ON, -1.0]).upper() < 0.0;
+    is_slower || (is_bent(runs) && !goes_on)
+}
+
+/// Whether the runs bend down together: the quadratic term of a least-squares parabola, by the scatter about it within
+/// runs, is below 0, and the last half is flatter than the first third by more than a little.
+pub(super) fn is_bent(runs: &[&[f64]]) -> bool {
+    let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / runs.len() as f64;
+    let early = mean(&mut runs.iter().map(|run| theil_sen(&run[..run.len() / 3])));
+    let late = mean(&mut runs.iter().map(|run| theil_sen(&run[run.len() - run.len() / 2..])));
+    let bends: Vec<Bend> = runs.iter().map(|run| Bend::of(run)).collect();
+    let freedom: f64 = bends.iter().map(|bend| bend.freedom).sum();
+    if freedom < 1.0 || late > BENT * early {
+        return false;
     }
-    let runs = runs.len() as f64;
-    (Slopes::from(&differences, own / runs, 1.0, t), central / runs)
+    let scatter = bends.iter().map(|bend| bend.squares).sum::<f64>() / freedom;
+    let bend = mean(&mut bends.iter().map(|bend| bend.quadratic));
+    let error = mean(&mut bends.iter().map(|bend| scatter / bend.weight)) / runs.len() as f64;
+    bend + upper_quantile(BENT_ALPHA, freedom) * error.sqrt() < 0.0
+}
+
+/// The parabola of one run.
+struct Bend {
+    /// Its quadratic term.
+    quadratic: f64,
+    /// The sum of squares of the term that it is estimated by.
+    weight: f64,
+    /// The sum of squares of the values about the parabola.
+    squares: f64,
+    /// How many values more there are than the parabola has terms.
+    freedom: f64,
+}
+
+impl Bend {
+    fn of(values: &[f64]) -> Bend {
+        let n = values.len() as f64;
+        let level = values.iter().sum::<f64>() / n;
+        let width = (n * n - 1.0) / 12.0;
+        // Orthogonal polynomials of equal steps.
+        let terms = |round: usize| {
+            let step = round as f64 - (n - 1.0) / 2.0;
+            (step, step * step - width)
+        };
+        let sum = |of: &dyn Fn(f64, (f64, f64)) -> f64| -> f64 {
+            let values = values.iter().enumerate();
+            values.map(|(round, value)| of(value - level, terms(round))).sum()
+        };
+        let weight = sum(&|_, (_, square)| square * square);
+        let slope = sum(&|value, (step, _)| value * step) / sum(&|_, (step, _)| step * step);
+        let quadratic = sum(&|value, (_, square)| value * square) / weight;
+        Bend {
+            quadratic,
+            weight,
+            squares: sum(&|value, (step, square)| (value - slope * step - quadratic * square).powi(2)),
+            freedom: n - 3.0,
+        }
+    }
 }
 
 /// The variance of a slope by the scatter of its values about the line.
@@ -169,8 +229,8 @@ pub(super) fn rounds_needed(runs: &[Vec<f64>], weighed: &Weighed, limit: &LeakLi
     let rounds = runs.iter().map(Vec::len).min()? as f64;
     let freedom = (runs.len() - 1) as f64;
     let errors = upper_quantile(alpha, freedom) + upper_quantile(1.0 - WANTED, freedom);
-    let (late, filled) = match weighed.is_slowing() {
-        true => filling(runs, limit)?,
+    let (late, filled) = match weighed.is_slowing {
+        true => filling(runs, limit).unwrap_or((weighed.late.mean, 0.0)),
         false => (weighed.late.mean, 0.0),
     };
     let (to_fail, to_pass) = (late - limit.slope, limit.ruled_out - late);

@@ -57,9 +57,14 @@ fn sawtooth(random: &mut Random, rounds: usize, period: f64, height: f64) -> Vec
     always(rounds, |round| height * ((round + phase) % period) / period)
 }
 
+/// A cache of so many MiB.
+fn cache(round: f64, size: f64, tau: f64) -> f64 {
+    size * MIB * (1.0 - E.powf(-round / tau))
+}
+
 /// A cache of 40 MiB, and what grows under it.
 fn filling(round: f64, tau: f64, leak: f64) -> f64 {
-    40.0 * MIB * (1.0 - E.powf(-round / tau)) + leak * round
+    cache(round, 40.0, tau) + leak * round
 }
 
 #[test]
@@ -83,10 +88,17 @@ fn a_server_that_keeps_its_level_passes_and_is_not_said_to_grow() {
 
 #[test]
 fn a_cache_that_fills_is_not_said_to_grow() {
-    for rounds in [20, 21, 22] {
-        for tau in [2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0] {
-            let cache = sessions(3, rounds, |_, rounds| always(rounds, |round| filling(round, tau, 0.0)));
-            assert!(cache.fail <= 5.0, "{rounds} rounds, {tau}: {cache:?}");
+    // Smaller than 2 MiB it is within the noise, and slower it is still filling at the end: METHOD.md has what that costs.
+    for (runs, rounds) in [(3, 20), (3, 22), (5, 20)] {
+        for (size, slowest) in [(2.0, 8.0), (4.0, 10.0), (8.0, 10.0), (16.0, 10.0), (40.0, 10.0)] {
+            for tau in [2.0, 2.25, 2.5, 3.0, 4.0, 6.0, 8.0, 10.0] {
+                if tau <= slowest {
+                    let filled = sessions(runs, rounds, |_, rounds| {
+                        always(rounds, |round| cache(round, size, tau))
+                    });
+                    assert!(filled.fail <= 5.0, "{runs} x {rounds}, {size} MiB, {tau}: {filled:?}");
+                }
+            }
         }
     }
     for last in [4, 6, 8, 9, 10, 11, 12, 15] {
