@@ -17,7 +17,7 @@ pub struct Tally {
     found: BTreeSet<u32>,
     /// Steps that asked, and got errors or nothing.
     empty: Vec<EmptyStep>,
-    /// Steps that asked nothing, their phase, and whether they were to find something.
+    /// Steps that asked nothing, their phase, and whether they had to.
     silent: Vec<(u32, bool, EmptyStep)>,
     /// Steps that the server does not offer.
     skipped: Vec<EmptyStep>,
@@ -45,6 +45,8 @@ impl Tally {
             self.found.insert(end.phase.phase);
         }
         let expects = ask.expect == Expect::Something;
+        // What need not be offered need not have a place either.
+        let must_ask = expects && !ask.optional;
         // A long poll that stays open says nothing either way.
         if parked > 0 {
             return;
@@ -52,7 +54,7 @@ impl Tally {
         // Nothing may be all that there is; an error never is.
         let refused = end.requests > 0 && empty.errors == end.requests;
         if end.requests == 0 {
-            once(&mut self.silent, (end.phase.phase, expects, empty));
+            once(&mut self.silent, (end.phase.phase, must_ask, empty));
         } else if refused || (expects && end.hits == 0) {
             once(&mut self.empty, empty);
         }
@@ -66,7 +68,7 @@ impl Tally {
         let silent = self.silent.into_iter();
         steps.extend(
             silent
-                .filter(|(phase, expects, _)| nothing || (*expects && !self.found.contains(phase)))
+                .filter(|(phase, must_ask, _)| nothing || (*must_ask && !self.found.contains(phase)))
                 .map(|(.., step)| step),
         );
         if nothing && steps.is_empty() {
@@ -155,6 +157,8 @@ mod tests {
         let alone = verdict(&[(1, HOVER, 0, 0, false), (2, GOTO, 9, 3, false)]);
         assert_eq!(alone, Some(vec!["hover".to_owned()]));
         assert_eq!(verdict(&[(1, ANY, 0, 0, false), (2, GOTO, 9, 3, false)]), None);
+        let optional = "{ definition = { optional = true } }";
+        assert_eq!(verdict(&[(1, optional, 0, 0, false), (1, ANY, 2, 0, false)]), None);
         // In another round of the phase.
         assert_eq!(verdict(&[(1, HOVER, 0, 0, false), (1, HOVER, 5, 5, false)]), None);
     }

@@ -43,7 +43,7 @@ steps = [{ open = { files = 3 } }, { hover = {} }, { document-symbol = { expect 
     assert_eq!(steps.len(), 1, "{steps:?}");
     assert_eq!((steps[0].step.as_str(), steps[0].requests), ("hover", 0));
     outcome.says(&[
-        "the scenario asked nothing",
+        "a step found no place to ask at in the opened files",
         "`hover` in phase `look` asked nothing: it found no names in 3 open plaintext files",
     ]);
 }

@@ -39,7 +39,10 @@ impl Played {
             "{}, {}, {}, {}",
             host.cpu.clone().unwrap_or_else(unknown),
             units::or_unknown(host.cpus, |cpus| units::counted(cpus, "processor")),
-            units::or_unknown(host.memory.total, units::bytes),
+            units::or_unknown(host.memory.total, |total| format!(
+                "about {}",
+                units::bytes(nominal(total))
+            )),
             host.kernel.as_deref().map_or_else(unknown, without_patch),
         );
         if let Some(partition) = &self.summary.header.plan.partition {
@@ -47,6 +50,16 @@ impl Played {
         }
         machine
     }
+}
+
+/// What a machine of so much memory is sold as: the nearest of 1, 1.5, 2, 3, 4, 6, 8, 12 GiB and so on. The system keeps
+/// some for itself, which differs from machine to machine.
+fn nominal(bytes: u64) -> u64 {
+    let power = bytes.checked_ilog2().map_or(0, |exponent| 1_u64 << exponent);
+    let sizes = [power, power / 2 * 3, power.saturating_mul(2)];
+    let apart = |size: &u64| (bytes as f64 / *size as f64).ln().abs();
+    let nearest = sizes.into_iter().min_by(|a, b| apart(a).total_cmp(&apart(b)));
+    nearest.unwrap_or(bytes)
 }
 
 /// A run that does not count.

@@ -32,7 +32,7 @@ pub struct Course {
     pub t50: Option<Nanos>,
     /// Until nine tenths had.
     pub t90: Option<Nanos>,
-    /// `(peak − floor) / (peak − base)`: the peak of the run so far, and its lowest checkpoint, or the floor where that is
+    /// `(peak − floor) / (peak − base)`: the peak of the run until the floor, and its lowest checkpoint, or the floor where that is
     /// lower.
     pub returned: Option<f64>,
     /// `(before − after) / (peak − base)`: its own part of that.
@@ -46,7 +46,7 @@ pub struct Course {
 }
 
 impl Course {
-    /// The figures of a curve over `took`; `peak` and `base` are the run's, of the same quantity. `None` where a value
+    /// The figures of a curve over `took`; `peak`, before it began, and `base` are the run's, of the same quantity. `None` where a value
     /// was not known.
     pub(super) fn of(curve: &Curve, took: Nanos, peak: Option<u64>, base: Option<u64>) -> Option<Course> {
         let points = curve.points()?;
@@ -58,8 +58,12 @@ impl Course {
             let first = points.iter().find(|(_, one)| *one as f64 <= value);
             first.map(|(at, _)| *at).filter(|_| fell > band::around(before))
         };
-        // What it began with is no more than the peak, whenever that was last looked at.
-        let peak = peak.map(|peak| peak.max(before));
+        // What it had until its floor is no more than the peak, whenever that was last looked at.
+        let until = points
+            .iter()
+            .take_while(|(_, value)| *value > floor)
+            .map(|(_, value)| *value);
+        let peak = peak.map(|peak| until.fold(peak.max(before), u64::max));
         // A run may release what it had before its first checkpoint: bytes and share are then still of one whole.
         let base = base.map(|base| base.min(floor));
         let part = |value| share(peak, Some(value), base);

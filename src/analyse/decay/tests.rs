@@ -63,6 +63,17 @@ fn a_share_of_next_to_nothing_is_not_known() {
 }
 
 #[test]
+fn what_is_taken_after_the_floor_was_not_returned_by_then() {
+    let mut curve = Curve::default();
+    for (at, value) in [(0, 100), (2, 100), (3, 140), (5, 140)] {
+        curve.add(at * SECOND, Some(value * MIB));
+    }
+    let taken = Course::of(&curve, 5 * SECOND, Some(100 * MIB), Some(20 * MIB)).unwrap();
+    assert_eq!((taken.floor, taken.returned), (100 * MIB, Some(0.0)));
+    assert_eq!(taken.share, Some(-0.5));
+}
+
+#[test]
 fn what_ends_above_its_floor_has_not_settled() {
     let grows = course(&[(0, 100), (2, 90), (3, 120)], 10);
     assert_eq!(

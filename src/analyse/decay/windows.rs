@@ -12,7 +12,7 @@ use super::{POINTS, Window, WindowKind};
 /// Exact counters are read as a silent window begins; this long after that they may be told.
 const SOON: Nanos = 500_000_000;
 
-/// What is known of the run when a window ends, each quantity by itself.
+/// What is known of the run so far, each quantity by itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::analyse) struct Known {
     /// Highest private memory so far.
@@ -40,6 +40,8 @@ struct Open {
     idle: bool,
     /// What was lazily freed when it began.
     lazily_before: Option<u64>,
+    /// What was known of the run when it began: what is taken after its floor has not come back by then.
+    known: Known,
     /// What it is, once its step has ended and it goes on.
     kind: Option<WindowKind>,
 }
@@ -119,6 +121,7 @@ impl Watch {
                 shared: Curve::default(),
                 idle: start.name == "idle",
                 lazily_before: self.lazy.now(),
+                known,
                 kind: None,
             });
         }
@@ -132,7 +135,7 @@ impl Watch {
     pub fn began(&mut self, at: Nanos, start: &WindowStart, known: Known) {
         let of = |open: &&mut Open| open.kind.is_none() && open.phase == start.phase && open.step == start.step;
         if let Some(open) = self.open.as_mut().filter(of) {
-            open.started = at;
+            (open.started, open.known) = (at, known);
             (open.private, open.resident, open.shared) = Default::default();
             if let Some((ending, window)) = self.ending.take() {
                 // Exact counters are next read in this window, where it is a silent one.
@@ -212,7 +215,7 @@ impl Watch {
 impl Open {
     fn window(&self, kind: WindowKind, end: Nanos, known: Known) -> Window {
         let took = end.saturating_sub(self.started);
-        let resident = Course::of(&self.resident, took, known.resident_peak, known.resident_base);
+        let resident = Course::of(&self.resident, took, self.known.resident_peak, known.resident_base);
         Window {
             phase: self.phase.clone(),
             step: self.step,
@@ -229,7 +232,7 @@ impl Open {
             lazily_freed: None,
             started: self.started,
             took,
-            private: Course::of(&self.private, took, known.private_peak, known.private_base),
+            private: Course::of(&self.private, took, self.known.private_peak, known.private_base),
             resident: resident.filter(|_| known.single),
             shared: Course::of(&self.shared, took, None, None),
             curve: drawn(&self.private, took),

@@ -152,7 +152,7 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
                 details: steps.clone(),
             });
         }
-        Some(Ending::Empty { steps }) => return Some(empty(steps)),
+        Some(Ending::Empty { steps }) => return Some(empty(steps, asked_elsewhere(summary))),
     };
     Some(Finding {
         severity: Severity::Failure,
@@ -191,10 +191,20 @@ fn interrupted(stage: Option<ShutdownStage>) -> &'static str {
     }
 }
 
-fn empty(steps: &[EmptyStep]) -> Finding {
+/// Whether some step of the run sent a request.
+fn asked_elsewhere(summary: &Summary) -> bool {
+    let mut steps = summary.phases.iter().flat_map(|phase| &phase.steps);
+    steps.any(|step| step.requests.is_some_and(|requests| requests > 0))
+}
+
+/// The failure of these steps; `elsewhere` of a run in which others asked something.
+fn empty(steps: &[EmptyStep], elsewhere: bool) -> Finding {
     let asked: Vec<&EmptyStep> = steps.iter().filter(|step| step.requests > 0).collect();
     let text = if asked.is_empty() && steps.iter().all(|step| step.lacks.is_some()) {
         "the server offers nothing that the scenario asks for, so nothing was measured: choose another scenario"
+    } else if asked.is_empty() && elsewhere {
+        "a step found no place to ask at in the opened files, so the memory of its phase says nothing: choose other files \
+         with `--workspace`, `--language` or `--files`, or leave the step out"
     } else if asked.is_empty() {
         "the scenario asked nothing, so its memory says nothing of the server: the opened files have no place to ask at; \
          choose other files with `--workspace`, `--language` or `--files`, or another scenario"
@@ -411,7 +421,7 @@ mod tests {
             looked_for: None,
             lacks: None,
         };
-        let errors = empty(std::slice::from_ref(&step));
+        let errors = empty(std::slice::from_ref(&step), true);
         assert!(
             errors.text.contains("with errors") && !errors.text.contains("expect"),
             "{}",
@@ -420,7 +430,7 @@ mod tests {
         let line = "`definition` in phase `goto`: 25 requests, 25 errors, most often: -32603: no index";
         assert_eq!(errors.details, [line]);
         step.errors = 3;
-        let some = empty(std::slice::from_ref(&step));
+        let some = empty(std::slice::from_ref(&step), true);
         assert!(some.text.contains("expect"), "{}", some.text);
         assert!(some.details[0].ends_with("25 requests, nothing found, 3 errors, most often: -32603: no index"));
     }

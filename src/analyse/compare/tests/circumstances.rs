@@ -437,11 +437,15 @@ fn machines_of_one_type_are_one_machine() {
     let on = |kernel: &str, more: u64| {
         let mut run = run("a", 1, 100);
         run.summary.header.host.kernel = text(kernel);
-        run.summary.header.host.memory.total = Some((16 << 30) + more);
+        run.summary.header.host.memory.total = Some((16_u64 << 30).wrapping_add(more));
         run.machine()
     };
     assert_eq!(on("6.12.41", 0), on("6.12.57+deb13-amd64", 3 << 20));
     assert_ne!(on("6.12.41", 0), on("6.16.1", 0));
+    // The kernel keeps more on one of them: 15.64 and 15.66 GiB are no two machines, 16 and 24 GiB are.
+    let kept = |mib: u64| on("6.12.41", 0_u64.wrapping_sub(mib << 20));
+    assert_eq!(kept(369), kept(348));
+    assert_ne!(kept(369), on("6.12.41", 7 << 30));
 }
 
 #[test]
