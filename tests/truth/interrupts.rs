@@ -260,8 +260,8 @@ fn ctrl_c_during_a_restart_brings_the_old_server_down_with_all_it_left() {
     );
 }
 
-/// A server that takes a while to say its version, and says that it is asked: `first` looks at it before any run, and the
-/// second time it is asked in the preparation of one.
+/// A server that takes a while to say its version, and says that it is asked: the `first` time for its allocator, then for its
+/// version. Both are in the preparation of a run.
 fn slow_to_answer(first: bool) -> String {
     let quick = if first { "false" } else { "mkdir \"$TMPDIR/looked-at\"" };
     format!(
