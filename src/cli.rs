@@ -1,9 +1,10 @@
 //! The command line: exactly what can be typed, before it means anything.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 
 use crate::config::nearest;
 
@@ -114,6 +115,41 @@ pub enum Command {
     Schema(Schema),
 }
 
+/// Options that stand beside `--resume`: they change nothing but the output.
+const OUTPUT: [&str; 3] = ["format", "quiet", "verbose"];
+
+/// The command line. Beside `--resume` there is nothing that would change what is played.
+pub fn parse() -> Result<Cli, clap::Error> {
+    parsed(command(), std::env::args_os().collect())
+}
+
+/// A command line that was typed before, with more words, of which the last ones count.
+pub fn again(words: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let commands = ["run", "calibrate", "gate", "tune"];
+    let last = |cli: clap::Command, name| cli.mut_subcommand(name, |command| command.args_override_self(true));
+    parsed(commands.into_iter().fold(command(), last), words)
+}
+
+fn parsed(command: clap::Command, words: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let mut command = command;
+    let matches = command.try_get_matches_from_mut(words)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+fn command() -> clap::Command {
+    let alone = |command: clap::Command| {
+        let ids = command.get_arguments().map(|arg| arg.get_id().clone());
+        let others: Vec<clap::Id> = ids
+            .filter(|id| *id != "resume" && !OUTPUT.contains(&id.as_str()))
+            .collect();
+        command.mut_arg("resume", |resume| resume.conflicts_with_all(others))
+    };
+    let commands = ["run", "calibrate", "gate", "tune"];
+    commands
+        .into_iter()
+        .fold(Cli::command(), |cli, name| cli.mut_subcommand(name, alone))
+}
+
 /// The error with the subcommand that was probably meant, by the same measure as every other word that is mistyped.
 pub fn meant(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand).cloned() else {
@@ -144,8 +180,8 @@ pub struct Run {
     /// The scenarios to play, in order
     #[arg(required_unless_present = "resume", value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenarios: Vec<PathBuf>,
-    /// Go on with the runs of this directory, which were cut off; nothing else needs to be said again
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, exclusive = true)]
+    /// Go on with the runs of this directory, which were cut off; of other options only those of the output may be given
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub resume: Option<PathBuf>,
     /// Which servers.
     #[command(flatten)]
@@ -180,8 +216,8 @@ pub struct Calibrate {
     /// The scenario to play
     #[arg(required_unless_present = "resume", value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenario: Option<PathBuf>,
-    /// Go on with the runs of this directory, which were cut off; nothing else needs to be said again
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, exclusive = true)]
+    /// Go on with the runs of this directory, which were cut off; of other options only those of the output may be given
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub resume: Option<PathBuf>,
     /// A server, as for `run`
     #[arg(

@@ -2,13 +2,11 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use lsp_soak::cli::{self, Cli};
+use lsp_soak::cli;
 use lsp_soak::commands;
 
 fn main() -> ExitCode {
-    let cli = Cli::try_parse().unwrap_or_else(|error| cli::meant(error).exit());
+    let cli = cli::parse().unwrap_or_else(|error| cli::meant(error).exit());
     match commands::run(cli) {
         Ok(code) => ExitCode::from(code),
         Err(error) if commands::is_broken_pipe(&error) => ExitCode::SUCCESS,

@@ -34,8 +34,8 @@ pub struct Gate {
         conflicts_with_all = ["scenario", "out", "time_budget", "lens", "cpus"]
     )]
     pub from: Vec<PathBuf>,
-    /// Go on with the runs of this directory, which were cut off; nothing else needs to be said again
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, exclusive = true, hide_short_help = true)]
+    /// Go on with the runs of this directory, which were cut off; of other options only those of the output may be given
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
     pub resume: Option<PathBuf>,
     /// What the candidate is held to.
     #[command(flatten)]

@@ -208,10 +208,10 @@ pub struct Output {
 #[command(next_help_heading = "Output")]
 pub struct Voice {
     /// Nothing but the report and errors
-    #[arg(long, short, conflicts_with = "verbose")]
+    #[arg(long, short, overrides_with = "verbose")]
     pub quiet: bool,
     /// Every phase and step, every command that is started, and the end of each server's stderr
-    #[arg(long, short)]
+    #[arg(long, short, overrides_with = "quiet")]
     pub verbose: bool,
 }
 

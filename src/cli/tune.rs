@@ -75,8 +75,8 @@ pub struct Tune {
         value_name = "RECORDS",
         conflicts_with_all = ["scenario", "server", "grid", "preset", "list", "out", "time_budget", "cpus"], hide_short_help = true)]
     pub from: Vec<PathBuf>,
-    /// Go on with the runs of this directory, which were cut off; nothing else needs to be said again
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, exclusive = true, hide_short_help = true)]
+    /// Go on with the runs of this directory, which were cut off; of other options only those of the output may be given
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
     pub resume: Option<PathBuf>,
     /// What is printed.
     #[command(flatten)]

@@ -4,11 +4,70 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
 use crate::config::Loaded;
+use crate::drive::workspace::lock::{self, Lock};
+
+use super::resume;
+
+/// The file that keeps other processes out.
+const LOCK: &str = "in-use.lock";
+
+/// A directory for records. No other process writes there until this is dropped; one that was made for runs without a single
+/// record is removed then.
+pub struct Directory {
+    path: PathBuf,
+    /// `None` where the file system has no locks.
+    lock: Option<Lock>,
+    made: bool,
+}
+
+impl Directory {
+    /// Takes the directory of a campaign that is gone on with.
+    pub fn resumed(path: PathBuf) -> anyhow::Result<Directory> {
+        Directory::claim(path, false)
+    }
+
+    fn claim(path: PathBuf, made: bool) -> anyhow::Result<Directory> {
+        let lock = match Lock::at(path.join(LOCK)) {
+            Ok(Some(mut lock)) => {
+                lock.sign();
+                Some(lock)
+            }
+            Ok(None) => {
+                let (title, cure) = in_use(&path);
+                bail!("{title}: {cure}");
+            }
+            // Where nothing can be written, who writes the first file says so.
+            Err(_) => None,
+        };
+        Ok(Directory { path, lock, made })
+    }
+}
+
+impl Deref for Directory {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        self.lock = None;
+        if self.made && !is_taken(&self.path) {
+            // What is left is in nobody's way.
+            let _ = fs::remove_file(self.path.join(resume::FILE));
+            let _ = fs::remove_file(self.path.join(LOCK));
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}
 
 /// Writes a file, or leaves what is there as it was, also on a full disk. `cure` says what to do then.
 pub fn write(path: &Path, text: &str, cure: &str) -> anyhow::Result<()> {
@@ -35,7 +94,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Makes the directory for the records of each scenario. Nothing is ever overwritten.
-pub fn directories(out: Option<&Path>, scenarios: &[Loaded]) -> anyhow::Result<Vec<PathBuf>> {
+pub fn directories(out: Option<&Path>, scenarios: &[Loaded]) -> anyhow::Result<Vec<Directory>> {
     let names = unlike(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
     match (out, names.len()) {
         (Some(out), 1) => Ok(vec![chosen(out.to_owned())?]),
@@ -51,20 +110,42 @@ pub fn directories(out: Option<&Path>, scenarios: &[Loaded]) -> anyhow::Result<V
     }
 }
 
-/// Those of the directories that were asked for that hold something already.
-pub fn taken(out: &Path, scenarios: &[Loaded]) -> Vec<PathBuf> {
+/// Why directories that were asked for cannot be used, each with a cure.
+pub fn refused(out: &Path, scenarios: &[Loaded]) -> Vec<(String, &'static str)> {
     let names = unlike(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
     let wanted = match names.len() {
         0 | 1 => vec![out.to_owned()],
         _ => names.iter().map(|name| out.join(name)).collect(),
     };
-    wanted.into_iter().filter(|path| is_taken(path)).collect()
+    wanted.iter().filter_map(|path| refusal(path)).collect()
 }
 
-/// Whether something is there that is not an empty directory.
+fn refusal(path: &Path) -> Option<(String, &'static str)> {
+    let lock = path.join(LOCK);
+    if lock.exists() && matches!(Lock::at(lock), Ok(None)) {
+        return Some(in_use(path));
+    }
+    let title = || format!("`{}` is not empty, and records are never overwritten", path.display());
+    is_taken(path).then(|| (title(), "name a new directory with --out"))
+}
+
+fn in_use(path: &Path) -> (String, &'static str) {
+    let holder = lock::holder(&path.join(LOCK));
+    let process = holder.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
+    (
+        format!(
+            "`{}` is in use: lsp-soak, {process}, writes its records there",
+            path.display()
+        ),
+        "wait until it ends, end it with ctrl-c, or name another directory with --out",
+    )
+}
+
+/// Whether something is there that is not an empty directory. What is left of a campaign without a record is nothing.
 fn is_taken(path: &Path) -> bool {
+    let is_ours = |name: &std::ffi::OsStr| name == LOCK || name == resume::FILE;
     match fs::read_dir(path) {
-        Ok(mut entries) => entries.next().is_some(),
+        Ok(mut entries) => entries.any(|entry| !entry.is_ok_and(|entry| is_ours(&entry.file_name()))),
         Err(error) => error.kind() == io::ErrorKind::NotADirectory,
     }
 }
@@ -85,28 +166,34 @@ fn numbered(name: &str) -> impl Iterator<Item = String> {
     std::iter::once(name.to_owned()).chain(more)
 }
 
-/// The directory that was asked for, which may be there but must be empty.
-fn chosen(out: PathBuf) -> anyhow::Result<PathBuf> {
-    if is_taken(&out) {
-        bail!(
-            "`{}` is not empty, and records are never overwritten: name a new directory",
-            out.display()
-        );
-    }
+/// The directory that was asked for, which may be there but must hold no record.
+fn chosen(out: PathBuf) -> anyhow::Result<Directory> {
+    let refuse = |path: &Path| match refusal(path) {
+        Some((title, cure)) => bail!("{title}: {cure}"),
+        None => Ok(()),
+    };
+    refuse(&out)?;
+    let made = !out.exists();
     fs::create_dir_all(&out)
         .with_context(|| format!("cannot create `{}`, name another directory with --out", out.display()))?;
-    Ok(out)
+    let directory = Directory::claim(out, made)?;
+    // Since the first look another process may have come and gone.
+    match is_taken(&directory) {
+        true => refuse(&directory).map(|()| directory),
+        false => Ok(directory),
+    }
 }
 
 /// A new directory under `parent`; another lsp-soak may be making one in the same second.
-fn fresh(parent: &Path, name: &str) -> anyhow::Result<PathBuf> {
+fn fresh(parent: &Path, name: &str) -> anyhow::Result<Directory> {
     let about = |path: &Path| format!("cannot create `{}`, name another directory with --out", path.display());
     fs::create_dir_all(parent).with_context(|| about(parent))?;
     for candidate in numbered(name) {
         let path = parent.join(candidate);
         match fs::create_dir(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            made => return made.map(|()| path.clone()).with_context(|| about(&path)),
+            Err(error) => return Err(error).with_context(|| about(&path)),
+            Ok(()) => return Directory::claim(path, true),
         }
     }
     bail!("every name for a directory under `{}` is taken", parent.display())
@@ -125,17 +212,36 @@ mod tests {
     #[test]
     fn a_directory_that_is_there_is_left_alone() {
         let parent = tempfile::tempdir().expect("there is a place for temporary files");
-        let made: Vec<PathBuf> = (0..3)
+        let made: Vec<Directory> = (0..3)
             .map(|_| fresh(parent.path(), "now").expect("the directory is ours"))
             .collect();
+        let made: Vec<&Path> = made.iter().map(|directory| &**directory).collect();
         assert_eq!(made, ["now", "now-2", "now-3"].map(|name| parent.path().join(name)));
     }
 
     #[test]
-    fn a_chosen_directory_must_be_empty() {
+    fn a_chosen_directory_must_hold_no_record_and_goes_without_one() {
         let parent = tempfile::tempdir().expect("there is a place for temporary files");
-        let out = chosen(parent.path().join("out")).expect("it is new");
-        fs::write(out.join("run.jsonl"), "").expect("the directory is ours");
+        let out = parent.path().join("out");
+        let named = |file: &str| fs::write(out.join(file), "").expect("the directory is ours");
+        let first = chosen(out.clone()).expect("it is new");
+        named(resume::FILE);
+        let error = chosen(out.clone()).err().expect("it is held").to_string();
+        let own = format!("process {}", std::process::id());
+        assert!(
+            error.contains("is in use") && error.contains(&own) && error.contains("--out"),
+            "{error}"
+        );
+        drop(first);
+        assert!(!out.exists(), "nothing was recorded");
+        // One that was killed before its first record leaves this.
+        fs::create_dir(&out).expect("the directory is ours");
+        named(resume::FILE);
+        named(LOCK);
+        let second = chosen(out.clone()).expect("it holds no record");
+        named("run.jsonl");
+        drop(second);
+        assert!(out.join("run.jsonl").exists() && !out.join(LOCK).exists());
         assert!(chosen(out).is_err());
     }
 }

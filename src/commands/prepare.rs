@@ -70,9 +70,8 @@ pub fn understood_with(typed: &Typed<'_>, mut mistakes: Report) -> anyhow::Resul
     for mistake in detector::mistakes(&choices) {
         mistakes.add_loose(mistake, "");
     }
-    for taken in typed.out.iter().flat_map(|out| output::taken(out, &scenarios)) {
-        let title = format!("`{}` is not empty, and records are never overwritten", taken.display());
-        mistakes.add_loose(title, "name a new directory with --out");
+    for (title, cure) in typed.out.iter().flat_map(|out| output::refused(out, &scenarios)) {
+        mistakes.add_loose(title, cure);
     }
     for (title, cure) in scenarios.iter().flat_map(places::missing) {
         mistakes.add_loose(title, cure);

@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use clap::Parser;
 use serde::{Deserialize, Serialize};
 
 use crate::analyse::compare::{Played, changes};
-use crate::cli::{Cli, Command};
+use crate::cli::{self, Command};
 use crate::config::{Loaded, ServerChoice};
 use crate::record::{CellFacts, Ending, Header};
 
-use super::{output, show};
+use super::output::{self, Directory};
+use super::show;
 
 /// The file beside the records.
-const FILE: &str = "invocation.json";
+pub(super) const FILE: &str = "invocation.json";
 
 /// How lsp-soak was called.
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ impl Invocation {
     }
 
     /// Writes how this process was called into the directory of each of its scenarios.
-    pub fn begin(directories: Vec<PathBuf>) -> anyhow::Result<Vec<PathBuf>> {
+    pub fn begin(directories: Vec<Directory>) -> anyhow::Result<Vec<Directory>> {
         for (scenario, out) in directories.iter().enumerate() {
             Invocation::current(scenario)?.save(out)?;
         }
@@ -73,13 +73,15 @@ impl Invocation {
         })?;
         let invocation: Invocation =
             serde_json::from_str(&text).with_context(|| format!("`{}` is damaged", path.display()))?;
+        let out = Directory::resumed(out)?;
         std::env::set_current_dir(&invocation.directory).with_context(|| {
             format!(
                 "cannot go back to `{}`, where the runs were begun",
                 invocation.directory.display()
             )
         })?;
-        let parsed = Cli::try_parse_from(&invocation.command_line)
+        let words = with_output(&invocation.command_line, std::env::args_os().collect());
+        let parsed = cli::again(words)
             .with_context(|| format!("`{}` holds a command line of another lsp-soak", path.display()))?;
         let Some(options) = of(parsed.command) else {
             let command = invocation.command_line.get(1).map(|word| word.display().to_string());
@@ -97,6 +99,24 @@ impl Invocation {
     }
 }
 
+/// The command line of the records, with what was typed beside `--resume`: that changes nothing but the output.
+fn with_output(before: &[OsString], now: Vec<OsString>) -> Vec<OsString> {
+    let command = before.get(1);
+    let mut typed = now.into_iter().skip_while(|word| Some(word) != command).skip(1);
+    let mut more: Vec<OsString> = Vec::new();
+    while let Some(word) = typed.next() {
+        if word == "--resume" {
+            typed.next();
+        } else if !word.to_string_lossy().starts_with("--resume=") {
+            more.push(word);
+        }
+    }
+    // Behind this there are no options.
+    let end = before.iter().position(|word| word == "--").unwrap_or(before.len());
+    let (options, rest) = before.split_at(end);
+    [options, &more, rest].concat()
+}
+
 /// A campaign to go on with.
 pub struct Resumed<T> {
     /// Its options.
@@ -104,7 +124,7 @@ pub struct Resumed<T> {
     /// Which of its scenarios, from 0.
     pub scenario: usize,
     /// Where its records are.
-    pub out: PathBuf,
+    pub out: Directory,
 }
 
 /// Of a value so many characters are shown, which tells hashes apart.
@@ -186,4 +206,26 @@ pub fn kept(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) -> anyhow:
         );
     }
     Ok(Some(played))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_typed_beside_resume_comes_last_among_the_options() {
+        let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<OsString>>();
+        let line = |before: &str, now: &str| with_output(&words(before), words(now));
+        assert_eq!(
+            line(
+                "lsp-soak run a.toml --format json",
+                "lsp-soak --color never run --resume out -q --format csv"
+            ),
+            words("lsp-soak run a.toml --format json -q --format csv")
+        );
+        assert_eq!(
+            line("lsp-soak run -- a.toml", "lsp-soak run -v --resume=out"),
+            words("lsp-soak run -v -- a.toml")
+        );
+    }
 }

@@ -1,6 +1,6 @@
 //! `lsp-soak run`: drives each server through each scenario, then reports what was recorded.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::analyse::compare::{Played, by_target, counts};
@@ -12,13 +12,14 @@ use crate::trace::Tracer;
 use crate::units;
 
 use super::campaign::{self, Campaign};
+use super::output::Directory;
 use super::resume::Invocation;
 use super::show::Printer;
 use super::{compare, github, html, output, prepare, traced};
 
 /// Runs the command.
 pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
-    let resumed = options.resume.as_deref().map(resume).transpose()?;
+    let (resumed, begun) = options.resume.as_deref().map(resume).transpose()?.unzip();
     let options = resumed.as_ref().unwrap_or(options);
     let out = options.recording.out.as_deref();
     prepare::confine(options.recording.cpus.as_ref(), options.recording.measuring.thp)?;
@@ -32,9 +33,9 @@ pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
     // What is printed depends on what was asked for, not on how far it came.
     let several = options.repeating.repeats(choices.len());
     let list = scenarios.len() > 1 || several || tracer.is_some();
-    let directories = match (&resumed, out) {
-        (Some(_), Some(out)) => vec![out.to_owned()],
-        _ => Invocation::begin(output::directories(out, &scenarios)?)?,
+    let directories = match begun {
+        Some(begun) => vec![begun],
+        None => Invocation::begin(output::directories(out, &scenarios)?)?,
     };
     super::block_on(async {
         interrupt.heed();
@@ -64,7 +65,7 @@ pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
 }
 
 /// What was asked for when the records in `out` were begun, of the scenario that they are of.
-fn resume(out: &Path) -> anyhow::Result<cli::Run> {
+fn resume(out: &Path) -> anyhow::Result<(cli::Run, Directory)> {
     let run = |command| {
         if let Command::Run(options) = command {
             Some(options)
@@ -75,14 +76,15 @@ fn resume(out: &Path) -> anyhow::Result<cli::Run> {
     let resumed = Invocation::resume(out, run)?;
     let scenarios = resumed.options.scenarios.into_iter().skip(resumed.scenario).take(1);
     let recording = cli::Recording {
-        out: Some(resumed.out),
+        out: Some(resumed.out.to_owned()),
         ..resumed.options.recording
     };
-    Ok(cli::Run {
+    let options = cli::Run {
         scenarios: scenarios.collect(),
         recording,
         ..resumed.options
-    })
+    };
+    Ok((options, resumed.out))
 }
 
 /// What is asked for.
@@ -97,7 +99,7 @@ struct Asked<'a> {
 /// Plays every run of the plan, one after the other.
 async fn play(
     asked: &Asked<'_>,
-    directories: &[PathBuf],
+    directories: &[Directory],
     interrupt: &Interrupt,
     report: &mut Report<'_>,
 ) -> anyhow::Result<u8> {

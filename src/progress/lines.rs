@@ -24,6 +24,7 @@ pub struct Lines {
     hits: u64,
     /// When the last line of a phase was written.
     told: Option<Duration>,
+    /// When the server was started.
     began: Duration,
     /// What the machine was under when the last run began.
     strains: BTreeSet<Strain>,
@@ -46,8 +47,8 @@ impl Lines {
     }
 
     /// A run begins.
-    pub fn begin(&mut self, place: &Place, now: Duration) -> Vec<String> {
-        (self.label, self.told, self.began) = (clean(&place.label), None, now);
+    pub fn begin(&mut self, place: &Place) -> Vec<String> {
+        (self.label, self.told) = (clean(&place.label), None);
         let named = !place.name.is_empty() && self.is_spoken();
         let line = || format!("{}, {} begins", place.name, self.label);
         named.then(line).into_iter().collect()
@@ -61,7 +62,7 @@ impl Lines {
     }
 
     /// Something happened.
-    pub fn on(&mut self, event: &Event) -> Vec<String> {
+    pub fn on(&mut self, event: &Event, now: Duration) -> Vec<String> {
         let verbose = self.talk == Talk::Verbose;
         let line = match event {
             Event::Warning(warning) => Some(self.warning(&warning.text)),
@@ -71,6 +72,10 @@ impl Lines {
             Event::Ready(ready) if verbose => {
                 let after = units::duration(Duration::from_nanos(ready.after));
                 Some(format!("{}: ready after {after}", self.label))
+            }
+            Event::Spawned { restarts: 0, .. } => {
+                self.began = now;
+                None
             }
             Event::PhaseStarted(_) => {
                 (self.requests, self.hits) = (0, 0);
@@ -204,7 +209,7 @@ mod tests {
             label: "ty".to_owned(),
             ..Place::default()
         };
-        lines.begin(&place, Duration::ZERO);
+        lines.begin(&place);
         lines
     }
 
@@ -227,7 +232,7 @@ mod tests {
     fn without_a_block_every_phase_has_a_line_and_rounds_have_one_now_and_then() {
         let mut lines = lines(Talk::Usual, false);
         assert_eq!(
-            lines.on(&Event::StepEnded(Box::new(step(20, 19, 0, false)))),
+            lines.on(&Event::StepEnded(Box::new(step(20, 19, 0, false))), Duration::ZERO),
             [] as [String; 0]
         );
         let mut at = |cycle, seconds| lines.settled(&phase(cycle), Some(64 << 20), Duration::from_secs(seconds));
@@ -237,6 +242,15 @@ mod tests {
             at(2, 12),
             ["ty: goto, round 3: hits 19/20, 64.0 MiB private, after 12.0 s"]
         );
+    }
+
+    #[test]
+    fn the_time_of_a_phase_begins_with_its_server() {
+        let mut lines = lines(Talk::Usual, false);
+        let built = Duration::from_secs(60);
+        lines.on(&Event::Spawned { pid: 1, restarts: 0 }, built);
+        let told = lines.settled(&phase(0), Some(64 << 20), built + Duration::from_secs(2));
+        assert_eq!(told, ["ty: goto: 64.0 MiB private, after 2.00 s"]);
     }
 
     #[test]
@@ -260,7 +274,7 @@ mod tests {
         let mut verbose = lines(Talk::Verbose, true);
         assert_eq!(verbose.settled(&phase(0), private, now).len(), 1);
         assert_eq!(
-            verbose.on(&Event::StepEnded(Box::new(step(20, 19, 0, false)))),
+            verbose.on(&Event::StepEnded(Box::new(step(20, 19, 0, false))), Duration::ZERO),
             ["ty: goto > open: hits 19/20"].map(|line| line.replace('>', "›"))
         );
         assert_eq!(verbose.command("ty server"), ["ty: starts ty server"]);

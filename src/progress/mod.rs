@@ -173,9 +173,9 @@ impl Progress {
 
     /// A run begins with its preparation.
     pub fn begin(&self, place: &Place) {
-        let lines = lock(&self.0.lines).begin(place, self.now());
+        let lines = lock(&self.0.lines).begin(place);
         self.say(lines);
-        self.state().begin(place.clone(), self.now());
+        self.state().begin(place.clone());
     }
 
     /// The run has ended; one that was played to its end tells how long such runs take.
@@ -206,7 +206,7 @@ impl Progress {
     /// Takes note of what happened.
     pub fn on(&self, event: &Event) {
         self.state().on(event, self.now());
-        let lines = lock(&self.0.lines).on(event);
+        let lines = lock(&self.0.lines).on(event, self.now());
         self.say(lines);
     }
 

@@ -23,7 +23,7 @@ pub struct Pace {
 pub struct Reached {
     /// Its place among the runs, from 0.
     pub run: usize,
-    /// Since it began, its preparation included.
+    /// Since its server was started.
     pub elapsed: Duration,
     /// The phase that is played, and for how long.
     pub phase: Option<(usize, Duration)>,
@@ -36,15 +36,6 @@ pub enum Left {
     AtLeast(Duration),
     /// About so long, as the runs before it.
     About(Duration),
-}
-
-impl Left {
-    /// The time alone.
-    pub fn time(self) -> Duration {
-        match self {
-            Left::AtLeast(time) | Left::About(time) => time,
-        }
-    }
 }
 
 impl Pace {
@@ -77,11 +68,14 @@ impl Pace {
             .map(|server| self.expected(*server).unwrap_or(least))
             .sum::<Duration>();
         let all = this.saturating_add(later);
-        let known = self.expected(server).is_some();
-        Some(match self.budget {
+        // Of a run that takes longer than others nobody knows how much longer.
+        let is_known = self.expected(server).is_some_and(|expected| expected > reached.elapsed);
+        Some(match self.budget.map(|budget| budget.saturating_sub(used)) {
             // As many runs as fit are made, so that the budget is the time.
-            Some(budget) => Left::About(budget.saturating_sub(used).min(all.max(this)).max(this)),
-            None if known => Left::About(all),
+            Some(left) if left > this => Left::About(left.min(all)),
+            Some(_) if is_known => Left::About(this),
+            Some(_) => Left::AtLeast(this),
+            None if is_known => Left::About(all),
             None => Left::AtLeast(all),
         })
     }
@@ -174,7 +168,11 @@ mod tests {
         // A run that is late has at least what its scenario still waits.
         assert_eq!(
             pace.left(reached(2, 90, Some((1, 1))), Duration::ZERO),
-            Some(Left::About(seconds(20)))
+            Some(Left::AtLeast(seconds(20)))
+        );
+        assert_eq!(
+            pace.left(reached(2, 900, Some((1, 100))), Duration::ZERO),
+            Some(Left::AtLeast(seconds(0)))
         );
     }
 
@@ -186,7 +184,11 @@ mod tests {
         let left = pace.left(reached(2, 10, Some((0, 1))), seconds(100));
         assert_eq!(left, Some(Left::About(seconds(500))));
         let last = pace.left(reached(2, 10, Some((1, 1))), seconds(599));
-        assert_eq!(last, Some(Left::About(seconds(20))), "a run that has begun is finished");
+        assert_eq!(
+            last,
+            Some(Left::AtLeast(seconds(20))),
+            "a run that has begun is finished"
+        );
     }
 
     #[test]

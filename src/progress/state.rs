@@ -16,6 +16,9 @@ use super::{Look, Place};
 const BAR: (usize, usize) = (40, 8);
 const CURVE: (usize, usize) = (80, 8);
 
+/// The shortest time that is shown.
+const SECOND: Duration = Duration::from_secs(1);
+
 /// Columns of a name that stay where there is no room for all of it.
 const LEAST: usize = 4;
 
@@ -28,13 +31,16 @@ pub struct State {
     run: Option<Run>,
     /// Time of runs that were played before the campaign was gone on with.
     pub before: Duration,
+    /// Time in which runs were played here, their preparation left out.
+    played: Duration,
 }
 
 /// The run that goes on.
 #[derive(Clone, Debug, Default)]
 struct Run {
     place: Place,
-    began: Duration,
+    /// When its server was started; what comes before, such as a build, is nothing that is played.
+    began: Option<Duration>,
     what: String,
     phase: Option<(PhaseRef, Duration)>,
     step: Option<(StepStart, Duration)>,
@@ -54,10 +60,9 @@ impl State {
     }
 
     /// A run begins with its preparation.
-    pub fn begin(&mut self, place: Place, now: Duration) {
+    pub fn begin(&mut self, place: Place) {
         self.run = Some(Run {
             place,
-            began: now,
             what: "preparing".to_owned(),
             ..Run::default()
         });
@@ -65,8 +70,11 @@ impl State {
 
     /// The run has ended; one that was played to its end tells how long such runs take.
     pub fn end(&mut self, whole: bool, now: Duration) {
-        if let Some(run) = self.run.take().filter(|_| whole) {
-            self.pace.played(run.place.server, now.saturating_sub(run.began));
+        let Some(run) = self.run.take() else { return };
+        let took = run.elapsed(now);
+        self.played += took;
+        if whole {
+            self.pace.played(run.place.server, took);
         }
     }
 
@@ -94,6 +102,7 @@ impl State {
     pub fn on(&mut self, event: &Event, now: Duration) {
         let Some(run) = &mut self.run else { return };
         match event {
+            Event::Spawned { restarts: 0, .. } => run.began = Some(now),
             Event::PhaseStarted(phase) => {
                 (run.phase, run.step, run.requests) = (Some((phase.clone(), now)), None, 0);
                 run.what.clear();
@@ -137,20 +146,26 @@ impl State {
         let paint = Paint(look.color);
         let reached = Reached {
             run: run.place.number.saturating_sub(1),
-            elapsed: now.saturating_sub(run.began),
+            elapsed: run.elapsed(now),
             phase: run
                 .phase
                 .as_ref()
                 .map(|(phase, since)| (phase.phase as usize, now.saturating_sub(*since))),
         };
-        let used = now + self.before;
-        let left = self.pace.left(reached, used);
+        let used = self.before + self.played + run.elapsed(now);
+        // A budget is of all time.
+        let left = self.pace.left(reached, now + self.before);
         let left_over = match left {
+            Some(Left::AtLeast(left)) if left < SECOND => String::new(),
             Some(Left::AtLeast(left)) => format!("at least {} left", clock(left)),
-            Some(Left::About(left)) => format!("about {} left", clock(left)),
+            Some(Left::About(left)) => format!("about {} left", clock(left.max(SECOND))),
             None => String::new(),
         };
-        let share = left.map(|left| used.as_secs_f64() / (used + left.time()).as_secs_f64().max(f64::MIN_POSITIVE));
+        // What is left at least is no share of anything.
+        let share = match left {
+            Some(Left::About(left)) => Some(used.as_secs_f64() / (used + left).as_secs_f64().max(f64::MIN_POSITIVE)),
+            Some(Left::AtLeast(_)) | None => None,
+        };
         let percent = share.map_or_else(String::new, |share| format!("{:>4}", units::percent(share.min(0.99))));
         let time = [clock(used), left_over.clone()];
         let time = time.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>();
@@ -226,6 +241,13 @@ impl State {
         }
         let text = cut(&put(&names), columns.saturating_sub(width(&names[1])));
         format!("{}{text}", paint.paint(Tone::Strong, &names[1]))
+    }
+}
+
+impl Run {
+    /// For how long it has been played.
+    fn elapsed(&self, now: Duration) -> Duration {
+        self.began.map_or(Duration::ZERO, |began| now.saturating_sub(began))
     }
 }
 

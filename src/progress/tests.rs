@@ -27,6 +27,10 @@ fn phase(number: u32, cycle: u32, name: &str) -> PhaseRef {
     }
 }
 
+fn started(state: &mut State, at: u64) {
+    state.on(&Event::Spawned { pid: 1, restarts: 0 }, seconds(at));
+}
+
 /// The second of twelve runs, five seconds into a step.
 fn state(step: StepStart) -> State {
     let scenario: Scenario = toml::from_str(SCENARIO).unwrap();
@@ -38,9 +42,11 @@ fn state(step: StepStart) -> State {
         server: number - 1,
         label: ["ty", "ty-with-a-rather-long-label"][number - 1].to_owned(),
     };
-    state.begin(place(1), seconds(0));
+    state.begin(place(1));
+    started(&mut state, 0);
     state.end(true, seconds(90));
-    state.begin(place(2), seconds(90));
+    state.begin(place(2));
+    started(&mut state, 90);
     let pulse = Pulse::default();
     state.follow(pulse.clone());
     for value in (0..200_u64).map(|n| (n % 50 + n / 2) << 20) {
@@ -118,7 +124,7 @@ fn before_and_between_runs_there_is_little_to_say() {
         server: 0,
         label: "ty".to_owned(),
     };
-    state.begin(place, seconds(105));
+    state.begin(place);
     insta::assert_snapshot!("block-preparing", block(&state, 100, false));
 }
 
@@ -131,6 +137,29 @@ fn what_a_server_is_called_steers_no_terminal() {
         server: 0,
         label: "ty\u{1b}[2J\nx".to_owned(),
     };
-    state.begin(place, seconds(105));
+    state.begin(place);
     assert!(!block(&state, 100, false).contains('\u{1b}'));
+}
+
+/// The first line of a single run whose server was built for a minute and started then.
+fn only(at: u64) -> String {
+    let scenario: Scenario = toml::from_str(SCENARIO).unwrap();
+    let pace = Pace::new(outline(&scenario, 30), vec![0], None);
+    let mut state = State::new("completions".to_owned(), pace);
+    state.begin(Place::default());
+    started(&mut state, 60);
+    state.on(&Event::PhaseStarted(phase(2, 0, "decay")), seconds(70));
+    let look = Look::default();
+    state.lines(seconds(at), 100, look).remove(0)
+}
+
+#[test]
+fn what_comes_before_the_server_is_no_time_of_the_run() {
+    assert!(only(75).starts_with("completions  15 s, at least "), "{}", only(75));
+}
+
+#[test]
+fn no_share_and_no_time_is_told_where_only_the_least_is_known_and_over() {
+    assert_eq!(only(1_000), "completions  15 min 40 s");
+    assert!(!only(75).contains('%'), "{}", only(75));
 }

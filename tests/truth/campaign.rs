@@ -193,3 +193,56 @@ fn a_baseline_that_is_not_there_is_told_before_anything_runs() {
     assert!(errors.contains("no server is called `bas`"), "{errors}");
     assert!(!pair.join("out").exists());
 }
+
+#[test]
+fn nobody_else_writes_into_a_directory_while_a_campaign_goes_on_there() {
+    let pair = pair();
+    let words = [&RUN[..], &["--runs", "3", "--out", "out", "-q"]].concat();
+    let mut child = pair
+        .command(&words)
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("lsp-soak starts");
+    let began = Instant::now();
+    while pair.records("out").is_empty() {
+        assert!(began.elapsed() < PATIENCE, "no run begins");
+        thread::sleep(Duration::from_millis(20));
+    }
+    let holder = format!("process {}", child.id());
+    for other in [&["run", "--resume", "out"][..], &words] {
+        let (_, errors) = pair.ends(2, other);
+        let errors = errors.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(errors.contains("is in use") && errors.contains(&holder), "{errors}");
+        assert!(errors.contains("wait until it ends"), "{errors}");
+    }
+    assert!(child.wait().expect("it is ours").success(), "nobody has disturbed it");
+    assert_eq!(pair.records("out").len(), 8);
+    let left = fs::read_dir(pair.join("out")).expect("it is there").flatten();
+    let names: Vec<String> = left.map(|entry| entry.file_name().display().to_string()).collect();
+    let is_known = |name: &String| name.ends_with(".jsonl") || name == "invocation.json" || name == "report.html";
+    assert!(names.iter().all(is_known), "{names:?}");
+}
+
+#[test]
+fn a_start_that_failed_leaves_its_directory_to_the_next_try() {
+    let broken = "[server.broken]\nbuild = ['false']\nlanguages = ['python']\n";
+    let ground = Ground::pair().with("base", &[], "");
+    let profiles = fs::read_to_string(ground.join("servers.toml")).expect("it was written");
+    ground.write("servers.toml", &(profiles + broken));
+    let words = |server| ["run", "scenario.toml", "--server", server, "--out", "out", "-q"];
+    ground.ends(2, &words("broken"));
+    assert!(!ground.join("out").exists(), "nothing was recorded");
+    ground.said(&words("base"));
+    assert_eq!(ground.records("out").len(), 1);
+}
+
+#[test]
+fn what_changes_only_the_output_may_stand_beside_resume() {
+    let ground = Ground::pair().with("base", &[], "");
+    ground.said(&["run", "scenario.toml", "--server", "base", "--out", "out", "-v"]);
+    let (json, errors) = ground.ends(0, &["run", "--resume", "out", "-q", "--format", "json"]);
+    serde_json::from_str::<serde_json::Value>(&json).expect("it is JSON");
+    assert_eq!(errors, "");
+    let (_, errors) = ground.ends(2, &["run", "--resume", "out", "--runs", "3"]);
+    assert!(errors.contains("--runs") && errors.contains("--resume"), "{errors}");
+}

@@ -1,7 +1,5 @@
 //! `lsp-soak gate`: whether a candidate may replace a baseline, from runs made here or from records.
 
-use std::path::Path;
-
 use anyhow::{Context, bail};
 
 use crate::analyse::Exit;
@@ -13,6 +11,7 @@ use crate::progress::Talk;
 use crate::soak::Interrupt;
 
 use super::campaign::{Campaign, Outcomes};
+use super::output::Directory;
 use super::resume::Invocation;
 use super::{calibrations, output, prepare};
 use records::{Named, recorded};
@@ -37,7 +36,7 @@ pub fn run(options: &cli::Gate, interrupt: &Interrupt) -> anyhow::Result<u8> {
             }
         };
         let resumed = Invocation::resume(out, gate)?;
-        return live(&resumed.options, Some(&resumed.out), interrupt);
+        return live(&resumed.options, Some(resumed.out), interrupt);
     }
     match options.from.is_empty() {
         true => live(options, None, interrupt),
@@ -46,7 +45,7 @@ pub fn run(options: &cli::Gate, interrupt: &Interrupt) -> anyhow::Result<u8> {
 }
 
 /// Drives every side here, then decides; in a directory that is gone on with, what was not played before.
-fn live(options: &cli::Gate, resumed: Option<&Path>, interrupt: &Interrupt) -> anyhow::Result<u8> {
+fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) -> anyhow::Result<u8> {
     prepare::confine(options.cpus.as_ref(), options.measuring.thp)?;
     one_preload(options)?;
     let looks = looks(options)?;
@@ -76,7 +75,7 @@ fn live(options: &cli::Gate, resumed: Option<&Path>, interrupt: &Interrupt) -> a
     }
     let side = |runs: &[Played]| split(runs, &labels, kept.clone());
     let out = match resumed {
-        Some(out) => out.to_owned(),
+        Some(out) => out,
         None => Invocation::begin(output::directories(options.out.as_deref(), &scenarios)?)?.remove(0),
     };
     let campaign = Campaign {
@@ -131,7 +130,7 @@ fn play(campaign: &Campaign<'_>, interrupt: &Interrupt) -> anyhow::Result<(Vec<P
         interrupt.heed();
         campaign.play(interrupt).await
     })?;
-    if campaign.talk != Talk::Quiet {
+    if campaign.talk != Talk::Quiet && !runs.is_empty() {
         super::say(&format!("records: {}", campaign.out.display()));
     }
     failed.map_or(Ok((runs, exit)), Err)

@@ -19,6 +19,7 @@ use crate::report::tune::{set, stop};
 use crate::soak::Interrupt;
 
 use super::campaign::{Campaign, Outcomes, Sweeping};
+use super::output::Directory;
 use super::resume::Invocation;
 use super::{output, prepare, show};
 use price::Price;
@@ -40,7 +41,7 @@ pub fn run(options: &cli::Tune, interrupt: &Interrupt) -> anyhow::Result<u8> {
             }
         };
         let resumed = Invocation::resume(out, tune)?;
-        return live(&resumed.options, Some(&resumed.out), interrupt);
+        return live(&resumed.options, Some(resumed.out), interrupt);
     }
     match options.from.is_empty() {
         true => live(options, None, interrupt),
@@ -49,7 +50,7 @@ pub fn run(options: &cli::Tune, interrupt: &Interrupt) -> anyhow::Result<u8> {
 }
 
 /// Drives every cell here, then chooses; in a directory that is gone on with, what was not played before.
-fn live(options: &cli::Tune, resumed: Option<&Path>, interrupt: &Interrupt) -> anyhow::Result<u8> {
+fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) -> anyhow::Result<u8> {
     prepare::confine(options.cpus.as_ref(), options.measuring.thp)?;
     let talk = options.voice.talk();
     // A directory that is gone on with is not empty.
@@ -71,7 +72,7 @@ fn live(options: &cli::Tune, resumed: Option<&Path>, interrupt: &Interrupt) -> a
         super::say(&price.before());
     }
     let out = match resumed {
-        Some(out) => out.to_owned(),
+        Some(out) => out,
         None => Invocation::begin(output::directories(options.out.as_deref(), &scenarios)?)?.remove(0),
     };
     of_sweep(&mut choices, asked_for(options, &rules, notes));
@@ -93,7 +94,7 @@ fn live(options: &cli::Tune, resumed: Option<&Path>, interrupt: &Interrupt) -> a
         interrupt.heed();
         campaign.play(interrupt).await
     })?;
-    if talk != Talk::Quiet {
+    if talk != Talk::Quiet && !runs.is_empty() {
         super::say(&format!("records: {}", out.display()));
     }
     if let Some(error) = failed {

@@ -2,6 +2,7 @@
 //! ever looked at.
 
 use std::fs::{self, DirEntry, File, TryLockError};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,15 +17,19 @@ const YOUNG: Duration = Duration::from_secs(60);
 
 /// A lock that is held. The system lets go of it when we are killed; the file stays then until somebody cleans up.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub struct Lock {
     file: File,
     path: PathBuf,
 }
 
 impl Lock {
     /// Opens and locks the place's lock file; `None` while another run holds it.
-    pub fn of(dir: &Path) -> Result<Option<Lock>, WorkspaceError> {
-        let path = dir.with_extension(EXTENSION);
+    pub(super) fn of(dir: &Path) -> Result<Option<Lock>, WorkspaceError> {
+        Lock::at(dir.with_extension(EXTENSION))
+    }
+
+    /// Opens and locks this file; `None` while another process holds it.
+    pub fn at(path: PathBuf) -> Result<Option<Lock>, WorkspaceError> {
         loop {
             let file = File::options().create(true).truncate(false).write(true).open(&path);
             let file = file.map_err(|error| WorkspaceError::io("create", &path, error))?;
@@ -43,6 +48,17 @@ impl Lock {
             }
         }
     }
+
+    /// Writes down who holds it, for those that it keeps out: without that they are kept out all the same.
+    pub fn sign(&mut self) {
+        let written = self.file.set_len(0);
+        let _ = written.and_then(|()| write!(self.file, "{}", std::process::id()));
+    }
+}
+
+/// The process that signed the lock of this file.
+pub fn holder(path: &Path) -> Option<u32> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
 impl Drop for Lock {

@@ -1,7 +1,7 @@
 //! The workspace that a server is given: the original, or a stand-in that may be written to and is gone afterwards.
 
 mod copy;
-mod lock;
+pub mod lock;
 mod overlay;
 pub mod scratch;
 mod select;
