@@ -3,7 +3,9 @@
 use crate::lens::Lens;
 use crate::record::{Calibration, Noise};
 
+use super::Summary;
 use super::compare::{Comparison, Figure, Measure, Place, Row, Unit, primary, tolerance};
+use super::decay::{Window, WindowKind};
 use super::stats::{ASSUMED_VARIATION, Arm, Known, Looks, NoiseFloor, detectable, power, runs_needed};
 
 /// The chance with which an effect is to be shown.
@@ -33,7 +35,7 @@ fn of_row(row: &Row, side: usize, decisive: &[String]) -> Option<Noise> {
         Place::Method(_) => String::new(),
     };
     let (mean, variation) = (arm.geometric_mean(), arm.variation());
-    let NoiseFloor { relative, absolute } = figure.noise();
+    let NoiseFloor { relative, absolute } = figure.noise_of(arm.values().iter().copied());
     Some(Noise {
         place: name(&row.measure.place).to_owned(),
         figure: figure.name().to_owned(),
@@ -53,10 +55,36 @@ fn name(place: &Place) -> &str {
     }
 }
 
-/// The least noise that is believed of a figure on either side, and where that comes from, by what each side's
-/// calibrations say. One that was not calibrated through the as-shipped lens may have groups that its runs do not show,
-/// whatever the other has; the purged lens leaves none that matter.
-pub fn believed(measure: &Measure, lens: Lens, sides: [&[Calibration]; 2]) -> (NoiseFloor, Known) {
+/// What is known of a figure's noise in these runs where not both sides are calibrated. Purging leaves no groups that
+/// matter in what is left after the last idle window. Peaks, and memory right after work, were in use or kept by then.
+pub fn uncalibrated<'r>(measure: &Measure, lens: Lens, runs: impl IntoIterator<Item = &'r Summary>) -> Known {
+    let is_quiet = |run: &Summary| {
+        let last = run.header.scenario.phases.len().checked_sub(1);
+        let idle = |window: &Window| {
+            !window.control && matches!(window.kind, WindowKind::Silent | WindowKind::Simmer) && {
+                let number = window.phase.phase;
+                Some(number as usize) == last
+                    && matches!(measure.place, Place::Phase { number: of, .. } if of == number)
+            }
+        };
+        run.windows.iter().any(idle)
+    };
+    match (lens, measure.figure) {
+        (Lens::Purged, Figure::Private) if runs.into_iter().all(is_quiet) => Known::Seen,
+        _ => Known::Assumed,
+    }
+}
+
+/// The least noise that is believed of a figure on either side, no less than `floor`, and where that comes from, by what
+/// each side's calibrations say. One that was not calibrated may have groups that its runs do not show, whatever the other
+/// has: `otherwise` says whether that matters.
+pub fn believed(
+    measure: &Measure,
+    floor: NoiseFloor,
+    otherwise: Known,
+    lens: Lens,
+    sides: [&[Calibration]; 2],
+) -> (NoiseFloor, Known) {
     let calibrated = |side: &[Calibration]| {
         let through = side.iter().filter(|one| one.lens == lens);
         let spreads = through.map(|one| {
@@ -67,16 +95,15 @@ pub fn believed(measure: &Measure, lens: Lens, sides: [&[Calibration]; 2]) -> (N
         spreads.reduce(|one, other| Some(one?.max(other?))).flatten()
     };
     let [baseline, candidate] = sides.map(calibrated);
-    let known = match (baseline, candidate, lens) {
-        (Some(_), Some(_), _) => Known::Calibrated,
-        (_, _, Lens::Purged) => Known::Seen,
-        (_, _, Lens::AsShipped) => Known::Assumed,
+    let known = match (baseline, candidate) {
+        (Some(_), Some(_)) => Known::Calibrated,
+        _ => otherwise,
     };
     let spreads = baseline
         .into_iter()
         .chain(candidate)
         .chain(assumed(measure.figure, known));
-    (measure.figure.noise().at_least(spreads.fold(0.0, f64::max)), known)
+    (floor.at_least(spreads.fold(0.0, f64::max)), known)
 }
 
 /// The spread that is assumed of a figure. Groups are made by allocators, so that time has none.
@@ -120,8 +147,11 @@ impl<'n> Calibrated<'n> {
         Some((1.0 + tolerated) * (1.0 + beyond) - 1.0)
     }
 
-    fn is_assumed(&self) -> bool {
-        self.lens == Lens::AsShipped && !self.both
+    /// Whether a comparison assumes its spread, or a part of it: see [`uncalibrated`].
+    pub fn is_assumed(&self) -> bool {
+        // Of private memory that at the end decides, which an idle window precedes.
+        let is_quiet = self.lens == Lens::Purged && self.noise.primary && self.noise.figure == Figure::Private.name();
+        !self.both && !is_quiet
     }
 
     /// What never matters, as a share.
@@ -191,6 +221,7 @@ pub fn needed<'n>(figures: impl Iterator<Item = Calibrated<'n>>, alpha: f64) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyse::compare::compare;
 
     const MIB: f64 = 1_048_576.0;
 
@@ -284,7 +315,8 @@ mod tests {
         };
         let (quiet, loud) = ([one(0.002)], [one(0.08)]);
         let of = |figure, lens, sides| {
-            let (floor, known) = believed(&measure(figure), lens, sides);
+            let measure = measure(figure);
+            let (floor, known) = believed(&measure, figure.noise(), uncalibrated(&measure, lens, []), lens, sides);
             ((floor.relative * 1e3).round(), known)
         };
         let peak = |sides| of(Figure::Peak, Lens::AsShipped, sides);
@@ -292,11 +324,32 @@ mod tests {
         assert_eq!(peak([&quiet, &loud]), (80.0, Known::Calibrated));
         assert_eq!(peak([&quiet, &[]]), (50.0, Known::Assumed));
         assert_eq!(peak([&[], &loud]), (80.0, Known::Assumed));
-        assert_eq!(of(Figure::Peak, Lens::Purged, [&loud, &loud]), (1.0, Known::Seen));
+        // What as-shipped calibrations say is not of the purged lens, whose peaks are no quieter.
+        assert_eq!(of(Figure::Peak, Lens::Purged, [&loud, &loud]), (50.0, Known::Assumed));
         assert_eq!(
             of(Figure::Cpu, Lens::AsShipped, [&quiet, &quiet]),
             (1.0, Known::Assumed)
         );
+    }
+
+    #[test]
+    fn processor_time_in_nanoseconds_is_calibrated_without_ticks() {
+        let believed = |nanos: u64| {
+            let run = |number: u32| {
+                let mut run = crate::analyse::compare::tests::run("a", number, 100);
+                run.summary.programs.truncate(1);
+                run.summary.programs[0].cpu = Some(nanos);
+                run
+            };
+            let runs: Vec<_> = (1..=6).map(run).collect();
+            let all = noise(&compare(&runs, None), 0, Lens::AsShipped);
+            let cpu = all
+                .iter()
+                .find(|one| (one.figure.as_str(), one.place.as_str()) == ("cpu", "whole run"));
+            cpu.unwrap().believed
+        };
+        assert_eq!(believed(20_000_010), 0.001);
+        assert!(believed(20_000_000) > 0.4, "it may have been counted in ticks");
     }
 
     fn calibration(lens: Lens) -> Calibration {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::analyse::calibration::believed;
-use crate::analyse::compare::{Played, by_target, primary};
+use crate::analyse::calibration::{believed, uncalibrated};
+use crate::analyse::compare::{Measure, Played, by_target, counts, primary};
 use crate::analyse::stats::decide_by_looks;
 use crate::analyse::{self, Exit};
 use crate::cli::{Measuring, Repeating, Runs};
@@ -280,10 +280,18 @@ pub fn decided(runs: &[Played], repeating: &Repeating) -> bool {
                 calibrations::of_runs(runs.iter().filter(|run| run.summary.header.server.label == *label))
             };
             let baseline = calibrated(0);
+            let lens = target.lens.name;
+            let of_target = |run: &&Played| {
+                let header = &run.summary.header;
+                header.scenario.name == comparison.scenario && header.server.lens.name == lens && counts(&run.summary)
+            };
+            let otherwise =
+                |measure: &Measure| uncalibrated(measure, lens, runs.iter().filter(of_target).map(|run| &run.summary));
             (1..comparison.sides.len()).all(|side| {
                 let sides = [baseline.as_slice(), &calibrated(side)];
-                let lens = target.lens.name;
-                let endpoints = primary(comparison, side, lens, &|measure| believed(measure, lens, sides));
+                let endpoints = primary(comparison, side, lens, &|measure| {
+                    believed(measure, measure.figure.noise(), otherwise(measure), lens, sides)
+                });
                 let verdict = decide_by_looks(&endpoints, &repeating.looks.0);
                 verdict.is_ok_and(|verdict| verdict.is_settled())
             })

@@ -118,11 +118,10 @@ fn recommendation(calibration: &Calibration, looks: &Looks) -> String {
     let alone = recommended(Calibrated::all(calibration, false), looks);
     match calibration.recommended_runs {
         Some(runs) => {
-            let alone = match (lens, alone) {
-                (Lens::Purged, _) => String::new(),
-                (Lens::AsShipped, Some(alone)) if alone == runs as usize => String::new(),
-                (Lens::AsShipped, Some(alone)) => format!(" where both are calibrated, {alone} where one is not"),
-                (Lens::AsShipped, None) => " where both are calibrated".to_owned(),
+            let alone = match alone {
+                Some(alone) if alone == runs as usize => String::new(),
+                Some(alone) => format!(" where both are calibrated, {alone} where one is not"),
+                None => " where both are calibrated".to_owned(),
             };
             format!(
                 "recommended: {runs} runs of each server through the {lens} lens{alone}; an unchanged one then passes with a \
@@ -169,12 +168,15 @@ pub fn can_see(calibration: &Calibration, runs: &[usize], alpha: f64, both: bool
     if figures.is_empty() {
         return "no figure that decides was calibrated".to_owned();
     }
-    let assumed = match (calibration.lens, both) {
-        (Lens::AsShipped, false) => format!(
-            "; a spread of {} is assumed, because not every server is calibrated",
-            units::percent(ASSUMED_VARIATION)
+    let assumed = Calibrated::all(calibration, both).filter(|one| one.noise.primary && one.is_assumed());
+    let assumed: Vec<String> = assumed.map(|one| what(one.noise)).collect();
+    let assumed = match assumed.as_slice() {
+        [] => String::new(),
+        assumed => format!(
+            "; a spread of {} is assumed of {}, because not every server is calibrated",
+            units::percent(ASSUMED_VARIATION),
+            assumed.join(" and ")
         ),
-        (Lens::AsShipped | Lens::Purged, _) => String::new(),
     };
     format!(
         "differences are seen in {}; smaller ones are not{assumed}",
@@ -241,6 +243,6 @@ mod tests {
             quiet.noise[1].believed = 0.002;
             can_see(&quiet, &[5], 0.0125, both)
         };
-        assert!(quiet(true).contains("+5.") && quiet(false).contains("a spread of 5 % is assumed"));
+        assert!(quiet(true).contains("+5.") && quiet(false).contains("a spread of 5 % is assumed of private decay"));
     }
 }

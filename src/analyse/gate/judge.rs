@@ -1,20 +1,20 @@
 //! From runs to a verdict: equal work first, then every rule, each with the numbers that decided it.
 
-use crate::analyse::calibration::believed;
+use crate::analyse::calibration::{believed, uncalibrated};
 use crate::analyse::compare::{Played, huge_pages, one_metric, strained};
 use crate::analyse::stats::{
-    Answer, Budget, Endpoint, EndpointVerdict, Evidence, Known, Looks, MOST_ENDPOINTS, NoiseFloor, Seen, Verdict,
-    decide_by_looks, judge_budget_by_looks, runs_needed,
+    Answer, Endpoint, EndpointVerdict, Evidence, Known, Looks, MOST_ENDPOINTS, NoiseFloor, Seen, Verdict,
+    decide_by_looks, runs_needed,
 };
 use crate::lens::Lens;
 use crate::record::{Calibration, LensFacts};
 
+use super::alone::Alone;
 use super::exact::exact;
-use super::judgement::{Against, Calibrations, Judged, Judgement, Kept, Party, Role, Sides};
-use super::leaking::{Leaking, leaks};
+use super::judgement::{Against, Basis, Calibrations, Judged, Judgement, Missing, Party, Role, Sides};
 use super::machines::Machines;
-use super::rules::{Limit, Rule, Rules};
-use super::sides::{counting, summaries, through, work};
+use super::rules::{Rule, Rules};
+use super::sides::{First, counting, summaries, through, work};
 use super::what::What;
 
 /// The chance of an answer that a number of runs should have before it is recommended.
@@ -34,27 +34,24 @@ pub fn judge_calibrated(sides: &Sides, rules: &Rules, looks: &Looks, calibration
         one_metric(compared.chain(sides.anchor.iter_mut().flatten()))
     };
     let parties = sides.parties();
+    let alone = Alone::of(&sides.candidate, rules, looks, calibrations);
     let against: Vec<Against> = parties
         .iter()
         .filter(|(role, _)| *role != Role::Candidate)
-        .map(|(role, runs)| versus((*role, runs), &sides.candidate, rules, looks, calibrations))
+        .map(|(role, runs)| {
+            versus(
+                (*role, runs),
+                &sides.candidate,
+                rules,
+                looks,
+                calibrations,
+                &alone.deciding,
+            )
+        })
         .collect();
-    let budgets: Vec<Kept> = rules
-        .budgets
-        .iter()
-        .map(|limit| keep(limit, &sides.candidate, rules, looks, calibrations))
-        .collect();
-    let leaks = rules
-        .leak
-        .as_ref()
-        .map(|rule| leaks(rule, &through(&sides.candidate, Some(rules.lens)), looks));
     // Where every endpoint advises, budgets and growth decide alone.
     let deciding = against.iter().filter(|against| !against.primaries.is_empty());
     let answers = deciding.map(|against| against.answer);
-    let answers = answers.chain(budgets.iter().map(|kept| kept.verdict.answer));
-    let grown = leaks
-        .iter()
-        .map(|leaks| Answer::all(leaks.iter().map(|leak| leak.verdict.answer)));
     Judgement {
         scenario: [&sides.candidate, &sides.baseline]
             .into_iter()
@@ -68,12 +65,13 @@ pub fn judge_calibrated(sides: &Sides, rules: &Rules, looks: &Looks, calibration
                 .iter()
                 .map(|(role, runs)| (format!("the {}", role.name()), counting(runs))),
         ),
-        missing: missing(&against, &budgets, leaks.as_deref()),
-        answer: Answer::all(answers.chain(grown)),
+        missing: missing(&against, &alone, looks.first()),
+        settled: alone.settled && against.iter().all(|against| against.settled),
+        answer: Answer::all(answers.chain(alone.answers())),
         parties: parties.iter().map(|(role, runs)| party(*role, runs)).collect(),
         against,
-        budgets,
-        leaks: leaks.unwrap_or_default(),
+        budgets: alone.budgets,
+        leaks: alone.leaks.unwrap_or_default(),
     }
 }
 
@@ -89,23 +87,20 @@ fn in_order(sides: &mut Sides) {
     }
 }
 
-/// The rules that decide and have nothing to be judged by.
-fn missing(against: &[Against], budgets: &[Kept], leaks: Option<&[Leaking]>) -> Vec<String> {
+/// The rules that decide and were not judged: they were not looked at yet, or have no usable data.
+fn missing(against: &[Against], alone: &Alone, first: usize) -> Vec<Missing> {
     let endpoints = against.iter().flat_map(|against| &against.primaries);
-    let endpoints = endpoints.filter(|judged| judged.verdict.evidence.is_err());
-    let budgets = budgets.iter().filter(|kept| kept.verdict.interval.is_err());
-    let growth = leaks.filter(|leaks| leaks.iter().any(|leak| leak.verdict.late.is_none()) || leaks.is_empty());
-    let mut names: Vec<String> = endpoints
-        .map(|judged| judged.rule.what.to_string())
-        .chain(budgets.map(|kept| kept.limit.what.to_string()))
-        .chain(growth.map(|_| "growth".to_owned()))
-        .collect();
-    names.dedup();
-    names
+    let endpoints = endpoints
+        .filter(|judged| judged.basis.look.is_none() || judged.verdict.evidence.is_err())
+        .map(|judged| (judged.rule.what.to_string(), judged.basis.runs));
+    let all = endpoints.chain(alone.missing());
+    let mut missing: Vec<Missing> = all.map(|(rule, runs)| Missing { rule, runs, first }).collect();
+    missing.dedup();
+    missing
 }
 
 /// A figure in these runs.
-fn seen(what: &What, runs: &[&Played], machines: &Machines) -> Vec<Seen> {
+pub(super) fn seen(what: &What, runs: &[&Played], machines: &Machines) -> Vec<Seen> {
     let seen = |run: &&Played| Seen {
         machine: machines.place(run),
         value: what.value(&run.summary),
@@ -141,41 +136,57 @@ fn versus(
     rules: &Rules,
     looks: &Looks,
     calibrations: &Calibrations,
+    others: &[First],
 ) -> Against {
     let machines = Machines::of(&counting(baseline), &counting(candidate));
     let known = [calibrations.of(role), calibrations.of(Role::Candidate)];
     let endpoint = |rule: &Rule| endpoint(rule, [baseline, candidate], rules, &machines, known);
     let primaries: Vec<Endpoint> = rules.primaries.iter().take(MOST_ENDPOINTS).map(endpoint).collect();
     let verdict = by_looks(&primaries, looks);
-    // Runs that decide nothing, being alone on their machine, may lie between those that do.
-    let reached = verdict
-        .look
-        .and_then(|look| primaries.iter().map(|one| one.after(look).most()).max());
     let settled = primaries.is_empty() || verdict.is_settled();
     let advised = |rule: &Rule| {
         let alone = [endpoint(rule)];
         judged(rule, &alone[0], by_looks(&alone, looks).endpoints.remove(0), looks)
     };
+    let mut decided: Vec<Judged> = rules
+        .primaries
+        .iter()
+        .zip(&primaries)
+        .zip(verdict.endpoints)
+        .map(|((rule, endpoint), of)| judged(rule, endpoint, of, looks))
+        .collect();
+    // They are looked at together, so that the one with the fewest runs holds all of them up.
+    let fewest = decided.iter().map(|judged| judged.basis.runs).min();
+    for judged in &mut decided {
+        judged.basis.runs = fewest.unwrap_or(judged.basis.runs);
+    }
+    let deciding = decided.iter().map(|judged| first_of(judged, rules));
     Against {
         role,
         answer: verdict.answer,
         look: verdict.look,
         settled,
-        runs: primaries.iter().map(Endpoint::deciding).min().unwrap_or(0),
-        primaries: rules
-            .primaries
-            .iter()
-            .zip(&primaries)
-            .zip(verdict.endpoints)
-            .map(|((rule, endpoint), of)| judged(rule, endpoint, of, looks))
-            .collect(),
+        work: work(baseline, candidate, rules.work, deciding.chain(others.iter().copied())),
+        primaries: decided,
         advisory: rules.advisory.iter().map(advised).collect(),
-        work: work(baseline, candidate, rules, reached),
         huge_pages: huge_pages(
             &summaries(&through(baseline, Some(rules.lens))),
             &summaries(&through(candidate, Some(rules.lens))),
         ),
         apart: machines.are_apart(),
+    }
+}
+
+/// The runs up to the look that a rule was answered at. Some that decide nothing, being alone on their machine, may lie
+/// between those that do.
+fn first_of(judged: &Judged, rules: &Rules) -> First {
+    First {
+        lens: judged.rule.what.lens.unwrap_or(rules.lens),
+        runs: judged
+            .basis
+            .look
+            .map_or(usize::MAX, |look| judged.endpoint.after(look).most()),
+        in_pairs: true,
     }
 }
 
@@ -191,23 +202,38 @@ fn endpoint(
     calibrations: [&[Calibration]; 2],
 ) -> Endpoint {
     let lens = rule.what.lens.unwrap_or(rules.lens);
-    let values = |runs| seen(&rule.what, &through(runs, Some(lens)), machines);
-    let (noise, known) = known(&rule.what, candidate, lens, calibrations);
+    let [baseline, candidate] = [baseline, candidate].map(|runs| through(runs, Some(lens)));
+    let values = |runs: &[&Played]| seen(&rule.what, runs, machines);
+    let (noise, known) = known(
+        &rule.what,
+        &[baseline.as_slice(), &candidate].concat(),
+        lens,
+        calibrations,
+    );
     Endpoint {
         name: rule.what.to_string(),
         tolerance: rule.tolerance,
         noise,
         known,
-        baseline: values(baseline),
-        candidate: values(candidate),
+        baseline: values(&baseline),
+        candidate: values(&candidate),
     }
 }
 
-/// What is known of the noise of a figure; what no run has is not known.
-fn known(what: &What, runs: &[Played], lens: Lens, calibrations: [&[Calibration]; 2]) -> (NoiseFloor, Known) {
+/// What is known of the noise of a figure in these runs; what no run has is not known.
+pub(super) fn known(
+    what: &What,
+    runs: &[&Played],
+    lens: Lens,
+    calibrations: [&[Calibration]; 2],
+) -> (NoiseFloor, Known) {
+    let floor = what
+        .figure
+        .noise_of(runs.iter().filter_map(|run| what.value(&run.summary)));
     let measure = runs.iter().find_map(|run| what.measure(&run.summary));
-    measure.map_or((what.figure.noise(), Known::Seen), |measure| {
-        believed(&measure, lens, calibrations)
+    measure.map_or((floor, Known::Seen), |measure| {
+        let otherwise = uncalibrated(&measure, lens, runs.iter().map(|run| &run.summary));
+        believed(&measure, floor, otherwise, lens, calibrations)
     })
 }
 
@@ -218,6 +244,10 @@ fn judged(rule: &Rule, endpoint: &Endpoint, verdict: EndpointVerdict, looks: &Lo
     Judged {
         rule: rule.clone(),
         endpoint: endpoint.clone(),
+        basis: Basis {
+            look: verdict.look,
+            runs: endpoint.deciding(),
+        },
         needed: evidence.and_then(|evidence| needed(endpoint, evidence, looks)),
         p: exact(
             &verdict
@@ -250,24 +280,4 @@ fn needed(endpoint: &Endpoint, evidence: &Evidence, looks: &Looks) -> Option<usi
     let most = pass.into_iter().chain(fail).min()?;
     let least = most.max(evidence.runs.0.min(evidence.runs.1) + 1);
     Some(looks.after(least - 1).unwrap_or(least))
-}
-
-fn keep(limit: &Limit, candidate: &[Played], rules: &Rules, looks: &Looks, calibrations: &Calibrations) -> Kept {
-    let lens = limit.what.lens.unwrap_or(rules.lens);
-    let runs = through(candidate, Some(lens));
-    let own = calibrations.of(Role::Candidate);
-    let (noise, known) = known(&limit.what, candidate, lens, [own, own]);
-    let values = seen(&limit.what, &runs, &Machines::of(&runs, &runs));
-    let budget = Budget {
-        name: limit.what.to_string(),
-        limit: limit.limit,
-        noise,
-        known,
-        values,
-    };
-    Kept {
-        limit: limit.clone(),
-        known,
-        verdict: judge_budget_by_looks(&budget, looks),
-    }
 }

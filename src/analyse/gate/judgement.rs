@@ -88,6 +88,33 @@ pub struct Broken {
     pub record: String,
 }
 
+/// How many runs of each side a rule was judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Basis {
+    /// At the look that answered it, or at the last one that was reached; `None` before the first.
+    pub look: Option<usize>,
+    /// All that there are to judge it by.
+    pub runs: usize,
+}
+
+/// A rule that decides and was not judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// What it is about.
+    pub rule: String,
+    /// Runs that there are to judge it by.
+    pub runs: usize,
+    /// Runs that the first look takes.
+    pub first: usize,
+}
+
+impl Missing {
+    /// Whether more runs would mend it; otherwise a figure of it is not known.
+    pub fn is_too_few(&self) -> bool {
+        self.runs < self.first
+    }
+}
+
 /// What the runs say to a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
@@ -95,6 +122,8 @@ pub struct Judged {
     pub rule: Rule,
     /// The figure in each run that counts.
     pub endpoint: Endpoint,
+    /// How many runs that rests on.
+    pub basis: Basis,
     /// What it comes to.
     pub verdict: EndpointVerdict,
     /// Two-sided p of "no difference" on the same runs, beside the bounds and deciding nothing; `None` over several
@@ -115,8 +144,6 @@ pub struct Against {
     pub look: Option<usize>,
     /// Whether more runs would change none of the answers that decide.
     pub settled: bool,
-    /// Runs that both sides have of what decides, beyond that look too.
-    pub runs: usize,
     /// What decides.
     pub primaries: Vec<Judged>,
     /// What does not, each by itself.
@@ -136,6 +163,8 @@ pub struct Kept {
     pub limit: Limit,
     /// Where the least noise that is believed comes from.
     pub known: Known,
+    /// How many runs of the candidate the verdict rests on.
+    pub basis: Basis,
     /// What the runs say.
     pub verdict: BudgetVerdict,
 }
@@ -161,8 +190,10 @@ pub struct Judgement {
     pub budgets: Vec<Kept>,
     /// Growth, where it is looked at.
     pub leaks: Vec<Leaking>,
-    /// Rules that decide and have nothing to be judged by: too few runs, or a figure that was never measured.
-    pub missing: Vec<String>,
+    /// Rules that decide and were not judged: too few runs for a look, or a figure that was never measured.
+    pub missing: Vec<Missing>,
+    /// Whether more runs would change nothing: every rule that decides has its answer, or data that no more runs mend.
+    pub settled: bool,
     /// All of it together.
     pub answer: Answer,
 }
@@ -180,18 +211,9 @@ impl Judgement {
         !self.broken.is_empty() || self.less_work().next().is_some()
     }
 
-    /// Whether more runs would change nothing: also after a FAIL everything else that decides is to have its answer.
+    /// Whether more runs are worth nothing: also after a FAIL everything else that decides is to have its answer.
     pub fn is_final(&self) -> bool {
-        let settled = self.against.iter().all(|against| against.settled);
-        let kept = self
-            .budgets
-            .iter()
-            .all(|kept| kept.verdict.answer != Answer::Inconclusive);
-        let grown = self
-            .leaks
-            .iter()
-            .all(|leak| leak.verdict.answer != Answer::Inconclusive);
-        self.is_refused() || (self.answer != Answer::Inconclusive && settled && kept && grown)
+        self.is_refused() || self.settled
     }
 
     /// What it comes to, as a number for scripts.

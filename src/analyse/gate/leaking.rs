@@ -2,8 +2,9 @@
 
 use crate::analyse::compare::Played;
 use crate::analyse::growth::{Repeated, Sent, repeated, sent_by};
-use crate::analyse::stats::{LeakLimit, LeakVerdict, Looks, judge_leak_by_looks};
+use crate::analyse::stats::{Answer, LEAST_ROUNDS, LeakLimit, LeakVerdict, Looks, judge_leak_by_looks};
 
+use super::judgement::Basis;
 use super::rules::Leak;
 
 /// Whether the candidate grows from round to round of one thing that the scenario repeats.
@@ -15,6 +16,10 @@ pub struct Leaking {
     pub sent: Option<Sent>,
     /// What growth is tolerated.
     pub limit: LeakLimit,
+    /// How many runs of the candidate the verdict rests on.
+    pub basis: Basis,
+    /// Whether more runs would change nothing: it has its answer, or no run has the rounds that one takes.
+    pub settled: bool,
     /// What the runs say.
     pub verdict: LeakVerdict,
 }
@@ -35,11 +40,22 @@ pub(super) fn leaks(rule: &Leak, runs: &[&Played], looks: &Looks) -> Vec<Leaking
             one.map_or_else(Vec::new, Repeated::series)
         };
         let same = runs.iter().flatten().filter(|one| one.name == name);
+        let series: Vec<Vec<Option<f64>>> = runs.iter().map(of_run).collect();
+        let verdict = judge_leak_by_looks(&series, &rule.limit, looks);
+        let judged = verdict.runs.len();
+        let look = Some(judged).filter(|runs| looks.runs().contains(runs));
+        let long = |run: &Vec<Option<f64>>| run.len() >= LEAST_ROUNDS && run.iter().all(Option::is_some);
+        let hopeless = look.is_some() && !series[..judged].iter().any(long);
         Leaking {
             name: name.to_owned(),
             sent: sent_by(same),
             limit: rule.limit,
-            verdict: judge_leak_by_looks(&runs.iter().map(of_run).collect::<Vec<_>>(), &rule.limit, looks),
+            basis: Basis {
+                look,
+                runs: series.len(),
+            },
+            settled: verdict.answer != Answer::Inconclusive || hopeless,
+            verdict,
         }
     });
     judged.collect()

@@ -1,5 +1,6 @@
 //! Whether a candidate may replace a baseline: the rules, and what the runs say to each of them.
 
+mod alone;
 mod exact;
 mod judge;
 mod judgement;
@@ -14,7 +15,7 @@ mod tests;
 
 pub use exact::Exact;
 pub use judge::{judge, judge_calibrated};
-pub use judgement::{Against, Broken, Calibrations, Judged, Judgement, Kept, Party, Role, Sides};
+pub use judgement::{Against, Basis, Broken, Calibrations, Judged, Judgement, Kept, Missing, Party, Role, Sides};
 pub use leaking::Leaking;
 pub use rules::{Leak, Limit, Rule, Rules};
 pub use what::{At, What, WhatError};

@@ -23,25 +23,6 @@ pub struct Rules {
     pub work: WorkLimits,
 }
 
-impl Rules {
-    /// The lenses through which anything is decided; advice decides nothing.
-    pub fn deciding(&self) -> Vec<Lens> {
-        let budgets = self.budgets.iter().map(|limit| &limit.what);
-        let named: Vec<Lens> = self
-            .primaries
-            .iter()
-            .map(|rule| &rule.what)
-            .chain(budgets)
-            .map(|what| what.lens.unwrap_or(self.lens))
-            .collect();
-        let decides = |lens: &Lens| match named.is_empty() || self.leak.is_some() {
-            true => *lens == self.lens || named.contains(lens),
-            false => named.contains(lens),
-        };
-        Lens::ALL.into_iter().filter(decides).collect()
-    }
-}
-
 /// How much more of something is tolerated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {

@@ -2,7 +2,7 @@
 //! decide did the same work.
 
 use crate::analyse::compare::{
-    Difference, Inequality, Played, counts, differences, differences_between, differences_of, inequalities,
+    Difference, Inequality, Played, WorkLimits, counts, differences, differences_between, differences_of, inequalities,
 };
 use crate::analyse::{Exit, Summary, exit};
 use crate::lens::Lens;
@@ -10,7 +10,6 @@ use crate::record::Header;
 
 use super::judgement::{Broken, Role, Sides};
 use super::machines::Machines;
-use super::rules::Rules;
 
 impl Sides {
     /// Each side with the part that it plays.
@@ -83,24 +82,47 @@ fn where_both_are<'r>(baseline: Vec<&'r Played>, candidate: Vec<&'r Played>) -> 
     }
 }
 
-/// Work that was not done alike in the runs that decide: through each lens that decides anything, those up to the look.
-pub(super) fn work(baseline: &[Played], candidate: &[Played], rules: &Rules, look: Option<usize>) -> Vec<Inequality> {
+/// The first runs of both sides through a lens: those by which a rule is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct First {
+    pub lens: Lens,
+    /// How many of each side, in their order.
+    pub runs: usize,
+    /// Whether runs decide nothing on a machine that has less than two of a side.
+    pub in_pairs: bool,
+}
+
+/// Work that was not done alike in the runs that decide: each rule's own, since one may have its answer before another.
+pub(super) fn work(
+    baseline: &[Played],
+    candidate: &[Played],
+    limits: WorkLimits,
+    deciding: impl IntoIterator<Item = First>,
+) -> Vec<Inequality> {
     let mut unequal: Vec<Inequality> = Vec::new();
-    for lens in rules.deciding() {
+    let mut seen: Vec<First> = Vec::new();
+    for first in deciding {
+        if seen.contains(&first) {
+            continue;
+        }
+        seen.push(first);
         let until = |runs| {
-            let mut runs = through(runs, Some(lens));
-            runs.truncate(look.unwrap_or(runs.len()));
+            let mut runs = through(runs, Some(first.lens));
+            runs.truncate(first.runs);
             runs
         };
-        let (baseline, candidate) = where_both_are(until(baseline), until(candidate));
-        let of_lens = inequalities(&summaries(&baseline), &summaries(&candidate), rules.work);
+        let (baseline, candidate) = match (until(baseline), until(candidate)) {
+            (baseline, candidate) if first.in_pairs => where_both_are(baseline, candidate),
+            both => both,
+        };
+        let of_rule = inequalities(&summaries(&baseline), &summaries(&candidate), limits);
         let is_new = |one: &Inequality| {
             let known = |other: &Inequality| {
                 (&one.task, one.count, one.is_less()) == (&other.task, other.count, other.is_less())
             };
             !unequal.iter().any(known)
         };
-        let new: Vec<Inequality> = of_lens.into_iter().filter(is_new).collect();
+        let new: Vec<Inequality> = of_rule.into_iter().filter(is_new).collect();
         unequal.extend(new);
     }
     unequal

@@ -54,11 +54,13 @@ fn what_grew_fails_what_is_the_same_passes_and_no_data_never_pass() {
     assert_eq!(answer(&sides(&[100; 3], &[100; 3], None)).exit(), Exit::Passed);
     assert_eq!(answer(&sides(&[100; 3], &[90; 3], None)).exit(), Exit::Passed);
     let few = answer(&sides(&[100; 2], &[100; 2], None));
-    assert_eq!(few.exit(), Exit::Inconclusive, "before the first look");
+    assert_eq!(few.exit(), Exit::OwnFailure, "before the first look");
+    assert!(few.missing[0].is_too_few() && !few.is_final(), "{:?}", few.missing);
     for (a, b) in [(0, 0), (1, 1), (3, 0)] {
         let judgement = answer(&sides(&vec![100; a], &vec![100; b], None));
         assert_eq!(judgement.exit(), Exit::OwnFailure, "{a} and {b} runs");
-        assert_eq!(judgement.missing, ["private at the end"]);
+        let missing: Vec<&str> = judgement.missing.iter().map(|one| one.rule.as_str()).collect();
+        assert_eq!(missing, ["private at the end"]);
     }
 }
 
@@ -141,9 +143,9 @@ fn a_budget_holds_whatever_the_baseline_needs() {
         what: "peak".parse().unwrap(),
         limit,
     };
-    let same = sides(&[100; 3], &[100; 3], None);
+    let same = sides(&[100; 5], &[100; 5], None);
     let peak = same.candidate[0].summary.peak.unwrap().lower as f64;
-    for (limit, exit) in [(peak * 1.1, Exit::Passed), (peak * 0.9, Exit::GateFailed)] {
+    for (limit, exit) in [(peak * 1.2, Exit::Passed), (peak * 0.8, Exit::GateFailed)] {
         rules.budgets = vec![budget(limit)];
         assert_eq!(judge(&same, &rules, &Looks::default()).exit(), exit);
     }
@@ -172,8 +174,62 @@ fn a_figure_that_was_never_measured_is_no_data() {
     }];
     let judgement = judge(&sides(&[100; 3], &[100; 3], None), &rules, &Looks::default());
     assert_eq!((judgement.exit(), judgement.missing.len()), (Exit::OwnFailure, 1));
+    assert!(!judgement.missing[0].is_too_few());
     let judgement = judge(&sides(&[100; 3], &[110; 3], None), &rules, &Looks::default());
     assert_eq!(judgement.exit(), Exit::GateFailed, "what is shown is shown");
+}
+
+#[test]
+fn where_no_run_can_bring_what_is_missing_no_more_are_worth_playing() {
+    let judged = |runs: usize, rules: &Rules| {
+        let sides = sides(&vec![100; runs], &vec![100; runs], None);
+        let judgement = judge(&sides, rules, &Looks::default());
+        (judgement.is_final(), judgement.exit())
+    };
+    let what: What = "p95 of nobody/asked".parse().unwrap();
+    let mut endpoint = rules();
+    endpoint.primaries[0].what = what.clone();
+    let mut budget = rules();
+    budget.budgets = vec![Limit { what, limit: 1e9 }];
+    // The golden record repeats nothing.
+    let mut growth = rules();
+    growth.leak = Some(Leak {
+        phase: None,
+        limit: LeakLimit::default(),
+    });
+    for rules in [&endpoint, &budget, &growth] {
+        assert_eq!(judged(2, rules), (false, Exit::OwnFailure), "{rules:?}");
+        assert_eq!(judged(3, rules), (true, Exit::OwnFailure), "{rules:?}");
+    }
+    // What else decides is to have its answer all the same.
+    let open = Rule {
+        what: "peak".parse().unwrap(),
+        tolerance: Tolerance::new(0.01, 0.05, 0.0).unwrap(),
+    };
+    endpoint.primaries.push(open);
+    assert!(!judged(3, &endpoint).0);
+}
+
+#[test]
+fn before_the_first_look_there_is_no_verdict_for_any_rule() {
+    let judged = |runs: usize, rules: &Rules, looks: &Looks| {
+        judge(&sides(&vec![100; runs], &vec![100; runs], None), rules, looks)
+    };
+    let eight = Looks::once(8, 0.05).unwrap();
+    let mut budget = rules();
+    budget.primaries.clear();
+    budget.budgets = vec![Limit {
+        what: "private".parse().unwrap(),
+        limit: 1e12,
+    }];
+    for rules in [&rules(), &budget] {
+        for (runs, looks) in [(2, &Looks::default()), (5, &eight)] {
+            let judgement = judged(runs, rules, looks);
+            assert_eq!(judgement.exit(), Exit::OwnFailure, "{runs} runs");
+            assert!(judgement.missing[0].is_too_few() && !judgement.is_final());
+        }
+        assert_eq!(judged(8, rules, &eight).exit(), Exit::Passed);
+    }
 }
 
 #[test]

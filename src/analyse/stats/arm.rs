@@ -42,6 +42,16 @@ pub enum Unusable {
     Apart,
 }
 
+impl Unusable {
+    /// Whether it stays so however many runs are added: each look has the runs of the one before.
+    pub fn is_final(self) -> bool {
+        match self {
+            Unusable::Missing { .. } | Unusable::NotFinite { .. } | Unusable::NotPositive { .. } => true,
+            Unusable::TooFew { .. } | Unusable::Apart => false,
+        }
+    }
+}
+
 /// A figure of one run, and where that was made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {

@@ -25,12 +25,24 @@ pub struct Budget {
 
 impl Budget {
     /// Runs of machines that have two.
-    fn deciding(&self) -> usize {
+    pub fn deciding(&self) -> usize {
         let mut machines: BTreeMap<usize, usize> = BTreeMap::new();
         self.values
             .iter()
             .for_each(|seen| *machines.entry(seen.machine).or_default() += 1);
         machines.into_values().filter(|runs| *runs >= 2).sum()
+    }
+
+    /// How many of the first runs it takes until `runs` of them decide; `None` where all do not suffice.
+    pub fn reach(&self, runs: usize) -> Option<usize> {
+        (runs..=self.values.len()).find(|count| self.first(*count).deciding() >= runs)
+    }
+
+    fn first(&self, count: usize) -> Budget {
+        Budget {
+            values: self.values[..count].to_vec(),
+            ..self.clone()
+        }
     }
 }
 
@@ -44,6 +56,16 @@ pub struct BudgetVerdict {
     pub interval: Result<(f64, f64, f64), Unusable>,
     /// Of how many machines.
     pub machines: usize,
+    /// Runs at the look that it is of, counted as [`Budget::deciding`]; `None` where it was not judged by looks, or before
+    /// the first.
+    pub look: Option<usize>,
+}
+
+impl BudgetVerdict {
+    /// Whether more runs would change nothing.
+    pub fn is_settled(&self) -> bool {
+        self.answer != Answer::Inconclusive || self.look.is_some() && self.interval.is_err_and(Unusable::is_final)
+    }
 }
 
 /// Holds the geometric mean's one-sided bounds (Student's t on logs) against the limit, the upper one at level `alpha`.
@@ -65,6 +87,7 @@ pub fn judge_budget(budget: &Budget, alpha: f64) -> BudgetVerdict {
         answer,
         interval,
         machines: count,
+        look: None,
     }
 }
 
@@ -104,15 +127,14 @@ pub fn judge_budget_by_looks(budget: &Budget, looks: &Looks) -> BudgetVerdict {
         answer: Answer::Inconclusive,
         ..judge_budget(budget, alpha)
     };
-    let until = |count: usize| Budget {
-        values: budget.values[..count].to_vec(),
-        ..budget.clone()
-    };
     for runs in looks.runs() {
-        let count = (*runs..=budget.values.len()).find(|count| until(*count).deciding() >= *runs);
-        let Some(count) = count else { break };
-        verdict = judge_budget(&until(count), alpha);
-        if verdict.answer != Answer::Inconclusive {
+        let Some(count) = budget.reach(*runs) else { break };
+        let until = budget.first(count);
+        verdict = BudgetVerdict {
+            look: Some(until.deciding()),
+            ..judge_budget(&until, alpha)
+        };
+        if verdict.is_settled() {
             break;
         }
     }

@@ -157,13 +157,7 @@ pub struct EndpointVerdict {
 impl EndpointVerdict {
     /// Whether more runs would change nothing.
     pub(super) fn is_settled(&self) -> bool {
-        let spoilt = matches!(
-            self.evidence,
-            Err((
-                _,
-                Unusable::Missing { .. } | Unusable::NotFinite { .. } | Unusable::NotPositive { .. }
-            ))
-        );
+        let spoilt = self.evidence.is_err_and(|(_, why)| why.is_final());
         spoilt || self.answer != Answer::Inconclusive
     }
 }

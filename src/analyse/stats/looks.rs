@@ -63,6 +63,11 @@ impl Looks {
         &self.runs
     }
 
+    /// After how many the first is.
+    pub fn first(&self) -> usize {
+        self.runs[0]
+    }
+
     /// What all looks share.
     pub fn alpha(&self) -> f64 {
         self.alpha

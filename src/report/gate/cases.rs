@@ -103,18 +103,9 @@ fn rule(judgement: &Judgement, found: &Finding, strict: bool) -> Case {
     };
     Case {
         server: name(judgement, Role::Candidate),
-        name: title(&found.about),
+        name: found.about.title(),
         outcome,
         text: found.text.clone(),
-    }
-}
-
-fn title(about: &About) -> String {
-    match about {
-        About::Endpoint(what, role) => format!("{what} against the {}", role.name()),
-        About::Budget(what) | About::Growth(what) => what.clone(),
-        About::Run(role) => format!("runs of the {}", role.name()),
-        About::Work(role) => format!("work against the {}", role.name()),
     }
 }
 
@@ -126,7 +117,7 @@ fn unjudged(judgement: &Judgement) -> Vec<Case> {
     });
     let case = |about: About| Case {
         server: name(judgement, Role::Candidate),
-        name: title(&about),
+        name: about.title(),
         outcome: Outcome::Skipped,
         text: "nothing is decided where a server failed or did less work".to_owned(),
     };

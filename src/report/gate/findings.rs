@@ -1,7 +1,7 @@
 //! Everything that a gate found, in sentences with their numbers.
 
 use crate::analyse::compare::Inequality;
-use crate::analyse::gate::{Against, Exact, Judged, Judgement, Kept, Leaking, Role};
+use crate::analyse::gate::{Basis, Exact, Judged, Judgement, Kept, Leaking, Missing, Role};
 use crate::analyse::stats::{ASSUMED_VARIATION, Answer, Known, LEAST_TO_PASS, Side, unseen};
 use crate::lens::Lens;
 use crate::report::comparison::{amount, as_set, difference, huge_pages, signed, strained, unequal};
@@ -38,6 +38,18 @@ pub enum About {
     Budget(String),
     /// Growth with something that is repeated.
     Growth(String),
+}
+
+impl About {
+    /// What it is called in a list.
+    pub fn title(&self) -> String {
+        match self {
+            About::Endpoint(what, role) => format!("{what} against the {}", role.name()),
+            About::Budget(what) | About::Growth(what) => what.clone(),
+            About::Run(role) => format!("runs of the {}", role.name()),
+            About::Work(role) => format!("work against the {}", role.name()),
+        }
+    }
 }
 
 /// What decides first, then what advises. Where a server failed or did less, that alone.
@@ -103,55 +115,102 @@ pub fn doubts(judgement: &Judgement) -> Vec<String> {
         let other = against.work.iter().filter(|work| !work.is_less());
         doubts.extend(other.map(|work: &Inequality| unequal("candidate", against.role.name(), work)));
     }
-    doubts.extend(assumption(judgement).filter(|_| !judgement.is_refused()));
-    doubts.extend(judgement.against.iter().filter_map(beyond));
-    if !judgement.missing.is_empty() && !judgement.is_refused() {
-        doubts.push(format!(
-            "no data for {}: exit code 2, whatever --inconclusive says",
-            judgement.missing.join(", ")
-        ));
+    if !judgement.is_refused() {
+        doubts.extend(assumption(judgement));
+        doubts.extend(beyond(judgement));
+        doubts.extend(missing(&judgement.missing));
     }
     doubts.extend(judgement.strains.iter().map(strained));
     doubts
 }
 
-/// What answers through the as-shipped lens rest on, where not every side is calibrated.
+/// The rules that were not judged, and what would mend it.
+fn missing(missing: &[Missing]) -> Vec<String> {
+    let rules = |too_few: bool| -> Vec<&str> {
+        let rules = missing.iter().filter(|one| one.is_too_few() == too_few);
+        let mut rules: Vec<&str> = rules.map(|one| one.rule.as_str()).collect();
+        rules.dedup();
+        rules
+    };
+    const EXIT: &str = "exit code 2, whatever --inconclusive says";
+    let early = missing.iter().find(|one| one.is_too_few()).map(|one| {
+        format!(
+            "too few runs to judge {}: the first look takes {} of each; make more, or choose fewer with --runs or --looks \
+             ({EXIT})",
+            rules(true).join(", "),
+            units::counted(one.first as u64, "run")
+        )
+    });
+    let unknown = Some(rules(false)).filter(|rules| !rules.is_empty());
+    let unknown = unknown.map(|rules| format!("no data for {}: {EXIT}", rules.join(", ")));
+    early.into_iter().chain(unknown).collect()
+}
+
+/// What answers rest on, where the noise of a figure was neither calibrated on both sides nor is known to be low.
 fn assumption(judgement: &Judgement) -> Option<String> {
     let judged = judgement.against.iter();
     let judged = judged.flat_map(|against| against.primaries.iter().chain(&against.advisory));
-    let known = judged.map(|judged| (judged.endpoint.known, judged.verdict.look));
-    let budgets = judgement.budgets.iter().map(|kept| (kept.known, None));
-    let assumed: Vec<Option<usize>> = known
-        .chain(budgets)
-        .filter(|(known, _)| *known == Known::Assumed)
-        .map(|(_, look)| look)
-        .collect();
-    let fewest = assumed.iter().flatten().min();
-    let missed = fewest.map_or_else(String::new, |runs| {
+    let known = judged.map(|judged| (judged.rule.what.to_string(), judged.endpoint.known, judged.basis.look));
+    let budgets = judgement.budgets.iter();
+    let budgets = budgets.map(|kept| (kept.limit.what.to_string(), kept.known, kept.basis.look));
+    let assumed = known.chain(budgets).filter(|(_, known, _)| *known == Known::Assumed);
+    let (mut rules, looks): (Vec<String>, Vec<Option<usize>>) = assumed.map(|(rule, _, look)| (rule, look)).unzip();
+    let mut seen: Vec<String> = Vec::new();
+    rules.retain(|rule| {
+        !seen.contains(rule) && {
+            seen.push(rule.clone());
+            true
+        }
+    });
+    let missed = looks.iter().flatten().min().map_or_else(String::new, |runs| {
         format!(
             "; {} can miss a group with up to {} of all runs",
             units::counted(*runs as u64, "run"),
             units::percent(unseen(*runs))
         )
     });
-    (!assumed.is_empty()).then(|| {
+    (!rules.is_empty()).then(|| {
         format!(
-            "as shipped, without calibrations of all sides: PASS needs {LEAST_TO_PASS} runs, and memory is assumed to vary by {} \
-             or more, as two groups of runs up to 20 % apart do, whatever their shares{missed}; `lsp-soak calibrate` measures \
-             how much it varies",
+            "without calibrations of all sides, PASS needs {LEAST_TO_PASS} runs for {}, and memory is assumed to vary by {} or \
+             more, which keeps errors under 5 % for groups of runs up to 20 % apart{missed}; `lsp-soak calibrate` measures how \
+             much it varies",
+            rules.join(", "),
             units::percent(ASSUMED_VARIATION)
         )
     })
 }
 
-/// Runs that the verdict does not rest on, for it was reached before them.
-fn beyond(against: &Against) -> Option<String> {
-    let look = against.look.filter(|look| against.runs > *look)?;
-    let (other, runs) = (against.role.name(), against.runs);
-    Some(format!(
-        "the verdict against the {other} rests on the first {look} of {runs} runs of each, where it was decided or the last \
-         look was; `--runs {runs}` judges all of them at once"
-    ))
+/// Runs that a rule which decides does not rest on, for it was answered before them.
+fn beyond(judgement: &Judgement) -> Option<String> {
+    let endpoints = judgement.against.iter().flat_map(|against| {
+        let named = |judged: &Judged| {
+            (
+                About::Endpoint(judged.rule.what.to_string(), against.role),
+                judged.basis,
+            )
+        };
+        against.primaries.iter().map(named).collect::<Vec<_>>()
+    });
+    let budgets = judgement.budgets.iter();
+    let budgets = budgets.map(|kept| (About::Budget(budget_name(kept)), kept.basis));
+    let growth = judgement.leaks.iter();
+    let growth = growth.map(|leak| (About::Growth(growth_name(leak, judgement.lens)), leak.basis));
+    let rules: Vec<(About, Basis)> = endpoints.chain(budgets).chain(growth).collect();
+    let parts: Vec<String> = rules
+        .iter()
+        .filter_map(|(about, Basis { look, runs })| {
+            let look = look.filter(|look| look < runs)?;
+            Some(format!("{} rests on the first {look} of {runs} runs", about.title()))
+        })
+        .collect();
+    // What has fewer runs would not be judged by more than it has.
+    let all = rules.iter().map(|(_, basis)| basis.runs).min()?;
+    (!parts.is_empty()).then(|| {
+        format!(
+            "{}: looks end with the first answer; `--runs {all}` judges {all} at once",
+            parts.join(", ")
+        )
+    })
 }
 
 fn endpoint(role: Role, judged: &Judged, decides: bool) -> Finding {
@@ -206,13 +265,22 @@ fn evidence(role: Role, judged: &Judged) -> String {
         ),
     };
     let p = exact(judged.p);
+    let against = format!("against the {other} {}{machines}", after(judged.basis, " of each"));
     match judged.verdict.answer {
-        Answer::Fail => format!("at least {lower} against the {other}{machines}, {fail} is tolerated{p}"),
-        Answer::Pass => format!("at most {upper} against the {other}{machines}, below {pass} passes{p}"),
+        Answer::Fail => format!("at least {lower} {against}, {fail} is tolerated{p}"),
+        Answer::Pass => format!("at most {upper} {against}, below {pass} passes{p}"),
         Answer::Inconclusive => format!(
-            "between {lower} and {upper} against the {other}{machines}; it fails above {fail} and passes below {pass}{}{p}",
+            "between {lower} and {upper} {against}; it fails above {fail} and passes below {pass}{}{p}",
             more(judged.needed)
         ),
+    }
+}
+
+/// How many runs a rule was judged by: `after 3 runs of each`.
+fn after(basis: Basis, of: &str) -> String {
+    match basis.look {
+        Some(runs) => format!("after {}{of}", units::counted(runs as u64, "run")),
+        None => "before the first look".to_owned(),
     }
 }
 
@@ -230,9 +298,15 @@ fn more(needed: Option<usize>) -> String {
     }
 }
 
+/// `peak <= 600 MiB`.
+fn budget_name(kept: &Kept) -> String {
+    let unit = kept.limit.what.figure.unit();
+    format!("{} <= {}", kept.limit.what, amount(kept.limit.limit, as_set(unit)))
+}
+
 fn budget(kept: &Kept) -> Finding {
     let unit = kept.limit.what.figure.unit();
-    let name = format!("{} <= {}", kept.limit.what, amount(kept.limit.limit, as_set(unit)));
+    let name = budget_name(kept);
     let machines = match kept.verdict.machines {
         0 | 1 => String::new(),
         several => format!(" on the highest of {several} machines"),
@@ -240,10 +314,11 @@ fn budget(kept: &Kept) -> Finding {
     let text = match &kept.verdict.interval {
         Err(why) => format!("no usable data of the candidate: {why}"),
         Ok((middle, low, high)) => format!(
-            "{}, between {} and {}{machines}",
+            "{}, between {} and {} {}{machines}",
             amount(*middle, unit),
             amount(*low, unit),
-            amount(*high, unit)
+            amount(*high, unit),
+            after(kept.basis, "")
         ),
     };
     let kept_or_not = match kept.verdict.answer {
@@ -275,12 +350,16 @@ fn late(leak: &Leaking) -> String {
     bounds + &open.unwrap_or_default()
 }
 
-/// What is said of growth; as shipped it is what the allocator keeps, and no leak.
-fn growth(leak: &Leaking, lens: Lens) -> Finding {
+/// As shipped it is what the allocator keeps, and no leak.
+fn growth_name(leak: &Leaking, lens: Lens) -> String {
     let thing = match lens {
         Lens::Purged => "growth",
         Lens::AsShipped => "retention growth",
     };
+    format!("{thing} over {}", leak.name)
+}
+
+fn growth(leak: &Leaking, lens: Lens) -> Finding {
     let slope = match leak.verdict.slope {
         None => format!("no slope is known{}", late(leak)),
         Some((middle, low, high)) => {
@@ -297,7 +376,7 @@ fn growth(leak: &Leaking, lens: Lens) -> Finding {
             format!("{round}{message}; {}{}", named(leak.verdict.shape), late(leak))
         }
     };
-    let name = format!("{thing} over {}", leak.name);
+    let name = growth_name(leak, lens);
     let shown = match leak.verdict.answer {
         Answer::Pass => "is ruled out",
         Answer::Fail => "is shown",
@@ -305,7 +384,7 @@ fn growth(leak: &Leaking, lens: Lens) -> Finding {
     };
     Finding {
         short: format!("{name} {shown}"),
-        text: format!("{name}: {slope}"),
+        text: format!("{name} {}: {slope}", after(leak.basis, "")),
         about: About::Growth(name),
         decides: true,
         answer: leak.verdict.answer,

@@ -17,7 +17,7 @@ use crate::record::{PreloadFacts, Version};
 use crate::report::comparison::json::{Answer, Difference, Figure, Inequality, Unit};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
-pub const FORMAT: Version = Version { major: 1, minor: 2 };
+pub const FORMAT: Version = Version { major: 1, minor: 3 };
 
 /// A gate's verdict and all that it rests on. Sizes are bytes, times nanoseconds. What is not known is `null`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -113,7 +113,8 @@ pub struct Against {
     pub server: Role,
     /// What the rules that decide say together.
     pub answer: Answer,
-    /// Runs of each server at the look that decided, or at the last one reached; `null` before the first.
+    /// Runs of each server at the last look that a rule needed, or at the last one reached; `null` before the first, and
+    /// where every rule advises. Each rule has its own.
     pub look: Option<u64>,
     /// Whether each of the two was run on one machine of its own, so that what differs may be the machine's.
     pub apart: bool,
@@ -242,6 +243,8 @@ pub struct Budget {
     pub high: Option<f64>,
     /// Machines that it was held on.
     pub machines: u64,
+    /// Runs of the candidate at the look that answered it, or at the last one reached; `null` before the first.
+    pub look: Option<u64>,
     /// Why there are no usable data.
     pub unusable: Option<String>,
 }
@@ -265,6 +268,8 @@ pub struct Growth {
     pub late_lower: Option<f64>,
     /// Its upper bound: below what must be ruled out it passes.
     pub late_upper: Option<f64>,
+    /// Runs of the candidate at the look that answered it, or at the last one reached; `null` before the first.
+    pub look: Option<u64>,
     /// How many rounds would probably decide it; `null` where it is decided, runs are missing or no sensible number would.
     pub needed_rounds: Option<u64>,
 }

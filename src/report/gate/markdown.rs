@@ -205,19 +205,9 @@ fn footnote(judgement: &Judgement) -> String {
     if judgement.is_refused() {
         return MADE.to_owned();
     }
-    let looked = judgement.against.iter().map(|against| match against.look {
-        Some(runs) => format!(
-            "the {} after {} of each",
-            against.role.name(),
-            units::counted(runs as u64, "run")
-        ),
-        None => format!("the {} before the first look", against.role.name()),
-    });
     format!(
-        "Against {}. Geometric means, and one-sided bounds of their ratio at α = 0.05 over all looks of a comparison. A rule \
-         fails when the lower one is above what is tolerated, and passes when the upper one is below what must be ruled \
-         out. {MADE}",
-        looked.collect::<Vec<String>>().join(", ")
+        "Geometric means, and one-sided bounds of their ratio at α = 0.05 over all looks of a comparison. A rule fails when \
+         the lower one is above what is tolerated, and passes when the upper one is below what must be ruled out. {MADE}"
     )
 }
 

@@ -70,19 +70,8 @@ fn head(out: &mut String, judgement: &Judgement, paint: Paint, columns: usize) {
 /// The bounds of every rule against what they are held to.
 fn rules(out: &mut String, against: &Against, paint: Paint, columns: usize) {
     out.push('\n');
-    let looked = match against.look {
-        Some(runs) => format!("after {} of each", units::counted(runs as u64, "run")),
-        None => "before the first look".to_owned(),
-    };
     let title = format!("against the {}", against.role.name());
-    line_of(
-        out,
-        format!(
-            "{}  {}",
-            paint.paint(Tone::Strong, &title),
-            paint.paint(Tone::Quiet, &looked)
-        ),
-    );
+    line_of(out, paint.paint(Tone::Strong, &title));
     out.push('\n');
     table::draw(out, paint, table_of(against), columns, "`--format json`");
     if !against.advisory.is_empty() {
@@ -140,6 +129,11 @@ fn table_of(against: &Against) -> Vec<Column> {
         Column::number("fail above", 5, number(&|_, evidence| limit(evidence.fail_above))),
         Column::number("at most", 0, number(&|_, evidence| change(evidence.upper))),
         Column::number("pass below", 5, number(&|_, evidence| limit(evidence.pass_below))),
+        Column::number(
+            "runs",
+            3,
+            cells(&|judged, _| Cell::plain(units::or_unknown(judged.basis.look, |look| format!("{look}")))),
+        ),
     ]
 }
 

@@ -86,7 +86,8 @@ fn sides(baseline: &[u64], candidate: &[u64]) -> Sides {
 }
 
 fn passed() -> Judgement {
-    judged(&[1_000, 1_001, 1_000], &[1_001, 1_000, 1_002], &rules())
+    let (baseline, candidate) = ([1_000, 1_001, 1_000, 1_001, 1_000], [1_001, 1_000, 1_002, 1_000, 1_001]);
+    judged(&baseline, &candidate, &rules())
 }
 
 pub(super) fn failed() -> Judgement {
@@ -144,7 +145,9 @@ fn machines() -> Judgement {
     };
     on(&mut sides.baseline, 3);
     on(&mut sides.candidate, 2);
-    judge(&sides, &rules(), &Looks::once(5, 0.05).unwrap())
+    let mut rules = rules();
+    rules.budgets[0].what = "private".parse().unwrap();
+    judge(&sides, &rules, &Looks::once(5, 0.05).unwrap())
 }
 
 /// Each kind of verdict.
@@ -225,9 +228,19 @@ fn sizes_of_both_sides_and_answers_are_whole_in_any_terminal() {
     }
 }
 
-/// Three runs of a candidate that keeps 640 KiB more after each round of ten hovers.
-fn growing() -> Judgement {
-    let mut sides = sides(&[1_000; 3], &[1_000; 3]);
+/// Runs of a candidate that keeps 640 KiB more after each round of ten hovers.
+fn growing(runs: usize) -> Judgement {
+    let mut sides = Sides {
+        baseline: (1..)
+            .zip(vec![1_000; runs])
+            .map(|(number, level)| run("ty-old", number, Lens::Purged, level))
+            .collect(),
+        candidate: (1..)
+            .zip(vec![1_000; runs])
+            .map(|(number, level)| run("ty-new", number, Lens::Purged, level))
+            .collect(),
+        anchor: None,
+    };
     let all = [(&mut sides.baseline, 0), (&mut sides.candidate, 640)];
     for (run, kib) in all
         .into_iter()
@@ -259,7 +272,7 @@ fn growing() -> Judgement {
 
 #[test]
 fn growth_is_told_per_round_and_per_request_with_its_shape() {
-    let judgement = growing();
+    let judgement = growing(3);
     let found = findings(&judgement);
     let growth = found
         .iter()
@@ -267,7 +280,7 @@ fn growth_is_told_per_round_and_per_request_with_its_shape() {
         .unwrap();
     assert_eq!(
         growth.text,
-        "growth over goto: +640.0 KiB per round, between +640.0 and +640.0; +64.0 KiB per request, between +64.0 and \
+        "growth over goto after 3 runs: +640.0 KiB per round, between +640.0 and +640.0; +64.0 KiB per request, between +64.0 and \
          +64.0; linear; in the last half at least +640.0 and at most +640.0 per round, it fails above 0.0 and passes below \
          +64.0"
     );
@@ -277,14 +290,47 @@ fn growth_is_told_per_round_and_per_request_with_its_shape() {
 fn runs_beyond_the_look_that_decided_are_told() {
     let judgement = judged(&[1_000; 5], &[1_001; 5], &rules());
     let told = findings::doubts(&judgement).join("\n");
-    assert!(told.contains("rests on the first 3 of 5 runs of each"), "{told}");
-    assert!(told.contains("`--runs 5` judges all of them"), "{told}");
+    let part = "purged private at the end against the baseline rests on the first 3 of 5 runs: ";
+    assert!(told.contains(part), "{told}");
+    assert!(told.contains("`--runs 5` judges 5 at once"), "{told}");
     let once = judge(
         &sides(&[1_000; 5], &[1_001; 5]),
         &rules(),
         &Looks::once(5, 0.05).unwrap(),
     );
     assert!(!findings::doubts(&once).join("\n").contains("rests on the first"));
+}
+
+#[test]
+fn each_rule_says_on_how_many_runs_it_rests() {
+    let growing = growing(12);
+    let told = findings::doubts(&growing).join("\n");
+    let part = "growth over goto rests on the first 3 of 12 runs: looks end with the first answer; `--runs 12`";
+    assert!(told.contains(part), "{told}");
+    let mut rules = rules();
+    rules.primaries[0].tolerance = Tolerance::new(0.0, 0.001, 0.0).unwrap();
+    let two = judged(&[1_000; 5], &[1_000; 5], &rules);
+    let texts: Vec<String> = findings(&two).into_iter().map(|one| one.text).collect();
+    for (start, looked) in [
+        (
+            "purged private at the end: ",
+            "against the baseline after 5 runs of each",
+        ),
+        ("peak <= 600.0 MiB: ", "after 5 runs"),
+        (
+            "as-shipped peak (advises): ",
+            "against the baseline after 5 runs of each",
+        ),
+    ] {
+        let text = texts.iter().find(|text| text.starts_with(start)).unwrap();
+        assert!(text.contains(looked), "{text}");
+    }
+    // Before the first look nothing is judged, and nothing says that it was.
+    let few = judged(&[1_000; 2], &[1_000; 2], &rules);
+    let told = findings::doubts(&few).join("\n");
+    let part = "too few runs to judge purged private at the end, peak: the first look takes 3 runs of each";
+    assert!(told.contains(part) && !told.contains("rests on"), "{told}");
+    assert!(findings(&few)[0].text.contains("before the first look"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Absolute limits and growth: whose they are, and through which lens.
 
-use super::judge::{MIB, end, pair, primaries, rule, valued};
+use super::judge::{MIB, end, less_of, pair, primaries, valued};
 use super::*;
 
 #[test]
@@ -48,11 +48,15 @@ fn a_budget_within_its_noise_is_neither_kept_nor_broken() {
     }
 }
 
-/// Runs that play two phases twenty times each, of which one grows by so much from round to round.
+/// Three runs that play two phases twenty times each, of which one grows by so much from round to round.
 fn growing(label: &str, lens: Lens, step: u64) -> Vec<Played> {
-    let runs = (1..=3).map(|number| {
+    several_growing(label, lens, step, 3)
+}
+
+fn several_growing(label: &str, lens: Lens, step: u64, count: u32) -> Vec<Played> {
+    let runs = (1..=count).map(|number| {
         let mut run = run(label, number, lens, 100);
-        let first = run.summary.phases[0].clone();
+        let first = run.summary.phases[1].clone();
         let round = |number: u32, cycle: u32, name: &str, bytes: u64| {
             let mut phase = first.clone();
             phase.phase.phase = number;
@@ -65,6 +69,7 @@ fn growing(label: &str, lens: Lens, step: u64) -> Vec<Played> {
         let grows = (0..20).map(|cycle| round(1, cycle, "grows", 100 * MIB + u64::from(cycle) * step));
         run.summary.phases = still.chain(grows).collect();
         run.summary.header.scenario.phases = vec!["still".to_owned(), "grows".to_owned()];
+        run.summary.windows.iter_mut().for_each(|window| window.phase.phase = 1);
         run
     });
     runs.collect()
@@ -73,7 +78,7 @@ fn growing(label: &str, lens: Lens, step: u64) -> Vec<Played> {
 /// What is said of growth, and of everything together.
 fn leaks(sides: &Sides, phase: Option<&str>) -> (Vec<(String, Answer)>, Answer) {
     let rules = Rules {
-        primaries: vec![rule("private after still")],
+        primaries: Vec::new(),
         leak: Some(Leak {
             phase: phase.map(str::to_owned),
             limit: LeakLimit::default(),
@@ -127,7 +132,8 @@ fn growth_that_the_rule_tolerates_passes() {
                 phase: Some("grows".to_owned()),
                 limit: LeakLimit::of(slope as f64),
             }),
-            ..primaries(&["private after still"])
+            primaries: Vec::new(),
+            ..rules()
         };
         assert_eq!(judge(&grown, &rules, &Looks::default()).answer, answer, "{slope}");
     }
@@ -156,12 +162,60 @@ fn identical_sides_whose_cache_fills_never_fail() {
 }
 
 #[test]
+fn equal_work_is_asked_of_the_runs_that_growth_is_judged_by() {
+    let mut sides = Sides {
+        baseline: several_growing("a", Lens::Purged, 0, 12),
+        candidate: several_growing("b", Lens::Purged, 0, 12),
+        anchor: None,
+    };
+    let rules = Rules {
+        primaries: Vec::new(),
+        leak: Some(Leak {
+            phase: None,
+            limit: LeakLimit::default(),
+        }),
+        ..rules()
+    };
+    let judgement = judge(&sides, &rules, &Looks::default());
+    assert_eq!(judgement.exit(), Exit::Passed);
+    let bases: Vec<Basis> = judgement.leaks.iter().map(|leak| leak.basis).collect();
+    let (look, runs) = (Some(3), 12);
+    assert_eq!(bases, [Basis { look, runs }; 2]);
+    less_of(&mut sides.candidate, 0..2);
+    assert_eq!(judge(&sides, &rules, &Looks::default()).exit(), Exit::ServerFailed);
+}
+
+#[test]
+fn growth_of_too_few_rounds_is_not_waited_for() {
+    let mut sides = Sides {
+        baseline: growing("a", Lens::Purged, 0),
+        candidate: growing("b", Lens::Purged, 0),
+        anchor: None,
+    };
+    for run in &mut sides.candidate {
+        run.summary.phases.retain(|phase| phase.phase.cycle < 10);
+    }
+    let rules = Rules {
+        primaries: Vec::new(),
+        leak: Some(Leak {
+            phase: None,
+            limit: LeakLimit::default(),
+        }),
+        ..rules()
+    };
+    let judgement = judge(&sides, &rules, &Looks::default());
+    assert_eq!((judgement.exit(), judgement.is_final()), (Exit::OwnFailure, true));
+    sides.candidate[2] = growing("b", Lens::Purged, 0).remove(2);
+    assert!(!judge(&sides, &rules, &Looks::default()).is_final(), "a run has enough");
+}
+
+#[test]
 fn growth_that_is_not_asked_about_is_not_looked_at() {
     let sides = Sides {
         baseline: growing("a", Lens::Purged, 4 * MIB),
         candidate: growing("b", Lens::Purged, 4 * MIB),
         anchor: None,
     };
-    let judgement = judge(&sides, &primaries(&["private after still"]), &Looks::default());
+    let judgement = judge(&sides, &primaries(&["private"]), &Looks::default());
     assert_eq!((judgement.leaks.len(), judgement.answer), (0, Answer::Pass));
 }

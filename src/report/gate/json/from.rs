@@ -150,6 +150,7 @@ fn budget(kept: &gate::Kept) -> Budget {
         low: of(|(_, low, _)| low),
         high: of(|(.., high)| high),
         machines: kept.verdict.machines as u64,
+        look: kept.basis.look.map(|runs| runs as u64),
         unusable: interval.err().map(|why| why.to_string()),
     }
 }
@@ -165,6 +166,7 @@ fn growth(leak: &gate::Leaking) -> Growth {
         late: late.and_then(|(late, ..)| finite(late)),
         late_lower: late.and_then(|(_, lower, _)| finite(lower)),
         late_upper: late.and_then(|(.., upper)| finite(upper)),
+        look: leak.basis.look.map(|runs| runs as u64),
         needed_rounds: leak.verdict.needed.map(|rounds| rounds as u64),
     }
 }
