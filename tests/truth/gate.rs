@@ -6,15 +6,11 @@ use serde_json::Value;
 
 use crate::ground::{Ground, SYSTEM};
 
-/// The scenario ends idle, as the purged lens takes it to. `base` holds 200 MiB, `more` 3 % more, `empty` answers with nothing, of `unknown` nobody says what allocator it has.
+/// `base` holds 200 MiB, `more` 3 % more, `empty` answers with nothing, of `unknown` nobody says what allocator it has.
 fn ground() -> Ground {
-    let pair = Ground::pair();
-    let scenario = fs::read_to_string(pair.join("scenario.toml")).expect("it is there");
-    let asks = "{ definition = { per-file = 2 } }";
-    assert!(scenario.contains(asks), "{scenario}");
-    let idle = format!("{asks}, {{ idle = {{ for = '300ms' }} }}");
-    pair.write("scenario.toml", &scenario.replace(asks, &idle));
-    pair.with("base", &["--ballast", "200MiB"], SYSTEM)
+    Ground::pair()
+        .ending_idle()
+        .with("base", &["--ballast", "200MiB"], SYSTEM)
         .with("more", &["--ballast", "206MiB"], SYSTEM)
         .with("empty", &["--ballast", "100MiB", "--empty-results"], SYSTEM)
         .launched("unknown")

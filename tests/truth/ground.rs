@@ -59,6 +59,16 @@ impl Ground {
         Ground::of(&scenario("pair", "200ms", PAIR), SHOP)
     }
 
+    /// The same, ending idle, after which the purged lens trusts the spread of two runs.
+    pub fn ending_idle(self) -> Ground {
+        let scenario = fs::read_to_string(self.join("scenario.toml")).expect("it is there");
+        let asks = "{ definition = { per-file = 2 } }";
+        assert!(scenario.contains(asks), "{scenario}");
+        let idle = format!("{asks}, {{ idle = {{ for = '300ms' }} }}");
+        self.write("scenario.toml", &scenario.replace(asks, &idle));
+        self
+    }
+
     /// The same with one more server: the fixture on the system's allocator with these arguments. `profile` is what else
     /// its profile says.
     pub fn with(self, name: &str, args: &[&str], profile: &str) -> Ground {

@@ -96,7 +96,7 @@ fn a_setting_that_a_wrapper_passes_on_was_in_force() {
 /// A server behind a wrapper, and the same without.
 fn pair(program: &str, first: &str) -> Ground {
     let args = ["--via", "allocator", "--ballast", "30MiB"];
-    let ground = Ground::pair();
+    let ground = Ground::pair().ending_idle();
     ground.write("launcher", &format!("#!/bin/sh\n{}\n", wrapper(program, first)));
     let launcher = ground.join("launcher");
     fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).expect("the file is ours");

@@ -15,7 +15,9 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Two servers: `base`, and `more` with 3 % more, both of which can be told to purge.
 fn ground() -> Ground {
-    let ground = Ground::pair().with("base", &["--ballast", "200MiB"], SYSTEM);
+    let ground = Ground::pair()
+        .ending_idle()
+        .with("base", &["--ballast", "200MiB"], SYSTEM);
     ground.with("more", &["--ballast", "206MiB"], SYSTEM)
 }
 
