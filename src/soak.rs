@@ -1,6 +1,8 @@
 //! One run: the driver plays while the sampler reads, and everything goes into one journal. The only place that
 //! knows both LSP and memory.
 
+#[cfg(target_os = "linux")]
+mod cgroup;
 mod holder;
 mod interrupt;
 mod library;

@@ -8,6 +8,22 @@ use crate::record::Survivor;
 use crate::sample::{self, Living};
 use crate::units;
 
+#[cfg(target_os = "linux")]
+use super::cgroup::Group;
+
+/// No other system has them.
+#[cfg(not(target_os = "linux"))]
+struct Group;
+
+#[cfg(not(target_os = "linux"))]
+impl Group {
+    fn new() -> Option<Group> {
+        None
+    }
+
+    fn kill(&self, _processes: &[Living]) {}
+}
+
 /// How often it is looked whether what outlives the server goes by itself, and whether what was killed is gone.
 const LOOK: Duration = Duration::from_millis(50);
 const GONE: Duration = Duration::from_millis(5);
@@ -63,7 +79,11 @@ pub async fn clear(
     }
     let begun = Instant::now();
     let (mut killed, mut empty): (Vec<Living>, u32) = (Vec::new(), 0);
+    let group = (!found.is_empty()).then(Group::new).flatten();
     while empty < 2 && begun.elapsed() < LONGEST {
+        if let Some(group) = &group {
+            group.kill(&found);
+        }
         kill(&found);
         let new = found.iter().filter(|one| !killed.contains(one)).cloned();
         let new: Vec<Living> = new.take(NAMED - killed.len()).collect();

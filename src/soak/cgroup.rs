@@ -1,0 +1,106 @@
+//! A control group for what is to be killed: all that its members fork is in it too, so that one write ends them together.
+//!
+//! It is made only when a server has left something behind, so that no server is measured in it: runtimes read their
+//! limits of memory in their own group.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::sample::{self, Living};
+
+/// A child of lsp-soak's own group; removed when it is dropped.
+#[derive(Debug)]
+pub struct Group {
+    path: PathBuf,
+}
+
+impl Group {
+    /// `None` where there is no cgroup v2, or it is not delegated to this user, or its kernel (before 5.14) cannot kill.
+    pub fn new() -> Option<Group> {
+        let path = own()?.join(format!("lsp-soak-{}", std::process::id()));
+        fs::create_dir(&path).ok()?;
+        let group = Group { path };
+        group.path.join("cgroup.kill").exists().then_some(group)
+    }
+
+    /// Kills these, and all that they forked since they were found.
+    pub fn kill(&self, processes: &[Living]) {
+        for (pid, started, _) in processes {
+            if sample::started(*pid) == Some(*started) {
+                // One that is gone meanwhile is what was wanted; one that may not be moved is killed by itself.
+                let _ = fs::write(self.path.join("cgroup.procs"), pid.to_string());
+            }
+        }
+        let _ = fs::write(self.path.join("cgroup.kill"), "1");
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // What could not be ended is told, and keeps its group.
+        let _ = fs::remove_dir(&self.path);
+    }
+}
+
+/// The directory of the group that lsp-soak is in.
+fn own() -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    mounts.lines().find_map(|line| {
+        let (place, kind) = line.split_once(" - ")?;
+        let mut fields = place.split(' ').skip(3);
+        let (root, mounted) = (fields.next()?, fields.next()?);
+        let inside = Path::new(group).strip_prefix(root).ok()?;
+        kind.starts_with("cgroup2 ").then(|| Path::new(mounted).join(inside))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn what_a_process_forked_meanwhile_goes_with_it() {
+        let Some(group) = Group::new() else {
+            let directory = own().map(|own| own.join("lsp-soak-test"));
+            assert!(
+                directory.is_none_or(|directory| fs::create_dir(directory).is_err()),
+                "a group could be made"
+            );
+            return;
+        };
+        let mut forking = Command::new("sh")
+            .args(["-c", "while :; do sleep 100 & sleep 0.01; done"])
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        let pid = forking.id();
+        let moved = Some((pid, sample::started(pid).unwrap(), "sh".to_owned()));
+        fs::write(group.path.join("cgroup.procs"), pid.to_string()).unwrap();
+        let members = || {
+            fs::read_to_string(group.path.join("cgroup.procs"))
+                .unwrap()
+                .lines()
+                .count()
+        };
+        let begun = Instant::now();
+        while members() < 5 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "it does not fork");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        group.kill(moved.as_slice());
+        forking.wait().unwrap();
+        while members() > 0 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "its children live on");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let path = group.path.clone();
+        drop(group);
+        assert!(!path.exists());
+    }
+}
