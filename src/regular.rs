@@ -1,7 +1,7 @@
 //! Files that others name or change, such as those of a workspace while a server runs: only regular files are opened, no
-//! link is followed, nothing is waited for, and reading has an end.
+//! link is followed, nothing is waited for, and reading has an end. Paths are canonical: no part of one may be a link.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::units;
 
 /// Opens a file to be read.
 pub fn open(path: &Path) -> io::Result<(File, Metadata)> {
-    regular(path, OpenOptions::new().read(true))
+    regular(path, false)
 }
 
 /// Reads a file that has at most so many bytes.
@@ -27,8 +27,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// Writes a file anew, in its place: who has it open sees the change.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // It is cut only when it is known what it is.
-    let options = &mut OpenOptions::new();
-    let (mut file, _) = regular(path, options.write(true).create(true).truncate(false))?;
+    let (mut file, _) = regular(path, true)?;
     file.set_len(0)?;
     file.write_all(bytes)
 }
@@ -46,13 +45,24 @@ pub fn other() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")
 }
 
-fn regular(path: &Path, options: &mut OpenOptions) -> io::Result<(File, Metadata)> {
-    if std::fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_file()) {
-        return Err(other());
-    }
-    // Between the look and the opening anything may have come; a pipe would wait for its other end.
-    guard(options);
-    let file = options.open(path)?;
+/// Removes a file.
+pub fn remove(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    let removed = below::remove(path);
+    #[cfg(not(unix))]
+    let removed = std::fs::remove_file(path);
+    removed
+}
+
+fn regular(path: &Path, written: bool) -> io::Result<(File, Metadata)> {
+    #[cfg(unix)]
+    let file = below::open(path, written)?;
+    #[cfg(not(unix))]
+    let file = File::options()
+        .read(!written)
+        .write(written)
+        .create(written)
+        .open(path)?;
     let meta = file.metadata()?;
     match meta.is_file() {
         true => Ok((file, meta)),
@@ -60,14 +70,67 @@ fn regular(path: &Path, options: &mut OpenOptions) -> io::Result<(File, Metadata
     }
 }
 
+/// Paths of which no part is a link. A directory that a link took the place of leads into somebody else's files.
 #[cfg(unix)]
-fn guard(options: &mut OpenOptions) {
-    use std::os::unix::fs::OpenOptionsExt;
-    options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY);
-}
+mod below {
+    use std::ffi::OsStr;
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::OwnedFd;
+    use std::path::{Component, Path};
 
-#[cfg(not(unix))]
-fn guard(_options: &mut OpenOptions) {}
+    use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat, unlinkat};
+    use rustix::io::Errno;
+
+    /// To pass through a directory, which need not be readable where the system tells that apart.
+    #[cfg(target_os = "linux")]
+    const PASS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+    #[cfg(not(target_os = "linux"))]
+    const PASS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
+
+    pub(super) fn open(path: &Path, written: bool) -> io::Result<File> {
+        let (directory, name) = directory(path)?;
+        let kind =
+            statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileType::from_raw_mode(stat.st_mode));
+        if kind.is_ok_and(|kind| kind != FileType::RegularFile) {
+            return Err(super::other());
+        }
+        let access = match written {
+            true => OFlags::WRONLY | OFlags::CREATE,
+            false => OFlags::RDONLY,
+        };
+        // Between the look and the opening anything may have come; a pipe would wait for its other end.
+        let guard = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        Ok(openat(&directory, name, access | guard, Mode::from_raw_mode(0o666))?.into())
+    }
+
+    pub(super) fn remove(path: &Path) -> io::Result<()> {
+        let (directory, name) = directory(path)?;
+        Ok(unlinkat(&directory, name, AtFlags::empty())?)
+    }
+
+    /// The directory of a path, and the name in it.
+    fn directory(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
+        let (above, name) = path.parent().zip(path.file_name()).ok_or_else(super::other)?;
+        let start = if path.is_absolute() { "/" } else { "." };
+        let mut at = rustix::fs::open(start, PASS, Mode::empty())?;
+        for part in above.components() {
+            if let Component::Normal(_) | Component::ParentDir = part {
+                at = openat(&at, part.as_os_str(), PASS | OFlags::NOFOLLOW, Mode::empty()).map_err(link)?;
+            }
+        }
+        Ok((at, name))
+    }
+
+    fn link(error: Errno) -> io::Error {
+        match error {
+            Errno::NOTDIR | Errno::LOOP => {
+                io::Error::new(io::ErrorKind::NotADirectory, "a directory above it is a link or a file")
+            }
+            error => error.into(),
+        }
+    }
+}
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
@@ -94,11 +157,6 @@ mod tests {
         for name in ["pipe", "zero", "link", "dir"] {
             assert!(read(&at(name), 100).is_err(), "{name}");
             assert!(write(&at(name), b"x").is_err(), "{name}");
-            // What comes between the look and the opening meets the flags alone.
-            let mut options = OpenOptions::new();
-            guard(options.read(true));
-            let opened = options.open(at(name)).and_then(|file| file.metadata());
-            assert!(!opened.is_ok_and(|meta| meta.is_file()), "{name}");
         }
         assert_eq!(fs::read(at("file")).unwrap(), b"text");
         assert_eq!(
@@ -106,6 +164,23 @@ mod tests {
             io::ErrorKind::InvalidInput
         );
         assert_eq!(read(&at("nothing"), 100).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn no_directory_of_a_path_may_be_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir_all(at("theirs/deep")).unwrap();
+        fs::write(at("theirs/deep/file"), "text").unwrap();
+        std::os::unix::fs::symlink(at("theirs"), at("ours")).unwrap();
+        let path = at("ours/deep/file");
+        assert_eq!(read(&path, 100).unwrap_err().kind(), io::ErrorKind::NotADirectory);
+        assert!(write(&path, b"x").is_err() && write(&at("ours/deep/new"), b"x").is_err());
+        assert!(remove(&path).is_err());
+        assert_eq!(fs::read(at("theirs/deep/file")).unwrap(), b"text");
+        assert!(!at("theirs/deep/new").exists());
+        remove(&at("theirs/deep/file")).unwrap();
+        assert!(!at("theirs/deep/file").exists());
     }
 
     #[test]

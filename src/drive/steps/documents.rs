@@ -1,6 +1,6 @@
 //! Opening, closing, saving, editing, and files that change behind the server's back.
 
-use std::fs;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::drive::{Stage, Stop, uri};
 use crate::lsp::{self, Watcher};
 use crate::random::Random;
 use crate::record::{Ending, Event, Warning, WarningKind};
-use crate::regular;
+use crate::{regular, units};
 
 use super::{Cadence, Scene, files};
 
@@ -26,6 +26,7 @@ pub async fn open<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Ope
     let wanted = options.files.get() as usize;
     let mut left = wanted;
     let mut gone = None;
+    let mut unused = Unused::of(scene);
     loop {
         let chosen = match options.pick {
             Pick::First => desk.first(wanted),
@@ -41,15 +42,13 @@ pub async fn open<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Ope
                 }
                 Err(error) => {
                     let name = desk.name(file);
-                    let text = match error.kind() {
-                        io::ErrorKind::InvalidData => {
-                            format!("`{name}` is no text in UTF-8 and was not opened ({error})")
+                    match error.kind() {
+                        io::ErrorKind::InvalidData => unused.add(name, "opened as text", &error),
+                        _changed => {
+                            unused.add(name, "opened any more", &error);
+                            gone = Some(format!("`{name}` cannot be opened any more: {error}"));
                         }
-                        _changed => gone
-                            .insert(format!("`{name}` cannot be opened any more: {error}"))
-                            .clone(),
-                    };
-                    warn(scene, text);
+                    }
                     replace = true;
                 }
             }
@@ -64,34 +63,62 @@ pub async fn open<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Ope
     }
 }
 
-fn warn<S: Stage>(scene: &Scene<'_, S>, text: String) {
-    scene.stage.tell(Event::Warning(Warning {
-        kind: WarningKind::Scenario,
-        text,
-    }));
+/// Files that a step could not use, by the reason. Each reason is told once, with how many files it is of, when the step
+/// ends, however it does.
+struct Unused<'a, S: Stage> {
+    stage: &'a S,
+    files: BTreeMap<String, Vec<String>>,
 }
 
-/// What became of a file that was to be written: one that somebody has put something else in the place of is left alone.
-fn kept<S: Stage, T>(
-    scene: &Scene<'_, S>,
-    desk: &mut Desk,
-    file: usize,
-    written: io::Result<T>,
-) -> Result<Option<T>, Stop> {
-    match written {
-        Ok(written) => Ok(Some(written)),
-        Err(error) if regular::is_ours(&error) => {
-            Err(Stop::failed(format!("write `{}`", desk.path(file).display()))(error))
+impl<'a, S: Stage> Unused<'a, S> {
+    fn of(scene: &Scene<'a, S>) -> Unused<'a, S> {
+        Unused {
+            stage: scene.stage,
+            files: BTreeMap::new(),
         }
-        Err(error) => {
-            if desk.lose(file) {
-                warn(
-                    scene,
-                    format!("`{}` cannot be written any more: {error}", desk.name(file)),
-                );
+    }
+
+    fn add(&mut self, name: &str, what: &str, error: &io::Error) {
+        let reason = format!("cannot be {what}: {error}");
+        self.files.entry(reason).or_default().push(name.to_owned());
+    }
+
+    /// What became of a file that was to be written: one that somebody has put something else in the place of is left
+    /// alone.
+    fn unless_written<T>(&mut self, desk: &mut Desk, file: usize, written: io::Result<T>) -> Result<Option<T>, Stop> {
+        match written {
+            Ok(written) => Ok(Some(written)),
+            Err(error) if regular::is_ours(&error) => {
+                Err(Stop::failed(format!("write `{}`", desk.path(file).display()))(error))
             }
-            Ok(None)
+            Err(error) => {
+                if desk.lose(file) {
+                    self.add(desk.name(file), "written any more", &error);
+                }
+                Ok(None)
+            }
         }
+    }
+}
+
+impl<S: Stage> Drop for Unused<'_, S> {
+    fn drop(&mut self) {
+        for (reason, names) in &self.files {
+            self.stage.tell(Event::Warning(Warning {
+                kind: WarningKind::Scenario,
+                text: format!("{} {reason}", named(names)),
+            }));
+        }
+    }
+}
+
+/// `` `a`, `b`, `c` and 198 others ``.
+fn named(names: &[String]) -> String {
+    const MOST: usize = 3;
+    let first: Vec<String> = names.iter().take(MOST).map(|name| format!("`{name}`")).collect();
+    match names.len().saturating_sub(MOST) {
+        0 => first.join(", "),
+        rest => format!("{} and {}", first.join(", "), units::counted(rest as u64, "other")),
     }
 }
 
@@ -110,12 +137,13 @@ pub async fn close<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Cl
 /// `save`: writes the text to the workspace, sends `didSave` and tells the server's file watchers.
 pub async fn save<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Save) -> Result<(), Stop> {
     let mut cadence = Cadence::new(options.cadence.0);
+    let mut unused = Unused::of(scene);
     for index in 0..desk.reach(files(options.files)) {
         cadence.tick().await;
         let file = desk.file(index);
         let (path, text) = (desk.path(file).to_owned(), desk.document(index).text().to_owned());
         let written = aside(move || regular::write(&path, text.as_bytes())).await;
-        if kept(scene, desk, file, written)?.is_none() {
+        if unused.unless_written(desk, file, written)?.is_none() {
             continue;
         }
         let document = desk.document(index);
@@ -180,6 +208,7 @@ pub(super) async fn send<S: Stage>(
 /// `touch`: changes files on disk and tells the server's file watchers.
 pub async fn touch<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Touch) -> Result<(), Stop> {
     let mut cadence = Cadence::new(options.cadence.0);
+    let mut unused = Unused::of(scene);
     let mut batch: Vec<(String, u8)> = Vec::new();
     let chosen: Vec<usize> = desk.all().take(options.files.get() as usize).collect();
     for file in chosen {
@@ -187,7 +216,7 @@ pub async fn touch<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &To
         let (path, serial) = (desk.path(file).to_owned(), desk.serials(1));
         let (how, most) = (options.change, desk.most(file));
         let changed = aside(move || change(&path, how, serial, most)).await;
-        batch.extend(kept(scene, desk, file, changed)?.unwrap_or_default());
+        batch.extend(unused.unless_written(desk, file, changed)?.unwrap_or_default());
         if !options.batch {
             watched(scene, &std::mem::take(&mut batch)).await?;
         }
@@ -215,7 +244,7 @@ fn change(path: &Path, change: Change, serial: u64, most: u64) -> io::Result<Vec
             Ok(vec![(uri::from_path(&copy), CREATED)])
         }
         Change::Recreated => {
-            fs::remove_file(path)?;
+            regular::remove(path)?;
             regular::write(path, &text)?;
             let uri = uri::from_path(path);
             Ok(vec![(uri.clone(), DELETED), (uri, CREATED)])
@@ -266,6 +295,13 @@ fn line_start(text: &str, offset: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_many_files_three_are_named_and_the_others_counted() {
+        let names: Vec<String> = (1..=201).map(|number| format!("{number}.py")).collect();
+        assert_eq!(named(&names[..3]), "`1.py`, `2.py`, `3.py`");
+        assert_eq!(named(&names), "`1.py`, `2.py`, `3.py` and 198 others");
+    }
 
     #[test]
     fn a_watcher_covers_its_pattern_and_its_kinds_of_change() {

@@ -25,6 +25,7 @@ pub fn facts(root: &Path, stop: &dyn Fn() -> bool) -> Option<TreeFacts> {
 }
 
 fn within(root: &Path, most: u64, stop: &dyn Fn() -> bool) -> Option<TreeFacts> {
+    let root = &fs::canonicalize(root).ok()?;
     let mut facts = TreeFacts::default();
     let mut hasher = Sha256::new();
     let (mut left, mut buffer) = (most, Vec::new());
