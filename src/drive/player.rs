@@ -100,11 +100,8 @@ impl<'a, S: Stage> Player<'a, S> {
         }
         self.refuse(|player, step| !player.offers(step))?;
         self.tell_skipped();
-        if steps
-            .iter()
-            .filter(|step| step.ask().is_some())
-            .any(|step| !self.skips(step))
-        {
+        let works = |step: &Step| step.ask().is_some() || step.changes();
+        if steps.into_iter().any(|step| works(step) && !self.skips(step)) {
             return Ok(());
         }
         let nothing = Tally::unsupported(self.job.scenario.phases.iter());

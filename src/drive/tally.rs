@@ -13,6 +13,8 @@ use super::ask::Errors;
 pub struct Tally {
     /// Requests that were sent, long polls that stayed open among them.
     asked: u64,
+    /// Whether a step gave the server something to do without asking: typed, edited, saved.
+    changed: bool,
     /// Phases in which something was found.
     found: BTreeSet<u32>,
     /// Steps that asked, and got errors or nothing.
@@ -26,6 +28,7 @@ pub struct Tally {
 impl Tally {
     /// A step was played to its end, or left out; `parked` long polls were still open then.
     pub fn add(&mut self, step: &Step, end: &StepEnd, parked: u64, errors: Errors) {
+        self.changed |= step.changes() && end.notifications > 0;
         let Some(ask) = step.ask() else { return };
         let mut empty = EmptyStep {
             phase: end.phase.name.clone(),
@@ -61,9 +64,9 @@ impl Tally {
     }
 
     /// How the run ends for what its steps got; `None` for well. A step without a place to ask at fails no phase in
-    /// which other steps found something, but a run of which nothing was answered has measured nothing.
+    /// which other steps found something, but a run that asked nothing and changed nothing has measured nothing.
     pub fn verdict(self) -> Option<Ending> {
-        let nothing = self.asked == 0;
+        let nothing = self.asked == 0 && !self.changed;
         let mut steps = self.empty;
         let silent = self.silent.into_iter();
         steps.extend(
@@ -131,7 +134,7 @@ mod tests {
                 name: step.name().to_owned(),
                 requests: *requests,
                 hits: *hits,
-                notifications: 0,
+                notifications: u64::from(step.changes() && !skipped),
                 skipped: *skipped,
                 looked_for: None,
                 idle: None,
@@ -173,5 +176,15 @@ mod tests {
         );
         assert_eq!(verdict(&[(1, HOVER, 0, 0, true), (2, ANY, 5, 0, false)]), None);
         assert_eq!(verdict(&[(1, "{ open = {} }", 0, 0, false)]), None);
+    }
+
+    #[test]
+    fn what_was_typed_or_edited_was_measured_without_one_request() {
+        let skipped = (1, HOVER, 0, 0, true);
+        let open = (1, "{ open = {} }", 0, 0, false);
+        for work in ["{ edit = {} }", "{ type = {} }", "{ save = {} }"] {
+            assert_eq!(verdict(&[open, (1, work, 0, 0, false), skipped]), None, "{work}");
+        }
+        assert_eq!(verdict(&[open, skipped]), Some(vec!["hover".to_owned()]));
     }
 }

@@ -80,6 +80,19 @@ steps = [{ open = { files = 1 } }, { rename = {} }, { implementation = { optiona
 }
 
 #[test]
+fn a_run_that_typed_has_measured_that_though_every_question_was_left_out() {
+    let phases = r#"
+[[phase]]
+name = "write"
+steps = [{ open = { files = 1 } }, { type = { per-file = 1, cadence = "0s" } }, { rename = {} }]
+"#;
+    let outcome = Soak::new(&format!("{START}{phases}"))
+        .options(&["--allow-unsupported"])
+        .run();
+    outcome.exits_with(0);
+}
+
+#[test]
 fn a_server_without_a_profile_has_a_home_of_the_run_and_arguments_with_its_directories() {
     let directory = tempfile::tempdir().expect("there is a place for temporary files");
     let told = directory.path().join("told");

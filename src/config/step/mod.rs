@@ -231,6 +231,19 @@ impl Step {
         })
     }
 
+    /// Whether it tells the server of something new, which it has to work on though nothing is asked.
+    pub fn changes(&self) -> bool {
+        matches!(
+            self,
+            Step::Edit(_)
+                | Step::Type(_)
+                | Step::TypeAndComplete(_)
+                | Step::Save(_)
+                | Step::Touch(_)
+                | Step::Notification(_)
+        )
+    }
+
     /// Whether files of the workspace are written, which an in-place workspace forbids.
     pub fn writes(&self) -> bool {
         matches!(self, Step::Save(_) | Step::Touch(_))
