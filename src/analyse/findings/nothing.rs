@@ -1,5 +1,5 @@
-//! Steps that were to ask something and asked nothing, or found next to nothing: a scenario that allows that is not failed
-//! by it, but no figure of the phase says much of them.
+//! Steps and runs that were to ask something and asked nothing, or found next to nothing: a scenario that allows that is
+//! not failed by it, but no figure of the phase says much of them.
 
 use crate::record::Ending;
 use crate::units;
@@ -40,10 +40,12 @@ pub fn asked(summary: &Summary) -> Vec<Finding> {
         Some(Ending::Empty { steps }) => steps.iter().any(|empty| empty.phase == phase && empty.step == step),
         _ => false,
     };
+    let fruitless = fruitless(summary);
     let steps = steps(summary).into_iter();
     let texts = steps.filter(|rounds| !told(rounds.phase, &rounds.step.name)).filter_map(|rounds| {
         let (step, phase) = (&rounds.step.name, rounds.phase);
-        let few = FINDING.contains(&step.as_str())
+        let few = fruitless.is_none()
+            && FINDING.contains(&step.as_str())
             && rounds.requests >= ENOUGH
             && rounds.hits.saturating_mul(10) < rounds.requests;
         if !rounds.did {
@@ -63,7 +65,28 @@ pub fn asked(summary: &Summary) -> Vec<Finding> {
             None
         }
     });
-    texts.map(|text| finding(Severity::Warning, text)).collect()
+    let all = fruitless.map(|requests| {
+        format!(
+            "none of the {} requests of the run found anything, so its memory says nothing of what answers cost: check \
+             that the workspace loads, or ask for what this server finds",
+            units::count(requests)
+        )
+    });
+    texts.chain(all).map(|text| finding(Severity::Warning, text)).collect()
+}
+
+/// The requests of a run of which none found anything. What a scenario sends by its own words may well have no result.
+fn fruitless(summary: &Summary) -> Option<u64> {
+    const OWN: [&str; 2] = ["execute-command", "request"];
+    if !matches!(summary.ending, Some(Ending::Completed)) {
+        return None;
+    }
+    let steps = summary.phases.iter().flat_map(|phase| &phase.steps);
+    let counts = steps.filter(|step| !OWN.contains(&step.name.as_str()));
+    let (requests, hits) = counts.fold((0, 0), |(requests, hits), step| {
+        (requests + step.requests.unwrap_or(0), hits + step.hits.unwrap_or(0))
+    });
+    (requests > 0 && hits == 0).then_some(requests)
 }
 
 /// The steps that ask something, each once. Not those that did not end or that the server does not offer, which are told
@@ -138,6 +161,28 @@ mod tests {
         assert!(set([Some(0), Some(2)], false).is_empty());
         assert!(set([None, None], false).is_empty());
         assert!(set([Some(0), Some(0)], true).is_empty());
+    }
+
+    #[test]
+    fn a_run_of_which_no_request_found_anything_is_told_once() {
+        let mut summary = of(&golden::completed());
+        let mut told = |name: &str, hits: u64| {
+            for step in summary.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
+                (step.name, step.requests, step.hits) = (name.to_owned(), Some(60), Some(hits));
+            }
+            let told = asked(&summary).into_iter().map(|finding| finding.text);
+            told.collect::<Vec<String>>()
+        };
+        for name in ["code-action", "formatting", "diagnostics", "hover"] {
+            let told = told(name, 0);
+            assert_eq!(told.len(), 1, "{told:?}");
+            assert!(
+                told[0].starts_with("none of the ") && told[0].contains(" requests of the run found"),
+                "{told:?}"
+            );
+        }
+        assert!(told("code-action", 1).is_empty());
+        assert!(told("request", 0).is_empty());
     }
 
     #[test]
