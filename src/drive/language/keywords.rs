@@ -100,20 +100,16 @@ pub(super) const GRAPHQL: &[&str] = &[
     "query", "repeatable", "scalar", "schema", "subscription", "true", "type", "union",
 ];
 
-/// What most dialects of SQL share, in both ways to write it.
+/// What most dialects of SQL share.
 pub(super) const SQL: &[&str] = &[
-    "ALL", "ALTER", "AND", "AS", "ASC", "BETWEEN", "BY", "CASE", "CREATE", "DEFAULT", "DELETE", "DESC", "DISTINCT",
-    "DROP", "ELSE", "END", "EXISTS", "FOREIGN", "FROM", "FULL", "GROUP", "HAVING", "IN", "INDEX", "INNER", "INSERT",
-    "INTO", "IS", "JOIN", "KEY", "LEFT", "LIKE", "LIMIT", "NOT", "NULL", "OFFSET", "ON", "OR", "ORDER", "OUTER",
-    "PRIMARY", "REFERENCES", "RIGHT", "SELECT", "SET", "TABLE", "THEN", "UNION", "UNIQUE", "UPDATE", "VALUES", "VIEW",
-    "WHEN", "WHERE", "WITH", "all", "alter", "and", "as", "asc", "between", "by", "case", "create", "default",
-    "delete", "desc", "distinct", "drop", "else", "end", "exists", "foreign", "from", "full", "group", "having", "in",
-    "index", "inner", "insert", "into", "is", "join", "key", "left", "like", "limit", "not", "null", "offset", "on",
-    "or", "order", "outer", "primary", "references", "right", "select", "set", "table", "then", "union", "unique",
-    "update", "values", "view", "when", "where", "with",
+    "all", "alter", "and", "as", "asc", "between", "by", "case", "create", "default", "delete", "desc", "distinct",
+    "drop", "else", "end", "exists", "foreign", "from", "full", "group", "having", "in", "index", "inner", "insert",
+    "into", "is", "join", "key", "left", "like", "limit", "not", "null", "offset", "on", "or", "order", "outer",
+    "primary", "references", "right", "select", "set", "table", "then", "union", "unique", "update", "values", "view",
+    "when", "where", "with",
 ];
 
-/// Fortran from 90 on, as it is mostly written: in small letters.
+/// Fortran from 90 on.
 pub(super) const FORTRAN: &[&str] = &[
     "allocatable", "allocate", "call", "case", "character", "complex", "contains", "cycle", "deallocate", "default",
     "dimension", "do", "elemental", "else", "elseif", "end", "enddo", "endif", "exit", "false", "function", "if",

@@ -16,6 +16,7 @@ mod tags;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use data::Notation;
@@ -31,6 +32,8 @@ pub struct Language {
     pub ids: &'static [&'static str],
     pub(super) family: Family,
     keywords: &'static [&'static str],
+    /// Whether keywords may be written in capitals too; the tables have them in small letters.
+    caseless: bool,
     /// Keywords that the name of a new thing follows.
     definers: &'static [&'static str],
     /// Keywords that have members like a name does: `self`, `this`.
@@ -39,6 +42,8 @@ pub struct Language {
     pub(super) member_operators: &'static [&'static str],
     /// Whether only names after a `$` lead somewhere, and a `#` begins a comment at the start of a word only.
     pub(super) sigil: bool,
+    /// Whether completions are there for the first word of a line, which is an instruction, and for no other.
+    pub(super) instructions: bool,
     line_comments: &'static [&'static str],
     block_comment: Option<(&'static str, &'static str)>,
     nested_comments: bool,
@@ -166,7 +171,18 @@ pub(super) static LANGUAGES: &[Language] = &[
     other(Family::Prose, &["plaintext"]),
     Language {
         sigil: true,
-        ..hashed(&["shellscript", "dockerfile", "cmake"])
+        ..hashed(&["shellscript"])
+    },
+    Language {
+        sigil: true,
+        caseless: true,
+        ..hashed(&["cmake"])
+    },
+    Language {
+        keywords: &[],
+        sigil: true,
+        instructions: true,
+        ..hashed(&["dockerfile"])
     },
     Language {
         keywords: keywords::GRAPHQL,
@@ -182,6 +198,7 @@ pub(super) static LANGUAGES: &[Language] = &[
     },
     Language {
         keywords: keywords::SQL,
+        caseless: true,
         member_operators: &["."],
         line_comments: &["--"],
         ..like_c(&["sql"])
@@ -191,6 +208,7 @@ pub(super) static LANGUAGES: &[Language] = &[
         line_comments: &["!"],
         block_comment: None,
         keywords: keywords::FORTRAN,
+        caseless: true,
         definers: &["function", "module", "program", "subroutine"],
         ..like_c(&["fortran", "fortran-modern"])
     },
@@ -203,6 +221,7 @@ const fn like_c(ids: &'static [&'static str]) -> Language {
         ids,
         family: Family::Generic,
         keywords: keywords::GENERIC,
+        caseless: false,
         definers: &[
             "class", "def", "enum", "fn", "fun", "func", "function", "interface", "struct", "trait", "type",
         ],
@@ -212,6 +231,7 @@ const fn like_c(ids: &'static [&'static str]) -> Language {
         block_comment: Some(("/*", "*/")),
         nested_comments: false,
         sigil: false,
+        instructions: false,
     }
 }
 
@@ -264,7 +284,21 @@ impl Language {
 
     /// Whether a word, standing alone, is not a name.
     pub fn is_keyword(&self, word: &str) -> bool {
-        self.keywords.binary_search(&word).is_ok() || (self.family == Family::Zig && is_sized_integer(word))
+        self.keywords.binary_search(&&*self.folded(word)).is_ok()
+            || (self.family == Family::Zig && is_sized_integer(word))
+    }
+
+    /// Whether the name of a new thing follows a keyword.
+    pub(super) fn is_definer(&self, keyword: &str) -> bool {
+        self.definers.contains(&&*self.folded(keyword))
+    }
+
+    /// A word as the tables have it.
+    fn folded<'w>(&self, word: &'w str) -> Cow<'w, str> {
+        match self.caseless {
+            true => Cow::Owned(word.to_ascii_lowercase()),
+            false => Cow::Borrowed(word),
+        }
     }
 }
 

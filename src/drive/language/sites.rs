@@ -109,7 +109,7 @@ impl Reader<'_> {
                     member.end = token.end;
                 }
                 let sigil = self.text[..token.start].ends_with(['$', '{']);
-                if self.language.member_operators.is_empty() {
+                if self.language.member_operators.is_empty() && (!self.language.instructions || self.instructs(token)) {
                     self.found.members.push(Member {
                         offset: token.start,
                         end: token.end,
@@ -150,6 +150,13 @@ impl Reader<'_> {
         }
     }
 
+    /// Whether a word begins an instruction: it is the first of a line that does not go on with the one before.
+    fn instructs(&self, token: Token) -> bool {
+        let line = self.text[..token.start].trim_end_matches([' ', '\t']);
+        let goes_on = self.last.is_some_and(|last| &self.text[last.start..last.end] == "\\");
+        (line.is_empty() || line.ends_with(['\n', '\r'])) && !goes_on
+    }
+
     /// Whether the name before the `(` is being declared there: after a keyword for that, or in C after its type.
     fn declares(&self, token: Token) -> bool {
         let typed = self.before.is_some_and(|before| {
@@ -182,7 +189,7 @@ impl Reader<'_> {
     /// Whether a token is a keyword after which something new is named.
     fn defines(&self, token: Option<Token>) -> bool {
         token.is_some_and(|token| {
-            token.kind == Kind::Keyword && self.language.definers.contains(&&self.text[token.start..token.end])
+            token.kind == Kind::Keyword && self.language.is_definer(&self.text[token.start..token.end])
         })
     }
 }

@@ -46,6 +46,25 @@ fn a_language_is_found_by_any_of_its_ids_and_others_are_read_like_c() {
 }
 
 #[test]
+fn keywords_in_capitals_define_names_where_case_does_not_count() {
+    let text = "SUBROUTINE move(p)\nCALL move(p)";
+    let found = sites(text, Language::of("fortran")).identifiers;
+    let defined: Vec<bool> = found.iter().map(|name| name.definition).collect();
+    assert_eq!(defined, [true, false, false, false]);
+}
+
+#[test]
+fn completions_of_a_dockerfile_are_asked_for_at_its_instructions() {
+    let text = "FROM node:22 AS a\n  RUN apt \\\n  install x\ncopy . /src\n# RUN y\n";
+    let found = sites(text, Language::of("dockerfile")).members;
+    let words: Vec<&str> = found
+        .into_iter()
+        .map(|member| &text[member.offset..member.end])
+        .collect();
+    assert_eq!(words, ["FROM", "RUN", "copy"]);
+}
+
+#[test]
 fn dialects_get_their_own_language_id() {
     for (path, language, expected) in [
         ("a/b.tsx", "typescript", "typescriptreact"),
@@ -297,6 +316,9 @@ fn words_are_places_where_there_are_no_members_and_a_hash_inside_one_is_no_comme
     check("graphql", "type A { \"\"\"b\nc\"\"\" d: E! # f\n}", "A d E");
     check("sql", "SELECT a.b FROM c -- d", "a b c");
     check("fortran", "call a(b%c) ! d", "a b c");
+    check("fortran", "CALL a(b%c)\nEnd If\nSUBROUTINE d(E)", "a b c d E");
+    check("sql", "SELECT a from B Where c", "a B c");
+    check("cmake", "IF(a) Return() if(b)", "a b");
     let members = sites("echo x", Language::of("shellscript")).members;
     assert_eq!(members.len(), 2);
 }
