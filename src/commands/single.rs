@@ -215,7 +215,11 @@ impl Run {
         let root = ground.workspace.root();
         let stop = || interrupt.is_pressed(1);
         // Before the server is asked for its version there: it may leave files.
-        let (selection, tree) = (selection(loaded, root)?, tree::facts(root, &stop));
+        let (selection, tree) = (selection(loaded, root, &stop), tree::facts(root, &stop));
+        if interrupt.is_pressed(1) {
+            return Ok(None);
+        }
+        let selection = selection?;
         let checked = self.checked(&program, &stop)?;
         let found = detector::detection_in(root, choice, &program, &stop);
         let (mut launch, scrubbed) = prepare::launch(choice, program, root, &ground.caches)?;
@@ -283,7 +287,7 @@ impl Run {
 }
 
 /// The files of the project that are opened.
-fn selection(loaded: &Loaded, root: &Path) -> anyhow::Result<Selection> {
+fn selection(loaded: &Loaded, root: &Path, stop: &dyn Fn() -> bool) -> anyhow::Result<Selection> {
     let workspace = loaded.scenario.workspace.as_ref();
     let exclude = workspace.map_or(&[][..], |workspace| &workspace.exclude);
     let pattern = loaded
@@ -294,7 +298,9 @@ fn selection(loaded: &Loaded, root: &Path) -> anyhow::Result<Selection> {
     let Project {
         language, largest_file, ..
     } = &loaded.project;
-    Ok(workspace::select(root, &pattern, exclude, language, largest_file.0)?)
+    Ok(workspace::select(
+        root, &pattern, exclude, language, largest_file.0, stop,
+    )?)
 }
 
 /// The editor that is imitated: the scenario's choice, the server profile's, or the default.

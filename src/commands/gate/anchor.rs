@@ -71,7 +71,12 @@ fn circumstances(options: &cli::Gate, scenario: &Loaded, choice: &ServerChoice) 
     let workspace = scenario.scenario.workspace.as_ref();
     let exclude = workspace.map_or(&[][..], |workspace| &workspace.exclude);
     let selection = workspace::select(
-        &project.root, &pattern, exclude, &project.language, project.largest_file.0,
+        &project.root,
+        &pattern,
+        exclude,
+        &project.language,
+        project.largest_file.0,
+        &|| false,
     )?;
     Ok(Header {
         tool: env!("CARGO_PKG_VERSION").to_owned(),

@@ -6,6 +6,7 @@ mod tests;
 
 use super::document::line_end;
 use super::language::{Family, Language};
+use super::target::looked_at;
 use crate::random::Random;
 use spots::{Spot, spots};
 
@@ -55,7 +56,7 @@ impl Snippet {
 /// `triggers` are the trigger characters that the server named for completion.
 pub fn compose(text: &str, language: &str, triggers: &[String], count: usize, seed: u64, serial: u64) -> Vec<Snippet> {
     let language = Language::of(language);
-    let mut found = spots(text, language);
+    let mut found = spots(looked_at(text), language);
     let mut random = Random::for_use(seed ^ serial, "snippets");
     if found.len() > count {
         found = (0..count)

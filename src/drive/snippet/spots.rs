@@ -346,11 +346,12 @@ impl<'t> Names<'t> {
             // A keyword such as `self` is in scope wherever it is used.
             return true;
         };
-        let mentioned = uses.iter().any(|name| !name.member && name.line < member.line);
-        mentioned
-            && uses
+        // They are in the order of the text, and may be very many.
+        let (above, rest) = uses.split_at(uses.partition_point(|name| name.line < member.line));
+        above.iter().any(|name| !name.member)
+            && rest
                 .iter()
-                .filter(|name| name.line == member.line)
+                .take_while(|name| name.line == member.line)
                 .all(|name| name.member || reaches(name.range.end))
     }
 }

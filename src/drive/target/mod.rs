@@ -77,6 +77,10 @@ pub struct Skipped {
 /// Files above this are looked at last: they are generated, and an editor would not treat them like others either.
 const LARGE: u64 = 1 << 20;
 
+/// Places are looked for in that much of a text: what is longer takes seconds and hundreds of MiB, for places that are no
+/// better than those before.
+const LOOKED_AT: usize = 4 << 20;
+
 /// Bytes for each place that a file must have to be looked at early; names and what is around them take more.
 const LEAST: u64 = 8;
 
@@ -175,13 +179,15 @@ pub fn pick_in<'t>(
             }
         };
         let language = Language::of(&source.language);
-        let sites = sites(&text, language);
-        let doubtful = doubtful(&text, language, &sites.identifiers, &local);
-        let candidates = candidates(&text, &sites, file, place, &doubtful);
+        let text = looked_at(&text);
+        let sites = sites(text, language);
+        let doubtful = doubtful(text, language, &sites.identifiers, &local);
+        let candidates = candidates(&sites, place, &doubtful);
         // Doubtful places do not make a file fit, but they fill up the ones that have to do.
         let found = candidates.iter().filter(|candidate| candidate.doubt < DOUBTFUL).count();
-        let targets = spread(candidates, per_file, &mut asked, &mut random);
-        let conditional = is_conditional(&text, &source.language);
+        let places = spread(text, &candidates, per_file, &mut asked, &mut random);
+        let targets = places.into_iter().map(|place| place.target(text, file)).collect();
+        let conditional = is_conditional(text, &source.language);
         if found >= per_file && !conditional {
             chosen.push(targets);
             continue;
@@ -216,8 +222,8 @@ pub fn anywhere(files: &[SourceFile], place: Place) -> Option<bool> {
     let found = files.iter().take(MOST_LOOKED_AT).any(|file| {
         let language = Language::of(&file.language);
         let text = read(file).unwrap_or_default();
-        let sites = sites(&text, language);
-        !candidates(&text, &sites, 0, place, &HashSet::new()).is_empty()
+        let sites = sites(looked_at(&text), language);
+        !candidates(&sites, place, &HashSet::new()).is_empty()
     });
     (found || files.len() <= MOST_LOOKED_AT).then_some(found)
 }
@@ -235,7 +241,8 @@ pub fn words(files: &[SourceFile], wanted: usize, seed: u64) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for &file in order(files, 16, 20 * LEAST, seed).iter().take(16) {
         let Ok(text) = read(&files[file]) else { continue };
-        let found = sites(&text, Language::of(&files[file].language)).identifiers;
+        let text = looked_at(&text);
+        let found = sites(text, Language::of(&files[file].language)).identifiers;
         let defined = found.iter().any(|identifier| identifier.definition);
         for identifier in found.into_iter().filter(|identifier| identifier.definition || !defined) {
             let name = &text[identifier.range];
@@ -270,6 +277,15 @@ pub fn read(file: &SourceFile) -> io::Result<String> {
     let mark = text.len() - strip_bom(&text).len();
     text.drain(..mark);
     Ok(text)
+}
+
+/// What of a text is looked at for places: whole lines, where it has lines.
+pub fn looked_at(text: &str) -> &str {
+    if text.len() <= LOOKED_AT {
+        return text;
+    }
+    let head = &text[..text.floor_char_boundary(LOOKED_AT)];
+    head.rfind('\n').map_or(head, |at| &head[..=at])
 }
 
 /// All files, the best choice first: the first `wanted` come from `wanted` stretches of the sorted paths, each at
@@ -338,18 +354,28 @@ const DOUBTFUL: u8 = 3;
 
 /// A place that may be picked, and how unlikely it is to get an answer.
 struct Candidate {
-    target: Target,
+    offset: usize,
+    line: u32,
+    name: Range<usize>,
     doubt: u8,
 }
 
-fn candidates(text: &str, sites: &Sites, file: usize, place: Place, doubtful: &HashSet<usize>) -> Vec<Candidate> {
-    let candidate = |offset, line, name: &Range<usize>, definition| Candidate {
-        target: Target {
+impl Candidate {
+    fn target(&self, text: &str, file: usize) -> Target {
+        Target {
             file,
-            offset,
-            line,
-            name: text[name.clone()].to_owned(),
-        },
+            offset: self.offset,
+            line: self.line,
+            name: text[self.name.clone()].to_owned(),
+        }
+    }
+}
+
+fn candidates(sites: &Sites, place: Place, doubtful: &HashSet<usize>) -> Vec<Candidate> {
+    let candidate = |offset, line, name: &Range<usize>, definition| Candidate {
+        offset,
+        line,
+        name: name.clone(),
         doubt: if doubtful.contains(&name.start) {
             DOUBTFUL
         } else {
@@ -381,20 +407,27 @@ fn candidates(text: &str, sites: &Sites, file: usize, place: Place, doubtful: &H
 }
 
 /// At most `count` of the candidates, one from each of `count` equal stretches, new names first.
-fn spread(candidates: Vec<Candidate>, count: usize, asked: &mut HashSet<String>, random: &mut Random) -> Vec<Target> {
+fn spread<'c>(
+    text: &str,
+    candidates: &'c [Candidate],
+    count: usize,
+    asked: &mut HashSet<String>,
+    random: &mut Random,
+) -> Vec<&'c Candidate> {
     let total = candidates.len();
     let count = count.min(total);
-    let mut targets = Vec::with_capacity(count);
+    let mut chosen = Vec::with_capacity(count);
     for stretch in 0..count {
         let bounds = total * stretch / count..total * (stretch + 1) / count;
         let stretch = &candidates[bounds];
         let start = random.below(stretch.len());
         let turned = (0..stretch.len()).map(|step| &stretch[(start + step) % stretch.len()]);
-        let worth = |candidate: &&Candidate| 2 * u8::from(asked.contains(&candidate.target.name)) + candidate.doubt;
+        let worth =
+            |candidate: &&Candidate| 2 * u8::from(asked.contains(&text[candidate.name.clone()])) + candidate.doubt;
         if let Some(best) = turned.min_by_key(worth) {
-            asked.insert(best.target.name.clone());
-            targets.push(best.target.clone());
+            asked.insert(text[best.name.clone()].to_owned());
+            chosen.push(best);
         }
     }
-    targets
+    chosen
 }

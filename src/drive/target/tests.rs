@@ -12,7 +12,7 @@ fn files(dir: &Path, contents: &[(&str, String)]) -> Vec<SourceFile> {
     let mut files: Vec<SourceFile> = contents
         .iter()
         .map(|(relative, text)| {
-            let path = dir.join(relative);
+            let path = dir.canonicalize().unwrap().join(relative);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, text).unwrap();
             let language = if relative.ends_with(".go") { "go" } else { "python" };
@@ -264,4 +264,20 @@ fn definitions_are_asked_for_where_something_leads_and_else_at_any_place() {
     assert_eq!(names(&all[1], Place::Use), "e f");
     assert_eq!(anywhere(&all, Place::Member), Some(true));
     assert_eq!(anywhere(&all, Place::Call), Some(false));
+}
+
+#[test]
+fn of_a_huge_text_whole_lines_of_its_beginning_are_looked_at() {
+    let line = "größe = 1\n";
+    let text = line.repeat(LOOKED_AT / line.len() + 100);
+    let head = looked_at(&text);
+    assert!(head.len() <= LOOKED_AT && head.len() > LOOKED_AT - line.len());
+    assert!(head.ends_with('\n'));
+    assert_eq!(looked_at(line), line);
+    assert!(looked_at(&"ü".repeat(LOOKED_AT)).len() <= LOOKED_AT);
+    let dir = tempfile::tempdir().unwrap();
+    let files = files(dir.path(), &[("a.py", text)]);
+    let picked = pick(&files, 1, 50, 1, Place::Name);
+    assert_eq!(picked.targets.len(), 50);
+    assert!(picked.targets.iter().all(|target| target.offset < LOOKED_AT));
 }

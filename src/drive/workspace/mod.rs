@@ -134,7 +134,7 @@ pub enum WorkspaceError {
         cure: &'static str,
     },
     /// It was to stop. What had been made is removed.
-    #[error("the workspace was not copied to its end")]
+    #[error("the workspace was not copied or read to its end")]
     Stopped,
     /// The scratch directory lies in the workspace, so that a copy would contain itself.
     #[error("the scratch directory `{}` lies inside the workspace `{}`: set TMPDIR to a directory outside of it", scratch.display(), workspace.display())]

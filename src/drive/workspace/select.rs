@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::WorkspaceError;
+use super::{WorkspaceError, canonical};
 use crate::config::files;
 use crate::config::glob::Glob;
 use crate::drive::language;
@@ -49,14 +49,16 @@ pub struct Selection {
 }
 
 /// Finds the files under `root` that match `pattern` and none of `exclude` and have at most `largest` bytes; to find none is
-/// an error.
+/// an error. Reading them all may take long, so that it is asked on the way whether to `stop`.
 pub fn select(
     root: &Path,
     pattern: &Glob,
     exclude: &[Glob],
     language: &str,
     largest: u64,
+    stop: &dyn Fn() -> bool,
 ) -> Result<Selection, WorkspaceError> {
+    let root = &canonical(root)?;
     let found = files::find(root, pattern, exclude).map_err(|error| WorkspaceError::io("read", root, error))?;
     let mut files = Vec::with_capacity(found.files.len());
     let mut too_large = 0;
@@ -88,7 +90,7 @@ pub fn select(
     }
     files.sort_by(|a, b| a.relative.cmp(&b.relative));
     let bytes = files.iter().map(|file| file.size).sum();
-    let sha256 = hash(&files, largest)?;
+    let sha256 = hash(&files, largest, stop)?;
     Ok(Selection {
         files,
         bytes,
@@ -104,7 +106,7 @@ fn relative(below: &Path) -> Option<String> {
     parts.map(|parts| parts.join("/"))
 }
 
-fn hash(files: &[SourceFile], largest: u64) -> Result<String, WorkspaceError> {
+fn hash(files: &[SourceFile], largest: u64, stop: &dyn Fn() -> bool) -> Result<String, WorkspaceError> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
     for file in files {
@@ -116,6 +118,9 @@ fn hash(files: &[SourceFile], largest: u64) -> Result<String, WorkspaceError> {
         let (contents, _) = regular::open(&file.path).map_err(failed)?;
         let mut contents = contents.take(largest);
         loop {
+            if stop() {
+                return Err(WorkspaceError::Stopped);
+            }
             match contents.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(count) => hasher.update(&buffer[..count]),

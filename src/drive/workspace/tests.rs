@@ -345,7 +345,14 @@ fn what_cannot_be_served_is_named_with_a_cure() {
 
 fn chosen(place: &Place, pattern: &str, exclude: &[&str]) -> Result<Selection, WorkspaceError> {
     let exclude: Vec<Glob> = exclude.iter().map(|glob| glob.parse().unwrap()).collect();
-    select(&place.source(), &pattern.parse().unwrap(), &exclude, "python", 1 << 20)
+    select(
+        &place.source(),
+        &pattern.parse().unwrap(),
+        &exclude,
+        "python",
+        1 << 20,
+        &|| false,
+    )
 }
 
 #[test]
@@ -367,7 +374,15 @@ fn the_hash_is_of_paths_and_contents_and_the_same_in_a_copy() {
     let first = chosen(&place, "**/*.py", &[]).unwrap();
     assert_eq!((first.files.len(), first.bytes, first.sha256.len()), (3, 16, 64));
     let workspace = place.open(Isolation::Copy).unwrap();
-    let copied = select(workspace.root(), &"**/*.py".parse().unwrap(), &[], "python", 1 << 20).unwrap();
+    let copied = select(
+        workspace.root(),
+        &"**/*.py".parse().unwrap(),
+        &[],
+        "python",
+        1 << 20,
+        &|| false,
+    )
+    .unwrap();
     assert_eq!(copied.sha256, first.sha256);
     place.write("pkg/b.py", "x = 2\n");
     let second = chosen(&place, "**/*.py", &[]).unwrap();
@@ -441,7 +456,15 @@ fn the_copy_of_a_large_file_stops_in_its_middle() {
 fn files_that_are_too_large_are_counted_and_not_selected() {
     let place = Place::new();
     fs::write(place.source().join("huge.py"), vec![b'x'; (1 << 20) + 1]).unwrap();
-    let selection = select(&place.source(), &"**/*.py".parse().unwrap(), &[], "python", 1 << 20).unwrap();
+    let selection = select(
+        &place.source(),
+        &"**/*.py".parse().unwrap(),
+        &[],
+        "python",
+        1 << 20,
+        &|| false,
+    )
+    .unwrap();
     assert_eq!((selection.too_large, selection.largest), (1, 1 << 20));
     assert!(selection.files.iter().all(|file| file.relative != "huge.py"));
 }

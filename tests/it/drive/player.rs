@@ -71,7 +71,7 @@ pub fn play(top: &str, phases: &str) -> Play {
         launch: relay.launch(),
         library: None,
         no_library: String::new(),
-        selection: select(&root, &"*.py".parse().unwrap(), &[], "python", 1 << 20).unwrap(),
+        selection: select(&root, &"*.py".parse().unwrap(), &[], "python", 1 << 20, &|| false).unwrap(),
         root,
         capabilities: "default".to_owned(),
         seed: 1,
