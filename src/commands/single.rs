@@ -250,7 +250,7 @@ impl Run {
         if interrupt.is_pressed(1) {
             return Ok(None);
         }
-        let desk = Desk::new(&job);
+        let desk = Desk::new(&job, &stop);
         let header = header::header(self, &job, tree, scrubbed, &found, checked, &stop);
         // Not before: what the library is told differs from run to run, and is nothing that the server is told.
         if let Some(library) = &job.library {

@@ -43,11 +43,16 @@ pub struct Paper {
 }
 
 impl Desk {
-    /// Nothing is open. The order depends on the files and the seed alone.
-    pub fn new(job: &Job) -> Desk {
+    /// Nothing is open. The order depends on the files and the seed alone, unless it is to `stop` and nobody wants it.
+    pub fn new(job: &Job, stop: &dyn Fn() -> bool) -> Desk {
         let files = job.selection.files.clone();
         let seed = job.seed;
-        let picked = target::pick(&files, files.len().min(LOOKED_INTO), NAMES, seed, Place::Name);
+        let text = |file: usize| match stop() {
+            true => Err(io::ErrorKind::Interrupted.into()),
+            false => target::read(&files[file]).map(Cow::Owned),
+        };
+        let looked_into = files.len().min(LOOKED_INTO);
+        let picked = target::pick(&files, text, looked_into, NAMES, seed, Place::Name);
         let rest = target::pick_files(&files, files.len(), seed);
         let order = order(&picked.targets, &rest, seed);
         Desk {
@@ -156,7 +161,7 @@ impl Desk {
             .collect();
         // As the server has them, whatever has become of their files.
         let text = |index: usize| Ok(Cow::Borrowed(self.open[index].document.text()));
-        target::pick_in(&open, text, open.len(), per_file, self.seed, place).targets
+        target::pick(&open, text, open.len(), per_file, self.seed, place).targets
     }
 
     /// The seed of everything that is picked.

@@ -74,12 +74,9 @@ pub struct Skipped {
     pub reason: String,
 }
 
-/// Files above this are looked at last: they are generated, and an editor would not treat them like others either.
-const LARGE: u64 = 1 << 20;
-
-/// Places are looked for in that much of a text: what is longer takes seconds and hundreds of MiB, for places that are no
-/// better than those before.
-const LOOKED_AT: usize = 4 << 20;
+/// Files above this are looked at last, and no further than this: they are generated, an editor would not treat them like
+/// others either, and all their names would take seconds and many times the memory of the text.
+const LARGE: usize = 1 << 20;
 
 /// Bytes for each place that a file must have to be looked at early; names and what is around them take more.
 const LEAST: u64 = 8;
@@ -138,14 +135,9 @@ const GO_SYSTEMS: &[&str] = &[
 ];
 
 /// Picks `per_file` places in each of `wanted` files, spread over the directories and sizes of the files and over the
-/// length of each text. Names that were not asked for yet go first, and names in use go before names being defined.
-pub fn pick(files: &[SourceFile], wanted: usize, per_file: usize, seed: u64, place: Place) -> Picked {
-    let text = |file: usize| read(&files[file]).map(Cow::Owned);
-    pick_in(files, text, wanted, per_file, seed, place)
-}
-
-/// The same in texts that are given, such as those of open documents.
-pub fn pick_in<'t>(
+/// length of each `text`, such as that of an open document. Names that were not asked for yet go first, and names in use
+/// go before names being defined.
+pub fn pick<'t>(
     files: &[SourceFile],
     text: impl Fn(usize) -> io::Result<Cow<'t, str>>,
     wanted: usize,
@@ -281,10 +273,10 @@ pub fn read(file: &SourceFile) -> io::Result<String> {
 
 /// What of a text is looked at for places: whole lines, where it has lines.
 pub fn looked_at(text: &str) -> &str {
-    if text.len() <= LOOKED_AT {
+    if text.len() <= LARGE {
         return text;
     }
-    let head = &text[..text.floor_char_boundary(LOOKED_AT)];
+    let head = &text[..text.floor_char_boundary(LARGE)];
     head.rfind('\n').map_or(head, |at| &head[..=at])
 }
 
@@ -294,7 +286,7 @@ fn order(files: &[SourceFile], wanted: usize, least: u64, seed: u64) -> Vec<usiz
     let mut random = Random::for_use(seed, "files");
     let (mut usable, mut late): (Vec<usize>, Vec<usize>) =
         (0..files.len()).partition(|&file| files[file].size >= least && !is_late(&files[file]));
-    late.sort_by_key(|&file| (files[file].size < least, files[file].size > LARGE, file));
+    late.sort_by_key(|&file| (files[file].size < least, files[file].size > LARGE as u64, file));
     usable.sort_by(|&a, &b| files[a].relative.cmp(&files[b].relative));
     let strata = wanted.clamp(1, usable.len().max(1));
     let mut ranks: Vec<usize> = (0..strata).collect();
@@ -331,7 +323,7 @@ fn is_late(file: &SourceFile) -> bool {
         .rsplit('_')
         .take(2)
         .any(|part| part.len() < stem.len() && GO_SYSTEMS.contains(&part));
-    file.size > LARGE
+    file.size > LARGE as u64
         || header
         || system
         || directories

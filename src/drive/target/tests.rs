@@ -28,6 +28,12 @@ fn files(dir: &Path, contents: &[(&str, String)]) -> Vec<SourceFile> {
     files
 }
 
+/// Picks places in the files as they are.
+fn pick(files: &[SourceFile], wanted: usize, per_file: usize, seed: u64, place: Place) -> Picked {
+    let text = |file: usize| read(&files[file]).map(Cow::Owned);
+    super::pick(files, text, wanted, per_file, seed, place)
+}
+
 /// A text with `count` names, each different.
 fn text(prefix: &str, count: usize) -> String {
     (0..count)
@@ -160,9 +166,9 @@ fn a_file_with_zero_bytes_is_no_text_and_one_that_has_grown_is_not_read() {
     );
     fs::write(&files[0].path, b"a = 1\n\0").unwrap();
     assert_eq!(read(&files[0]).unwrap_err().kind(), io::ErrorKind::InvalidData);
-    fs::write(&files[1].path, "x".repeat(LARGE as usize)).unwrap();
-    assert_eq!(read(&files[1]).unwrap().len(), LARGE as usize);
-    fs::write(&files[1].path, "x".repeat(LARGE as usize + 1)).unwrap();
+    fs::write(&files[1].path, "x".repeat(LARGE)).unwrap();
+    assert_eq!(read(&files[1]).unwrap().len(), LARGE);
+    fs::write(&files[1].path, "x".repeat(LARGE + 1)).unwrap();
     assert_eq!(read(&files[1]).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
 }
 
@@ -269,15 +275,15 @@ fn definitions_are_asked_for_where_something_leads_and_else_at_any_place() {
 #[test]
 fn of_a_huge_text_whole_lines_of_its_beginning_are_looked_at() {
     let line = "größe = 1\n";
-    let text = line.repeat(LOOKED_AT / line.len() + 100);
+    let text = line.repeat(LARGE / line.len() + 100);
     let head = looked_at(&text);
-    assert!(head.len() <= LOOKED_AT && head.len() > LOOKED_AT - line.len());
+    assert!(head.len() <= LARGE && head.len() > LARGE - line.len());
     assert!(head.ends_with('\n'));
     assert_eq!(looked_at(line), line);
-    assert!(looked_at(&"ü".repeat(LOOKED_AT)).len() <= LOOKED_AT);
+    assert!(looked_at(&"ü".repeat(LARGE)).len() <= LARGE);
     let dir = tempfile::tempdir().unwrap();
     let files = files(dir.path(), &[("a.py", text)]);
     let picked = pick(&files, 1, 50, 1, Place::Name);
     assert_eq!(picked.targets.len(), 50);
-    assert!(picked.targets.iter().all(|target| target.offset < LOOKED_AT));
+    assert!(picked.targets.iter().all(|target| target.offset < LARGE));
 }

@@ -36,7 +36,9 @@ pub(super) struct Body(Vec<Vec<u8>>);
 impl io::Write for Body {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.0.last().is_none_or(|piece| piece.len() >= PIECE) {
-            self.0.push(Vec::new());
+            // Most messages are short. What goes on is long, and pieces that grow leave holes between them.
+            let room = if self.0.is_empty() { 0 } else { PIECE };
+            self.0.push(Vec::with_capacity(room));
         }
         let piece = self.0.last_mut().expect("one was added where there was none");
         let fits = bytes.len().min(PIECE - piece.len());

@@ -26,7 +26,7 @@ async fn a_server_that_hangs_over_notifications_is_wedged_when_its_phase_settles
         mut peer,
         place: _place,
     } = play("deadline = \"4s\"", phases);
-    let mut player = Player::new(&job, &stage, Desk::new(&job));
+    let mut player = Player::new(&job, &stage, Desk::new(&job, &|| false));
     let script = async {
         get_ready(&mut peer).await;
         while peer.receive().await["method"] != BARRIER {}

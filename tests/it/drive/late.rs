@@ -57,7 +57,7 @@ async fn ended(capabilities: &str) -> (Ending, Vec<String>) {
             }
         }
     };
-    let mut player = Player::new(&job, &stage, Desk::new(&job));
+    let mut player = Player::new(&job, &stage, Desk::new(&job, &|| false));
     let stop = tokio::select! {
         result = player.play() => result.unwrap_err(),
         () = server => unreachable!("it never ends"),

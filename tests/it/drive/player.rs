@@ -142,7 +142,7 @@ pub async fn heard<T>(phases: &str, script: impl AsyncFnOnce(&mut Peer) -> T) ->
             }
         }
     };
-    let mut player = Player::new(&job, &stage, Desk::new(&job));
+    let mut player = Player::new(&job, &stage, Desk::new(&job, &|| false));
     let play = async {
         let result = player.play().await;
         drop(over);
@@ -177,7 +177,7 @@ async fn initialize_says_who_we_are_and_what_we_can() {
         assert_eq!(general["positionEncodings"], json!(["utf-8", "utf-16", "utf-32"]));
         assert_eq!(general["staleRequestSupport"]["cancel"], true);
     };
-    let mut player = Player::new(&play.job, &play.stage, Desk::new(&play.job));
+    let mut player = Player::new(&play.job, &play.stage, Desk::new(&play.job, &|| false));
     tokio::select! {
         () = server => {}
         _ = player.play() => panic!("the server has not answered"),
@@ -216,7 +216,7 @@ async fn an_initialize_that_cannot_be_read_is_refused_with_what_it_is_and_the_li
             let head = format!("Content-Length: {}\r\n\r\n", body.len());
             play.peer.send_raw(&[head.as_bytes(), &body].concat()).await;
         };
-        let mut player = Player::new(&play.job, &play.stage, Desk::new(&play.job));
+        let mut player = Player::new(&play.job, &play.stage, Desk::new(&play.job, &|| false));
         let ((), end) = tokio::join!(server, player.play());
         let Err(Stop::Ended(Ending::Refused { reason })) = end else {
             panic!("{end:?}")
@@ -312,7 +312,7 @@ async fn after_a_wedge_no_further_step_is_played_and_where_it_was_is_said() {
         mut peer,
         place: _place,
     } = play("deadline = \"4s\"", phases);
-    let mut player = Player::new(&job, &stage, Desk::new(&job));
+    let mut player = Player::new(&job, &stage, Desk::new(&job, &|| false));
     let script = async {
         get_ready(&mut peer).await;
         method(&mut peer, "textDocument/didOpen").await;
