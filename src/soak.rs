@@ -61,11 +61,8 @@ pub async fn soak(
         what: "make a pipe for the tracer".to_owned(),
         error,
     })?;
-    let accounts = header
-        .server
-        .preload
-        .as_ref()
-        .is_some_and(|preload| is_asked(preload.family, &job.launch.env));
+    let preload = header.server.preload.as_ref();
+    let accounts = preload.map(|preload| is_asked(preload.family, &job.launch.env));
     let live = Live::new(journal, clock, options, progress, trace, job.library.clone(), accounts);
     tell_pressure(&live);
     let mut player = Player::new(job, &live, desk);

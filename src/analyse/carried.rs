@@ -1,6 +1,6 @@
 //! Whether what was preloaded had the memory of the server, by its own account at the end of the run.
 
-use crate::record::{AllocatorFamily, Checkpoint, KnobFacts};
+use crate::record::{AllocatorFamily, Checkpoint, Confidence, Ending, KnobFacts};
 use crate::units;
 
 use super::summary::Summary;
@@ -15,6 +15,20 @@ pub(super) struct Leader {
     tree: u64,
 }
 
+/// A process of which what was preloaded served a part only, by its own account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partly {
+    /// The short name of its program.
+    pub program: String,
+    /// What was preloaded had at most, in bytes.
+    pub held: u64,
+    /// Its private memory in bytes.
+    pub private: u64,
+}
+
+/// How a preload was seen of which no process gave an account in the run.
+pub(super) const UNCONFIRMED: &str = "its loading (no allocator gave an account of its memory when the server ended)";
+
 /// Of the memory of the largest process, the part from which what was preloaded is seen to serve it: half.
 const SERVES: u64 = 2;
 
@@ -25,10 +39,10 @@ const UNUSED: u64 = 4;
 /// A smaller process is not judged.
 const LEAST: u64 = 16 << 20;
 
-/// What an allocator has that serves nobody. mimalloc 2 takes 32 MiB for each thread that calls it once.
+/// What an allocator has that serves nobody. mimalloc 2 takes 32 MiB at once, and does not say how much of that it serves.
 fn idle(family: AllocatorFamily) -> u64 {
     match family {
-        AllocatorFamily::Mimalloc => 32 << 20,
+        AllocatorFamily::Mimalloc => 0,
         AllocatorFamily::Jemalloc => 9 << 20,
         _ => 4 << 20,
     }
@@ -57,9 +71,9 @@ pub(super) fn note(leader: &mut Option<Leader>, checkpoint: &Checkpoint, tree: &
 pub(super) fn judge(summary: &mut Summary, leader: Option<&Leader>, processes: u64) -> Option<Unset> {
     let server = &mut summary.header.server;
     let path = server.preload.as_ref()?.path.clone();
-    let family = server.allocator.as_ref()?.family;
-    let held = *summary.close.as_ref()?.held.iter().max()?;
-    let accounts = summary.close.as_ref()?.held.len() as u64;
+    let facts = server.allocator.as_mut()?;
+    let family = facts.family;
+    let accounts = summary.close.as_ref()?.held.as_ref()?;
     // Beside a virtual machine it serves little, as it should.
     if matches!(
         family,
@@ -70,16 +84,35 @@ pub(super) fn judge(summary: &mut Summary, leader: Option<&Leader>, processes: u
     let Leader { program, private, tree } = leader?;
     let is_it = |knob: &&mut KnobFacts| knob.option.is_none() && knob.requested == path;
     let knob = server.knobs.iter_mut().find(is_it).filter(|_| *private >= LEAST)?;
+    let held = accounts.iter().max().copied().unwrap_or_default();
     let served = held.saturating_sub(idle(family));
-    // Of mimalloc that may be what its threads do not use.
-    if served >= private / SERVES && family != AllocatorFamily::Mimalloc {
-        let (held, private) = (units::mib(held), units::mib(*private));
-        let account = format!("its own account: it had at most {held} MiB, `{program}` {private} MiB");
-        (knob.seen, knob.taken) = (Some(account), Some(true));
-        knob.effective = Some(path);
+    if served >= private / SERVES {
+        // Of mimalloc that may be what its threads do not use.
+        if family != AllocatorFamily::Mimalloc {
+            let (held, private) = (units::mib(held), units::mib(*private));
+            let account = format!("its own account: it had at most {held} MiB, `{program}` {private} MiB");
+            (knob.seen, knob.taken) = (Some(account), Some(true));
+            knob.effective = Some(path);
+        }
         return None;
     }
-    (served < private / UNUSED && accounts >= processes).then(|| Unset {
+    if (accounts.len() as u64) < processes {
+        // One that crashed could give none.
+        if summary.ending == Some(Ending::Completed) {
+            (knob.seen, knob.taken, knob.effective) = (Some(UNCONFIRMED.to_owned()), None, None);
+            facts.confidence = facts.confidence.min(Some(Confidence::Likely));
+        }
+        return None;
+    }
+    if served >= private / UNUSED {
+        summary.partly = Some(Partly {
+            program: program.clone(),
+            held,
+            private: *private,
+        });
+        return None;
+    }
+    Some(Unset {
         variable: knob.variable.clone(),
         value: None,
         library: true,

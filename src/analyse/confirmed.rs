@@ -3,6 +3,8 @@
 use crate::allocator::{JemallocSaid, read_jemalloc, same_value};
 use crate::record::{Close, KnobFacts, ServerFacts};
 
+use super::carried::UNCONFIRMED;
+
 /// Where a confirmation is looked for.
 const SEEN: &str = "what jemalloc confirmed on stderr in the run";
 
@@ -55,10 +57,11 @@ fn said(close: &Close) -> Vec<JemallocSaid> {
     all
 }
 
-/// Whether a setting was seen not to be in force, or was confirmed before the run and not in it. What nothing can show of its
-/// allocator is neither.
+/// Whether a setting was seen not to be in force, or was to be confirmed in the run and was not. What nothing can show of a
+/// setting of its allocator is neither.
 pub fn is_denied(knob: &KnobFacts) -> bool {
-    knob.taken == Some(false) || (knob.taken.is_none() && knob.seen.as_deref() == Some(SEEN))
+    let was_to_be_seen = [SEEN, UNCONFIRMED].contains(&knob.seen.as_deref().unwrap_or_default());
+    knob.taken == Some(false) || (knob.taken.is_none() && was_to_be_seen)
 }
 
 #[cfg(test)]

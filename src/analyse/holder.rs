@@ -65,7 +65,7 @@ pub(super) fn correct(server: &mut ServerFacts, held: &Held, holders: &[Holder])
 /// The facts that hold for the run.
 fn replaced(before: AllocatorFacts, found: &AllocatorFacts, program: &str, share: &str) -> AllocatorFacts {
     let is_word = before.evidence.iter().any(|one| one.source == "profile");
-    let is_same = found.family == before.family;
+    let is_same = found.family == before.family && before.confidence > Some(Confidence::Guess);
     // What answered by itself is no less sure than that nothing else was seen in a file.
     let answered = before.family.is_replacement() && before.confidence == Some(Confidence::Certain);
     let stays = |sure: Confidence| is_word || is_same || (answered && sure == Confidence::Guess);

@@ -7,6 +7,7 @@ use crate::record::{
     SystemCalls, Unwritten, WarningKind,
 };
 
+use super::carried::Partly;
 use super::curves::Curves;
 use super::decay::Window;
 use super::departure::Departure;
@@ -69,6 +70,8 @@ pub struct Summary {
     pub untrimmed: Vec<Untrimmed>,
     /// Settings that were not in force in the process that led the tree's memory.
     pub unset: Vec<Unset>,
+    /// The process with the most memory, where what was preloaded served a part of it only.
+    pub partly: Option<Partly>,
     /// What the server said of its own memory.
     pub reported: Vec<Reported>,
     /// Memory calls by phase, if the run was traced.

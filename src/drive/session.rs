@@ -231,7 +231,7 @@ impl Session {
             stderr: self.server.stderr_bytes(),
             stderr_tail: self.server.stderr_tail(),
             stderr_head: self.server.stderr_head(),
-            held: Vec::new(),
+            held: None,
             notifications: totals.notifications,
             dropped: totals.dropped_events,
             unread: totals.dropped_params,

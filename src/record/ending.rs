@@ -93,10 +93,11 @@ pub struct Close {
     /// The start of stderr, where the end does not hold it and an allocator confirms its settings there.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr_head: String,
-    /// What a preloaded allocator had from the system at most, in bytes, once for each process that said so when it ended.
-    /// Its account is not in what is kept of stderr.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub held: Vec<u64>,
+    /// What a preloaded allocator had from the system at most, in bytes, once for each process that said so when it ended;
+    /// `None` where nothing is preloaded, and in records that nobody was asked for. Its account is not in what is kept of
+    /// stderr.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Vec<u64>>,
     /// Notifications received, by method.
     pub notifications: std::collections::BTreeMap<String, u64>,
     /// Messages of the server that came faster than they could be written down, and are not in the record.

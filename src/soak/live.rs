@@ -30,8 +30,8 @@ struct Inner {
     /// What is preloaded, and what was heard of it.
     library: Option<(Library, Heard)>,
     trace: Option<Trace>,
-    /// Whether what is preloaded gives an account of itself.
-    accounts: bool,
+    /// Whether what is preloaded was asked for an account of itself; `None` where nothing is.
+    accounts: Option<bool>,
     holders: Holders,
 }
 
@@ -44,7 +44,7 @@ impl Live {
         progress: Progress,
         trace: Option<Trace>,
         library: Option<Library>,
-        accounts: bool,
+        accounts: Option<bool>,
     ) -> Live {
         options.orphans_since = sample::moment();
         let sampler = Mutex::new(None);
@@ -64,9 +64,14 @@ impl Live {
     /// Writes an event and shows it.
     pub fn write(&self, mut event: Event) {
         if let Event::Closed(close) = &mut event
-            && self.0.accounts
+            && let Some(is_asked) = self.0.accounts
         {
-            close.held = take_accounts(&mut close.stderr_tail);
+            let mut rest = close.stderr_tail.clone();
+            close.held = Some(take_accounts(&mut rest));
+            // What the user asked for stays.
+            if is_asked {
+                close.stderr_tail = rest;
+            }
         }
         if let (Some(trace), Event::PhaseStarted(phase)) = (&self.0.trace, &event) {
             trace.begin(Some(phase.clone()));

@@ -23,6 +23,7 @@ impl Doubt {
 /// Everything that a comparison of this run has to repeat, but for settings that were not seen in force.
 pub fn doubts(summary: &Summary) -> Vec<Doubt> {
     let mut doubts = settings::helpers(summary);
+    doubts.extend(settings::partly(summary));
     doubts.extend(release::silent(summary));
     doubts.extend(release::unreached(summary));
     doubts

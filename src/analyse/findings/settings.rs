@@ -1,5 +1,6 @@
 //! Settings of the allocator that were asked for: whether they were in force, before the run and in it.
 
+use crate::analyse::carried::Partly;
 use crate::analyse::summary::Summary;
 use crate::record::KnobFacts;
 use crate::units;
@@ -32,6 +33,16 @@ pub(super) fn helpers(summary: &Summary) -> Vec<Doubt> {
         }
     }
     told
+}
+
+/// That what was preloaded served a part of the memory only.
+pub(super) fn partly(summary: &Summary) -> Option<Doubt> {
+    let Partly { program, held, private } = summary.partly.as_ref()?;
+    let (held, private) = (units::mib(*held), units::mib(*private));
+    Some(Doubt::new(
+        "served partly",
+        format!("what was preloaded served at most {held} of the {private} MiB of `{program}`, by its own account"),
+    ))
 }
 
 /// A setting and how it was seen: `GOGC=50, asked for but not seen in force (its syntax was checked)`.

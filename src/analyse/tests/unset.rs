@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::analyse::{Deaf, Summary, setting};
+use crate::analyse::{Deaf, Summary, doubts, is_denied, setting};
 use crate::lens::Lens;
 use crate::record::golden::Session;
 use crate::record::{
-    AllocatorFacts, AllocatorFamily, Close, Entry, Environment, Event, KnobFacts, LensFacts, Libraries, PreloadFacts,
+    AllocatorFacts, AllocatorFamily, Close, Confidence, Ending, Entry, Environment, Event, KnobFacts, LensFacts,
+    Libraries, PreloadFacts,
 };
 
 use super::of;
@@ -143,58 +144,93 @@ fn a_wrapper_that_only_adds_an_option_leaves_the_setting_in_force() {
     assert_eq!(with("narenas:2"), 1);
 }
 
+/// The run of a server under what is preloaded, which two processes gave these accounts of in MiB.
+fn accounted(held: Option<&[u64]>, family: AllocatorFamily, ending: Ending) -> Summary {
+    let path = "/lib/je.so";
+    let mut session = session(Vec::new());
+    session.header.server.preload = Some(PreloadFacts {
+        path: path.to_owned(),
+        ..PreloadFacts::default()
+    });
+    session.header.server.allocator = Some(AllocatorFacts {
+        family,
+        confidence: Some(Confidence::Certain),
+        ..AllocatorFacts::default()
+    });
+    session.header.server.knobs[0] = KnobFacts {
+        variable: "LD_PRELOAD".to_owned(),
+        requested: path.to_owned(),
+        effective: Some(path.to_owned()),
+        seen: Some("what the loader bound".to_owned()),
+        taken: Some(true),
+        ..KnobFacts::default()
+    };
+    session.put(Event::Closed(Close {
+        held: held.map(|held| held.iter().map(|mib| mib << 20).collect()),
+        ..Close::default()
+    }));
+    session.put(Event::Ended(ending));
+    of(&session)
+}
+
 #[test]
 fn what_is_preloaded_serves_where_it_had_the_memory_by_its_own_account() {
-    let path = "/lib/je.so";
-    let with = |held: &[u64], family| {
-        let mut session = session(Vec::new());
-        session.header.server.preload = Some(PreloadFacts {
-            path: path.to_owned(),
-            ..PreloadFacts::default()
-        });
-        session.header.server.allocator = Some(AllocatorFacts {
-            family,
-            ..AllocatorFacts::default()
-        });
-        session.header.server.knobs[0] = KnobFacts {
-            variable: "LD_PRELOAD".to_owned(),
-            requested: path.to_owned(),
-            ..KnobFacts::default()
-        };
-        let held = held.iter().map(|mib| mib << 20);
-        session.put(Event::Closed(Close {
-            held: held.collect(),
-            ..Close::default()
-        }));
-        let summary = of(&session);
-        (told(&summary).remove(0), summary.header.server.preload.is_some())
-    };
-    let jemalloc = AllocatorFamily::Jemalloc;
-    let unknown = "LD_PRELOAD=/lib/je.so was asked for but not seen in force";
-    for (held, family, words, preloaded) in [
-        (
-            [4, 70].as_slice(),
-            jemalloc,
-            "LD_PRELOAD=/lib/je.so, seen in its own account: it had at most 70.0 MiB, `ty` 78.4 MiB",
-            true,
-        ),
-        (
-            &[1, 4],
-            jemalloc,
-            "LD_PRELOAD=/lib/je.so was asked for, and is not in use by `ty`: it had at most 4.0 of the 78.4 MiB",
-            false,
-        ),
+    use AllocatorFamily::{Jemalloc, Mimalloc, Tbbmalloc, V8};
+    let bound = "LD_PRELOAD=/lib/je.so, seen in what the loader bound";
+    let unconfirmed = "LD_PRELOAD=/lib/je.so was asked for but not seen in force, only its loading (no allocator gave an \
+                       account of its memory when the server ended) was checked";
+    let unused =
+        |held: &str| format!("LD_PRELOAD=/lib/je.so was asked for, and is not in use by `ty`: it had at most {held}");
+    let seen = "LD_PRELOAD=/lib/je.so, seen in its own account: it had at most 70.0 MiB, `ty` 78.4 MiB";
+    for (held, family, words) in [
+        (Some([4, 70].as_slice()), Jemalloc, seen.to_owned()),
+        (Some(&[1, 4]), Jemalloc, unused("4.0 of the 78.4 MiB")),
         // Of two processes one gave none, and it may have the memory.
-        (&[4], jemalloc, unknown, true),
-        (&[36, 1], jemalloc, unknown, true),
-        (&[], jemalloc, unknown, true),
-        // It takes whole segments, used or not.
-        (&[70, 1], AllocatorFamily::Mimalloc, unknown, true),
+        (Some(&[4]), Jemalloc, unconfirmed.to_owned()),
+        (Some(&[]), Jemalloc, unconfirmed.to_owned()),
+        (Some(&[]), Tbbmalloc, unconfirmed.to_owned()),
+        // Nobody was asked then.
+        (None, Jemalloc, bound.to_owned()),
+        // It takes 32 MiB at once, used or not: that it had them says nothing, and that it had no more does.
+        (Some(&[70, 1]), Mimalloc, bound.to_owned()),
+        (Some(&[32, 1]), Mimalloc, bound.to_owned()),
+        (Some(&[16, 1]), Mimalloc, unused("16.0 of the 78.4 MiB")),
         // A virtual machine has memory of its own, which nobody expects in `malloc`.
-        (&[1, 4], AllocatorFamily::V8, unknown, true),
+        (Some(&[1, 4]), V8, bound.to_owned()),
     ] {
-        assert_eq!(with(held, family), (words.to_owned(), preloaded), "{held:?}");
+        let summary = accounted(held, family, Ending::Completed);
+        let server = &summary.header.server;
+        assert_eq!(told(&summary), [words.as_str()], "{held:?}");
+        assert_eq!(server.preload.is_some(), !words.contains("is not in use"), "{held:?}");
+        let knob = &server.knobs[0];
+        assert_eq!(is_denied(knob), knob.taken != Some(true), "{held:?}");
+        let certain = server
+            .allocator
+            .as_ref()
+            .is_some_and(|one| one.confidence == Some(Confidence::Certain));
+        assert_eq!(certain, knob.taken == Some(true), "{held:?}");
     }
+    let crashed = Ending::Crashed {
+        code: Some(1),
+        signal: None,
+        during: String::new(),
+    };
+    let crashed = accounted(Some(&[]), Jemalloc, crashed);
+    assert_eq!(told(&crashed), [bound], "it could give none");
+}
+
+#[test]
+fn what_is_preloaded_and_serves_a_part_is_said_to() {
+    let doubts = |held: &[u64], family| {
+        let summary = accounted(Some(held), family, Ending::Completed);
+        doubts(&summary).into_iter().map(|doubt| doubt.text).collect::<Vec<_>>()
+    };
+    let part =
+        |held: &str| format!("what was preloaded served at most {held} of the 78.4 MiB of `ty`, by its own account");
+    assert_eq!(doubts(&[36, 1], AllocatorFamily::Jemalloc), [part("36.0")]);
+    assert_eq!(doubts(&[32, 1], AllocatorFamily::Mimalloc), [part("32.0")]);
+    assert!(doubts(&[70, 1], AllocatorFamily::Jemalloc).is_empty());
+    assert!(doubts(&[64, 1], AllocatorFamily::Mimalloc).is_empty());
 }
 
 #[test]

@@ -126,7 +126,8 @@ pub fn in_force(sides: &Sides) -> anyhow::Result<()> {
         true => Ok(()),
         false => bail!(
             "nothing is decided of servers that ran without their settings: {}; give the program itself, or a wrapper that passes \
-             its environment on and lets its stderr through",
+             its environment on and lets its stderr through, and preload jemalloc, mimalloc or tcmalloc, which say what they \
+             served",
             told.join("; ")
         ),
     }

@@ -1,7 +1,7 @@
 //! A comparison in sentences.
 
 use crate::analyse::compare::{Cell, Comparison, Figure, Measure, Place, Ratio, Row, Side, Unit, Why};
-use crate::analyse::setting;
+use crate::analyse::{is_denied, setting};
 use crate::record::PreloadFacts;
 use crate::units;
 
@@ -42,12 +42,16 @@ fn bounded(row: &Row, place: usize) -> Option<&Ratio> {
     row.cells[place].ratio.as_ref().filter(|ratio| ratio.high.is_finite())
 }
 
-/// That a server ran without a setting that it was to have, so that nothing is said of it; `None` where it had them all as
-/// far as that is known.
+/// That a server ran without a setting that it was to have, or did not show one that it was to show, so that nothing is said
+/// of it; `None` where it had them all as far as that is known.
 fn without(side: &Side) -> Option<String> {
-    let knob = side.unseen.iter().find(|knob| knob.taken == Some(false))?;
+    let knob = side.unseen.iter().find(|knob| is_denied(knob))?;
+    let why = match knob.taken {
+        Some(_) => "ran without its setting",
+        None => "did not show its setting",
+    };
     Some(format!(
-        "{} ran without its setting, so nothing is said of it: {}",
+        "{} {why}, so nothing is said of it: {}",
         side.label,
         setting(knob)
     ))
