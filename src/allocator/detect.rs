@@ -25,6 +25,8 @@ pub struct Detection {
     pub loader: Option<PathBuf>,
     /// Whether the program is Node.js, also where a module with an allocator of its own decides.
     pub node: bool,
+    /// Whether the program is there to start another one that was not found: a shell, or a launcher that may be one.
+    pub is_launcher: bool,
 }
 
 /// Finds the allocator of a server. `find` looks names up as the server would. It takes as long as the server takes for
@@ -182,6 +184,10 @@ impl Look {
                 let saw = format!("`{}` starts a `{name}` that is not known before", script.display());
                 self.saw("wrapper", saw);
                 self.signs.elsewhere = true;
+            } else if brought.may_start {
+                let saw = format!("`{}` starts programs, and may be a launcher of one", script.display());
+                self.saw("wrapper", saw);
+                self.signs.doubtful = true;
             }
         }
         let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -413,6 +419,7 @@ impl Look {
             file,
             loader: self.loader,
             node: self.signs.node.is_some(),
+            is_launcher: self.signs.is_launcher(),
         }
     }
 }

@@ -35,29 +35,48 @@ const OF_PYTHON: [&str; 4] = ["subprocess", "os.exec", "os.spawn", "os.posix_spa
 pub enum Starts {
     /// This native program of its package.
     Native(PathBuf),
+    /// Something, or nothing that matters: no program of its package is called like it.
+    Perhaps,
     /// A Java virtual machine, for the archives of its package.
     Java,
 }
 
-/// What a script of an npm package starts; `None` of one that does its work itself.
+/// What a script of Node.js starts; `None` of one that does its work itself.
 pub fn of_node(script: &Path) -> Option<Starts> {
-    let (package, manifest) = package(script)?;
     let sources = sources(script)?;
-    if !sources
-        .iter()
-        .any(|text| OF_NODE.iter().any(|word| text.contains(word)))
-    {
+    if !sources.iter().any(|text| names_any(text, &OF_NODE)) {
         return None;
     }
+    let Some((package, manifest)) = package(script) else {
+        return Some(Starts::Perhaps);
+    };
     let mut found = natives(&package);
-    let platforms = manifest["optionalDependencies"].as_object();
-    for name in platforms.into_iter().flatten().map(|(name, _)| name) {
+    let mut of_platform = Vec::new();
+    let optional = manifest["optionalDependencies"].as_object();
+    for name in optional.into_iter().flatten().map(|(name, _)| name) {
         let mut beside = package.ancestors().map(|path| path.join("node_modules").join(name));
-        if let Some(platform) = beside.find(|path| path.is_dir()) {
-            found.extend(natives(&platform));
+        let Some(directory) = beside.find(|path| path.is_dir()) else {
+            continue;
+        };
+        match is_for_a_platform(&directory) {
+            true => of_platform.extend(natives(&directory)),
+            false => found.extend(natives(&directory)),
         }
     }
-    chosen(found, &names_of(script, &manifest)).map(Starts::Native)
+    let largest = of_platform.iter().max_by_key(|path| size(path)).cloned();
+    found.extend(of_platform);
+    chosen(found, &names_of(script, &manifest), largest)
+}
+
+fn names_any(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| text.contains(word))
+}
+
+/// Whether a package is for one system or processor only, as those are that hold the program of another package.
+fn is_for_a_platform(directory: &Path) -> bool {
+    let text = fs::read_to_string(directory.join("package.json")).unwrap_or_default();
+    let manifest: Value = serde_json::from_str(&text).unwrap_or_default();
+    manifest.get("os").is_some() || manifest.get("cpu").is_some()
 }
 
 /// The package that a script belongs to: its directory and its manifest.
@@ -101,19 +120,20 @@ fn sources(script: &Path) -> Option<Vec<String>> {
     Some(texts)
 }
 
-/// What a script of a Python wheel starts, by the list of what the wheel installed; `None` of one that does its work itself.
+/// What a script of Python starts, by the list of what its wheel installed; `None` of one that does its work itself.
 pub fn of_python(script: &Path, sites: &[PathBuf]) -> Option<Starts> {
     let name = stem(script)?;
-    let (site, listed) = sites
-        .iter()
-        .find_map(|site| Some((site, record(site, script, &name)?)))?;
+    let starts = |path: &Path| short(path).is_some_and(|text| names_any(&text, &OF_PYTHON));
+    let of_wheel = sites.iter().find_map(|site| Some((site, record(site, script, &name)?)));
+    let Some((site, listed)) = of_wheel else {
+        return starts(script).then_some(Starts::Perhaps);
+    };
     let files = listed.lines().filter_map(|line| line.split(',').next());
     let files: Vec<PathBuf> = files.take(FILES).map(|path| site.join(path)).collect();
-    let starts = |path: &&PathBuf| {
-        let is_source = path.extension().is_some_and(|end| end == "py");
-        is_source && short(path).is_some_and(|text| OF_PYTHON.iter().any(|word| text.contains(word)))
-    };
-    files.iter().filter(|path| path.parent() != Some(site)).find(starts)?;
+    let mut sources = files
+        .iter()
+        .filter(|path| path.parent() != Some(site) && path.extension().is_some_and(|end| end == "py"));
+    sources.find(|path| starts(path))?;
     if files
         .iter()
         .any(|path| path.extension().is_some_and(|end| end == "jar"))
@@ -121,7 +141,7 @@ pub fn of_python(script: &Path, sites: &[PathBuf]) -> Option<Starts> {
         return Some(Starts::Java);
     }
     let natives = files.into_iter().filter(|path| is_native(path)).collect();
-    chosen(natives, &[name].into()).map(Starts::Native)
+    chosen(natives, &[name].into(), None)
 }
 
 /// The list of what was installed with `script`: the `RECORD` of its wheel.
@@ -166,14 +186,21 @@ fn natives(package: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The one that is called like the script, else the largest.
-fn chosen(mut natives: Vec<PathBuf>, names: &BTreeSet<String>) -> Option<PathBuf> {
-    let is_named = |path: &PathBuf| stem(path).is_some_and(|name| names.contains(&name));
-    let size = |path: &PathBuf| fs::metadata(path).map_or(0, |data| data.len());
+/// Of native programs the one that is called like the script, or else that of its platform: any other may be a helper.
+fn chosen(mut natives: Vec<PathBuf>, names: &BTreeSet<String>, of_platform: Option<PathBuf>) -> Option<Starts> {
     natives.sort();
-    natives
-        .into_iter()
-        .max_by_key(|path| (is_named(path), size(path), Reverse(path.clone())))
+    let is_any = !natives.is_empty();
+    let is_named = |path: &PathBuf| stem(path).is_some_and(|name| names.contains(&name));
+    let named = natives.into_iter().filter(is_named);
+    let named = named.max_by_key(|path| (size(path), Reverse(path.clone())));
+    match named.or(of_platform) {
+        Some(path) => Some(Starts::Native(path)),
+        None => is_any.then_some(Starts::Perhaps),
+    }
+}
+
+fn size(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |data| data.len())
 }
 
 /// Whether a file is a program for this system and processor, by its first bytes.
@@ -249,6 +276,36 @@ mod tests {
     }
 
     #[test]
+    fn only_a_program_that_is_called_so_or_is_of_the_platform_is_followed() {
+        let manifest =
+            |optional: &str| format!(r#"{{ "name": "server", "optionalDependencies": {{ "{optional}": "1" }} }}"#);
+        let starts = "require('child_process')\n";
+        let (_place, root) = tree(
+            &[
+                (
+                    "helped/package.json",
+                    r#"{ "name": "helped", "bin": { "helped": "cli.js" } }"#,
+                ),
+                ("helped/cli.js", starts),
+                ("of/package.json", &manifest("platform")),
+                ("of/cli.js", starts),
+                ("node_modules/platform/package.json", r#"{ "os": ["linux"] }"#),
+                ("other/package.json", &manifest("search")),
+                ("other/cli.js", starts),
+                ("node_modules/search/package.json", "{}"),
+                ("alone.js", starts),
+            ],
+            &["helped/bin/rg", "node_modules/platform/odd", "node_modules/search/rg"],
+        );
+        let of = |script: &str| of_node(&root.join(script));
+        assert_eq!(of("helped/cli.js"), Some(Starts::Perhaps));
+        let native = root.join("node_modules/platform/odd");
+        assert_eq!(of("of/cli.js"), Some(Starts::Native(native)));
+        assert_eq!(of("other/cli.js"), Some(Starts::Perhaps));
+        assert_eq!(of("alone.js"), Some(Starts::Perhaps));
+    }
+
+    #[test]
     fn a_server_with_a_native_helper_among_its_dependencies_is_no_launcher() {
         let (_place, root) = tree(
             &[
@@ -288,6 +345,14 @@ mod tests {
                 ("bin/tool", "from tool import main\n"),
                 ("bin/jls", "from jls.launcher import main\n"),
                 ("bin/pure", "from pure import main\n"),
+                ("bin/helped", "from helped import main\n"),
+                ("bin/alone", "import subprocess\n"),
+                ("bin/works", "print(1)\n"),
+                ("lib/python3.11/site/helped/__init__.py", "import subprocess\n"),
+                (
+                    "lib/python3.11/site/helped-1.dist-info/RECORD",
+                    "helped/__init__.py,,\nhelped/rg,,\n../../../bin/helped,,\n",
+                ),
                 ("lib/python3.11/site/tool/__init__.py", "import subprocess\n"),
                 ("lib/python3.11/site/jls/launcher.py", "os.execv(jls, [jls])\n"),
                 ("lib/python3.11/site/pure/__init__.py", "import subprocess\n"),
@@ -298,12 +363,19 @@ mod tests {
                     "pure/__init__.py,,\n../../../bin/pure,,\n",
                 ),
             ],
-            &["lib/python3.11/site/tool/data/bin/tool", "lib/jls/jls"],
+            &[
+                "lib/python3.11/site/tool/data/bin/tool",
+                "lib/python3.11/site/helped/rg",
+                "lib/jls/jls",
+            ],
         );
         let site = root.join("lib/python3.11/site");
         let starts = |name: &str| of_python(&root.join("bin").join(name), std::slice::from_ref(&site));
         assert_eq!(starts("tool"), Some(Starts::Native(site.join("tool/data/bin/tool"))));
         assert_eq!(starts("jls"), Some(Starts::Java));
         assert_eq!(starts("pure"), None);
+        assert_eq!(starts("helped"), Some(Starts::Perhaps));
+        assert_eq!(starts("alone"), Some(Starts::Perhaps));
+        assert_eq!(starts("works"), None);
     }
 }

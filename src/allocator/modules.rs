@@ -26,6 +26,8 @@ pub struct Brought {
     pub launched: Option<PathBuf>,
     /// A program that it starts likewise, where it is not known which one that is.
     pub started: Option<&'static str>,
+    /// Whether it starts programs, of which none is known to allocate in its place.
+    pub may_start: bool,
 }
 
 /// Files of a package's own that are read for what they start, at most.
@@ -51,8 +53,10 @@ pub fn brought(script: &Path, interpreter: &Path, find: &dyn Fn(&str) -> Option<
     // A bundle for Node.js names all languages that there are.
     let is_java = starts == Some(Starts::Java) || (!is_node(name) && starts_java(script));
     brought.started = brought.started.or(is_java.then_some("java"));
-    if let Some(Starts::Native(path)) = starts {
-        brought.launched = Some(path);
+    match starts {
+        Some(Starts::Native(path)) => brought.launched = Some(path),
+        Some(Starts::Perhaps) => brought.may_start = true,
+        Some(Starts::Java) | None => {}
     }
     brought.modules.sort();
     brought.modules.dedup();

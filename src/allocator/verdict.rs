@@ -56,6 +56,15 @@ pub struct Signs {
     pub shell: bool,
     /// Whether it is an interpreter whose script starts a program that is not known, which then allocates.
     pub elsewhere: bool,
+    /// Whether it is an interpreter whose script may do so.
+    pub doubtful: bool,
+}
+
+impl Signs {
+    /// Whether the program is there to start another one that was not found.
+    pub fn is_launcher(&self) -> bool {
+        self.shell || self.elsewhere || self.doubtful
+    }
 }
 
 /// Which allocator that is. Evidence is left to be filled in.
@@ -67,16 +76,19 @@ pub fn verdict(signs: &Signs) -> AllocatorFacts {
     spoken(signs, Place::Own, Place::Library)
         .or_else(|| embedded(signs))
         .or_else(|| machine(signs, beside).map(|facts| less_sure(signs, facts)))
-        .or_else(|| spoken(signs, Place::Preloaded, Place::Preloaded))
-        .or_else(|| preloaded(signs))
+        .or_else(|| spoken(signs, Place::Preloaded, Place::Preloaded).map(|facts| less_sure(signs, facts)))
+        .or_else(|| preloaded(signs).map(|facts| less_sure(signs, facts)))
         .or_else(|| libc(signs))
         .unwrap_or_default()
 }
 
-/// What a launcher starts was not seen to run.
+/// What a launcher starts was not seen to run, and of one that was not followed nothing is known.
 fn less_sure(signs: &Signs, mut facts: AllocatorFacts) -> AllocatorFacts {
     if signs.inferred {
         facts.confidence = facts.confidence.min(Some(Confidence::Likely));
+    }
+    if signs.is_launcher() {
+        facts.confidence = Some(Confidence::Guess);
     }
     facts
 }
@@ -380,6 +392,22 @@ mod tests {
         assert_eq!(verdict(&shell).family, Family::Unknown);
         assert_eq!(verdict(&glibc(&[], &[])).family, Family::Unknown);
         assert_eq!(verdict(&Signs::default()), AllocatorFacts::default());
+    }
+
+    #[test]
+    fn what_may_start_another_program_is_a_guess() {
+        let mut signs = glibc(&[Mark::Node], &["malloc", "calloc"]);
+        signs.node = Some("20.20.2".to_owned());
+        assert_eq!(verdict(&signs).confidence, Some(Confidence::Certain));
+        signs.doubtful = true;
+        assert_eq!(verdict(&signs).confidence, Some(Confidence::Guess));
+        // A preloaded allocator speaks from the shell.
+        let mut shell = glibc(&[], &["malloc", "calloc"]);
+        shell.jemalloc = vec![said("MALLOC_CONF")];
+        shell.brought = [(Place::Preloaded, Family::Jemalloc)].into();
+        assert_eq!(verdict(&shell).confidence, Some(Confidence::Certain));
+        shell.shell = true;
+        assert_eq!(verdict(&shell).confidence, Some(Confidence::Guess));
     }
 
     #[test]

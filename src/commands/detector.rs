@@ -135,7 +135,7 @@ pub fn look(choices: &mut [ServerChoice]) {
 
 /// What goes into a record: what was found, or what the profile says where nothing was, with the options in force.
 pub fn facts(choice: &ServerChoice, found: &Detection, checked: &Checked) -> AllocatorFacts {
-    let mut facts = found.facts.clone();
+    let mut facts = knobs::under(&choice.env, found.facts.clone());
     if let Some(options) = &checked.options {
         facts.options.clone_from(options);
     }
@@ -215,6 +215,7 @@ fn preloaded(choice: &ServerChoice, facts: &mut AllocatorFacts) {
 /// When the server's allocator gives memory back, under the settings that it is given. A guess says nothing of that: a
 /// window would not be waited for, and its allocator be blamed.
 pub fn decay(choice: &ServerChoice, facts: &AllocatorFacts, checked: &Checked) -> Option<KnownDecay> {
+    let facts = knobs::under(&choice.env, facts.clone());
     let found = Some(facts.family).filter(|_| facts.confidence > Some(Confidence::Guess));
     let declared = declared(choice);
     let decay = allocator::decay(declared.or(found)?, checked.options.as_ref().unwrap_or(&facts.options))?;

@@ -235,7 +235,11 @@ impl Run {
             scenario: loaded.scenario.clone(),
             choice: choice.clone(),
             decay: detector::decay(choice, &found.facts, &checked),
-            native: found.file.clone(),
+            native: if found.is_launcher {
+                PathBuf::new()
+            } else {
+                found.file.clone()
+            },
             launch,
             library,
             no_library: shim::missing(&loaded.scenario, &found),

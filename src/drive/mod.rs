@@ -45,7 +45,7 @@ pub struct Job {
     pub choice: ServerChoice,
     /// How its allocator gives memory back; `None` where that is not known.
     pub decay: Option<KnownDecay>,
-    /// The program in which that was found: what a launcher starts.
+    /// The program in which that was found: what a launcher starts, and nothing where that is not known.
     pub native: PathBuf,
     /// How it is started.
     pub launch: Launch,

@@ -35,7 +35,7 @@ impl Holders {
                     .filter(|name| !allocator::knobs::is_read(name, &found))
                     .collect();
                 unread.dedup();
-                allocator = Some(found.facts);
+                allocator = Some(allocator::knobs::under(&server.env, found.facts));
             }
             Holder {
                 pid,

@@ -278,6 +278,25 @@ fn a_launcher_is_followed_to_what_it_runs() {
     assert_eq!(wrong.status.code(), Some(2));
 }
 
+#[test]
+fn a_runtime_is_asked_whether_it_takes_its_settings() {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    // Not the one on PATH, which may be a script.
+    let python = script(directory.path(), "python", "#!/usr/bin/python3\nprint('1')\n");
+    let found = found(&format!("PYTHONMALLOC=malloc {python}"));
+    assert_ne!(found["allocator"]["family"], "pymalloc", "{found:#}");
+    assert_eq!(found["knobs"][0]["taken"], true, "{found:#}");
+    for (setting, says) in [
+        ("PYTHONMALLOC=nosuch", "CPython says `Fatal Python error"),
+        ("JAVA_TOOL_OPTIONS=-Xmx64m", "it is a setting of Java"),
+    ] {
+        let refused = allocator(&format!("{setting} {python}"));
+        let errors = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{errors}");
+        assert!(errors.contains(says), "{setting}: {errors}");
+    }
+}
+
 #[cfg(feature = "fixture-jemalloc")]
 mod runs {
     use lsp_soak::record::AllocatorFamily;

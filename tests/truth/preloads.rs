@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use lsp_soak::record::{AllocatorFamily, Event};
+use lsp_soak::record::{AllocatorFamily, Confidence, Event};
 
 use crate::ground::Ground;
 use crate::soak::{START, Soak};
@@ -78,9 +78,51 @@ fn what_is_preloaded_is_used_where_it_has_the_memory_in_the_run() {
             };
             assert!(seen.contains(told), "{family} {via}: {seen}");
             let close = summary.close.as_ref().expect("the connection was closed");
-            assert_eq!((close.held.len(), close.stderr_tail.as_str()), (1, ""), "{family}");
+            let accounts = close.held.as_ref().map(Vec::len);
+            assert_eq!((accounts, close.stderr_tail.as_str()), (Some(1), ""), "{family}");
         }
     }
+}
+
+#[test]
+fn a_small_server_that_mimalloc_serves_is_not_said_to_do_without_it() {
+    let summary = Soak::new(START)
+        .server(&["--ballast", "20MiB", "--via", "allocator"])
+        .options(&["--preload", "mimalloc"])
+        .run()
+        .passed();
+    let server = &summary.header.server;
+    assert!(
+        server.preload.is_some() && server.knobs[0].taken == Some(true),
+        "{:?}",
+        server.knobs
+    );
+    assert_eq!((summary.unset, summary.partly), (Vec::new(), None));
+}
+
+#[test]
+fn what_gives_no_account_of_itself_is_not_certified() {
+    let outcome = Soak::new(START)
+        .server(&["--ballast", "64MiB", "--via", "direct"])
+        .options(&["--preload", "tbbmalloc"])
+        .run();
+    let server = outcome.passed().header.server;
+    let sure = server.allocator.and_then(|facts| facts.confidence);
+    assert_eq!((server.knobs[0].taken, sure), (None, Some(Confidence::Likely)));
+    outcome.says(&["was asked for but not seen in force", "gave an account of its memory"]);
+}
+
+#[test]
+fn what_a_shell_binds_says_nothing_of_what_it_starts() {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    let launcher = directory.path().join("launcher");
+    let text = format!("#!/bin/sh\nserver={SYSTEM}\n\"$server\" \"$@\"\n");
+    fs::write(&launcher, text).expect("the directory is ours");
+    fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    let output = allocator(&format!("preload=jemalloc {}", launcher.display()));
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    assert_eq!(found["knobs"][0]["taken"], serde_json::Value::Null, "{found:#}");
+    assert_eq!(found["allocator"]["confidence"], "guess", "{found:#}");
 }
 
 #[test]
@@ -250,6 +292,16 @@ fn what_cannot_be_preloaded_is_refused() {
 #[test]
 fn what_does_not_call_a_preloaded_allocator_is_refused() {
     let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    let own = "static char pool[1 << 20] __attribute__((aligned(64))); static size_t at;\n\
+               void *malloc(size_t n) { void *p = pool + at; at += (n + 63) & ~63ul; return p; }\n\
+               void free(void *p) {}\n\
+               void *calloc(size_t a, size_t b) { return malloc(a * b); }\n\
+               void *realloc(void *p, size_t n) {\n\
+                 char *q = malloc(n); for (size_t i = 0; p && i < n; i++) q[i] = ((char *)p)[i]; return q; }\n\
+               int main(void) { return malloc(10) == 0; }";
+    let own = compiled(directory.path(), own, &[]);
+    let why = "the loader binds every `malloc` to another one, which the program brings";
+    refused(&format!("preload=jemalloc {}", own.display()), why);
     // The loader binds `calloc` in the name of every program.
     let empty = compiled(directory.path(), "int main(void) { return 0; }", &[]);
     for family in ALL {

@@ -6,9 +6,8 @@ mod glibc;
 mod go;
 mod jemalloc;
 mod mimalloc;
-mod node;
 mod plain;
-mod python;
+mod runtime;
 mod spelling;
 
 pub use self::mimalloc::purge_delay;
@@ -18,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::detect::Detection;
 use super::probe::Subject;
 use crate::config::nearest;
-use crate::record::{AllocatorFamily, KnobFacts};
+use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, KnobFacts};
 
 /// A setting that would do nothing, or not what it says.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -93,6 +92,29 @@ struct Question<'q> {
 /// What Deno passes on to its V8; it gives `NODE_OPTIONS` no heed.
 const DENO: &str = "DENO_V8_FLAGS";
 
+/// Where CPython takes its objects from.
+const PYTHON: &str = "PYTHONMALLOC";
+
+/// What was found in a program, under the variables that it is given: CPython may be told to take its objects from elsewhere.
+pub fn under(env: &BTreeMap<String, String>, mut facts: AllocatorFacts) -> AllocatorFacts {
+    let Some(value) = env.get(PYTHON).filter(|_| facts.family == AllocatorFamily::Pymalloc) else {
+        return facts;
+    };
+    let own = value.strip_suffix("_debug").unwrap_or(value);
+    let other = match own {
+        "malloc" => facts.beside.take(),
+        "mimalloc" => Some(own.to_owned()),
+        _ => return facts,
+    };
+    let other = other.unwrap_or_default();
+    let (family, version) = other.split_once(' ').unwrap_or((&other, ""));
+    facts.family = AllocatorFamily::named(family);
+    facts.version = Some(version.to_owned()).filter(|version| !version.is_empty());
+    let saw = format!("{PYTHON}={value} takes the place of CPython's own allocator");
+    facts.evidence.push(super::seen("environment", saw));
+    facts
+}
+
 /// Who reads a variable; `None` of one that is no setting of an allocator.
 pub fn reader(variable: &str) -> Option<AllocatorFamily> {
     let starts = |start: &str| variable.starts_with(start);
@@ -100,7 +122,8 @@ pub fn reader(variable: &str) -> Option<AllocatorFamily> {
         "_RJEM_MALLOC_CONF" | "MALLOC_CONF" | "JE_MALLOC_CONF" => Some(AllocatorFamily::Jemalloc),
         "GOGC" | "GOMEMLIMIT" | "GODEBUG" => Some(AllocatorFamily::Go),
         "NODE_OPTIONS" | DENO => Some(AllocatorFamily::V8),
-        "PYTHONMALLOC" => Some(AllocatorFamily::Pymalloc),
+        PYTHON => Some(AllocatorFamily::Pymalloc),
+        "JAVA_TOOL_OPTIONS" | "JDK_JAVA_OPTIONS" | "_JAVA_OPTIONS" => Some(AllocatorFamily::Jvm),
         "GLIBC_TUNABLES" => Some(AllocatorFamily::Glibc),
         // It names a file for mtrace(3), and sets nothing of memory.
         "MALLOC_TRACE" => None,
@@ -126,7 +149,7 @@ pub fn concerns(variable: &str) -> bool {
 }
 
 /// Checks every setting of an allocator among the variables that a server is given. `declared` is the allocator that its
-/// profile names, which is believed.
+/// profile names, which is believed. What only a guess speaks against is not refused, and not seen either.
 pub fn check(
     env: &BTreeMap<String, String>,
     subject: &Subject,
@@ -136,6 +159,7 @@ pub fn check(
 ) -> Result<Checked, Vec<KnobError>> {
     let mut errors = Vec::new();
     let mut of: BTreeMap<AllocatorFamily, BTreeMap<String, String>> = BTreeMap::new();
+    let mut guessed = BTreeMap::new();
     for (variable, value) in env {
         let Some(family) = reader(variable) else {
             errors.extend(misspelt(variable, detection));
@@ -145,10 +169,13 @@ pub fn check(
             Ok(()) => {
                 of.entry(family).or_default().insert(variable.clone(), value.clone());
             }
+            Err(KnobError::NotRead { .. }) if detection.facts.confidence == Some(Confidence::Guess) => {
+                guessed.insert(variable.clone(), value.clone());
+            }
             Err(error) => errors.push(error),
         }
     }
-    let mut checked = Checked::default();
+    let mut checked = unseen(&guessed);
     for (family, env) in &of {
         let question = Question {
             env,
@@ -161,15 +188,15 @@ pub fn check(
             AllocatorFamily::Mimalloc => mimalloc::check(&question),
             AllocatorFamily::Glibc => glibc::check(&question),
             AllocatorFamily::Go => go::check(&question),
-            AllocatorFamily::V8 => node::check(&question),
-            AllocatorFamily::Pymalloc => python::check(&question),
+            AllocatorFamily::V8 | AllocatorFamily::Pymalloc | AllocatorFamily::Jvm => {
+                runtime::check(&question, *family)
+            }
             AllocatorFamily::Tcmalloc => plain::check(&question, "TCMALLOC_"),
             AllocatorFamily::Tbbmalloc => plain::check(&question, "TBB_MALLOC_"),
             AllocatorFamily::Snmalloc
             | AllocatorFamily::Rpmalloc
             | AllocatorFamily::Scudo
             | AllocatorFamily::Musl
-            | AllocatorFamily::Jvm
             | AllocatorFamily::Unknown => Ok(unseen(env)),
         };
         match answer {
@@ -244,7 +271,10 @@ fn fits(
     if family == AllocatorFamily::V8 && facts.family == AllocatorFamily::V8 && declared != Some(family) {
         return of_v8(variable, detection);
     }
-    let known = facts.family == family
+    // Many programs start Java or load it.
+    let may_start = family == AllocatorFamily::Jvm && !is_other_runtime(facts.family);
+    let known = may_start
+        || facts.family == family
         || declared == Some(family)
         || beside.starts_with(family.name())
         || (family == AllocatorFamily::V8 && detection.node);
@@ -256,9 +286,32 @@ fn fits(
     }
     Err(KnobError::NotRead {
         variable: variable.to_owned(),
-        uses: format!("it is a setting of {}, and this server uses {facts}", words(family)),
+        uses: format!(
+            "it is a setting of {}, and this server uses {facts}{}",
+            words(family),
+            unless(facts, family)
+        ),
         cure: cure(detection),
     })
+}
+
+/// What a user can say who knows that the server starts another program; nothing where an allocator itself answered.
+fn unless(facts: &AllocatorFacts, family: AllocatorFamily) -> String {
+    let answered = facts.family.is_replacement() && facts.confidence == Some(Confidence::Certain);
+    match answered {
+        true => String::new(),
+        false => format!(
+            ", unless its profile says `allocator = {{ linked = \"{}\" }}`",
+            family.name()
+        ),
+    }
+}
+
+fn is_other_runtime(family: AllocatorFamily) -> bool {
+    matches!(
+        family,
+        AllocatorFamily::Go | AllocatorFamily::V8 | AllocatorFamily::Pymalloc
+    )
 }
 
 /// Whether the program that holds V8 reads the variable: Node.js and Deno have each their own.
@@ -288,6 +341,7 @@ fn words(family: AllocatorFamily) -> &'static str {
     match family {
         AllocatorFamily::Pymalloc => "CPython",
         AllocatorFamily::V8 => "Node.js",
+        AllocatorFamily::Jvm => "Java",
         AllocatorFamily::Go => "Go",
         other => other.name(),
     }

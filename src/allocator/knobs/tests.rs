@@ -119,6 +119,63 @@ fn an_allocator_that_nobody_knows_takes_no_setting_unless_a_profile_names_it() {
 }
 
 #[test]
+fn what_only_a_guess_speaks_against_is_not_refused() {
+    let of = |confidence, variable: &str| {
+        let mut detection = found(AllocatorFamily::Glibc, None);
+        detection.facts.confidence = Some(confidence);
+        let env = BTreeMap::from([(variable.to_owned(), "50".to_owned())]);
+        check(&env, &Subject::default(), &detection, None, &|| false)
+    };
+    for variable in ["GOGC", "_RJEM_MALLOC_CONF", "NODE_OPTIONS"] {
+        let checked = of(Confidence::Guess, variable).unwrap();
+        assert_eq!((checked.knobs.len(), checked.knobs[0].taken), (1, None));
+    }
+    let said = of(Confidence::Likely, "GOGC").unwrap_err()[0].to_string();
+    assert!(
+        said.contains("unless its profile says `allocator = { linked = \"go\" }`"),
+        "{said}"
+    );
+}
+
+#[test]
+fn settings_of_java_are_refused_by_other_runtimes_and_passed_on_by_what_may_start_it() {
+    use AllocatorFamily as Family;
+    for variable in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"] {
+        for (family, is_refused) in [
+            (Family::Pymalloc, true),
+            (Family::V8, true),
+            (Family::Go, true),
+            (Family::Jvm, false),
+            (Family::Glibc, false),
+            (Family::Unknown, false),
+        ] {
+            let said = refused(variable, &found(family, None));
+            assert_eq!(said.is_some(), is_refused, "{variable} {family}: {said:?}");
+        }
+    }
+}
+
+#[test]
+fn python_takes_its_objects_from_where_it_is_told_to() {
+    use AllocatorFamily as Family;
+    let mut python = found(Family::Pymalloc, None).facts;
+    python.beside = Some("glibc 2.36".to_owned());
+    for (value, family, version) in [
+        ("malloc", Family::Glibc, Some("2.36")),
+        ("malloc_debug", Family::Glibc, Some("2.36")),
+        ("mimalloc", Family::Mimalloc, None),
+        ("pymalloc_debug", Family::Pymalloc, Some("1.2")),
+        ("", Family::Pymalloc, Some("1.2")),
+    ] {
+        let env = BTreeMap::from([(PYTHON.to_owned(), value.to_owned())]);
+        let facts = under(&env, python.clone());
+        assert_eq!((facts.family, facts.version.as_deref()), (family, version), "{value}");
+    }
+    let env = BTreeMap::from([(PYTHON.to_owned(), "malloc".to_owned())]);
+    assert_eq!(under(&env, found(Family::V8, None).facts).family, Family::V8);
+}
+
+#[test]
 fn variables_of_other_things_are_no_settings() {
     for variable in ["PATH", "RUST_LOG", "LD_PRELOAD", "CONF"] {
         assert_eq!(reader(variable), None, "{variable}");

@@ -76,8 +76,7 @@ pub enum PreloadError {
     },
     /// It was loaded, and the server does not call it.
     #[error(
-        "`{library}` was loaded into `{program}` and is not used: {why}, so it has an allocator of its own or needs none; to \
-         measure another one, build the server with it"
+        "`{library}` was loaded into `{program}` and is not used: {why}; to measure another one, build the server with it"
     )]
     Unused {
         /// The library.
@@ -88,7 +87,7 @@ pub enum PreloadError {
         why: &'static str,
     },
     /// It is no allocator.
-    #[error("`{0}` defines no `malloc` that the loader takes: it is no allocator, name one")]
+    #[error("`{0}` defines no `malloc`: it is no allocator, name one")]
     NoAllocator(String),
     /// It ends the server.
     #[error("`{shown}` is ended by a signal with `{library}` preloaded, and not without: name another library")]
@@ -240,6 +239,10 @@ fn libc_of(name: &str) -> AllocatorFamily {
 /// What the bindings say of the server's own code. The C library calls `malloc` in every process, its loader binds it in the
 /// name of every program, and what is preloaded may bring libraries of its own: none of that says anything of a program.
 fn used(question: &Question<'_>, images: &[Image], library: &str) -> Result<bool, PreloadError> {
+    // What a shell binds says nothing of the program that it starts.
+    if question.plain.is_launcher {
+        return Ok(false);
+    }
     let file = &question.plain.file;
     let is_program = |name: &&String| is(name, file, &question.with.teller);
     let mut programs = images.iter().rev();
@@ -251,14 +254,17 @@ fn used(question: &Question<'_>, images: &[Image], library: &str) -> Result<bool
         let mut files = image.files.iter();
         files.any(|file| image.of_library(file, library).contains("malloc"))
     };
-    if !images.iter().any(serves) {
-        return Err(PreloadError::NoAllocator(library.to_owned()));
-    }
     let unused = |why| PreloadError::Unused {
         library: library.to_owned(),
         program: file.display().to_string(),
         why,
     };
+    if !images.iter().any(serves) {
+        return Err(match elf::serves_malloc(question.library) {
+            true => unused("the loader binds every `malloc` to another one, which the program brings"),
+            false => PreloadError::NoAllocator(library.to_owned()),
+        });
+    }
     let (own, brought) = (brought(question, file), preloaded(question));
     let may_count = |path: &Path| {
         let found = real(path);
@@ -278,12 +284,13 @@ fn used(question: &Question<'_>, images: &[Image], library: &str) -> Result<bool
         let used = own_calls.contains("calloc") || others().any(|(path, calls)| calls.contains("calloc") && rust(path));
         return used
             .then_some(true)
-            .ok_or_else(|| unused("Rust's code in it never calls `calloc`"));
+            .ok_or_else(|| unused("Rust's code in it never calls `calloc`, so it has an allocator of its own"));
     }
     let allocates = |calls: &BTreeSet<&str>| calls.contains("malloc") || calls.contains(NEW);
     let used = allocates(&own_calls) || others().any(|(_, calls)| allocates(&calls));
-    used.then_some(true)
-        .ok_or_else(|| unused("neither it nor what it loads calls `malloc`"))
+    used.then_some(true).ok_or_else(|| {
+        unused("neither it nor what it loads calls `malloc`, so it has an allocator of its own or needs none")
+    })
 }
 
 /// Of the functions that were bound in the name of a file those that it calls by its own account.

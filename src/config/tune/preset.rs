@@ -11,7 +11,7 @@ use super::given::is_given;
 use super::joined;
 use crate::allocator::knobs::purge_delay;
 use crate::lists::pairs;
-use crate::record::{AllocatorFacts, AllocatorFamily};
+use crate::record::{AllocatorFacts, AllocatorFamily, Confidence};
 
 /// A grid that comes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -161,7 +161,8 @@ pub fn cells(preset: Preset, server: &ServerChoice) -> Result<(Vec<Cell>, Vec<St
 }
 
 fn misfit(preset: Preset, family: AllocatorFamily, found: &AllocatorFacts, label: &str) -> PresetError {
-    if family == AllocatorFamily::Unknown {
+    let is_guess = found.family == family && found.confidence == Some(Confidence::Guess);
+    if family == AllocatorFamily::Unknown || is_guess {
         return PresetError::Unknown {
             preset,
             word: if preset == Preset::Glibc {

@@ -288,6 +288,9 @@ fn a_preset_that_does_not_fit_names_the_one_that_does() {
         said(Preset::Glibc, &unknown)
     );
     assert!(said(Preset::Mimalloc, &unknown).contains("allocator = { linked = \"mimalloc\" }"));
+    let mut guess = of(AllocatorFamily::Glibc, "2.36");
+    guess.found.as_mut().unwrap().confidence = Some(Confidence::Guess);
+    assert!(said(Preset::Go, &guess).contains("allocator = { linked = \"go\" }"));
 }
 
 #[test]

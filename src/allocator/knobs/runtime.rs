@@ -1,0 +1,88 @@
+//! Settings of virtual machines and interpreters, checked by these themselves: they refuse what they do not know.
+
+use super::super::probe;
+use super::{Checked, KnobError, Question, unseen};
+use crate::record::AllocatorFamily;
+
+/// A program that reads a variable.
+struct Reader {
+    variable: &'static str,
+    /// What it is run with so that it reads the variable and ends.
+    args: &'static [&'static str],
+    name: &'static str,
+    cure: &'static str,
+}
+
+const JAVA: Reader = Reader {
+    variable: "JAVA_TOOL_OPTIONS",
+    args: &["-version"],
+    name: "Java",
+    cure: "write options that `java -X` and `java -XX:+PrintFlagsFinal -version` list",
+};
+
+const READERS: [Reader; 6] = [
+    Reader {
+        variable: "NODE_OPTIONS",
+        args: &["--version"],
+        name: "Node.js",
+        cure: "write options that `node --help` and `node --v8-options` list",
+    },
+    // For its version alone it does not start V8.
+    Reader {
+        variable: super::DENO,
+        args: &["eval", "0"],
+        name: "Deno",
+        cure: "write options that `deno eval --v8-flags=--help 0` lists, with commas between them",
+    },
+    Reader {
+        variable: "PYTHONMALLOC",
+        args: &["-S", "-c", ""],
+        name: "CPython",
+        cure: "write malloc, pymalloc or mimalloc (since 3.13)",
+    },
+    JAVA,
+    Reader {
+        variable: "JDK_JAVA_OPTIONS",
+        ..JAVA
+    },
+    Reader {
+        variable: "_JAVA_OPTIONS",
+        ..JAVA
+    },
+];
+
+/// How Java says that it reads a variable.
+const PICKED_UP: &str = "Picked up ";
+
+/// Checks settings that a runtime of this kind reads. Where the program is another one, whose launcher it may be, nobody is
+/// there to be asked.
+pub(super) fn check(question: &Question<'_>, family: AllocatorFamily) -> Result<Checked, Vec<KnobError>> {
+    let mut checked = unseen(question.env);
+    let detection = question.detection;
+    if detection.facts.family != family && !(family == AllocatorFamily::V8 && detection.node) {
+        return Ok(checked);
+    }
+    for knob in &mut checked.knobs {
+        let Some(reader) = READERS.iter().find(|reader| reader.variable == knob.variable) else {
+            continue;
+        };
+        let with = [(knob.variable.as_str(), knob.requested.as_str())];
+        let (subject, program) = (question.subject, &detection.file);
+        let Some(heard) = probe::ask_other(subject, program, reader.args, &with, question.stop) else {
+            continue;
+        };
+        if !heard.ended.is_some_and(|status| status.success()) {
+            let mut lines = heard.said.stderr.lines();
+            let said = lines.find(|line| !line.trim().is_empty() && !line.contains(PICKED_UP));
+            return Err(vec![KnobError::Value {
+                written: knob.written(),
+                why: format!("{} says `{}`", reader.name, said.unwrap_or("nothing, and fails").trim()),
+                cure: reader.cure.to_owned(),
+            }]);
+        }
+        knob.effective = Some(knob.requested.clone());
+        knob.seen = Some(format!("the check of {} itself", reader.name));
+        knob.taken = Some(true);
+    }
+    Ok(checked)
+}
