@@ -110,9 +110,11 @@ impl Reader<'_> {
                 }
                 let sigil = self.text[..token.start].ends_with(['$', '{']);
                 if self.language.member_operators.is_empty() && (!self.language.instructions || self.instructs(token)) {
+                    // No server has anything for an instruction that is written to its end.
+                    let begun = self.text.ceil_char_boundary(token.start + 2).min(token.end);
                     self.found.members.push(Member {
                         offset: token.start,
-                        end: token.end,
+                        end: if self.language.instructions { begun } else { token.end },
                         line,
                         receiver: token.start..token.end,
                     });
