@@ -141,7 +141,7 @@ impl Place {
 
     /// Makes records: runs of servers with these labels.
     fn record(&self, out: &str, labels: &[&str]) {
-        let mut words = vec!["run", "scenarios/completions.toml", "--runs", "3", "--out", out];
+        let mut words = vec!["run", "scenarios/completions.toml", "--runs", RECORDED, "--out", out];
         let servers: Vec<String> = labels.iter().map(|label| format!("{label}: ty")).collect();
         words.extend(servers.iter().flat_map(|server| ["--server", server]));
         self.succeeds(&words);
@@ -260,6 +260,9 @@ fn type_all(document: &str, records: &[(&str, &[&str])], expected: usize) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
+/// Runs of each server that records have here.
+const RECORDED: &str = "3";
+
 /// Types a command. A gate may answer as it likes; bad input, a failing server and a failure of ours are wrong.
 fn typed(command: &str, records: &[(&str, &[&str])]) -> Result<(), String> {
     let place = Place::of(command);
@@ -280,6 +283,14 @@ fn typed(command: &str, records: &[(&str, &[&str])]) -> Result<(), String> {
         Some((command, _)) if sweep => format!("{command} --rungs 1"),
         None if sweep => format!("{command} --rungs 1"),
         _ => command.to_owned(),
+    };
+    // The records here are of fewer runs than those that a document speaks of.
+    let command = match command.split_once(" --runs ") {
+        Some((before, after)) if command.contains("gate --from") => {
+            let after = after.split_once(' ').map_or("", |(_, after)| after);
+            format!("{before} --runs {RECORDED} {after}")
+        }
+        _ => command,
     };
     let shell = ["-e", "-o", "pipefail", "-c", &command];
     let output = place.command("bash").args(shell).output().expect("there is a shell");

@@ -14,7 +14,9 @@ const SESSIONS: u64 = 20;
 
 /// Twelve runs of one server.
 fn pool() -> Vec<Played> {
-    let ground = Ground::pair().with("base", &["--ballast", "200MiB"], SYSTEM);
+    let ground = Ground::pair()
+        .ending_idle()
+        .with("base", &["--ballast", "200MiB"], SYSTEM);
     ground.said(&[
         "run", "scenario.toml", "--server", "base", "--lens", "purged", "--runs", "12", "--out", "pool", "-q",
     ]);
