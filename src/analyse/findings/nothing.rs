@@ -83,8 +83,9 @@ fn fruitless(summary: &Summary) -> Option<u64> {
     }
     let steps = summary.phases.iter().flat_map(|phase| &phase.steps);
     let counts = steps.filter(|step| !OWN.contains(&step.name.as_str()));
-    let (requests, hits) = counts.fold((0, 0), |(requests, hits), step| {
-        (requests + step.requests.unwrap_or(0), hits + step.hits.unwrap_or(0))
+    let (requests, hits) = counts.fold((0_u64, 0_u64), |(requests, hits), step| {
+        let add = |sum: u64, more: Option<u64>| sum.saturating_add(more.unwrap_or(0));
+        (add(requests, step.requests), add(hits, step.hits))
     });
     (requests > 0 && hits == 0).then_some(requests)
 }
@@ -106,8 +107,8 @@ fn steps(summary: &Summary) -> Vec<Rounds<'_>> {
             let (place, hits) = ((phase.phase.phase, step.step), step.hits.unwrap_or(0));
             match all.iter_mut().find(|known| known.place == place) {
                 Some(known) => {
-                    known.requests += requests;
-                    known.hits += hits;
+                    known.requests = known.requests.saturating_add(requests);
+                    known.hits = known.hits.saturating_add(hits);
                     known.did |= did;
                 }
                 None => all.push(Rounds {
