@@ -179,7 +179,8 @@ test("nothing is wider than a phone, and the theme can be chosen", async () => {
 test("a gate says its verdict before all else, and what decided it", async () => {
   const page = await open("gate");
   const said = await page.$eval("main > :first-child .ending, main > .verdict .ending", (one) => one.textContent);
-  assert.match(said, /^completions: FAIL, ty-jemalloc against ty: /);
+  // As shipped and without calibrations, five runs 18 % apart do not decide.
+  assert.match(said, /^completions: INCONCLUSIVE, ty-jemalloc against ty: /);
   assert.ok(await page.$eval("main .verdict .sentences", (all) => all.children.length) > 1);
   assert.equal((await chart(page)).lines, "10");
   await page.close();
