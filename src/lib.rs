@@ -29,5 +29,6 @@ pub mod report;
 pub mod sample;
 pub mod soak;
 pub mod surroundings;
+pub mod text;
 pub mod trace;
 pub mod units;

@@ -5,7 +5,6 @@
 pub struct Random(u64);
 
 impl Random {
-    /// A stream for `seed`.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }

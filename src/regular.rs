@@ -45,7 +45,6 @@ pub fn other() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")
 }
 
-/// Removes a file.
 pub fn remove(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     let removed = below::remove(path);

@@ -34,9 +34,7 @@ pub enum SoakError {
     /// Something of our own could not be done: the program not started, a file not read or written.
     #[error("cannot {what}")]
     Failed {
-        /// What.
         what: String,
-        /// The system's answer.
         #[source]
         error: io::Error,
     },

@@ -49,10 +49,8 @@ pub struct Share(pub f64);
 /// A quantity that could not be read; the message says what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
-    /// Not a size.
     #[error("`{0}` is not a size: write a number and a unit, such as \"64 KiB\", \"200 MiB\" or \"1 GiB\"")]
     Size(String),
-    /// Not a duration.
     #[error("`{0}` is not a duration: write a number and a unit, such as \"50ms\", \"30s\", \"5min\" or \"8h\"")]
     Span(String),
     /// Not a share.
@@ -64,7 +62,6 @@ pub enum UnitError {
     /// More time than can be counted.
     #[error("`{0}` is too long a duration: write at most \"213503d\", which are 584 years")]
     Long(String),
-    /// A duration below zero.
     #[error("`{0}` is negative: a duration is zero or more, such as \"30s\"")]
     Negative(String),
 }

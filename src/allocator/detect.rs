@@ -17,11 +17,9 @@ use crate::units;
 /// What is known of a program's allocator, and the files that settings are checked with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Detection {
-    /// What goes into a record.
     pub facts: AllocatorFacts,
     /// The native program in the end.
     pub file: PathBuf,
-    /// Its loader.
     pub loader: Option<PathBuf>,
     /// Whether the program is Node.js, also where a module with an allocator of its own decides.
     pub node: bool,
@@ -110,7 +108,6 @@ pub fn of_process(exe: &Path, libraries: &[PathBuf], stop: &dyn Fn() -> bool) ->
     look.unasked(exe.to_owned())
 }
 
-/// What is seen while looking.
 #[derive(Default)]
 struct Look {
     signs: Signs,
@@ -123,7 +120,6 @@ impl Look {
         self.evidence.push(seen(source, saw));
     }
 
-    /// Asks the program.
     fn say(&mut self, subject: &Subject, stop: &dyn Fn() -> bool) {
         let questions: Vec<(&str, &str)> = jemalloc::QUESTIONS.into_iter().chain([mimalloc::QUESTION]).collect();
         let heard = match probe::ask(subject, &questions, stop) {
@@ -220,7 +216,7 @@ impl Look {
                 self.runtimes(file);
             }
             Err(error) => {
-                let why = crate::config::reason(&error);
+                let why = crate::text::reason(&error);
                 return self.saw("file", format!("`{}` could not be read: {why}", file.display()));
             }
         }
@@ -280,7 +276,6 @@ impl Look {
         }
     }
 
-    /// The marks of a library.
     fn library(&mut self, path: &Path, place: Place, source: &str) {
         let Ok(found) = scan::file(path) else {
             return self.saw(source, format!("`{}` could not be read", path.display()));

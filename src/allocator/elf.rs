@@ -9,12 +9,10 @@ use object::read::elf::{ElfFile, FileHeader};
 use object::read::{ReadCache, ReadRef};
 use object::{Endianness, FileKind, Object, elf};
 
-/// How a file is linked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Linking {
     /// The loader that it names; none of a static program and of a library.
     pub loader: Option<PathBuf>,
-    /// The libraries that it names.
     pub needed: Vec<String>,
     /// What it is called by those that name it.
     pub own_name: Option<String>,
@@ -33,7 +31,6 @@ pub struct Linking {
 pub struct Machine {
     /// Width of its addresses in bits.
     bits: u8,
-    /// ELF's number of its processor.
     processor: u16,
 }
 

@@ -20,16 +20,13 @@ const LONGEST: u64 = 1 << 20;
 /// How long `rustup` may take to say where a tool is.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where following ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Followed {
-    /// The program, with links resolved.
     pub file: PathBuf,
     /// The last script on the way and the interpreter that it named.
     pub script: Option<(PathBuf, PathBuf)>,
     /// Why the program cannot run, and what to do, where that is known.
     pub missing: Option<String>,
-    /// The steps, for people.
     pub evidence: Vec<Evidence>,
 }
 

@@ -30,9 +30,7 @@ pub fn is_tuned_so(tunables: &str, variable: &str, value: &str) -> bool {
 /// One tunable: its value, and the least and the most that it takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tunable {
-    /// As it is printed.
     pub value: String,
-    /// Bounds, where they are printed.
     pub bounds: Option<(i128, i128)>,
 }
 
@@ -54,7 +52,6 @@ pub fn musl_version(text: &str) -> Option<String> {
         .map(|version| version.trim().to_owned())
 }
 
-/// The tunables of `--list-tunables`.
 pub fn tunables(text: &str) -> BTreeMap<String, Tunable> {
     let lines = text.lines().filter_map(|line| line.split_once(':'));
     lines

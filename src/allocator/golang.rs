@@ -6,7 +6,6 @@ pub const MAGIC: &[u8] = b"\xff Go buildinf:";
 /// Where the release begins after the magic, since Go 1.18: a length and the text.
 const RELEASE: usize = 32;
 
-/// Bytes that hold a release.
 pub const ENOUGH: usize = RELEASE + 64;
 
 /// `1.25.1`, from the bytes that begin with the magic.

@@ -15,7 +15,6 @@ pub const QUESTIONS: [(&str, &str); 3] = [
 /// What one jemalloc in a process printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// The variable that it read.
     pub variable: Option<String>,
     /// `5.3.0-1-ge13ca993…`.
     pub version: Option<String>,

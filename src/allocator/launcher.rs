@@ -21,16 +21,12 @@ const SOURCES: usize = 64;
 /// Files of its packages that are looked at, at most.
 const FILES: usize = 4_000;
 
-/// Directories below each other.
 const DEPTH: usize = 8;
 
-/// What JavaScript starts programs with.
 const OF_NODE: [&str; 2] = ["child_process", "execve"];
 
-/// What Python starts programs with.
 const OF_PYTHON: [&str; 4] = ["subprocess", "os.exec", "os.spawn", "os.posix_spawn"];
 
-/// What a launcher starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Starts {
     /// This native program of its package.

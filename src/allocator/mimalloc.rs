@@ -2,17 +2,14 @@
 
 use std::collections::BTreeMap;
 
-/// How it is asked.
 pub const QUESTION: (&str, &str) = ("MIMALLOC_VERBOSE", "1");
 
-/// What mimalloc printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
     /// `3.3.2`; version 2.0 does not print it.
     pub version: Option<String>,
     /// Every option with its value, those it calls deprecated with that word before them. Sizes have ` KiB` after them.
     pub options: BTreeMap<String, String>,
-    /// Its warnings.
     pub warnings: Vec<String>,
 }
 

@@ -10,7 +10,6 @@ use super::launcher::{self, Starts};
 /// Files of a package that are looked at, at most: a server's own modules are few.
 const FILES: usize = 4_000;
 
-/// Directories below each other.
 const DEPTH: usize = 8;
 
 /// Native modules that are returned, at most.
@@ -19,7 +18,6 @@ const MOST: usize = 48;
 /// What the packages of a script hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Brought {
-    /// Libraries that it may load.
     pub modules: Vec<PathBuf>,
     /// The program that it starts and that allocates in its place: the native one of its package, or the Node.js that came
     /// as a Python package, else the one on the search path.

@@ -16,7 +16,6 @@ pub const PATIENCE: Duration = Duration::from_secs(15);
 /// A server as it would be started, but for its arguments: it is only ever asked for its version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Subject {
-    /// What is started.
     pub program: PathBuf,
     /// What prints the version: the same, or one beside it that knows.
     pub teller: PathBuf,
@@ -39,7 +38,7 @@ pub fn ask(subject: &Subject, with: &[(&str, &str)], stop: &dyn Fn() -> bool) ->
     change(&mut command, subject, with);
     let shown = subject.shown();
     let heard = host::listen(&mut command, PATIENCE, stop);
-    let heard = heard.map_err(|error| format!("`{shown}` could not be run: {}", crate::config::reason(&error)))?;
+    let heard = heard.map_err(|error| format!("`{shown}` could not be run: {}", crate::text::reason(&error)))?;
     match heard.ended {
         Some(_) => Ok(heard),
         None => Err(format!(
@@ -103,7 +102,6 @@ impl Subject {
         paths.filter(|path| path.is_absolute()).collect()
     }
 
-    /// The command, for people.
     pub fn shown(&self) -> String {
         let mut words = vec![self.teller.display().to_string()];
         words.extend(self.version_args.iter().cloned());

@@ -27,15 +27,12 @@ pub enum Mark {
     RustJemalloc,
     /// A variable that other jemallocs read, as a text by itself.
     Variable(&'static str),
-    /// Go's build information.
     Go,
-    /// Node.js and its like.
     Node,
     /// V8, in Node.js and in other programs.
     V8,
     /// CPython with its own allocator of small objects.
     Python,
-    /// The Rust standard library.
     Rust,
     /// The GNU C library itself, which is to say that it is linked statically.
     Glibc,
@@ -81,7 +78,6 @@ static SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
 /// What was found in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
-    /// The marks.
     pub marks: BTreeSet<Mark>,
     /// The release of Go that it was built with.
     pub go: Option<String>,
@@ -182,12 +178,10 @@ pub fn names(path: &Path, start: &str) -> io::Result<BTreeSet<String>> {
     Ok(found)
 }
 
-/// A stretch of a file.
 struct Window<'w> {
     bytes: &'w [u8],
     /// Where in the file it begins.
     at: u64,
-    /// Whether nothing follows.
     is_last: bool,
 }
 

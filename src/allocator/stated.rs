@@ -5,7 +5,6 @@ use std::path::Path;
 use super::scan;
 use crate::record::AllocatorFamily;
 
-/// No version is longer.
 const MOST: usize = 24;
 
 /// The version of an allocator that a file holds; `None` where nothing says it. The number behind `.so` is mostly that of

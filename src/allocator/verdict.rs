@@ -9,7 +9,6 @@ use crate::record::{AllocatorFacts, AllocatorFamily, Confidence};
 /// Where an allocator's marks were found, the nearest to the program first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
-    /// In the program itself.
     Own,
     /// In a library that it is linked with or has loaded, or in a native module of a script.
     Library,
@@ -19,22 +18,17 @@ pub enum Place {
     Covered,
 }
 
-/// Everything that was seen.
 #[derive(Clone, Debug, Default)]
 pub struct Signs {
     /// Whether the program ran for its version and ended.
     pub asked: bool,
-    /// What jemallocs said then.
     pub jemalloc: Vec<jemalloc::Said>,
-    /// What a mimalloc said then.
     pub mimalloc: Option<mimalloc::Said>,
     /// The versions that files state of the allocators whose marks they have.
     pub versions: BTreeMap<AllocatorFamily, String>,
-    /// The marks of the program.
     pub marks: BTreeSet<Mark>,
     /// The allocators whose marks are in what it is linked with or brings.
     pub brought: BTreeSet<(Place, AllocatorFamily)>,
-    /// The release of Go.
     pub go: Option<String>,
     /// The version of Node.js, where it is that.
     pub node: Option<String>,

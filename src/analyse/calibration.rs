@@ -114,18 +114,14 @@ fn assumed(figure: Figure, known: Known) -> Option<f64> {
 /// A figure that was calibrated, in comparisons through a lens.
 #[derive(Clone, Copy, Debug)]
 pub struct Calibrated<'n> {
-    /// The figure.
     pub noise: &'n Noise,
-    /// The lens.
     pub lens: Lens,
-    /// Figures that decide together.
     pub decisive: usize,
     /// Whether the other side is calibrated too; what is assumed of it is assumed of both.
     pub both: bool,
 }
 
 impl<'n> Calibrated<'n> {
-    /// Each figure of a calibration.
     pub fn all(calibration: &'n Calibration, both: bool) -> impl Iterator<Item = Calibrated<'n>> {
         let decisive = calibration.noise.iter().filter(|one| one.primary).count();
         let lens = calibration.lens;

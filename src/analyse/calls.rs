@@ -18,10 +18,8 @@ pub struct PhaseCalls {
     pub minor_faults: Option<u64>,
 }
 
-/// What a traced run says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traced {
-    /// What traced it.
     pub tracer: TracerFacts,
     /// Whether it was played to its end and the server did not fail.
     pub whole: bool,
@@ -30,7 +28,6 @@ pub struct Traced {
 }
 
 impl PhaseCalls {
-    /// Calls of a kind.
     pub fn of(&self, kind: CallKind) -> CallCount {
         self.calls.get(&kind).copied().unwrap_or_default()
     }
@@ -69,7 +66,6 @@ impl Traced {
         })
     }
 
-    /// All calls of a kind.
     pub fn total(&self, kind: CallKind) -> CallCount {
         let counts = self.phases.iter().map(|phase| phase.of(kind));
         counts.fold(CallCount::default(), CallCount::and)

@@ -30,7 +30,6 @@ use super::unset;
 use super::untrimmed::{Means, Untrimmed, untrimmed};
 use programs::ByProgram;
 
-/// Reads a whole record.
 pub fn read<R: BufRead>(reader: Reader<R>) -> Result<Summary, ReadError> {
     read_with(reader, |_| Ok(()))
 }
@@ -84,7 +83,6 @@ struct Pass {
     said: Said,
     /// The tick whose samples are coming in.
     tick: Option<Tick>,
-    /// The processes of those samples.
     ticked: Vec<u32>,
     /// The last process and the sum of exact counters that were taken together, in a quiet moment.
     together: Option<(u32, Exact)>,
@@ -94,7 +92,6 @@ struct Pass {
     watch: Watch,
     /// Whether an idle step is under way, so that requests are its light traffic.
     idles: bool,
-    /// Pressure when the run began.
     pressure: Option<Pressure>,
     /// Private memory at the last checkpoint.
     by_program: ByProgram,

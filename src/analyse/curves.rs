@@ -12,14 +12,11 @@ use super::totals::Totals;
 /// selection of its samples in their order, which cannot turn more often than they do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The one that came first.
     pub first: u64,
-    /// The other.
     pub then: u64,
 }
 
 impl Span {
-    /// Of one value.
     pub fn of(value: u64) -> Span {
         Span {
             first: value,
@@ -27,12 +24,10 @@ impl Span {
         }
     }
 
-    /// The lowest value.
     pub fn low(self) -> u64 {
         self.first.min(self.then)
     }
 
-    /// The highest value.
     pub fn high(self) -> u64 {
         self.first.max(self.then)
     }
@@ -52,7 +47,6 @@ impl Span {
     }
 }
 
-/// One stretch of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slot {
     /// Σ `Pss` of the last exact reading of every process that has one.
@@ -63,7 +57,6 @@ pub struct Slot {
     pub cpu: Option<Nanos>,
     /// Minor page faults of the tree by its end.
     pub faults: Option<u64>,
-    /// Requests that ended in it.
     pub requests: u64,
 }
 
@@ -83,11 +76,8 @@ impl Slot {
 /// An idle window as it was played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// When it began.
     pub from: Nanos,
-    /// When it ended.
     pub to: Nanos,
-    /// Whether anything was sent.
     pub kind: IdleKind,
 }
 
@@ -95,7 +85,6 @@ pub struct Window {
 /// joined; their widths double as those of [`super::Timeline`] do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Curves {
-    /// Width of a slot.
     pub width: Nanos,
     /// From time 0.
     pub slots: Vec<Slot>,
@@ -137,7 +126,6 @@ impl Curves {
         self.level(at);
     }
 
-    /// A process is gone.
     pub(super) fn ended(&mut self, at: Nanos, process: u32) {
         if self.exact.remove(&process).is_some() {
             self.level(at);
@@ -163,7 +151,6 @@ impl Curves {
         }
     }
 
-    /// A request ended.
     pub(super) fn request(&mut self, at: Nanos) {
         self.extend(at);
         if let Some(slot) = self.slot(at) {
@@ -171,7 +158,6 @@ impl Curves {
         }
     }
 
-    /// An idle window ended.
     pub(super) fn window(&mut self, to: Nanos, kind: IdleKind, took: Nanos) {
         self.windows.push(Window {
             from: to.saturating_sub(took),

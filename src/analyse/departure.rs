@@ -10,10 +10,8 @@ const STDERR_LINES: usize = 8;
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
 
-/// How one server went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// The measures that it needed.
     pub shutdown: Shutdown,
     /// The end of its stderr, some lines of it.
     pub last_words: Vec<String>,
@@ -91,7 +89,6 @@ pub(super) fn departures(summary: &Summary) -> Vec<Departure> {
     all
 }
 
-/// The last lines of stderr.
 pub(super) fn last_words(close: &Close) -> Vec<String> {
     let lines = close.stderr_tail.lines().filter(|line| !line.trim().is_empty());
     let lines: Vec<&str> = lines.collect();

@@ -31,7 +31,6 @@ struct Span {
 /// Sums of exact counters that were taken together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Exact {
-    /// Of proportional sizes.
     pub proportional: u64,
     /// Of private memory, as far as it is known.
     pub private: Option<u64>,
@@ -50,17 +49,14 @@ impl Exact {
     }
 }
 
-/// The peaks of one epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Peaks {
-    /// Of resident memory.
     pub resident: Option<Peak>,
     /// Of private memory, at the least.
     pub private: Option<u64>,
 }
 
 impl Epoch {
-    /// One tick is complete.
     pub fn tick(&mut self, sums: Sums) {
         self.lower = self.lower.max(sums.resident_lower.unwrap_or(0));
         self.private = self.private.max(sums.private_lower);

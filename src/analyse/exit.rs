@@ -19,12 +19,10 @@ pub enum Exit {
     OwnFailure,
     /// The server failed the scenario, crashed while it was shut down, or left processes behind that had to be killed.
     ServerFailed,
-    /// A person pressed ctrl-c.
     Interrupted,
 }
 
 impl Exit {
-    /// The number.
     pub fn code(self) -> u8 {
         match self {
             Exit::Passed => 0,

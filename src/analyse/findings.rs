@@ -23,23 +23,16 @@ pub use brief::{brief, outcome};
 pub use doubt::{Doubt, doubts};
 pub use settings::setting;
 
-/// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Worth knowing.
     Note,
-    /// Some figures are less sure.
     Warning,
-    /// The run failed.
     Failure,
 }
 
-/// One thing to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// How much it matters.
     pub severity: Severity,
-    /// The sentence.
     pub text: String,
     /// Lines that belong to it, such as the end of stderr.
     pub details: Vec<String>,

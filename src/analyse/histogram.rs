@@ -20,7 +20,6 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Of these durations.
     pub fn of(values: &[Nanos]) -> Histogram {
         let mut counts = BTreeMap::new();
         for value in values {
@@ -31,7 +30,6 @@ impl Histogram {
         Histogram { counts }
     }
 
-    /// Both together.
     pub fn add(&mut self, other: &Histogram) {
         for (bin, count) in &other.counts {
             *self.counts.entry(*bin).or_default() += count;
@@ -46,7 +44,6 @@ impl Histogram {
             .map(move |(bin, count)| (begin(*bin), begin(bin + 1), *count))
     }
 
-    /// How many values there are.
     pub fn count(&self) -> u64 {
         self.counts.values().sum()
     }

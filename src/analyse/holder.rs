@@ -30,7 +30,6 @@ impl Held {
         Some((name, sum(name), self.of(name).map(|(pid, ..)| *pid).collect()))
     }
 
-    /// The processes of a program.
     fn of<'h>(&'h self, name: &'h str) -> impl Iterator<Item = &'h (u32, String, u64)> {
         self.processes.iter().filter(move |(_, own, _)| own == name)
     }

@@ -5,7 +5,6 @@ use crate::record::Nanos;
 use super::curves::{Curves, Span};
 use super::summary::Summary;
 
-/// What a line is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantity {
     /// Private memory as cheap counters know it, in bytes.
@@ -62,7 +61,6 @@ pub fn line(summary: &Summary, quantity: Quantity, width: Nanos) -> Line {
     }
 }
 
-/// Every `many` places as one.
 fn join(spans: impl Iterator<Item = Option<Span>>, many: Nanos) -> Line {
     let spans: Vec<Option<Span>> = spans.collect();
     let together = spans.chunks(usize::try_from(many).map_or(1, |many| many.max(1)));

@@ -29,14 +29,12 @@ struct Open {
     has_ended: bool,
 }
 
-/// All phases so far.
 #[derive(Debug, Default)]
 pub(super) struct Phases {
     open: Vec<Open>,
 }
 
 impl Phases {
-    /// A phase begins.
     pub fn start(&mut self, at: Nanos, phase: &PhaseRef, before: Totals) {
         let summary = PhaseSummary {
             phase: phase.clone(),
@@ -82,7 +80,6 @@ impl Phases {
         }
     }
 
-    /// A step begins.
     pub fn step_started(&mut self, at: Nanos, start: &StepStart) {
         if let Some(open) = self.find(&start.phase) {
             open.step_started = at;
@@ -116,7 +113,6 @@ impl Phases {
         }
     }
 
-    /// A step ends.
     pub fn step_ended(&mut self, at: Nanos, end: &StepEnd, totals: Totals) {
         let Some(open) = self.find(&end.phase) else { return };
         open.release_ended(totals);

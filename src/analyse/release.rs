@@ -2,30 +2,24 @@
 
 use crate::record::{AllocatorFamily, Checkpoint, PhaseRef, Release, ReleasedBy, SelfReport, StepEnd};
 
-/// A forced release.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Released {
-    /// In which phase.
     pub phase: PhaseRef,
     /// Place of its step in the phase, from 0; `None` where it is part of the phase's checkpoint, as the lens asks for.
     pub step: Option<u32>,
-    /// What came of it.
     pub release: Release,
 }
 
 /// A server's word on its own memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reported {
-    /// In which phase.
     pub phase: PhaseRef,
     /// Place of its step in the phase, from 0.
     pub step: u32,
-    /// What it said.
     pub report: SelfReport,
 }
 
 impl Released {
-    /// That of a step.
     pub(super) fn of_step(end: &StepEnd) -> Option<Released> {
         Some(Released {
             phase: end.phase.clone(),
@@ -34,7 +28,6 @@ impl Released {
         })
     }
 
-    /// That of a checkpoint.
     pub(super) fn of_checkpoint(checkpoint: &Checkpoint) -> Option<Released> {
         Some(Released {
             phase: checkpoint.phase.clone(),
@@ -100,9 +93,7 @@ impl Reported {
 /// What a server accounts for of what it has, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// By its own words.
     pub accounted: u64,
-    /// What it has.
     pub of: u64,
     /// Whether that is resident memory, and not private.
     pub resident: bool,

@@ -34,11 +34,9 @@ pub struct Summary {
     pub earlier: Vec<Departure>,
     /// The most resident memory seen since the last phase's marks, in which the server was shut down: a lower bound.
     pub shutdown_peak: Option<u64>,
-    /// Totals of the connection.
     pub close: Option<Close>,
     /// From the first spawn to the last entry.
     pub duration: Nanos,
-    /// Restarts of the server.
     pub restarts: u32,
     /// Which of the two private quantities all checkpoints of this run use.
     pub private_metric: PrivateMetric,
@@ -50,7 +48,6 @@ pub struct Summary {
     pub peak: Option<Peak>,
     /// The highest sampled private memory, a lower bound of its peak.
     pub private_peak: Option<u64>,
-    /// The programs of the tree.
     pub programs: Vec<ProgramSummary>,
     /// Most processes that were there at once.
     pub most_processes: u64,
@@ -64,7 +61,6 @@ pub struct Summary {
     pub windows: Vec<Window>,
     /// Processes in which the preloaded library listens.
     pub listening: Vec<Listening>,
-    /// Memory given back by force.
     pub released: Vec<Released>,
     /// Checkpoints of the purged lens whose memory does not count: freed memory is in it.
     pub untrimmed: Vec<Untrimmed>,
@@ -86,7 +82,6 @@ pub struct Summary {
     pub more_messages: u64,
     /// What of the server is counted and not in the record.
     pub unwritten: Unwritten,
-    /// How well the sampler did.
     pub sampling: SamplingSummary,
     /// What the machine waited for during the run.
     pub pressure: Option<Pressure>,
@@ -98,16 +93,13 @@ pub struct Summary {
     pub truncated: bool,
     /// Entries of kinds that this program does not know.
     pub unknown: LeftOut,
-    /// Lines that are no entries.
     pub damaged: LeftOut,
 }
 
 /// A process that had not mapped what was preloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unloaded {
-    /// Its program's short name.
     pub program: String,
-    /// The libraries.
     pub libraries: Vec<String>,
 }
 
@@ -129,12 +121,9 @@ pub enum PrivateMetric {
     Sampled,
 }
 
-/// One round of one phase.
 #[derive(Clone, Debug)]
 pub struct PhaseSummary {
-    /// Which.
     pub phase: PhaseRef,
-    /// When it began.
     pub started: Nanos,
     /// When its steps were done and settling began.
     pub driven: Option<Nanos>,
@@ -158,22 +147,17 @@ pub struct PhaseSummary {
     pub minor_faults: Option<u64>,
     /// Major page faults of the tree.
     pub major_faults: Option<u64>,
-    /// Processor time of the tree.
     pub cpu: Option<Nanos>,
-    /// Its steps.
     pub steps: Vec<StepSummary>,
 }
 
 /// The settled values at the end of a phase, all for the whole tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckpointSummary {
-    /// When.
     pub at: Nanos,
     /// Whether the server came to rest in time.
     pub settled: bool,
-    /// How long that took.
     pub waited: Nanos,
-    /// What was still moving.
     pub unsettled: String,
     /// Private memory from exact counters: Σ `Pss_Anon + SwapPss − LazyFree`. A forked page counts once.
     pub private_exact: Option<u64>,
@@ -186,15 +170,12 @@ pub struct CheckpointSummary {
     pub proportional: Option<u64>,
     /// The median over the rounds of Σ `VmSize`.
     pub virtual_size: Option<u64>,
-    /// Anonymous huge pages.
     pub huge_pages: Option<u64>,
     /// Given back lazily; the kernel has not taken it yet.
     pub lazy_free: Option<u64>,
     /// Swapped out; a shared page counted once where exact counters are there.
     pub swap: Option<u64>,
-    /// Threads.
     pub threads: Option<u64>,
-    /// Processes.
     pub processes: u64,
     /// Of them, those that were forked and run no program of their own: the sampled sums may count pages of theirs twice.
     pub forked: u64,
@@ -262,10 +243,8 @@ pub struct Returned {
     pub private: Option<f64>,
 }
 
-/// One step of a phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepSummary {
-    /// Place in the phase.
     pub step: u32,
     /// Its name as in the scenario.
     pub name: String,
@@ -277,7 +256,6 @@ pub struct StepSummary {
     pub requests: Option<u64>,
     /// Requests whose result had something in it.
     pub hits: Option<u64>,
-    /// Notifications sent.
     pub notifications: Option<u64>,
     /// Skipped, because the server does not offer it and the scenario allows that.
     pub skipped: bool,
@@ -288,11 +266,9 @@ pub struct StepSummary {
 /// All processes of the tree that run one program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramSummary {
-    /// Short name.
     pub name: String,
     /// Command line of the first one.
     pub command: Vec<String>,
-    /// How many there were.
     pub count: u64,
     /// How many of them went away before the server was shut down.
     pub ended: u64,
@@ -302,26 +278,18 @@ pub struct ProgramSummary {
     pub peak: Option<u64>,
     /// Private memory of them all at the last checkpoint, in the metric of the run.
     pub private: Option<u64>,
-    /// Processor time of them all.
     pub cpu: Option<Nanos>,
     /// Whether any of them may have transparent huge pages; `None` where that is not known of any.
     pub huge_pages: Option<bool>,
 }
 
-/// All requests of one method.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MethodSummary {
-    /// The method.
     pub method: String,
-    /// How many.
     pub count: u64,
-    /// With something in the result.
     pub hits: u64,
-    /// With an empty list.
     pub empty: u64,
-    /// With `null`.
     pub null: u64,
-    /// With an error.
     pub errors: u64,
     /// Without an answer by the deadline.
     pub timeouts: u64,
@@ -329,9 +297,7 @@ pub struct MethodSummary {
     pub parked: u64,
     /// Ended by the end of the connection.
     pub lost: u64,
-    /// Sent again.
     pub retries: u64,
-    /// Bytes of all results.
     pub bytes: u64,
     /// Elements of all results that are lists.
     pub items: u64,
@@ -339,24 +305,18 @@ pub struct MethodSummary {
     pub error: Option<(String, u64)>,
     /// How many latencies the following three stand on.
     pub answered: u64,
-    /// Median latency.
     pub p50: Option<Nanos>,
     /// The 95th percentile by the estimator of [`super::quantile`]; `None` of fewer than 20 answers.
     pub p95: Option<Nanos>,
-    /// The longest.
     pub max: Option<Nanos>,
-    /// How they are distributed.
     pub distribution: Histogram,
 }
 
 /// A warning and how often it was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WarningSummary {
-    /// What kind.
     pub kind: WarningKind,
-    /// The sentence.
     pub text: String,
-    /// How often.
     pub count: u64,
 }
 
@@ -365,16 +325,12 @@ pub struct WarningSummary {
 pub struct ServerMessage {
     /// LSP message type: 1 error, 2 warning.
     pub level: u8,
-    /// The text.
     pub text: String,
-    /// How often.
     pub count: u64,
 }
 
-/// How well the sampler did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SamplingSummary {
-    /// Samples in the record.
     pub samples: u64,
     /// Exact readings in the record, those of checkpoints aside.
     pub rollups: u64,

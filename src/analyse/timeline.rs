@@ -13,9 +13,7 @@ pub(super) const NARROWEST: Nanos = 50_000_000;
 /// Sums over the tree within one stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// Private memory.
     pub private: Span,
-    /// Resident memory, summed over processes.
     pub resident: Span,
 }
 
@@ -38,7 +36,6 @@ impl Bucket {
 /// The curve of a run. It keeps extremes, not means: a spike of one tick stays visible after eight hours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timeline {
-    /// Width of a bucket.
     pub width: Nanos,
     /// From time 0; `None` before the first sample, after the last process, and where a process could not be read.
     pub buckets: Vec<Option<Bucket>>,

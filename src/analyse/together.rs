@@ -12,12 +12,10 @@ pub struct Together {
     /// Where phases begin and the last of them and the run end, each as long as it was at the median of all runs; `None`
     /// where runs have different phases or there is one only, and every run is drawn by its own time.
     common: Option<Vec<f64>>,
-    /// How long the drawing is.
     pub until: f64,
 }
 
 impl Together {
-    /// Of these runs.
     pub fn of(runs: &[&Summary]) -> Together {
         let bounds: Vec<Vec<f64>> = runs.iter().map(|run| bounds(run)).collect();
         let first = bounds.first().map_or(0, Vec::len);
@@ -138,11 +136,8 @@ pub fn typical<T>(runs: &[T], summary: impl Fn(&T) -> &Summary) -> Option<&T> {
 pub struct Middle {
     /// Whether the checkpoint of every run had settled.
     pub settled: bool,
-    /// Private memory at its checkpoint.
     pub private: Option<u64>,
-    /// Resident memory at its checkpoint.
     pub resident: Option<u64>,
-    /// Resident peak within it.
     pub peak: Option<u64>,
 }
 

@@ -6,20 +6,16 @@ use crate::units::TICK;
 /// Counters that only grow, over all processes so far, with those that are gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Totals {
-    /// Processor time.
     pub cpu: Option<Nanos>,
     /// Whether any of that is known in nanoseconds.
     pub exact: bool,
     /// Whether any of it is known in ticks only.
     pub ticks: bool,
-    /// Minor faults.
     pub minor: Option<u64>,
-    /// Major faults.
     pub major: Option<u64>,
 }
 
 impl Totals {
-    /// Of nobody.
     pub const ZERO: Totals = Totals {
         cpu: Some(0),
         exact: false,
@@ -28,7 +24,6 @@ impl Totals {
         major: Some(0),
     };
 
-    /// Of one process.
     pub fn of(counters: &Counters) -> Totals {
         let both = counters.user.zip(counters.system);
         let ticks = both.map(|(user, system)| user.saturating_add(system));
@@ -67,7 +62,6 @@ impl Totals {
         others.map_or(self, |others| others.zip(self, u64::saturating_add))
     }
 
-    /// What was added since then.
     pub fn since(self, before: Totals) -> Totals {
         self.zip(before, u64::saturating_sub)
     }

@@ -26,7 +26,6 @@ pub(super) struct Method {
 }
 
 impl Method {
-    /// Takes in one request.
     pub fn add(&mut self, request: &Request) {
         let figures = &mut self.figures;
         figures.count += 1;

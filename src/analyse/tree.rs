@@ -14,7 +14,6 @@ use live::same_memory;
 pub(super) use live::Live;
 pub(super) use sums::Sums;
 
-/// A program of the tree.
 #[derive(Debug, Default)]
 struct Program {
     summary: ProgramSummary,
@@ -24,7 +23,6 @@ struct Program {
     ended_before: u64,
 }
 
-/// The tree as it changes.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     live: BTreeMap<u32, Live>,
@@ -183,7 +181,6 @@ impl Tree {
         }
     }
 
-    /// All processes were looked at.
     pub fn looked(&mut self, at: Nanos) {
         self.looked = at;
     }
@@ -205,12 +202,10 @@ impl Tree {
         }
     }
 
-    /// The processes in view.
     pub fn live(&self) -> impl Iterator<Item = (u32, &Live)> {
         self.live.iter().map(|(process, live)| (*process, live))
     }
 
-    /// How many are in view.
     pub fn count(&self) -> u64 {
         self.live.len() as u64
     }
@@ -277,7 +272,6 @@ impl Tree {
     }
 }
 
-/// Zero stands for nothing seen.
 fn known(value: u64) -> Option<u64> {
     (value > 0).then_some(value)
 }

@@ -13,7 +13,6 @@ use super::untrimmed::{Deaf, Untrimmed};
 /// A setting that was not in force in much of the tree's memory at a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unset {
-    /// The variable.
     pub variable: String,
     /// What it was in that process; `None` where it was not there.
     pub value: Option<String>,
@@ -23,7 +22,6 @@ pub struct Unset {
     pub program: String,
     /// Its private memory in bytes.
     pub private: u64,
-    /// That of the whole tree.
     pub tree: u64,
     /// What a library that was mapped had of that at most, by its own account: too little to serve the process.
     pub held: Option<u64>,

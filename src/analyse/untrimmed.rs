@@ -18,7 +18,6 @@ const TRIFLING_SHARE: u64 = 200;
 /// A checkpoint whose memory does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Untrimmed {
-    /// Of which phase.
     pub phase: PhaseRef,
     /// Those that did not give back, the largest first.
     pub processes: Vec<Unreached>,
@@ -31,20 +30,16 @@ pub struct Untrimmed {
 /// A process that did not give back what it had freed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreached {
-    /// Its process id.
     pub pid: u32,
-    /// Its program's short name.
     pub program: String,
     /// Its private memory in bytes; `None` where that is not known.
     pub private: Option<u64>,
-    /// Why.
     pub why: Deaf,
 }
 
 /// Why a process gave nothing back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deaf {
-    /// It did not answer.
     Silent,
     /// It answered for the C library, and another allocator within its program has the memory.
     Within(AllocatorFamily),
@@ -60,11 +55,9 @@ pub enum Deaf {
 pub(super) enum Means<'r> {
     /// By force before each checkpoint: these listen.
     Forced(&'r [Listening]),
-    /// By settings of their allocator.
     Told {
         /// The library that has it, where it was preloaded.
         library: Option<&'r str>,
-        /// The variables with the settings.
         variables: &'r BTreeMap<String, String>,
     },
 }

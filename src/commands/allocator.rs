@@ -14,7 +14,6 @@ use crate::sample;
 
 use super::{Mistakes, build, detector, preload, prepare, print, show};
 
-/// Runs the command.
 pub fn run(options: &cli::AllocatorOptions) -> anyhow::Result<u8> {
     let (shown, found, knobs) = match (&options.program, options.pid) {
         (_, Some(pid)) => (format!("process {pid}"), live(pid)?.facts, Vec::new()),

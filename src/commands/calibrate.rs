@@ -13,7 +13,6 @@ use super::campaign::Campaign;
 use super::resume::Invocation;
 use super::{calibrations, output, prepare, show};
 
-/// Runs the command.
 pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let calibrate = |command| {
         if let Command::Calibrate(options) = command {

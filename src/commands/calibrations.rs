@@ -18,11 +18,9 @@ const DIRECTORY: &str = "calibrations";
 
 /// What there is for a server.
 pub enum Found {
-    /// One that holds here.
     Fits(PathBuf, Calibration),
     /// Only one of the same scenario and server, made when these circumstances were others.
     Differs(PathBuf, Vec<&'static str>),
-    /// None.
     Nothing,
 }
 

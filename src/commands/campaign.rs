@@ -27,19 +27,13 @@ const USUAL: u32 = 5;
 /// More runs than a time budget is ever used for.
 const MOST: u32 = 1_000;
 
-/// The runs of one scenario.
 pub struct Campaign<'c> {
-    /// The scenario and its project.
     pub scenario: &'c Loaded,
     /// The servers, once for each lens.
     pub choices: &'c [ServerChoice],
-    /// Where the records go.
     pub out: &'c Path,
-    /// How often.
     pub repeating: &'c Repeating,
-    /// How it is measured.
     pub measuring: Measuring,
-    /// How much is said.
     pub talk: Talk,
     /// Whether these runs are enough, where their number is not fixed.
     pub enough: &'c dyn Fn(&[Played]) -> bool,
@@ -59,14 +53,12 @@ pub struct Sweeping<'c> {
     pub price: &'c dyn Fn(Duration) -> Vec<String>,
 }
 
-/// One of the runs.
 struct One<'o> {
     planned: plan::Run,
     place: Place,
     progress: &'o Progress,
 }
 
-/// What came of a campaign.
 pub struct Outcomes {
     /// The runs that have a record, in their order.
     pub runs: Vec<Played>,

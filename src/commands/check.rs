@@ -9,15 +9,14 @@ use crate::drive::lacks;
 use crate::plan;
 use crate::progress::Progress;
 use crate::record::{Ending, PlanFacts};
-use crate::report::fold;
 use crate::soak::Interrupt;
+use crate::text::fold;
 use crate::units::{self, Span};
 
 use super::scratch::Scratch;
 use super::single::{self, Outcome};
 use super::{campaign, caps, prepare, print, show};
 
-/// Runs the command.
 pub fn run(options: &cli::Check, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let (scenarios, choices) = prepare::understood(&prepare::Typed {
         scenarios: &options.scenarios,

@@ -7,8 +7,8 @@ use anyhow::bail;
 use crate::analyse::Exit;
 use crate::analyse::compare::{Played, Target, Weight, by_target};
 use crate::cli::{self, CompareFormat};
-use crate::config::nearest;
 use crate::report::comparison;
+use crate::text::nearest;
 
 use super::{github, html, show};
 

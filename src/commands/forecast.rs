@@ -5,7 +5,7 @@ use crate::cli::Runs;
 use crate::config::ServerChoice;
 use crate::lens::Lens;
 use crate::report::calibration::can_see;
-use crate::report::quoted;
+use crate::text::quoted;
 use crate::units;
 
 use super::calibrations::{self, Found};

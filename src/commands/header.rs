@@ -75,7 +75,6 @@ fn kept_to(mut host: record::Host, cpus: &[usize]) -> record::Host {
     host
 }
 
-/// What is played.
 pub fn scenario(loaded: &Loaded, seed: u64) -> ScenarioFacts {
     ScenarioFacts {
         name: loaded.scenario.name.clone(),
@@ -87,7 +86,6 @@ pub fn scenario(loaded: &Loaded, seed: u64) -> ScenarioFacts {
     }
 }
 
-/// How a server is measured.
 pub fn settings(measuring: &Measuring, choice: &ServerChoice, capabilities: String) -> Settings {
     let text = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
     Settings {

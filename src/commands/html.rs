@@ -9,7 +9,6 @@ use crate::report::{comparison, html, markdown, svg};
 
 use super::output;
 
-/// The file beside the records.
 const FILE: &str = "report.html";
 
 /// One page of these runs: of one by itself, or of several side by side.

@@ -19,7 +19,6 @@ use super::scratch::Scratch;
 /// How long the list of the loader's libraries may take; it is one short file.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Where this system has libraries.
 static PLACES: LazyLock<Places> = LazyLock::new(|| Places {
     root: PathBuf::from("/"),
     cache: cache().unwrap_or_default(),

@@ -23,15 +23,11 @@ use crate::record::HugePages;
 use super::{Mistakes, detector, output, places, preload, shim};
 use value::value;
 
-/// What was typed.
 pub struct Typed<'c> {
-    /// The scenarios.
     pub scenarios: &'c [PathBuf],
     /// What of them is set aside.
     pub options: &'c ScenarioOptions,
-    /// The servers.
     pub servers: &'c [String],
-    /// What they are told.
     pub extras: &'c ServerExtras,
     /// What memory is looked at through.
     pub lenses: Lenses,
@@ -104,7 +100,6 @@ pub fn told(mistakes: Report) -> anyhow::Result<()> {
     }
 }
 
-/// Reads every scenario.
 fn scenarios(typed: &Typed<'_>, mistakes: &mut Report) -> Vec<Loaded> {
     let options = typed.options;
     let overrides = Overrides {
@@ -247,7 +242,6 @@ pub fn confine(cpus: Option<&CpuList>, huge_pages: Option<HugePages>) -> anyhow:
     Ok(())
 }
 
-/// The servers under each lens.
 fn through(typed: &Typed<'_>, mut choices: Vec<ServerChoice>, mistakes: &mut Report) -> Vec<ServerChoice> {
     let lenses = typed.lenses;
     // Otherwise a server is looked at when its run is prepared, which can be called off.

@@ -16,14 +16,11 @@ use crate::record::{CellFacts, Ending, Header};
 use super::output::{self, Directory};
 use super::show;
 
-/// The file beside the records.
 pub(super) const FILE: &str = "invocation.json";
 
-/// How lsp-soak was called.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Invocation {
-    /// Version of this file.
     format: u32,
     /// The directory in which it was called.
     directory: PathBuf,
@@ -44,7 +41,6 @@ impl Invocation {
         })
     }
 
-    /// Writes it beside the records.
     fn save(&self, out: &Path) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(self)?;
         let path = out.join(FILE);
@@ -119,11 +115,9 @@ fn with_output(before: &[OsString], now: Vec<OsString>) -> Vec<OsString> {
 
 /// A campaign to go on with.
 pub struct Resumed<T> {
-    /// Its options.
     pub options: T,
     /// Which of its scenarios, from 0.
     pub scenario: usize,
-    /// Where its records are.
     pub out: Directory,
 }
 
@@ -135,12 +129,10 @@ const SHOWN: usize = 60;
 pub struct Before {
     /// What it was, in the order of the runs.
     pub headers: Vec<Header>,
-    /// How long it took.
     pub took: Duration,
 }
 
 impl Before {
-    /// One more run.
     pub fn add(&mut self, played: &Played) {
         self.headers.push(played.summary.header.clone());
         self.took += Duration::from_nanos(played.summary.duration);

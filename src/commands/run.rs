@@ -17,7 +17,6 @@ use super::resume::Invocation;
 use super::show::Printer;
 use super::{compare, github, html, output, prepare, traced};
 
-/// Runs the command.
 pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let (resumed, begun) = options.resume.as_deref().map(resume).transpose()?.unzip();
     let options = resumed.as_ref().unwrap_or(options);
@@ -87,7 +86,6 @@ fn resume(out: &Path) -> anyhow::Result<(cli::Run, Directory)> {
     Ok((options, resumed.out))
 }
 
-/// What is asked for.
 struct Asked<'a> {
     options: &'a cli::Run,
     scenarios: &'a [Loaded],
@@ -173,13 +171,11 @@ fn too_short(options: &cli::Run, runs: &[Played]) -> Option<String> {
 
 /// What is printed of the runs, in one of three ways.
 struct Report<'r> {
-    /// Whether there are several servers.
     compared: bool,
     /// Whether servers are run more than once.
     several: bool,
     format: Format,
     baseline: Option<&'r str>,
-    /// Prints single runs.
     printer: Printer,
     /// What is printed in the end: one comparison of all scenarios.
     runs: Vec<Played>,

@@ -15,7 +15,6 @@ impl Scratch {
         scratch::Scratch::claim(&home, kind).map(Scratch)
     }
 
-    /// The directory.
     pub fn path(&self) -> &Path {
         self.0.path()
     }

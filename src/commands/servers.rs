@@ -7,13 +7,13 @@ use crate::cli;
 use crate::config::{Preload, Profile, Program, ServerChoice, Setting, installed};
 use crate::host;
 use crate::lsp::process::Launch;
-use crate::report::Paint;
-use crate::report::table::{self, Cell, Column};
+use crate::text::Paint;
+use crate::text::table;
+use crate::text::table::{Cell, Column};
 use crate::units::UNKNOWN;
 
 use super::{detector, prepare, print, show};
 
-/// Runs the command.
 pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
     let catalogue = prepare::catalogue(options.file.as_deref(), None)?;
     let which = prepare::which(None);

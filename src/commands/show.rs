@@ -9,7 +9,6 @@ use anyhow::{Context, anyhow, bail};
 use crate::analyse::compare::{self, Played};
 use crate::analyse::{self, Severity, Summary};
 use crate::cli::Format;
-use crate::config;
 use crate::locale;
 use crate::progress;
 use crate::record::{self, Reader, is_record};
@@ -21,10 +20,8 @@ use super::{UNPRINTED, html};
 /// Width of a report that is not printed to a terminal.
 const WIDTH: usize = 100;
 
-/// The name of standard input.
 const STDIN: &str = "-";
 
-/// Reads and summarises one record.
 pub fn summary(path: &Path) -> anyhow::Result<Summary> {
     let about = || format!("cannot read the record `{}`", path.display());
     analyse::read(open(path)?).with_context(about)
@@ -102,7 +99,6 @@ fn below(directory: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
 /// Prints records one after the other in one format, each read once.
 pub struct Printer {
     format: Format,
-    /// Whether JSON is a list.
     list: bool,
     printed: u64,
     /// What is shown together in the end.
@@ -159,7 +155,6 @@ impl Printer {
         Ok(summary)
     }
 
-    /// Ends what was begun.
     pub fn finish(self) -> anyhow::Result<()> {
         match self.format {
             Format::Json if self.list && self.printed == 0 => super::print("[]\n"),
@@ -230,7 +225,7 @@ fn open(path: &Path) -> anyhow::Result<Reader<Box<dyn BufRead>>> {
         Box::new(BufReader::new(io::stdin()))
     } else {
         let file = File::open(path).map_err(|error| {
-            let reason = config::reason(&error);
+            let reason = crate::text::reason(&error);
             anyhow!(
                 "cannot read the record `{}`: {reason}; name a record, or a directory that `lsp-soak run` wrote",
                 path.display()

@@ -16,9 +16,9 @@ use crate::drive::workspace::{self, Selection, Workspace, WorkspaceError, tree};
 use crate::lsp::process::Launch;
 use crate::progress::Progress;
 use crate::record::{Event, Header, PlanFacts, Warning, WarningKind};
-use crate::report::quoted;
 use crate::sample;
 use crate::soak::{self, Interrupt};
+use crate::text::quoted;
 use crate::trace::Tracer;
 
 use super::scratch::Scratch;
@@ -31,28 +31,21 @@ const TIDYING: Duration = Duration::from_secs(10);
 /// How long the same may take when the run was to end at once.
 const HURRIED: Duration = Duration::from_secs(1);
 
-/// What is to be run.
 #[derive(Clone)]
 pub struct Run {
-    /// The scenario and its project.
     pub loaded: Loaded,
-    /// The server.
     pub choice: ServerChoice,
-    /// Its place in the plan.
     pub plan: PlanFacts,
     /// What was run before under the same label, where runs are gone on with.
     pub before: Option<Header>,
-    /// How it is measured.
     pub measuring: Measuring,
     /// What traces its system calls, in a run for that.
     pub tracer: Option<Tracer>,
     /// Only start the server and see what it offers.
     pub probe: bool,
-    /// Where it is shown.
     pub progress: Progress,
 }
 
-/// What came of a run.
 pub enum Outcome {
     /// It was played, and its record is whole.
     Played,
@@ -72,7 +65,6 @@ struct Ground {
     said: Option<Scratch>,
 }
 
-/// A run that can begin.
 struct Prepared {
     ground: Ground,
     job: Job,

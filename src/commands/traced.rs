@@ -12,7 +12,6 @@ use super::scratch::Scratch;
 use super::single::{self, Outcome};
 use super::{prepare, resume, show};
 
-/// The tracer, tried out.
 pub fn tracer() -> anyhow::Result<Result<Tracer, Untraceable>> {
     let scratch = Scratch::claim("tracer")?;
     Ok(Tracer::tried(prepare::which(None).program("strace"), scratch.path()))

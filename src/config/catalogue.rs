@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::decode::Document;
-use super::problem::{Fault, Report, nearest};
+use super::problem::{Fault, Report};
 use super::server::{Profile, Servers, own_home};
+use crate::text::nearest;
 
 const BUILT_IN: &str = include_str!("profiles.toml");
 
@@ -17,7 +18,6 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// The profiles that lsp-soak brings.
     pub fn built_in() -> Catalogue {
         let servers: Servers = base().try_into().expect("the built-in profiles are read in a test");
         Catalogue {
@@ -109,24 +109,20 @@ impl Catalogue {
         }
     }
 
-    /// A profile by its name.
     pub fn get(&self, name: &str) -> Option<&Profile> {
         self.profiles.get(name)
     }
 
-    /// A profile and its name.
     pub fn entry(&self, name: &str) -> Option<(&str, &Profile)> {
         self.profiles
             .get_key_value(name)
             .map(|(name, profile)| (name.as_str(), profile))
     }
 
-    /// All profiles, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Profile)> {
         self.profiles.iter().map(|(name, profile)| (name.as_str(), profile))
     }
 
-    /// The names of all profiles.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.profiles.keys().map(String::as_str)
     }
@@ -153,7 +149,6 @@ impl Catalogue {
     }
 }
 
-/// The built-in profiles.
 fn base() -> toml::Table {
     BUILT_IN.parse().expect("the built-in profiles are read in a test")
 }

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use super::catalogue::Catalogue;
 use super::preload::Preload;
-use super::problem::nearest;
 use super::purge::Setting;
 use super::server::{Allocator, Profile, own_home};
 use super::shim::Shim;
 use super::spec::{ServerSpec, check_label};
 use super::which::Which;
 use crate::record::{AllocatorFacts, CellFacts};
+use crate::text::nearest;
 
 pub use error::ChoiceError;
 
@@ -26,11 +26,8 @@ pub struct ServerChoice {
     pub typed: String,
     /// Name of the profile, when there is one.
     pub profile_name: Option<String>,
-    /// What is known of it.
     pub profile: Profile,
-    /// What runs.
     pub program: Program,
-    /// Its arguments.
     pub args: Vec<String>,
     /// Environment variables set for it: the profile's, then those for all servers, then its own.
     pub env: BTreeMap<String, String>,
@@ -52,21 +49,16 @@ pub struct ServerChoice {
     pub shim: Option<Shim>,
 }
 
-/// What runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// This file.
     File(PathBuf),
-    /// What this command builds.
     Build(Vec<String>),
 }
 
 /// What is common to all servers of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Common {
-    /// Arguments after the profile's.
     pub args: Vec<String>,
-    /// Environment variables over the profiles'.
     pub env: Vec<(String, String)>,
 }
 

@@ -25,9 +25,7 @@ pub struct Document<'t> {
 /// A step on the way to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Segment<'p> {
-    /// The value of a key.
     Key(&'p str),
-    /// An element of an array.
     Index(usize),
 }
 
@@ -149,18 +147,15 @@ pub(super) fn more(span: Range<usize>, count: usize) -> Fault {
 /// What to take out when a key is wrong.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// The key and its value.
     Entry,
     /// The table around it: an externally tagged value whose tag is not known.
     Whole,
 }
 
-/// How far the cutting got.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cut {
     /// The place is not in here.
     NotFound,
-    /// It was taken out.
     Done,
     /// The value itself must be taken out by whatever holds it.
     Me,

@@ -11,7 +11,8 @@ use crate::units::{Share, Size};
 use super::check;
 use super::decode::{Document, Segment};
 use super::load::independent;
-use super::problem::{Fault, Report, nearest};
+use super::problem::{Fault, Report};
+use crate::text::nearest;
 use budget::{amount, inside};
 use file::{EndpointEntry, LeakEntry, WorkEntry};
 
@@ -25,7 +26,6 @@ mod tests;
 /// What there is to name, and what the command line says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GateContext {
-    /// The phases of the scenario.
     pub phases: Vec<String>,
     /// The methods that its steps ask for; others are sent besides, so that one that is not here may be there.
     pub methods: Vec<String>,
@@ -306,7 +306,6 @@ fn metrics() -> String {
     Figure::ALL.map(Figure::name).join(", ")
 }
 
-/// What an endpoint is of.
 fn measured(entry: &EndpointEntry, span: &dyn Fn(&'static str) -> Range<usize>) -> Result<What, Fault> {
     let all = || format!("there are {}", metrics());
     let Some(metric) = &entry.metric else {

@@ -30,7 +30,6 @@ impl Glob {
         self.matcher.is_match(path)
     }
 
-    /// The pattern as written.
     pub fn as_str(&self) -> &str {
         &self.text
     }

@@ -8,11 +8,12 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::decode::{Document, Segment};
-use super::problem::{Fault, Report, nearest};
+use super::problem::{Fault, Report};
 use super::project::{self, Project};
 use super::scenario::{Isolation, Scenario, Workspace};
 use super::{check, include, kind};
 use crate::regular;
+use crate::text::nearest;
 use crate::units::Size;
 
 /// Longest file that is read, in bytes: a scenario of a hundred phases has some thousands.
@@ -44,13 +45,11 @@ pub struct Overrides {
 pub struct Loaded {
     /// The scenario with its includes in place and overrides applied.
     pub scenario: Scenario,
-    /// Its file as given.
     pub path: PathBuf,
     /// Its text, and each included file's after it.
     pub text: String,
     /// SHA-256 over that text, in hexadecimal.
     pub sha256: String,
-    /// The project to open.
     pub project: Project,
 }
 
@@ -234,7 +233,7 @@ impl Loader<'_> {
             }
             let path = directory.join(name);
             let beside = "included files are looked for beside this file";
-            let whole = fs::canonicalize(&path).map_err(|error| (reason(&error), beside));
+            let whole = fs::canonicalize(&path).map_err(|error| (crate::text::reason(&error), beside));
             let read = whole.and_then(|whole| Ok((whole, read_text(&path, beside)?)));
             let (whole, text) = match read {
                 Ok(read) => read,
@@ -350,7 +349,7 @@ fn cycle(span: Range<usize>, chain: &[PathBuf], last: &Path) -> Fault {
 
 /// The text of a file; or why it cannot be read, and what to do, which is `cure` unless the file is there and no text.
 pub fn read_text(path: &Path, cure: &'static str) -> Result<String, (String, &'static str)> {
-    let bytes = read_file(path).map_err(|error| (reason(&error), cure))?;
+    let bytes = read_file(path).map_err(|error| (crate::text::reason(&error), cure))?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
@@ -368,17 +367,6 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
         return Err(regular::other());
     }
     regular::read(&fs::canonicalize(path)?, LONGEST_FILE)
-}
-
-/// The same words for the commonest reasons on every system.
-pub fn reason(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
-        io::ErrorKind::InvalidData => "it is no text in UTF-8".to_owned(),
-        io::ErrorKind::PermissionDenied => "this user may not read it".to_owned(),
-        _ => error.to_string(),
-    }
 }
 
 fn file_name(path: &Path) -> String {

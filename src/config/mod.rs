@@ -40,9 +40,9 @@ mod wording;
 pub use catalogue::Catalogue;
 pub use choice::{ChoiceError, Common, Program, ServerChoice, choose, installed};
 pub use gate::GateContext;
-pub use load::{Loaded, Overrides, load_scenario, read_text, reason};
+pub use load::{Loaded, Overrides, load_scenario, read_text};
 pub use preload::{Known, Preload, PreloadName, Twice, distinct, spread};
-pub use problem::{Fault, Report, nearest};
+pub use problem::{Fault, Report};
 pub use project::{Project, plain_path};
 pub use purge::{PurgeError, Setting, asks_for, needs_traffic, purged};
 pub use scenario::{

@@ -7,9 +7,9 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::problem::nearest;
 use super::spec::ServerSpec;
 use crate::record::AllocatorFamily;
+use crate::text::nearest;
 
 /// What is preloaded into a server, written `system`, `jemalloc`, `mimalloc`, `tcmalloc`, `tbbmalloc`, or the path of a
 /// library.
@@ -28,13 +28,9 @@ pub enum Preload {
 /// Allocators that distributions have as a library to be preloaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Known {
-    /// jemalloc.
     Jemalloc,
-    /// mimalloc.
     Mimalloc,
-    /// gperftools' tcmalloc.
     Tcmalloc,
-    /// oneTBB's.
     Tbbmalloc,
 }
 
@@ -47,10 +43,8 @@ pub struct PreloadName {
 }
 
 impl Known {
-    /// All of them.
     pub const ALL: [Known; 4] = [Known::Jemalloc, Known::Mimalloc, Known::Tcmalloc, Known::Tbbmalloc];
 
-    /// Its kind.
     pub fn family(self) -> AllocatorFamily {
         match self {
             Known::Jemalloc => AllocatorFamily::Jemalloc,
@@ -87,7 +81,6 @@ impl FromStr for Preload {
     }
 }
 
-/// The word for nothing.
 const SYSTEM: &str = "system";
 
 impl Preload {
@@ -163,7 +156,6 @@ impl fmt::Display for Preload {
 /// Two of a list by which one server would have one label twice.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Twice {
-    /// The same.
     #[error("`--preload` names `{0}` twice: name it once")]
     Same(String),
     /// Libraries that labels tell nothing of.
@@ -172,11 +164,9 @@ pub enum Twice {
          with a label of its own, --server 'other: preload={second} SERVER'"
     )]
     Label {
-        /// The first.
         first: String,
         /// The one that is called like it.
         second: String,
-        /// The ending of the label.
         suffix: String,
     },
 }

@@ -7,21 +7,17 @@ use std::ops::Range;
 use super::decode::{MOST, more};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-/// A mistake in one text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Where, in bytes.
     pub span: Range<usize>,
-    /// What is wrong.
     pub title: String,
     /// A word at the caret; may be empty.
     pub label: String,
-    /// What to do about it.
     pub cure: String,
 }
 
 impl Fault {
-    /// A mistake at `span`.
     pub fn new(span: Range<usize>, title: impl Into<String>, cure: impl Into<String>) -> Fault {
         Fault {
             span,
@@ -38,7 +34,6 @@ impl Fault {
     }
 }
 
-/// A text with its mistakes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Source {
     path: String,
@@ -46,7 +41,6 @@ struct Source {
     faults: Vec<Fault>,
 }
 
-/// Every mistake that was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     sources: Vec<Source>,
@@ -89,12 +83,10 @@ impl Report {
         }
     }
 
-    /// How many mistakes there are.
     pub fn len(&self) -> usize {
         self.loose.len() + self.sources.iter().map(|source| source.faults.len()).sum::<usize>()
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -157,28 +149,3 @@ impl fmt::Display for Report {
 }
 
 impl Error for Report {}
-
-/// The one of `known` that `word` was probably meant to be.
-pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let close = 1 + word.chars().count() / 4;
-    known
-        .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
-        .filter(|(distance, _)| *distance <= close)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_slip_of_the_finger_is_recognised_and_another_word_is_not() {
-        let known = ["definition", "hover", "open"];
-        assert_eq!(nearest("defintion", known), Some("definition"));
-        assert_eq!(nearest("hovre", known), Some("hover"));
-        assert_eq!(nearest("opne", known), Some("open"));
-        assert_eq!(nearest("close", known), None);
-    }
-}

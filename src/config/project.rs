@@ -7,16 +7,13 @@ use std::path::{Path, PathBuf};
 use super::files;
 use super::glob::{Glob, GlobError, languages, of_language};
 use super::load::Overrides;
-use super::problem::nearest;
 use super::scenario::{Isolation, Workspace};
+use crate::text::nearest;
 use crate::units::Size;
 
-/// The project to open, resolved.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Project {
-    /// Absolute path of the directory.
     pub root: PathBuf,
-    /// LSP language id.
     pub language: String,
     /// The pattern that selected the files.
     pub pattern: String,
@@ -31,11 +28,8 @@ pub struct Project {
 /// Why there is no project to open.
 #[derive(Debug)]
 pub enum Missing {
-    /// No path was given.
     Path,
-    /// There is no such directory.
     Directory(PathBuf),
-    /// No language was given.
     Language,
     /// The language is not known and there is no pattern.
     Pattern(String),

@@ -26,7 +26,6 @@ const GLIBC: [(&str, &str); 3] = [
 /// The lens of a server, and what it is told for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setting {
-    /// Which.
     pub lens: Lens,
     /// The allocator that the settings are for, as the profile names it or as it was found; `None` where nothing is set.
     pub allocator: Option<String>,
@@ -50,11 +49,8 @@ pub enum PurgeError {
     /// There is nothing to tell it.
     #[error("`{label}` uses {allocator}, {why}: use --lens as-shipped")]
     NoSetting {
-        /// The server.
         label: String,
-        /// Its allocator.
         allocator: String,
-        /// Why not.
         why: &'static str,
     },
     /// The lens is for versions of one server.
@@ -63,9 +59,7 @@ pub enum PurgeError {
         first.0, first.1, second.0, second.1
     )]
     Unlike {
-        /// A server and its allocator.
         first: (String, String),
-        /// Another.
         second: (String, String),
     },
 }
@@ -252,7 +246,6 @@ mod tests {
         server(label, Some(Allocator::Linked(allocator.to_owned())), &[])
     }
 
-    /// Without a library.
     fn without(choices: &[ServerChoice]) -> Result<Vec<ServerChoice>, Vec<PurgeError>> {
         purged(choices, &|_| None)
     }

@@ -156,13 +156,9 @@ pub struct Readiness {
 /// Limits of the wait for readiness, complete.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReadinessLimits {
-    /// See [`Readiness::start_grace`].
     pub start_grace: Span,
-    /// See [`Readiness::quiet`].
     pub quiet: Span,
-    /// See [`Readiness::timeout`].
     pub timeout: Span,
-    /// See [`Readiness::cpu`].
     pub cpu: Share,
 }
 
@@ -197,11 +193,9 @@ pub struct Settle {
 /// How a phase comes to rest, complete.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SettleLimits {
-    /// See [`Settle::quiet`].
     pub quiet: Span,
     /// See [`Settle::at_most`].
     pub at_most: Span,
-    /// See [`Settle::cpu`].
     pub cpu: Share,
 }
 
@@ -231,7 +225,6 @@ impl Scenario {
         self.deadline.unwrap_or(Span::from_secs(60))
     }
 
-    /// How `phase` settles.
     pub fn settle(&self, phase: &Phase) -> SettleLimits {
         phase.settle.over(Settle {
             quiet: self.settle.quiet,

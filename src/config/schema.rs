@@ -8,21 +8,15 @@ use super::scenario::Scenario;
 use super::server::Servers;
 use super::tune::GridFile;
 
-/// Which format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A scenario.
     Scenario,
-    /// A `servers.toml`.
     Servers,
-    /// A gate file.
     Gate,
-    /// A grid of settings.
     Grid,
 }
 
 impl Kind {
-    /// Every format.
     pub const ALL: [Kind; 4] = [Kind::Scenario, Kind::Servers, Kind::Gate, Kind::Grid];
 
     /// Its name, which is that of the schema's file too.

@@ -105,7 +105,6 @@ pub enum Question {
 }
 
 impl Question {
-    /// Its name.
     pub fn name(&self) -> &str {
         match self {
             Question::Request(name) | Question::Command(name) => name,
@@ -258,7 +257,6 @@ impl Profile {
         sets_memory(variable) || own.any(is_own)
     }
 
-    /// Arguments that print the version.
     pub fn version_args(&self) -> Vec<&str> {
         match self.version_args.as_slice() {
             [] => vec!["--version"],

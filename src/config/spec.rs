@@ -3,16 +3,12 @@
 use super::choice::ChoiceError;
 use super::preload::Preload;
 
-/// `--server` as written, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSpec {
-    /// The label, when given.
     pub label: Option<String>,
     /// What is preloaded into it, written like a variable: `preload=jemalloc`.
     pub preload: Option<Preload>,
-    /// Environment variables of its own.
     pub env: Vec<(String, String)>,
-    /// A name or a path.
     pub target: String,
 }
 

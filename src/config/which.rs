@@ -5,7 +5,6 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
-/// Where programs are looked for.
 #[derive(Clone, Debug, Default)]
 pub struct Which {
     path: OsString,
@@ -98,7 +97,6 @@ fn is_executable(path: &Path) -> bool {
 pub(super) mod tests {
     use super::*;
 
-    /// Makes executable files.
     pub fn programs(root: &Path, names: &[&str]) {
         for name in names {
             let path = root.join(name);

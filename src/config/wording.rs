@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::problem::{Fault, nearest};
+use super::problem::Fault;
+use crate::text::nearest;
 
-/// A mistake of syntax.
 pub fn syntax(text: &str, error: &toml::de::Error) -> Fault {
     let span = error.span().unwrap_or(0..0);
     let span = span.start.min(text.len())..span.end.min(text.len());

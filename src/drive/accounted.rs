@@ -26,7 +26,6 @@ struct Tree {
     total: u64,
 }
 
-/// What gopls tells of `runtime.MemStats`.
 #[derive(Deserialize)]
 struct Heap {
     #[serde(rename = "HeapAlloc")]

@@ -38,7 +38,6 @@ pub struct Asker<'a, S> {
 /// Errors in answers to the requests of a step.
 #[derive(Clone, Debug, Default)]
 pub struct Errors {
-    /// How many.
     pub count: u64,
     /// Each different one with its count, the first few of them.
     texts: BTreeMap<String, u64>,
@@ -53,7 +52,6 @@ impl Errors {
         }
     }
 
-    /// The commonest, as `code: message`.
     pub fn commonest(self) -> Option<String> {
         let most = self.texts.into_iter().max_by_key(|(_, count)| *count);
         most.map(|(text, _)| text)
@@ -132,7 +130,6 @@ impl<'a, S: Stage> Asker<'a, S> {
         self.notifications.set(self.notifications.get() + 1);
     }
 
-    /// Sends a whole document.
     pub async fn open(&self, document: &Document) -> Result<(), Stop> {
         self.client.opened_document(document.uri().as_str());
         self.notify("textDocument/didOpen", &document.opened()).await

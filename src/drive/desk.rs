@@ -128,7 +128,6 @@ impl Desk {
         files.unwrap_or(self.open.len()).min(self.open.len())
     }
 
-    /// An open document.
     pub fn document(&self, index: usize) -> &Document {
         &self.open[index].document
     }
@@ -148,7 +147,6 @@ impl Desk {
         self.files[file].most()
     }
 
-    /// Where a file is.
     pub fn path(&self, file: usize) -> &Path {
         &self.files[file].path
     }

@@ -7,7 +7,6 @@ use crate::record::Ending;
 
 use super::{Cpu, Stage, Stop};
 
-/// How often to look.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Share of one processor below which a server that says nothing is not thinking either.

@@ -62,7 +62,6 @@ impl Flood {
         }
     }
 
-    /// What was counted only.
     pub fn unwritten(&self) -> Unwritten {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).unwritten.clone()
     }

@@ -36,24 +36,19 @@ use crate::record::{AllocatorDecay, Ending};
 pub use player::{Player, lacks};
 pub use stage::{Cpu, Frame, Given, Stage};
 
-/// One run, with everything resolved.
 #[derive(Debug)]
 pub struct Job {
-    /// What is played.
     pub scenario: Scenario,
-    /// The server as chosen.
     pub choice: ServerChoice,
     /// How its allocator gives memory back; `None` where that is not known.
     pub decay: Option<KnownDecay>,
     /// The program in which that was found: what a launcher starts, and nothing where that is not known.
     pub native: PathBuf,
-    /// How it is started.
     pub launch: Launch,
     /// What is preloaded into it to give memory back; `None` for nothing.
     pub library: Option<Library>,
     /// What is said where one would be needed and there is none.
     pub no_library: String,
-    /// Where it finds the workspace.
     pub root: PathBuf,
     /// The files that may be opened.
     pub selection: workspace::Selection,
@@ -72,7 +67,6 @@ pub struct Job {
 /// How a server's allocator gives memory back, and how that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownDecay {
-    /// How it does.
     pub decay: AllocatorDecay,
     /// True when the started program itself has the allocator; its children may have others.
     pub found: bool,
@@ -81,7 +75,6 @@ pub struct KnownDecay {
 /// The library that is preloaded into the server to give memory back on a signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Library {
-    /// Its file.
     pub path: PathBuf,
     /// Where it says in which processes it listens.
     pub directory: PathBuf,
@@ -100,7 +93,6 @@ pub enum Stop {
     Failed {
         /// What, for people: `start `ty``, `read `a.py``.
         what: String,
-        /// The system's answer.
         error: io::Error,
     },
 }

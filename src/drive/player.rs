@@ -15,7 +15,6 @@ use super::tally::Tally;
 use super::workspace::Selection;
 use super::{Frame, Job, Stage, Stop, barrier, farewell, fault, late, steps};
 
-/// Plays one run.
 pub struct Player<'a, S: Stage> {
     job: &'a Job,
     stage: &'a S,
@@ -483,7 +482,6 @@ impl Rounds {
         }
     }
 
-    /// Whether another round begins.
     fn next(&mut self) -> bool {
         let more = match self.repeat {
             Repeat::Times(times) => self.done < times,

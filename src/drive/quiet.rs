@@ -69,7 +69,6 @@ impl<'a, S: Stage> Watch<'a, S> {
         self.open(now).or_else(|| self.processors(cpu))
     }
 
-    /// A progress that is open.
     pub fn progress(&self) -> Option<Unrest> {
         let work = self.client.with_progress(|progress| {
             let work = progress.begun().next()?;

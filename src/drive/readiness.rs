@@ -62,7 +62,6 @@ pub async fn wait(
     }
 }
 
-/// One wait for readiness.
 struct Wait<'a> {
     client: &'a Client,
     limits: &'a ReadinessLimits,

@@ -27,9 +27,7 @@ use super::{Job, Stage, Stop, fault, readiness, uri};
 /// Longest message of a server that is kept.
 const MESSAGE: usize = 2000;
 
-/// A running server.
 pub struct Session {
-    /// The connection.
     pub client: Client,
     /// What the server offers, as it said in its answer to `initialize`.
     pub offered: Arc<ServerCapabilities>,
@@ -157,7 +155,6 @@ impl Session {
         self.client.sync()
     }
 
-    /// The position encoding agreed on.
     pub fn encoding(&self) -> Encoding {
         self.client.encoding()
     }

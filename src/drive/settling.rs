@@ -26,11 +26,9 @@ const UNKNOWN: Duration = Duration::from_secs(60);
 /// the look is not over before 2·D + 1 s, and memory must have kept still for 1.25·D, between 3 and 15 s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Not shorter than this.
     pub least: Duration,
     /// For so long memory must keep still.
     pub steady: Duration,
-    /// Not longer than this.
     pub most: Duration,
     /// The allocator gives nothing back in such a window: when this is over and nothing has come back, it is held.
     pub dwell: Option<Duration>,
@@ -88,7 +86,6 @@ impl Rule {
 #[derive(Debug)]
 pub struct Settling {
     rule: Rule,
-    /// The first value.
     first: Option<u64>,
     /// The values of the last while, with the time since the window began.
     values: VecDeque<(Duration, u64)>,

@@ -23,7 +23,6 @@ struct Heard {
 }
 
 impl Signals {
-    /// Nothing heard yet.
     pub fn new(profile: &Profile) -> Signals {
         let (signal, failures) = (profile.ready.signal.clone(), profile.failures.clone());
         Signals {
@@ -33,7 +32,6 @@ impl Signals {
         }
     }
 
-    /// Takes note of a notification.
     pub fn hear(&self, method: &str, params: Option<&Value>) {
         let mut heard = self.heard();
         if let Some(Signal::Notification(signal)) = &self.signal

@@ -10,9 +10,7 @@ use crate::record::{Checkpoint, Event, Nanos, PhaseRef, Release, Releaser, Survi
 pub trait Stage: Clone + Send + Sync + 'static {
     /// Nanoseconds since the first spawn.
     fn now(&self) -> Nanos;
-    /// Writes an event, stamped now.
     fn tell(&self, event: Event);
-    /// A server process was started.
     fn spawned(&self, pid: u32) -> std::io::Result<()>;
     /// Processor time of the tree, read now, whatever the sampling interval; `None` when it cannot be known.
     fn cpu(&self) -> impl Future<Output = Option<Cpu>> + Send;
@@ -40,10 +38,8 @@ pub trait Stage: Clone + Send + Sync + 'static {
     fn peak(&self, phase: PhaseRef) -> impl Future<Output = ()>;
 }
 
-/// A reading of processor time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cpu {
-    /// When it was read.
     pub at: Nanos,
     /// Used until then by the whole tree.
     pub used: Nanos,
@@ -52,7 +48,6 @@ pub struct Cpu {
 /// What came of telling allocators to give memory back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given {
-    /// Those that did.
     pub used: Vec<Releaser>,
     /// Why others, or all, did not.
     pub missing: Vec<String>,
@@ -61,11 +56,9 @@ pub struct Given {
 /// A checkpoint before its values are in it.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// Which phase.
     pub phase: PhaseRef,
     /// Whether the server came to rest in time.
     pub settled: bool,
-    /// How long the settling took.
     pub waited: Nanos,
     /// What was still moving, for people.
     pub unsettled: String,
@@ -74,7 +67,6 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The finished checkpoint.
     pub fn with(self, rounds: Vec<Vec<crate::record::Sample>>, rollups: Vec<crate::record::Rollup>) -> Checkpoint {
         let Frame {
             phase,

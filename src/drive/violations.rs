@@ -9,7 +9,6 @@ use crate::lsp::Violation;
 /// The sentence for the first of each kind, and how many there were.
 type Kinds = HashMap<Discriminant<Violation>, (String, u64)>;
 
-/// What one server did.
 #[derive(Debug, Default)]
 pub struct Violations(Mutex<Kinds>);
 

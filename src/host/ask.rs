@@ -18,17 +18,13 @@ static ASKED: Mutex<Option<BTreeSet<u32>>> = Mutex::new(Some(BTreeSet::new()));
 
 /// What a program printed, as far as it is kept.
 pub struct Said {
-    /// On stdout.
     pub stdout: String,
-    /// On stderr.
     pub stderr: String,
 }
 
-/// What a program did.
 pub struct Heard {
     /// How it ended; `None` when it had to be killed.
     pub ended: Option<ExitStatus>,
-    /// What it printed until then.
     pub said: Said,
 }
 
@@ -131,6 +127,5 @@ fn kill_group(process: u32) {
     }
 }
 
-/// There are no groups.
 #[cfg(not(unix))]
 fn kill_group(_: u32) {}

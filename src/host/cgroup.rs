@@ -8,13 +8,10 @@ const NO_LIMIT: u64 = 1 << 60;
 /// The strictest limits of a group and of those around it. Unlimited and unknown are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// Bytes of memory.
     pub memory: Option<u64>,
     /// Bytes of memory from which on it has to give back.
     pub high: Option<u64>,
-    /// Bytes of swap.
     pub swap: Option<u64>,
-    /// Processors' worth of time.
     pub processors: Option<f64>,
 }
 

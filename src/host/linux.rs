@@ -42,7 +42,6 @@ pub(super) fn complete(mut host: Host) -> Host {
     host
 }
 
-/// `always`, `madvise` or `never`.
 pub(super) fn huge_pages_mode() -> Option<String> {
     line("/sys/kernel/mm/transparent_hugepage/enabled")
         .as_deref()
@@ -91,7 +90,6 @@ fn pretty_name(release: &str) -> Option<String> {
     Some(value.trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
 }
 
-/// `always [madvise] never` → `madvise`.
 fn chosen(text: &str) -> Option<String> {
     let (_, rest) = text.split_once('[')?;
     Some(rest.split_once(']')?.0.to_owned())

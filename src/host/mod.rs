@@ -71,13 +71,11 @@ pub fn limit_huge_pages(_mode: HugePages) -> std::io::Result<()> {
     Err(std::io::Error::new(std::io::ErrorKind::Unsupported, reason))
 }
 
-/// Only Linux counts it.
 #[cfg(not(target_os = "linux"))]
 fn platform_pressure() -> Option<Pressure> {
     None
 }
 
-/// macOS has nothing to add.
 #[cfg(not(any(target_os = "linux", windows)))]
 fn complete(host: Host) -> Host {
     host
@@ -136,7 +134,6 @@ fn page_size() -> Option<u64> {
     u64::try_from(rustix::param::page_size()).ok()
 }
 
-/// sysinfo does not say.
 #[cfg(not(unix))]
 fn page_size() -> Option<u64> {
     None

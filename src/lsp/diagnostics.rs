@@ -11,7 +11,6 @@ use serde_json::value::RawValue;
 /// Most text that is kept over all documents; what comes beyond is as good as none.
 const MOST: usize = 4 << 20;
 
-/// The lists by document.
 #[derive(Debug, Default)]
 pub(super) struct Diagnostics {
     lists: HashMap<String, Option<Box<RawValue>>>,

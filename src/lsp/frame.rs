@@ -14,7 +14,6 @@ const TYPE: &[u8] = b"content-type:";
 /// What the bytes given so far lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Head {
-    /// The header is not complete.
     More,
     /// A body of so many bytes follows.
     Body(u64),
@@ -22,14 +21,10 @@ pub(super) enum Head {
     TooLarge(u64),
 }
 
-/// Bytes that are not LSP.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Noise {
-    /// All of them.
     pub(super) total: u64,
-    /// Those since the last message.
     pub(super) unbroken: u64,
-    /// The first of them.
     pub(super) sample: Vec<u8>,
 }
 

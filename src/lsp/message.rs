@@ -13,7 +13,6 @@ use crate::units;
 pub enum Id {
     /// A whole number of 64 bits.
     Number(i64),
-    /// A string.
     Text(String),
     /// JSON as the server wrote it: another number, such as 2^63 or 1.5, or a string that is no text, such as `"\ud800"`.
     Literal(String),
@@ -95,27 +94,22 @@ pub(super) fn params(value: &impl Serialize) -> Option<Box<RawValue>> {
 /// Most memory that a tree of a server's JSON may take.
 const LARGEST_TREE: usize = 16 << 20;
 
-/// Deepest nesting that serde_json reads.
 const DEEPEST_TREE: usize = 127;
 
 /// Why a result could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unread {
-    /// Nobody asked for its text.
     #[error("its text was not kept")]
     Unwanted,
-    /// The answer has no result.
     #[error("it has neither a result nor an error")]
     Absent,
     /// The message was scanned as it arrived.
     #[error("its result has {size}, and messages over {limit} are not kept", size = units::bytes(*bytes), limit = units::bytes(*limit as u64))]
     TooLong {
-        /// Length of the result.
         bytes: u64,
         /// The longest message that is kept, in bytes.
         limit: usize,
     },
-    /// Not text.
     #[error("byte {at} of its result is not valid UTF-8")]
     Utf8 {
         /// From the start of the result, from 1.
@@ -136,7 +130,6 @@ pub enum Unread {
         /// From the start of the result, from 1.
         at: usize,
     },
-    /// Another mistake in the JSON.
     #[error("its result is not valid JSON: {0}")]
     Syntax(String),
 }

@@ -4,15 +4,12 @@ use std::ops::Range;
 
 use memchr::memchr2;
 
-/// What a column counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
-    /// Bytes.
     Utf8,
     /// UTF-16 code units; what the protocol means when nothing is agreed.
     #[default]
     Utf16,
-    /// Characters.
     Utf32,
 }
 
@@ -27,7 +24,6 @@ impl Encoding {
         }
     }
 
-    /// Its name in the protocol.
     pub fn name(self) -> &'static str {
         match self {
             Encoding::Utf8 => "utf-8",
@@ -82,7 +78,6 @@ pub fn strip_bom(text: &str) -> &str {
 /// A line number and a column, both from 0, as in the protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
-    /// Line.
     pub line: u32,
     /// Column, in units of the agreed encoding.
     pub column: u32,
@@ -104,7 +99,6 @@ pub struct LineIndex {
 }
 
 impl LineIndex {
-    /// Finds the lines of `text`.
     pub fn new(text: &str) -> LineIndex {
         let mut starts = vec![0];
         starts_in(text, 0..text.len(), &mut starts);

@@ -25,26 +25,20 @@ pub struct Progress {
     pub open: Vec<Work>,
     /// Tokens created so far; a begin without a create counts too.
     pub created: u64,
-    /// Work begun so far.
     pub started: u64,
-    /// Work that ended so far.
     pub finished: u64,
     /// The last pieces of work that ended, oldest first.
     pub ended: VecDeque<Ended>,
-    /// When any token last changed.
     pub changed: Option<Instant>,
 }
 
 /// A piece of work in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// Its token.
     pub token: Id,
     /// Whether it was begun, not only announced.
     pub begun: bool,
-    /// Its title, once begun.
     pub title: String,
-    /// Its last message.
     pub message: String,
     /// When the token was created, or the work begun without that.
     pub since: Instant,
@@ -53,7 +47,6 @@ pub struct Work {
 /// A piece of work that ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// Its token.
     pub token: Id,
     /// Its title; empty if it was never begun.
     pub title: String,

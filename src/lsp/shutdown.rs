@@ -22,11 +22,9 @@ pub struct Deadlines {
     pub answer: Duration,
     /// For the process to end after `exit`.
     pub exit: Duration,
-    /// After its stdin was closed.
     pub stdin: Duration,
     /// After SIGTERM to its process group.
     pub terminate: Duration,
-    /// After SIGKILL.
     pub kill: Duration,
 }
 
@@ -42,7 +40,6 @@ impl Default for Deadlines {
     }
 }
 
-/// How a server went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stopped {
     /// The last measure that was needed.

@@ -30,7 +30,6 @@ pub fn once(servers: usize) -> Vec<Run> {
 /// BA AB. A plan with more blocks begins with the runs of one with fewer, so that runs can be added until a look decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
-    /// How many servers.
     pub servers: usize,
     /// How many measured blocks: runs per server.
     pub blocks: u32,
@@ -56,7 +55,6 @@ pub struct PartitionError {
 }
 
 impl Partition {
-    /// All of it.
     pub const WHOLE: Partition = Partition { part: 1, of: 1 };
 
     /// Part `part`, from 1, of `of`.

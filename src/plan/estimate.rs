@@ -15,9 +15,7 @@ const SHORT_LINE: u64 = 16;
 /// Messages and time. Requests count on every file having enough places; time is what the scenario itself waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// Requests.
     pub requests: u64,
-    /// Notifications.
     pub notifications: u64,
     /// The least time, without any time that the server takes.
     pub least: Duration,
@@ -53,7 +51,6 @@ impl Sum for Amount {
     }
 }
 
-/// What one run does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outline {
     /// Its phases in order.
@@ -66,14 +63,11 @@ pub struct Outline {
     pub total: Amount,
 }
 
-/// What one phase does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseOutline {
-    /// Its name.
     pub name: String,
     /// Its steps in order.
     pub steps: Vec<StepOutline>,
-    /// How often they are played.
     pub repeat: Option<Repeat>,
     /// The least time to settle, in each round.
     pub settle: Duration,
@@ -81,14 +75,11 @@ pub struct PhaseOutline {
     pub total: Amount,
 }
 
-/// What one step does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepOutline {
-    /// Its name.
     pub name: &'static str,
     /// What else there is to say of it, for people; may be empty.
     pub detail: String,
-    /// Once.
     pub amount: Amount,
 }
 

@@ -6,11 +6,10 @@ use std::time::Duration;
 use super::Run;
 use super::estimate::{Amount, Outline, PhaseOutline, outline};
 use crate::config::{Loaded, Repeat};
-use crate::report::table::{Cell, Column, draw};
-use crate::report::{Paint, fold};
+use crate::text::table::{Cell, Column, draw};
+use crate::text::{Paint, fold};
 use crate::units;
 
-/// Blocks that are listed.
 const LISTED: usize = 12;
 
 /// What a scenario will do, and the runs on servers of these labels with what ends them early; nothing about runs when

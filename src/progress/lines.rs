@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::analyse::Strain;
 use crate::record::{Event, PhaseRef, ReadyOutcome, StepEnd};
-use crate::report::{Paint, Tone, clean};
+use crate::text::{Paint, Tone, clean};
 use crate::units;
 
 use super::{Look, Place, Talk};
@@ -13,7 +13,6 @@ use super::{Look, Place, Talk};
 /// The least time between the lines of two rounds of one phase.
 const ROUNDS: Duration = Duration::from_secs(10);
 
-/// Makes lines of events.
 pub struct Lines {
     talk: Talk,
     /// Whether a block shows how far it is.
@@ -24,14 +23,12 @@ pub struct Lines {
     hits: u64,
     /// When the last line of a phase was written.
     told: Option<Duration>,
-    /// When the server was started.
     began: Duration,
     /// What the machine was under when the last run began.
     strains: BTreeSet<Strain>,
 }
 
 impl Lines {
-    /// None yet.
     pub fn new(talk: Talk, block: bool, look: Look) -> Lines {
         Lines {
             talk,
@@ -46,7 +43,6 @@ impl Lines {
         }
     }
 
-    /// A run begins.
     pub fn begin(&mut self, place: &Place) -> Vec<String> {
         (self.label, self.told) = (clean(&place.label), None);
         let named = !place.name.is_empty() && self.is_spoken();
@@ -54,14 +50,12 @@ impl Lines {
         named.then(line).into_iter().collect()
     }
 
-    /// How the server is started.
     pub fn command(&self, command: &str) -> Vec<String> {
         let verbose = self.talk == Talk::Verbose;
         let line = || format!("{}: starts {}", self.label, clean(command));
         verbose.then(line).into_iter().collect()
     }
 
-    /// Something happened.
     pub fn on(&mut self, event: &Event, now: Duration) -> Vec<String> {
         let verbose = self.talk == Talk::Verbose;
         let line = match event {

@@ -16,18 +16,16 @@ use crate::analyse::Strain;
 use crate::locale;
 use crate::plan::Outline;
 use crate::record::{Event, PhaseRef};
-use crate::report::{clean_lines, clean_styled, fold};
 use crate::sample::Pulse;
+use crate::text::{clean_lines, clean_styled, fold};
 
 use lines::Lines;
 use pace::Pace;
 use screen::Screen;
 use state::State;
 
-/// How much is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Talk {
-    /// Nothing but what went wrong.
     Quiet,
     /// How far it is, and warnings.
     #[default]
@@ -36,12 +34,9 @@ pub enum Talk {
     Verbose,
 }
 
-/// What the terminal shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Look {
-    /// Whether there may be colours.
     pub color: bool,
-    /// Whether it shows ASCII only.
     pub ascii: bool,
 }
 
@@ -52,12 +47,9 @@ impl Look {
     }
 }
 
-/// What will be played.
 #[derive(Clone, Debug)]
 pub struct Course {
-    /// The scenario's name.
     pub scenario: String,
-    /// What one run does.
     pub outline: Outline,
     /// The servers of the runs in their order, by their place on the command line.
     pub runs: Vec<usize>,
@@ -74,7 +66,6 @@ pub struct Place {
     pub name: String,
     /// The server, by its place on the command line.
     pub server: usize,
-    /// Its label.
     pub label: String,
 }
 
@@ -138,7 +129,6 @@ fn wants_color() -> bool {
 }
 
 impl Progress {
-    /// Shows nothing.
     pub fn silent() -> Progress {
         Progress::new(State::default(), Lines::new(Talk::Quiet, false, Look::default()))
     }
@@ -152,7 +142,6 @@ impl Progress {
         }))
     }
 
-    /// Begins to show a campaign.
     pub fn show(course: Course, talk: Talk) -> Shown {
         let look = Look {
             color: wants_color(),
@@ -190,7 +179,6 @@ impl Progress {
         state.pace.played(server, took);
     }
 
-    /// How the server is started.
     pub fn command(&self, command: &str) {
         let lines = lock(&self.0.lines).command(command);
         self.say(lines);
@@ -203,14 +191,12 @@ impl Progress {
         self.say(lines);
     }
 
-    /// Takes note of what happened.
     pub fn on(&self, event: &Event) {
         self.state().on(event, self.now());
         let lines = lock(&self.0.lines).on(event, self.now());
         self.say(lines);
     }
 
-    /// A phase has its checkpoint.
     pub fn settled(&self, phase: &PhaseRef) {
         let private = self.state().private();
         let lines = lock(&self.0.lines).settled(phase, private, self.now());
@@ -238,7 +224,6 @@ impl Progress {
         Hidden(self)
     }
 
-    /// Whether nothing is shown.
     pub fn is_silent(&self) -> bool {
         lock(&self.0.screen).is_none()
     }
@@ -259,7 +244,6 @@ impl Progress {
 }
 
 impl Shown {
-    /// What is told.
     pub fn progress(&self) -> &Progress {
         &self.0
     }

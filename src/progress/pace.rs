@@ -8,7 +8,6 @@ use crate::plan::{Outline, PhaseOutline};
 /// What is planned, and how long it took where it was played.
 #[derive(Clone, Debug, Default)]
 pub struct Pace {
-    /// What one run does.
     pub outline: Option<Outline>,
     /// The servers of the runs in their order, by their place on the command line.
     pub runs: Vec<usize>,
@@ -18,18 +17,15 @@ pub struct Pace {
     measured: BTreeMap<usize, Vec<Duration>>,
 }
 
-/// How far a run is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reached {
     /// Its place among the runs, from 0.
     pub run: usize,
-    /// Since its server was started.
     pub elapsed: Duration,
     /// The phase that is played, and for how long.
     pub phase: Option<(usize, Duration)>,
 }
 
-/// Time that is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
     /// At least so long: what the scenario itself waits.
@@ -39,7 +35,6 @@ pub enum Left {
 }
 
 impl Pace {
-    /// Nothing is measured yet.
     pub fn new(outline: Outline, runs: Vec<usize>, budget: Option<Duration>) -> Pace {
         Pace {
             outline: Some(outline),

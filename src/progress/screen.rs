@@ -15,19 +15,15 @@ use crossterm::terminal::{BeginSynchronizedUpdate, Clear, ClearType, EndSynchron
 use super::Look;
 use super::state::State;
 
-/// Time between two pictures.
 const PERIOD: Duration = Duration::from_millis(250);
 
 /// The least time between two pictures, however many lines there are.
 const SHORTEST: Duration = Duration::from_millis(125);
 
-/// What the thread is told.
 enum Order {
-    /// A line above the block.
     Line(String),
     /// The block goes, until it may come again; answered when it is gone.
     Pause(Sender<()>),
-    /// The block may come again.
     Resume,
 }
 
@@ -97,7 +93,6 @@ impl Screen {
         let _ = wait.recv();
     }
 
-    /// The block may come again.
     pub fn resume(&self) {
         self.order(Order::Resume);
     }
@@ -185,7 +180,6 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 /// Writes lines above a block that is drawn over itself.
 struct Painter<W: Write> {
     out: W,
-    /// Of the terminal, now.
     columns: usize,
     /// What it was when the block was drawn.
     drawn_at: usize,
@@ -241,7 +235,7 @@ impl<W: Write> Painter<W> {
     fn go_to_top(&self, text: &mut Vec<u8>) -> std::io::Result<()> {
         let rows = |line: &String| {
             let plain = anstream::adapter::strip_str(line).to_string();
-            crate::report::width(&plain).div_ceil(self.columns).max(1)
+            crate::text::width(&plain).div_ceil(self.columns).max(1)
         };
         let rows: usize = self.shown.iter().map(rows).sum();
         queue!(text, MoveToColumn(0))?;

@@ -1,6 +1,5 @@
 //! A curve one line high, of a run whose length is not known when it begins.
 
-/// Eighths of a character's height.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The same for terminals that know ASCII only.
@@ -12,7 +11,6 @@ const KEPT: usize = 256;
 /// Values over time, the highest of each stretch of it.
 #[derive(Clone, Debug, Default)]
 pub struct Spark {
-    /// `None` where nothing was known.
     values: Vec<Option<u64>>,
     /// How many values each of these stands for, less one.
     folded: u32,
@@ -21,7 +19,6 @@ pub struct Spark {
 }
 
 impl Spark {
-    /// One more value.
     pub fn push(&mut self, value: Option<u64>) {
         match self.values.last_mut() {
             Some(last) if self.last <= self.folded => {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::plan::{Outline, PhaseOutline, StepOutline};
 use crate::record::{Event, PhaseRef, StepStart};
-use crate::report::{Paint, Tone, clean, cut, width};
 use crate::sample::Pulse;
+use crate::text::{Paint, Tone, clean, cut, width};
 use crate::units;
 
 use super::pace::{Left, Pace, Reached};
@@ -25,7 +25,6 @@ const LEAST: usize = 4;
 /// A campaign as far as it has come. Times are since it began.
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// What is planned.
     pub pace: Pace,
     scenario: String,
     run: Option<Run>,
@@ -35,7 +34,6 @@ pub struct State {
     played: Duration,
 }
 
-/// The run that goes on.
 #[derive(Clone, Debug, Default)]
 struct Run {
     place: Place,
@@ -50,7 +48,6 @@ struct Run {
 }
 
 impl State {
-    /// Nothing has begun.
     pub fn new(scenario: String, pace: Pace) -> State {
         State {
             scenario,
@@ -98,7 +95,6 @@ impl State {
         }
     }
 
-    /// Takes note of what happened.
     pub fn on(&mut self, event: &Event, now: Duration) {
         let Some(run) = &mut self.run else { return };
         match event {

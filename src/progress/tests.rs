@@ -82,7 +82,7 @@ fn block(state: &State, columns: usize, ascii: bool) -> String {
     let look = Look { color: false, ascii };
     let lines = state.lines(seconds(110), columns, look);
     for line in &lines {
-        assert!(crate::report::width(line) <= columns, "{line}");
+        assert!(crate::text::width(line) <= columns, "{line}");
     }
     lines.join("\n")
 }

@@ -175,7 +175,6 @@ impl AllocatorFamily {
 }
 
 impl Confidence {
-    /// Its word in reports.
     pub fn name(self) -> &'static str {
         match self {
             Confidence::Guess => "a guess",

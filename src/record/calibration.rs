@@ -8,35 +8,28 @@ use crate::lens::Lens;
 
 use super::Version;
 
-/// The version of the file.
 pub const CALIBRATION_FORMAT: Version = Version { major: 1, minor: 0 };
 
 /// What runs of a server against itself have shown. METHOD.md describes the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Version of the format.
     pub format: Version,
     /// Version of lsp-soak that made it.
     pub tool: String,
     /// When, RFC 3339 in UTC.
     pub made: String,
-    /// The scenario's name.
     pub scenario: String,
-    /// The server's label.
     pub server: String,
     /// What memory was looked at through.
     pub lens: Lens,
     /// Everything that must be the same for it to hold, by name: `analyse/compare/circumstances` says what.
     pub circumstances: BTreeMap<String, String>,
-    /// How many runs counted.
     pub runs: u64,
-    /// The figures.
     pub noise: Vec<Noise>,
     /// After how many runs of each side an unchanged server is expected to pass; `None` where none of the looks is enough.
     pub recommended_runs: Option<u64>,
 }
 
-/// How much one figure varies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
     /// Of what: a phase, a method, or the whole run.

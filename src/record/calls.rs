@@ -42,7 +42,6 @@ fn is_zero(value: &u64) -> bool {
 }
 
 impl CallCount {
-    /// Both together.
     pub fn and(self, other: CallCount) -> CallCount {
         CallCount {
             calls: self.calls.saturating_add(other.calls),

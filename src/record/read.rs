@@ -27,26 +27,17 @@ pub enum ReadError {
     /// The file could not be opened or read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// There is no whole header.
     #[error("this is no lsp-soak record: line 1 is not a header ({0}); give a `.jsonl` file that `lsp-soak run` wrote")]
     NoHeader(String),
-    /// Written by a later program.
     #[error(
         "the record has format {}.{}, and this lsp-soak reads {}.x: read it with lsp-soak {tool}, which wrote it, or later",
         found.major, found.minor, FORMAT.major
     )]
-    Newer {
-        /// The record's format.
-        found: Version,
-        /// The lsp-soak that wrote it.
-        tool: String,
-    },
+    Newer { found: Version, tool: String },
 }
 
-/// Lines that were passed over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// How many.
     pub count: u64,
     /// The numbers of the first few, the header's being 1.
     pub first: Vec<u64>,
@@ -70,7 +61,6 @@ pub fn open(path: &Path) -> Result<Reader, ReadError> {
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Reads a record from anything.
     pub fn new(mut source: R) -> Result<Reader<R>, ReadError> {
         let mut buffer = Vec::new();
         match next_line(&mut source, &mut buffer)? {
@@ -91,7 +81,6 @@ impl<R: BufRead> Reader<R> {
         })
     }
 
-    /// The first line.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -189,9 +178,7 @@ fn read_header(line: &[u8]) -> Result<Header, ReadError> {
     serde_json::from_slice(line).map_err(no_header)
 }
 
-/// How a line was found.
 enum Line {
-    /// With its end.
     Whole,
     /// The file ends before it does.
     Cut,

@@ -40,12 +40,7 @@ pub enum WriteError {
     Exists(PathBuf),
     /// The file could not be created.
     #[error("cannot create the record `{path}`: {error}")]
-    Create {
-        /// The file.
-        path: PathBuf,
-        /// The system's words.
-        error: io::Error,
-    },
+    Create { path: PathBuf, error: io::Error },
     /// The writer thread could not be started.
     #[error("cannot start the thread that writes the record: {0}")]
     Thread(io::Error),

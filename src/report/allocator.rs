@@ -6,9 +6,9 @@ use crate::analyse::setting;
 use crate::record::{AllocatorFacts, AllocatorFamily, KnobFacts, ServerFacts};
 
 use super::fingerprint;
-use super::table::WIDEST;
 use super::terminal::Look;
-use super::text::{Paint, Tone, clean_styled, line_of, paragraph};
+use crate::text::table::WIDEST;
+use crate::text::{Paint, Tone, clean_styled, line_of, paragraph};
 
 /// Columns of the names on the left.
 const NAMES: usize = 15;
@@ -89,7 +89,6 @@ fn worth(name: &str) -> bool {
         && !name.starts_with("deprecated_")
 }
 
-/// What was found, as JSON.
 pub fn json(shown: &str, facts: &AllocatorFacts, knobs: &[KnobFacts]) -> serde_json::Result<String> {
     let found = Found {
         program: shown,

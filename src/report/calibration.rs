@@ -9,9 +9,10 @@ use crate::lens::Lens;
 use crate::record::{Calibration, Noise};
 use crate::units;
 
-use super::table::{self, Cell, Column};
 use super::terminal::Look;
-use super::text::{Paint, Tone, line_of, paragraph};
+use crate::text::table;
+use crate::text::table::{Cell, Column};
+use crate::text::{Paint, Tone, line_of, paragraph};
 
 /// Numbers of runs in the table.
 const RUNS: [(usize, &str); 4] = [(3, "3 runs"), (5, "5 runs"), (8, "8 runs"), (12, "12 runs")];

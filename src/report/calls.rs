@@ -4,10 +4,9 @@ use crate::analyse::calls::{PhaseCalls, Traced};
 use crate::record::{CallCount, CallKind};
 use crate::units;
 
-use super::table::{Cell, Column};
-use super::text::Tone;
+use crate::text::Tone;
+use crate::text::table::{Cell, Column};
 
-/// What the table is of.
 pub(super) const TITLE: &str = "system calls";
 
 /// A difference of fewer calls than this is not worth a sentence.
@@ -19,7 +18,6 @@ const MUCH: f64 = 2.0;
 /// Kinds that have a column even where nobody called them, for that is what one looks for.
 const ALWAYS: [CallKind; 3] = [CallKind::MadviseDontneed, CallKind::Mmap, CallKind::Munmap];
 
-/// One server, traced.
 pub(super) type Named<'t> = (&'t str, &'t Traced);
 
 /// Under what circumstances, for the heading.

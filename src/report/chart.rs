@@ -3,12 +3,10 @@
 use crate::analyse::{Bucket, PhaseSummary, Timeline};
 use crate::record::Nanos;
 
-use super::text::{clean, cut, width};
+use crate::text::{clean, cut, width};
 
-/// Eighths of a character's height.
 const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Most lines of names.
 const LINES: usize = 3;
 
 /// Columns of the axis: a value, a blank and the line.
@@ -19,7 +17,6 @@ const AXIS: usize = 8;
 pub struct Chart {
     /// The curve with its axis, from the top.
     pub rows: Vec<String>,
-    /// Ticks where phases begin.
     pub ticks: String,
     /// Names of the phases, each beneath its tick, in as many lines as they need.
     pub names: Vec<String>,
@@ -79,7 +76,6 @@ pub(super) fn scale(most: u64) -> (u64, u64) {
     (step, most.div_ceil(step).max(1))
 }
 
-/// A label of the axis.
 pub(super) fn mebibytes(value: u64) -> String {
     let mib = value as f64 / f64::from(1 << 20);
     if value.is_multiple_of(1 << 20) {

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use super::text::clean;
 use crate::analyse::{counted, held_up};
 use crate::record::{Counters, Entry, Event, Header, Nanos, PhaseRef, Process, Sample};
+use crate::text::clean;
 
 /// The columns. An empty cell is a value that is not known.
 pub const COLUMNS: [&str; 23] = [

@@ -6,7 +6,7 @@ use crate::analyse::decay::{Gave, Traffic, Window, WindowKind};
 use crate::record::{Delay, Nanos, WindowEnd};
 use crate::units;
 
-use super::table::Column;
+use crate::text::table::Column;
 
 /// The head of the column of what was lazily freed at the end.
 pub(super) const LAZILY: &str = "lazily freed";
@@ -41,10 +41,8 @@ const MEANINGS: [(&str, &str); 9] = [
 /// whole run's growth.
 pub(super) const RETURNED: &str = "returned";
 
-/// The first of them.
 pub(super) const IN_WINDOW: &str = "in window";
 
-/// The second.
 pub(super) const BY_THEN: &str = "by then";
 
 /// What the columns of this table of windows mean.

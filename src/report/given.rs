@@ -7,7 +7,7 @@ use crate::analyse::release::{Released, Reported};
 use crate::record::Nanos;
 use crate::units;
 
-use super::table::{Cell, Column};
+use crate::text::table::{Cell, Column};
 
 /// Most rows: of many the last.
 const ROWS: usize = 24;

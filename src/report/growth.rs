@@ -6,8 +6,8 @@ use crate::analyse::stats::{Answer, Growth, LEAST_ROUNDS, LEAST_RUNS, Open, Shap
 use crate::lens::Lens;
 use crate::units;
 
-use super::table::{Cell, Column};
-use super::text::Tone;
+use crate::text::Tone;
+use crate::text::table::{Cell, Column};
 
 /// What growth is called. An allocator as it was shipped keeps memory that is free, and perhaps more of it with every
 /// round, which is no leak; and one run is not enough to call it one.
@@ -22,7 +22,6 @@ fn word(lens: Lens, runs: usize) -> &'static str {
 /// One line of a table of growth: something that is repeated, in one run or in several.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
-    /// The phase.
     pub name: String,
     /// The server, where there are several.
     pub server: String,
@@ -37,7 +36,6 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Of one run.
     pub fn of_run(repeated: &Repeated) -> Line {
         let growth = repeated.growth();
         Line {
@@ -70,7 +68,6 @@ impl Line {
         }
     }
 
-    /// The shape in a word.
     pub fn shape(&self) -> &'static str {
         named(self.shape)
     }
@@ -160,7 +157,6 @@ pub(super) fn columns(lines: &[Line]) -> Vec<Column> {
     ]
 }
 
-/// What the table is of.
 pub(super) fn note() -> String {
     format!("KiB, private memory at the end of each round, the first {WARM_UP_CYCLES} left out")
 }
@@ -222,7 +218,6 @@ pub(super) fn reason(open: Open, needed: Option<usize>) -> String {
     }
 }
 
-/// A shape by its name.
 pub(super) fn named(shape: Option<Shape>) -> &'static str {
     shape.map_or(units::UNKNOWN, name_of)
 }

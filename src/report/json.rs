@@ -360,7 +360,6 @@ pub fn report(summary: &Summary) -> Report {
     from::report(summary, exit(summary).code())
 }
 
-/// The schema of this format.
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(Report).to_value()
 }

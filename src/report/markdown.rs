@@ -4,8 +4,8 @@ mod one;
 
 use std::fmt::Write;
 
-use super::table::Column;
-use super::text::{is_hidden, line_of};
+use crate::text::table::Column;
+use crate::text::{is_hidden, line_of};
 
 pub use one::run;
 
@@ -16,7 +16,6 @@ pub(super) fn heads_of(out: &mut String, first: &str, others: impl Iterator<Item
     line_of(out, format!("|---|{}", "--:|".repeat(columns)));
 }
 
-/// A row of it.
 pub(super) fn line(out: &mut String, first: &str, others: impl Iterator<Item = String>) {
     let cells: Vec<String> = std::iter::once(first.to_owned()).chain(others).collect();
     line_of(out, format!("| {} |", cells.join(" | ")));
@@ -126,5 +125,10 @@ mod tests {
         ] {
             assert_eq!(prose(text), markdown);
         }
+    }
+
+    #[test]
+    fn what_turns_text_around_is_a_blank() {
+        assert_eq!(escape("a\u{202e}b\u{2069}c"), "a b c");
     }
 }

@@ -31,13 +31,9 @@ mod release;
 mod reproduce;
 mod spark;
 pub mod svg;
-pub(crate) mod table;
 pub mod terminal;
-mod text;
 pub mod trace;
 pub mod tune;
-
-pub(crate) use text::{Paint, Tone, clean, clean_lines, clean_styled, cut, fold, quoted, width};
 
 #[cfg(test)]
 mod tests;

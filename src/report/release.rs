@@ -116,7 +116,6 @@ fn checkpoints(released: &[Released]) -> Option<String> {
     ))
 }
 
-/// What a server accounts for.
 fn report(reported: &Reported) -> String {
     let name = &reported.phase.name;
     let report = &reported.report;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::record::Header;
 
-use super::text::quoted;
+use crate::text::quoted;
 
 /// Variables that are everywhere and that a person has of their own.
 const EVERYWHERE: [&str; 3] = ["HOME", "LANG", "PATH"];

@@ -3,7 +3,6 @@
 use crate::analyse::decay::Window;
 use crate::record::Nanos;
 
-/// Eighths of a character's height.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The least that a curve's height stands for: what moves less is drawn flat.

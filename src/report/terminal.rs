@@ -10,10 +10,9 @@ pub(super) mod phases;
 use crate::analyse::Summary;
 
 use super::ascii::ascii;
-use super::table::WIDEST;
-use super::text::{Paint, clean_styled};
+use crate::text::table::WIDEST;
+use crate::text::{Paint, clean_styled};
 
-/// Narrowest it is made for.
 const NARROWEST: usize = 40;
 
 /// How the report is to look.
@@ -23,7 +22,6 @@ pub struct Look {
     pub columns: usize,
     /// Whether to write colour codes. Printing through `anstream` takes them away where they are not wanted.
     pub color: bool,
-    /// Whether to keep to ASCII.
     pub ascii: bool,
 }
 
@@ -35,7 +33,6 @@ impl Look {
     }
 }
 
-/// Draws one part, or nothing.
 type Section = fn(&mut String, &Summary, Paint, usize);
 
 /// The whole report. What matters most stands at the end, where a terminal leaves the eye.
@@ -109,16 +106,10 @@ mod tests {
         for name in ["completed", "crashed", "tree", "interrupted", "truncated"] {
             for columns in [40, 50, 60, 72, 80, 100, 120, 160, 200] {
                 // A word that is wider than its column stays whole, since it is most often to be copied.
-                let long = |line: &&str| {
-                    line.split(' ')
-                        .any(|word| super::super::text::width(word) + 13 > columns)
-                };
+                let long = |line: &&str| line.split(' ').any(|word| crate::text::width(word) + 13 > columns);
                 let text = of(name, columns);
                 for line in text.lines().filter(|line| columns >= 60 || !long(line)) {
-                    assert!(
-                        super::super::text::width(line) <= columns,
-                        "{name} at {columns}: {line}"
-                    );
+                    assert!(crate::text::width(line) <= columns, "{name} at {columns}: {line}");
                 }
             }
         }
@@ -158,7 +149,6 @@ mod tests {
         }
     }
 
-    /// Rounds of one phase.
     fn rounds(name: &str, rounds: u32) -> analyse::Summary {
         let mut session = Session::new("server");
         session.spawn(0, "server", None, 30, 40);

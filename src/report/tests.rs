@@ -13,8 +13,8 @@ use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Entry, Event, H
 
 use super::comparison::{Case, Outcome, Suite};
 use super::terminal::Look;
-use super::text::is_hidden;
 use super::{comparison, csv, html, json, markdown, one_line, svg, terminal};
+use crate::text::is_hidden;
 
 /// The largest numbers of every width that a field may have.
 const LARGEST: [u64; 5] = [

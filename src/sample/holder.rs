@@ -3,10 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A process with private memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// Its process id.
     pub pid: u32,
     /// The file that it runs, with links resolved.
     pub program: PathBuf,

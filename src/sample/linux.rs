@@ -40,7 +40,6 @@ const PROBE_TRIES: u8 = 3;
 const COMMAND_ARGUMENTS: usize = 8;
 const COMMAND_BYTES: u64 = 1024;
 
-/// The system's `/proc`.
 pub struct System {
     loadavg: Option<File>,
     /// The last process id given when `/proc` was looked at last.
@@ -79,7 +78,6 @@ impl System {
         })
     }
 
-    /// Who we are.
     pub fn own() -> io::Result<Own> {
         let text = fs::read("/proc/self/stat")?;
         let stat = procfs::stat(&text).ok_or(io::ErrorKind::InvalidData)?;
@@ -105,7 +103,6 @@ impl System {
         procfs::last_pid(text)
     }
 
-    /// Goes over all of `/proc`.
     fn sweep(&mut self, found: &mut Vec<Found>) -> io::Result<()> {
         for entry in fs::read_dir("/proc")? {
             let name = entry?.file_name();

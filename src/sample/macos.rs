@@ -35,11 +35,9 @@ struct Timebase {
 unsafe extern "C" {
     /// libproc_internal.h: the interval maximum of the footprint begins anew.
     fn proc_reset_footprint_interval(pid: c_int) -> c_int;
-    /// mach/mach_time.h; libc's declaration is deprecated.
     fn mach_timebase_info(info: *mut Timebase) -> c_int;
 }
 
-/// The system's list of processes.
 pub struct System {
     /// Process ids of the last look: only others are looked at.
     known: HashSet<c_int>,
@@ -50,7 +48,6 @@ pub struct System {
 /// A process, known by its start time.
 pub struct Process {
     pid: c_int,
-    /// `ri_proc_start_abstime`.
     started: u64,
     session: Option<u32>,
 }
@@ -73,7 +70,6 @@ impl System {
         })
     }
 
-    /// Who we are.
     pub fn own() -> io::Result<Own> {
         // SAFETY: takes nothing and cannot fail.
         let group = unsafe { libc::getpgrp() };
@@ -84,7 +80,6 @@ impl System {
         })
     }
 
-    /// There are no subreapers here.
     pub fn moment() -> Option<u64> {
         None
     }
@@ -234,7 +229,6 @@ impl Source for System {
     }
 }
 
-/// Ids of all processes.
 fn all_pids() -> io::Result<Vec<c_int>> {
     // SAFETY: without a buffer the function only says how many there are.
     let count = unsafe { libc::proc_listallpids(std::ptr::null_mut(), 0) };

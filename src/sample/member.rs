@@ -8,7 +8,6 @@ use super::source::{Failure, Found, Program, Reading};
 /// One process of the tree, held open, and what was last seen and written of it.
 pub(super) struct Member<P> {
     pub process: P,
-    /// Our number for it.
     pub number: u32,
     pub found: Found,
     pub started: u64,
@@ -19,7 +18,6 @@ pub(super) struct Member<P> {
     pub searched: Option<u64>,
     /// The program in whose environment variables were looked for.
     pub asked: Option<u64>,
-    /// How often it was read.
     pub readings: u64,
     /// How often the command line was asked for since the program changed.
     pub command_tries: u8,
@@ -46,7 +44,6 @@ pub(super) enum News {
     None,
     /// What other processes did to the pages that they share with this one.
     Foreign,
-    /// What the process itself did.
     Own,
 }
 

@@ -55,10 +55,8 @@ use std::time::Duration;
 
 use crate::record::{Event, Journal, Nanos};
 
-/// How to sample.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Time between two deadlines.
     pub interval: Duration,
     /// Whether high-water marks may be reset; if not, nothing of the server is ever written to.
     pub peak_reset: bool,
@@ -84,7 +82,6 @@ pub struct Options {
 pub struct Apart(Arc<Mutex<BTreeSet<u32>>>);
 
 impl Apart {
-    /// One more.
     pub fn add(&self, pid: u32) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(pid);
     }

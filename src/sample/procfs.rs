@@ -5,35 +5,25 @@ use crate::record::{Nanos, Rollup, Used};
 /// What `/proc/PID/stat` says, as far as it is of use here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat<'a> {
-    /// Process id.
     pub pid: u32,
     /// Short name of the program; any bytes, parentheses and spaces included.
     pub name: &'a [u8],
     /// State letter: `R`, `S`, `Z` and so on.
     pub state: u8,
-    /// Process id of the parent.
     pub parent: u32,
-    /// Process group.
     pub group: u32,
-    /// Session.
     pub session: u32,
-    /// Kernel flags, `PF_*`.
     pub flags: u64,
-    /// Minor faults of the process.
     pub minor_faults: u64,
     /// Minor faults of the children it has waited for.
     pub reaped_faults: u64,
-    /// Major faults of the process.
     pub major_faults: u64,
-    /// User time in clock ticks.
     pub user: u64,
-    /// System time in clock ticks.
     pub system: u64,
     /// User time of the children it has waited for, in clock ticks.
     pub reaped_user: u64,
     /// System time of the children it has waited for, in clock ticks.
     pub reaped_system: u64,
-    /// Threads.
     pub threads: u64,
     /// Start time in clock ticks since boot.
     pub started: u64,
@@ -112,11 +102,8 @@ pub fn stat(text: &[u8]) -> Option<Stat<'_>> {
 pub struct Status {
     /// `Tgid`: differs from the number asked for when that names a thread.
     pub leader: Option<u32>,
-    /// `VmSize`.
     pub virtual_size: Option<u64>,
-    /// `VmHWM`.
     pub high_water: Option<u64>,
-    /// `VmRSS`.
     pub resident: Option<u64>,
     /// `RssAnon`, since Linux 4.5.
     pub anonymous: Option<u64>,
@@ -124,11 +111,9 @@ pub struct Status {
     pub file: Option<u64>,
     /// `RssShmem`, since Linux 4.5.
     pub shared: Option<u64>,
-    /// `VmSwap`.
     pub swap: Option<u64>,
     /// `THP_enabled`, since Linux 5.0: whether the process may have huge pages at all.
     pub huge_pages: Option<bool>,
-    /// `Threads`.
     pub threads: Option<u64>,
 }
 
@@ -238,7 +223,6 @@ pub fn program(called: &str, arguments: &[String]) -> String {
     }
 }
 
-/// Lines without their ends.
 struct Lines<'a>(&'a [u8]);
 
 impl<'a> Iterator for Lines<'a> {
@@ -255,7 +239,6 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// What stands before the colon.
 fn key(line: &[u8]) -> &[u8] {
     // Keys are short; a line such as the rollup's head may have no colon near.
     let end = line.iter().take(24).position(|&byte| byte == b':');

@@ -12,11 +12,8 @@ pub struct Pulse(Arc<Figures>);
 /// The figures of the tree that the driver judges rest by, read when it asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Glance {
-    /// When they were read.
     pub at: Nanos,
-    /// See [`Pulse::cpu`].
     pub cpu: Option<Nanos>,
-    /// See [`Pulse::private`].
     pub private: Option<u64>,
     /// Resident memory of a single process; `None` of several, whose sum counts shared pages in each.
     pub resident: Option<u64>,

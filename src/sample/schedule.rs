@@ -25,7 +25,6 @@ pub type MakeCheckpoint = Box<dyn FnOnce(Vec<Vec<Sample>>, Vec<Rollup>) -> Event
 
 /// What the driver wants of the sampler.
 pub enum Command {
-    /// Watch one more root.
     Follow(u32),
     /// A quiet window begins or ends.
     Quiet(bool, oneshot::Sender<()>),
@@ -39,15 +38,11 @@ pub enum Command {
     Sample(oneshot::Sender<()>),
     /// Read the cheap counters now, whatever the interval.
     Glance(oneshot::Sender<Glance>),
-    /// Say what is there.
     Alive(mpsc::Sender<Vec<Living>>),
 }
 
-/// Why a wait ended.
 pub enum Wake {
-    /// The time is up.
     Due,
-    /// There is something to do.
     Command(Command),
     /// Nobody will want anything any more.
     Stop,
@@ -55,13 +50,11 @@ pub enum Wake {
 
 /// A clock that can be waited on, so that a test can let a day pass in a second.
 pub trait Time {
-    /// Now.
     fn now(&self) -> Nanos;
     /// Waits until then, or for a command. A command that is there already comes before a time that is past.
     fn wait(&mut self, until: Nanos) -> Wake;
 }
 
-/// Samples until told to stop.
 pub fn run<S: Source>(watch: &mut Watch<S>, time: &mut impl Time, options: &Options) {
     let mut schedule = Schedule::new(time.now(), options);
     loop {
@@ -87,7 +80,6 @@ struct Schedule {
     heartbeat: Nanos,
 }
 
-/// A checkpoint in the making.
 struct Pending {
     next: Nanos,
     rounds: Vec<Vec<Sample>>,
@@ -196,7 +188,6 @@ impl Schedule {
         }
     }
 
-    /// Does what is due.
     fn work<S: Source>(&mut self, watch: &mut Watch<S>, time: &impl Time) {
         let now = || time.now();
         let at = now();

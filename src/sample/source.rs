@@ -12,20 +12,16 @@ pub enum Effort {
     Cheap,
     /// Everything that is new since the last look.
     CatchUp,
-    /// All processes of the system.
     Thorough,
 }
 
 /// A process met in a look at the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Process id.
     pub pid: u32,
-    /// Process id of the parent.
     pub parent: u32,
     /// Process group, where there are such.
     pub group: Option<u32>,
-    /// Session, where there are such.
     pub session: Option<u32>,
     /// Start time in the system's own unit; `None` where it costs more than a look.
     pub started: Option<u64>,
@@ -38,16 +34,12 @@ pub struct Opened {
     pub found: Found,
     /// Start time in the system's own unit.
     pub started: u64,
-    /// Short name of the program.
     pub name: String,
 }
 
-/// What a process runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
-    /// Short name.
     pub name: String,
-    /// Command line, bounded.
     pub command: Vec<String>,
     /// Whether it may have transparent huge pages; `None` where that is not known.
     pub huge_pages: Option<bool>,
@@ -56,11 +48,8 @@ pub struct Program {
 /// Who a process belongs to and what it runs, as read with the counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kin {
-    /// Process id of the parent.
     pub parent: u32,
-    /// Process group.
     pub group: Option<u32>,
-    /// Session.
     pub session: Option<u32>,
     /// Grows when the process waits for a child that has ended; `None` where the system does not count that.
     pub reaped: Option<u64>,
@@ -68,10 +57,8 @@ pub struct Kin {
     pub program: u64,
 }
 
-/// One reading of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// The cheap counters.
     pub counters: Counters,
     /// Kin, unless it could not be read.
     pub kin: Option<Kin>,
@@ -80,15 +67,12 @@ pub struct Reading {
 /// A read that failed though the process is there.
 #[derive(Debug)]
 pub struct Failure {
-    /// What was read.
     pub what: &'static str,
-    /// Why it failed.
     pub error: io::Error,
 }
 
 /// An operating system, or a test's idea of one.
 pub trait Source {
-    /// A process held open.
     type Process;
 
     /// Puts the processes into `found` that may be new since the last look; more than those do no harm.

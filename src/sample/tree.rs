@@ -11,11 +11,8 @@ use super::source::Found;
 /// Who lsp-soak itself is; its own group and session say nothing about who belongs to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Own {
-    /// Process id.
     pub pid: u32,
-    /// Process group.
     pub group: Option<u32>,
-    /// Session.
     pub session: Option<u32>,
 }
 
@@ -87,7 +84,6 @@ impl Tree {
         }
     }
 
-    /// A process is gone.
     pub fn remove(&mut self, pid: u32) {
         let Some(found) = self.members.remove(&pid) else { return };
         for (counts, id) in self.shared(&found) {

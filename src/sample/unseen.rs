@@ -2,10 +2,8 @@
 
 use crate::record::{self, Event, Nanos};
 
-/// Least time between two warnings.
 pub(super) const PAUSE: Nanos = 60_000_000_000;
 
-/// How many there were.
 #[derive(Default)]
 pub(super) struct Unseen {
     total: u64,
@@ -15,7 +13,6 @@ pub(super) struct Unseen {
 }
 
 impl Unseen {
-    /// There were that many more.
     pub fn add(&mut self, more: u64) {
         self.total += more;
         self.news |= more > 0;

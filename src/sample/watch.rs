@@ -46,7 +46,6 @@ pub struct Watch<S: Source> {
 }
 
 impl<S: Source> Watch<S> {
-    /// Nothing is watched before [`Watch::follow`].
     pub fn new(source: S, own: Own, options: &Options, pulse: Pulse, sink: Box<dyn Sink>) -> Watch<S> {
         Watch {
             source,
@@ -140,7 +139,6 @@ impl<S: Source> Watch<S> {
         }
     }
 
-    /// What the last round read.
     pub fn samples(&self) -> Vec<Sample> {
         self.members.iter().map(Member::sample).collect()
     }

@@ -29,7 +29,6 @@ const LOOK_SHARE: f64 = 0.005;
 /// The longest pause after a look: servers start helpers just when machines are busy and a look seems dear.
 const LOOK_PAUSE: Nanos = 500_000_000;
 
-/// The system's list of processes.
 pub struct System {
     duty: Duty,
     /// Of the last look: parent and threads by process id.
@@ -44,7 +43,6 @@ struct Listed {
     is_console: bool,
 }
 
-/// A process held open.
 pub struct Process {
     handle: OwnedHandle,
     pid: u32,
@@ -52,7 +50,6 @@ pub struct Process {
 }
 
 impl System {
-    /// Nothing needs to be opened.
     pub fn new() -> io::Result<System> {
         Ok(System {
             duty: Duty::new(LOOK_SHARE, 0),
@@ -69,7 +66,6 @@ impl System {
         })
     }
 
-    /// There are no subreapers here.
     pub fn moment() -> Option<u64> {
         None
     }
@@ -206,7 +202,6 @@ fn as_found(pid: u32, parent: u32, started: Option<u64>) -> Found {
     }
 }
 
-/// All processes of the system.
 fn list() -> io::Result<HashMap<u32, Listed>> {
     // SAFETY: takes numbers only.
     let handle = unsafe { CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0) };

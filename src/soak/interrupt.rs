@@ -9,12 +9,10 @@ use tokio::sync::watch;
 
 use crate::analyse::Exit;
 
-/// Counts ctrl-c, SIGTERM and SIGHUP.
 #[derive(Clone, Debug)]
 pub struct Interrupt {
     times: watch::Receiver<u32>,
     heeded: Arc<AtomicBool>,
-    /// Runs that go on.
     runs: Arc<AtomicUsize>,
 }
 

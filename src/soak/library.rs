@@ -37,7 +37,6 @@ struct Listener {
     pid: u32,
     thread: u32,
     malloc: Option<String>,
-    /// Releases so far.
     released: usize,
 }
 

@@ -120,7 +120,6 @@ impl Live {
             .collect()
     }
 
-    /// Their process ids.
     fn pids(&self) -> Vec<u32> {
         self.alive().into_iter().map(|(pid, ..)| pid).collect()
     }

@@ -11,7 +11,6 @@ use crate::units;
 #[cfg(target_os = "linux")]
 use super::cgroup::Group;
 
-/// No other system has them.
 #[cfg(not(target_os = "linux"))]
 struct Group;
 
@@ -34,7 +33,6 @@ const LONGEST: Duration = Duration::from_secs(5);
 /// Survivors that are kept by name: a server can make as many as it likes.
 const NAMED: usize = 1_000;
 
-/// What became of the survivors.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Cleared {
     /// Those that were to be killed.

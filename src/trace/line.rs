@@ -4,25 +4,20 @@ use std::collections::HashMap;
 
 use crate::record::CallKind;
 
-/// A call that has returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
     /// When it was made, in nanoseconds of the wall clock.
     pub wall: u64,
-    /// What it did.
     pub kind: CallKind,
     /// For how many bytes; `None` if it failed.
     pub bytes: Option<u64>,
 }
 
-/// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// A call.
     Call(Call),
     /// Nothing that counts: the first half of a call, a process that was started, one that ended.
     Other,
-    /// Not understood.
     Garbled,
 }
 
@@ -41,7 +36,6 @@ const UNFINISHED: &str = " <unfinished ...>";
 const SUPERSEDED: &str = "+++ superseded by execve in pid ";
 
 impl Lines {
-    /// Reads one line.
     pub fn read(&mut self, line: &str) -> Line {
         match self.line(line) {
             Some(Some(call)) => Line::Call(call),

@@ -89,7 +89,6 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Counts until the pipe ends.
 fn count(mut reader: impl BufRead, tally: &Mutex<Tally>) {
     let mut lines = Lines::default();
     let mut bytes = Vec::new();

@@ -13,7 +13,6 @@ pub(super) struct Tally {
     zero: u64,
     /// When each began, in their order; what comes before the first has no phase either.
     phases: Vec<(Nanos, Option<PhaseRef>, BTreeMap<CallKind, CallCount>)>,
-    /// Lines that were not understood.
     pub garbled: u64,
 }
 
@@ -32,7 +31,6 @@ impl Tally {
         self.phases.push((at, phase, BTreeMap::new()));
     }
 
-    /// One call more.
     pub fn add(&mut self, call: &Call) {
         let at = call.wall.saturating_sub(self.zero);
         let place = self.phases.iter().rposition(|(began, ..)| *began <= at).unwrap_or(0);

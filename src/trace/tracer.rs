@@ -35,26 +35,21 @@ pub struct Tracer {
 /// Why nothing can be traced, and what would help.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Untraceable {
-    /// Not on this system.
     #[error("system calls are traced on Linux only")]
     Unsupported,
-    /// There is no strace.
     #[error("`strace` is not on PATH")]
     Missing,
     /// It is there, and may not or cannot.
     #[error("strace cannot trace a program here: {said}")]
     Refused {
-        /// What it said.
         said: String,
         /// `kernel.yama.ptrace_scope`, where there is such a thing.
         scope: Option<u8>,
-        /// Whether this is a container.
         contained: bool,
     },
 }
 
 impl Untraceable {
-    /// What to do.
     pub fn cure(&self) -> &'static str {
         match self {
             Untraceable::Unsupported => "leave `--trace-syscalls` out",
@@ -104,7 +99,6 @@ impl Tracer {
         })
     }
 
-    /// For the record.
     pub fn facts(&self) -> TracerFacts {
         TracerFacts {
             name: "strace".to_owned(),
@@ -143,7 +137,6 @@ impl Tracer {
     }
 }
 
-/// Whether a call was seen.
 fn seen(to: &Path) -> bool {
     let mut lines = Lines::default();
     let text = fs::read_to_string(to).unwrap_or_default();

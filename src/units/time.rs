@@ -62,7 +62,6 @@ enum Step {
     Parts(&'static str, f64),
     /// With the seconds beyond them.
     Minutes,
-    /// With the minutes beyond them.
     Hours,
 }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::{LEGACY, Tunable, number};
 
-/// The variable that holds tunables.
 pub const TUNABLES: &str = "GLIBC_TUNABLES";
 
 /// The oldest and the newest glibc whose malloc was read for what it takes and for its defaults. The first with tunables
@@ -34,7 +33,6 @@ const DEFAULTS: [(&str, &str); 13] = [
 /// Those that grow with what is freed, until any of [`FIXING`] is set (mallopt(3)).
 const GROWING: [&str; 2] = ["mmap_threshold", "trim_threshold"];
 
-/// What ends the growing.
 const FIXING: [&str; 4] = ["mmap_max", "mmap_threshold", "top_pad", "trim_threshold"];
 
 /// Whether the defaults and limits of this version are known.

@@ -16,31 +16,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::detect::Detection;
 use super::probe::Subject;
-use crate::config::nearest;
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, KnobFacts};
+use crate::text::nearest;
 
 /// A setting that would do nothing, or not what it says.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KnobError {
-    /// Another allocator reads the variable.
     #[error("`{variable}` does nothing: {uses}; {cure}")]
     NotRead {
-        /// The variable.
         variable: String,
         /// What is used instead, as a sentence.
         uses: String,
-        /// What to set.
         cure: String,
     },
-    /// Nobody reads it.
     #[error("`{variable}` is read by no allocator: did you mean `{meant}`?")]
-    Misspelt {
-        /// The variable.
-        variable: String,
-        /// The one that was meant.
-        meant: String,
-    },
-    /// Nobody knows who reads it.
+    Misspelt { variable: String, meant: String },
     #[error(
         "`{0}` cannot be verified, for which allocator is used is not known: name it in a profile, `allocator = {{ linked = \
          \"jemalloc\" }}`, or leave the variable out"
@@ -49,25 +39,14 @@ pub enum KnobError {
     /// The allocator has no such option.
     #[error("{uses} has no option `{option}`, which `{variable}` asks for: {cure}")]
     Option {
-        /// The variable.
         variable: String,
-        /// The option.
         option: String,
-        /// The allocator.
         uses: String,
-        /// What to write.
         cure: String,
     },
     /// The option does not take the value.
     #[error("`{written}` is not taken: {why}; {cure}")]
-    Value {
-        /// What was written.
-        written: String,
-        /// What is wrong with it.
-        why: String,
-        /// What to write.
-        cure: String,
-    },
+    Value { written: String, why: String, cure: String },
 }
 
 /// What came of settings that are all right.
@@ -226,7 +205,6 @@ fn misspelt(variable: &str, detection: &Detection) -> Option<KnobError> {
     })
 }
 
-/// Settings that nobody confirms.
 fn unseen(env: &BTreeMap<String, String>) -> Checked {
     let knobs = env.iter().map(|(variable, value)| KnobFacts {
         variable: variable.clone(),

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use super::super::{elf, scan};
 use super::{Checked, KnobError, Question, near, unseen};
 
-/// What a value must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// What `strtoll` reads to the end, in decimal.

@@ -11,13 +11,11 @@ use crate::config::Known;
 pub struct Distribution {
     /// Its `ID`, then those that it is like.
     ids: Vec<String>,
-    /// Its `VERSION_ID`, the first number.
     version: Option<u32>,
 }
 
 /// Families of distributions, and what their packages are called.
 struct Packages {
-    /// Any of these.
     ids: &'static [&'static str],
     install: &'static str,
     jemalloc: &'static str,

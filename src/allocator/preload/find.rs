@@ -8,7 +8,6 @@ use super::super::elf::{self, Machine};
 use super::distribution::Distribution;
 use crate::config::{Known, Preload};
 
-/// Where libraries are looked for.
 #[derive(Clone, Debug)]
 pub struct Places {
     /// What everything is under: `/`, but in a test.
@@ -37,33 +36,22 @@ const USUAL: [&str; 12] = [
 /// Why there is no library to preload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
-    /// It is not installed.
     #[error("there is no {name} to preload in the library directories of this system: {cure}")]
-    Absent {
-        /// The allocator.
-        name: &'static str,
-        /// What to install.
-        cure: String,
-    },
+    Absent { name: &'static str, cure: String },
     /// It is there for other programs.
     #[error("`{}` is for {library}, and the server is {server}: {cure}", path.display())]
     OtherMachine {
-        /// The library.
         path: PathBuf,
-        /// What it is for.
         library: Machine,
-        /// What the server is.
         server: Machine,
         /// What to install, or to name.
         cure: String,
     },
-    /// Nothing is at the path.
     #[error("there is no library `{}`: check the path", .0.display())]
     Missing(PathBuf),
     /// What is at the path is something else.
     #[error("`{}` is no shared library: {why}", path.display())]
     NoLibrary {
-        /// What was named.
         path: PathBuf,
         /// What it is instead, and the cure.
         why: &'static str,

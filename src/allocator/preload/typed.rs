@@ -7,7 +7,6 @@ use super::find::{FindError, Places};
 use crate::config::Preload;
 use crate::record::AllocatorFamily;
 
-/// What the variable holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Typed {
     /// The first library that is an allocator's by its name.

@@ -22,9 +22,7 @@ pub enum PreloadError {
          server with it"
     )]
     Embedded {
-        /// The server's program.
         program: String,
-        /// What it has, and where.
         has: String,
         /// The prefix of its functions, in parentheses, where it has one.
         prefix: String,
@@ -34,13 +32,7 @@ pub enum PreloadError {
         "`{program}` is a {allocator} program, whose memory does not come from `malloc`, and would not use a preloaded \
          allocator: set `GOGC` or `GOMEMLIMIT` instead"
     )]
-    Runtime {
-        /// The server's program.
-        program: String,
-        /// What it has.
-        allocator: String,
-    },
-    /// No loader is run.
+    Runtime { program: String, allocator: String },
     #[error(
         "`{0}` is linked statically, so no loader runs that could preload an allocator: to measure another one, build the \
          server with it"
@@ -55,23 +47,16 @@ pub enum PreloadError {
     /// They are made for two C libraries.
     #[error("`{library}` is made for {theirs}, and the server for {own}: name a library that was built for {own}")]
     OtherLibc {
-        /// The library.
         library: String,
-        /// Its C library.
         theirs: AllocatorFamily,
-        /// The server's.
         own: AllocatorFamily,
     },
-    /// The loader tried.
     #[error(
         "the loader did not preload `{library}` into `{program}`: {why}; name a library that was built for this system"
     )]
     NotLoaded {
-        /// The library.
         library: String,
-        /// The server's program.
         program: String,
-        /// What the loader said.
         why: String,
     },
     /// It was loaded, and the server does not call it.
@@ -79,39 +64,26 @@ pub enum PreloadError {
         "`{library}` was loaded into `{program}` and is not used: {why}; to measure another one, build the server with it"
     )]
     Unused {
-        /// The library.
         library: String,
-        /// The server's program.
         program: String,
-        /// What was seen.
         why: &'static str,
     },
-    /// It is no allocator.
     #[error("`{0}` defines no `malloc`: it is no allocator, name one")]
     NoAllocator(String),
-    /// It ends the server.
     #[error("`{shown}` is ended by a signal with `{library}` preloaded, and not without: name another library")]
-    Fatal {
-        /// The command.
-        shown: String,
-        /// The library.
-        library: String,
-    },
+    Fatal { shown: String, library: String },
 }
 
 /// A server and what is to be preloaded into it.
 pub struct Question<'q> {
-    /// The library.
     pub library: &'q Path,
     /// What was found in the server as it is.
     pub plain: &'q Detection,
-    /// The server as it is.
     pub without: &'q Subject,
     /// The server with everything that is preloaded.
     pub with: &'q Subject,
     /// An empty directory for what the loader tells.
     pub scratch: &'q Path,
-    /// Whether to give up.
     pub stop: &'q dyn Fn() -> bool,
 }
 

@@ -13,7 +13,6 @@ use crate::units;
 /// How much a difference means, the least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// It is told.
     Noted,
     /// Memory can differ for it alone, and it is the host's: a gate decides only if it is told to, by
     /// `--allow-different-hosts`.
@@ -27,11 +26,8 @@ pub enum Weight {
 /// A circumstance that is not the same in all runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Which.
     pub what: Cow<'static, str>,
-    /// Its values, each once.
     pub values: Vec<String>,
-    /// How much that means.
     pub weight: Weight,
 }
 
@@ -47,20 +43,17 @@ type Fact = fn(&Header) -> String;
 
 /// What is looked at of a run.
 struct Circumstance {
-    /// Its name.
     name: &'static str,
     /// What it means where it differs.
     weight: Weight,
     /// How far values may be apart and be noted only.
     near: Near,
-    /// How it is found.
     fact: Fact,
 }
 
 /// How far two values of a circumstance may be apart and be noted only.
 #[derive(Clone, Copy)]
 enum Near {
-    /// Not at all.
     Nowhere,
     /// Sizes within 5 %: machines of one type differ by megabytes.
     Size,
@@ -124,7 +117,6 @@ const fn nearly(name: &'static str, near: Near, fact: Fact) -> Circumstance {
     }
 }
 
-/// Of all runs.
 const OF_RUNS: [Circumstance; 31] = [
     of("operating system", Weight::Quantity, |header| header.host.os.clone()),
     of("architecture", Weight::Host, |header| {
@@ -328,7 +320,6 @@ pub fn changes(then: &Header, now: &Header) -> Vec<(&'static str, String, String
     changed.map(|(one, then, now)| (one.name, then, now)).collect()
 }
 
-/// Circumstances that decide anything.
 fn deciding() -> impl Iterator<Item = &'static Circumstance> {
     OF_RUNS
         .iter()

@@ -12,7 +12,6 @@ use super::gather::Played;
 /// One window of the scenario, of all servers.
 #[derive(Clone, Debug)]
 pub struct Decay {
-    /// Its phase.
     pub phase: String,
     /// What gave the servers the occasion.
     pub kind: WindowKind,
@@ -25,7 +24,6 @@ pub struct Decay {
 /// One window of one server, over its runs. All of private memory.
 #[derive(Clone, Debug)]
 pub struct Decayed {
-    /// How many runs ended how.
     pub ends: Vec<(WindowEnd, u64)>,
     /// When it began, in bytes.
     pub before: Cell,

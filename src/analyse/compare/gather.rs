@@ -23,9 +23,7 @@ use crate::lens::Lens;
 /// A run and the name of its record.
 #[derive(Clone, Debug)]
 pub struct Played {
-    /// Name of the record.
     pub record: String,
-    /// What it says.
     pub summary: Summary,
 }
 
@@ -65,9 +63,7 @@ fn nominal(bytes: u64) -> u64 {
 /// A run that does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
-    /// Name of the record.
     pub record: String,
-    /// Why it does not count.
     pub why: Why,
 }
 
@@ -80,7 +76,6 @@ pub enum Why {
     Traced,
     /// It was not played to its end.
     Unfinished,
-    /// The server failed the scenario.
     Failed,
 }
 
@@ -136,7 +131,6 @@ fn headers<'r>(runs: &'r [&Played]) -> impl Iterator<Item = &'r Header> + Clone 
     runs.iter().map(|run| &run.summary.header)
 }
 
-/// Whether a run counts.
 pub fn counts(summary: &Summary) -> bool {
     why(summary).is_none()
 }

@@ -16,7 +16,6 @@ pub struct Grown {
     pub sent: Option<Sent>,
     /// What memory was looked at through: only the purged lens can call growth a leak.
     pub lens: Lens,
-    /// What the runs say together.
     pub verdict: LeakVerdict,
 }
 

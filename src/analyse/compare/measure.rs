@@ -6,28 +6,21 @@ use crate::analyse::stats::NoiseFloor;
 use crate::analyse::{MethodSummary, PhaseSummary, ResidentMetric, Summary};
 use crate::units::{TICK, is_in_ticks};
 
-/// One figure of a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Measure {
-    /// What part of the run.
     pub place: Place,
-    /// Which figure of it.
     pub figure: Figure,
 }
 
-/// A part of a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
     /// A phase; the last round of one that is repeated.
     Phase {
         /// Place in the scenario, from 0.
         number: u32,
-        /// Its name.
         name: String,
     },
-    /// The run as a whole.
     Run,
-    /// All requests of a method.
     Method(String),
 }
 
@@ -50,21 +43,17 @@ pub enum Figure {
     P95,
 }
 
-/// What a figure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Bytes.
     Bytes,
     /// Nanoseconds.
     Nanos,
     /// Nanoseconds of processor time, which is counted in ticks.
     CpuNanos,
-    /// A plain number.
     Count,
 }
 
 impl Figure {
-    /// Every figure.
     pub const ALL: [Figure; 7] = [
         Figure::Private,
         Figure::Peak,
@@ -84,10 +73,8 @@ impl Figure {
         Figure::Faults,
     ];
 
-    /// Figures of a whole run.
     pub const OF_RUNS: [Figure; 2] = [Figure::Peak, Figure::Cpu];
 
-    /// Figures of a method.
     pub const OF_METHODS: [Figure; 2] = [Figure::P50, Figure::P95];
 
     /// Its name in reports and in gate files.
@@ -126,7 +113,6 @@ impl Figure {
         }
     }
 
-    /// What it counts.
     pub fn unit(self) -> Unit {
         match self {
             Figure::Private | Figure::Peak | Figure::Resident => Unit::Bytes,

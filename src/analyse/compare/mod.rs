@@ -46,9 +46,7 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Servers that played one scenario, compared.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// The scenario's name.
     pub scenario: String,
-    /// The servers, the baseline first.
     pub sides: Vec<Side>,
     /// Every figure that at least one run has, in the order of the scenario.
     pub rows: Vec<Row>,
@@ -64,10 +62,8 @@ pub struct Comparison {
     pub looked: bool,
 }
 
-/// One server.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// Its label.
     pub label: String,
     /// Its version, where all runs agree on one.
     pub version: Option<String>,
@@ -103,16 +99,13 @@ pub struct Side {
     pub traced: Option<Traced>,
 }
 
-/// One figure of all servers.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Which.
     pub measure: Measure,
     /// One for each side, in their order.
     pub cells: Vec<Cell>,
 }
 
-/// One figure of one server.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
     /// One for each run of the side; `None` where the run does not have it.
@@ -132,9 +125,7 @@ pub struct Cell {
 pub struct Ratio {
     /// The ratio: 1.1 is ten per cent more than the baseline.
     pub ratio: f64,
-    /// Lower end of its interval.
     pub low: f64,
-    /// Upper end of its interval.
     pub high: f64,
     /// Two-sided p of Welch's test on logs.
     pub p: f64,
@@ -148,12 +139,10 @@ pub struct Ratio {
     pub machines: Vec<MachineRatio>,
 }
 
-/// The ratio on one machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MachineRatio {
     /// What tells the machine from others.
     pub machine: String,
-    /// The ratio of geometric means.
     pub ratio: f64,
 }
 
@@ -178,7 +167,6 @@ fn alike(a: &[String], b: &[String]) -> bool {
 }
 
 impl Comparison {
-    /// The row of a figure.
     pub fn row(&self, measure: &Measure) -> Option<&Row> {
         self.rows.iter().find(|row| row.measure == *measure)
     }

@@ -7,7 +7,6 @@ use super::Played;
 /// A strain that some runs were under.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Strained {
-    /// Which.
     pub strain: Strain,
     /// The most there was of it in one run: bytes, a share, or the load for each processor.
     pub worst: f64,

@@ -11,7 +11,6 @@ use super::gather::{Played, compare};
 /// The servers on one target, through one lens.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Its triple.
     pub triple: String,
     /// What memory was looked at through: every allocator that was told to purge, and what holds of all runs.
     pub lens: LensFacts,

@@ -8,7 +8,6 @@ use crate::analyse::stats::middle;
 /// How far two sides may be apart before their work counts as unequal, as a share of the baseline's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WorkLimits {
-    /// Requests of a step.
     pub requests: f64,
     /// Requests of a step whose result had something in it.
     pub hits: f64,
@@ -30,9 +29,7 @@ impl Default for WorkLimits {
 /// A piece of work that two sides did not do alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inequality {
-    /// What was done.
     pub task: Task,
-    /// What of it was counted.
     pub count: Count,
     /// Median over the runs of the baseline; `None` when it never did this.
     pub baseline: Option<f64>,
@@ -51,21 +48,16 @@ impl Inequality {
     }
 }
 
-/// A piece of work.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
-    /// A step of the scenario.
     Step {
         /// Its phase's place in the scenario, from 0.
         number: u32,
-        /// Its phase's name.
         phase: String,
         /// Its place in the phase, from 0.
         step: u32,
-        /// Its name.
         name: String,
     },
-    /// All requests of a method.
     Method(String),
 }
 

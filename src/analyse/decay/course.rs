@@ -20,17 +20,13 @@ const FITTED: (usize, usize) = (60, 12);
 /// What one quantity did in a window. Sizes are bytes, times count from the window's beginning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Course {
-    /// When it began.
     pub before: u64,
-    /// When it ended.
     pub after: u64,
-    /// The lowest.
     pub floor: u64,
     /// At each of [`AFTER`]; `None` where the window was over by then.
     pub at: [Option<u64>; AFTER.len()],
     /// Until half of what fell to the floor had come back; `None` if that is no more than memory moves by itself.
     pub t50: Option<Nanos>,
-    /// Until nine tenths had.
     pub t90: Option<Nanos>,
     /// `(peak − floor) / (peak − base)`: the peak of the run until the floor, and its lowest checkpoint, or the floor where that is
     /// lower.

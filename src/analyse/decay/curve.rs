@@ -15,7 +15,6 @@ pub(super) struct Curve {
     apart: Nanos,
     /// The lowest of all values, also of those that are no point any more.
     lowest: Option<u64>,
-    /// Whether a value was missing.
     holes: bool,
 }
 
@@ -55,7 +54,6 @@ impl Curve {
         Some(self.points.as_slice()).filter(|points| !self.holes && !points.is_empty())
     }
 
-    /// The lowest value.
     pub fn lowest(&self) -> Option<u64> {
         self.lowest
     }

@@ -8,7 +8,6 @@ use super::{Course, Window, WindowKind};
 /// What windows of one kind gave back together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gave {
-    /// Which kind.
     pub kind: WindowKind,
     /// Bytes of private memory that windows released.
     pub released: f64,

@@ -32,12 +32,10 @@ impl Lazy {
         self.fresh = false;
     }
 
-    /// A process is gone.
     pub fn gone(&mut self, process: u32) {
         self.of.remove(&process);
     }
 
-    /// When counters were last read.
     pub fn at(&self) -> Nanos {
         self.at
     }

@@ -24,7 +24,6 @@ pub const POINTS: usize = 64;
 /// One window and what came back in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Window {
-    /// In which phase.
     pub phase: PhaseRef,
     /// Place of its step in the phase.
     pub step: u32,
@@ -49,11 +48,8 @@ pub struct Window {
     /// Of the private memory at its beginning, in bytes, what was freed with `MADV_FREE` and the kernel has not taken yet.
     /// `None` where exact counters were not read: with traffic, soon after work, and on systems that have none.
     pub lazily_before: Option<u64>,
-    /// The same at its end.
     pub lazily_freed: Option<u64>,
-    /// When it began.
     pub started: Nanos,
-    /// How long it lasted.
     pub took: Nanos,
     /// Private memory of the tree by the sampled curve; `None` where it is not known, or its pages may count twice.
     pub private: Option<Course>,
@@ -111,9 +107,7 @@ impl Window {
 /// What a window gives the server the occasion to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WindowKind {
-    /// Nothing is sent.
     Silent,
-    /// Light, harmless traffic.
     Simmer,
     /// All documents have been closed; it lasts until the next step or the phase's checkpoint.
     Closed,

@@ -9,9 +9,7 @@ use super::{Window, WindowKind};
 pub struct Traffic {
     /// Change of private memory over the control windows, in bytes; below 0 if it fell.
     pub bytes: f64,
-    /// Messages in them.
     pub sent: u64,
-    /// How long they were.
     pub took: Nanos,
     /// The same for as many messages as the windows of light traffic had that are no controls; `None` if there are none.
     pub in_windows: Option<f64>,

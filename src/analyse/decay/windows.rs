@@ -15,11 +15,9 @@ const SOON: Nanos = 500_000_000;
 /// What is known of the run so far, each quantity by itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::analyse) struct Known {
-    /// Highest private memory so far.
     pub private_peak: Option<u64>,
     /// Private memory of the lowest checkpoint so far.
     pub private_base: Option<u64>,
-    /// Highest resident memory so far.
     pub resident_peak: Option<u64>,
     /// Resident memory of the lowest checkpoint so far.
     pub resident_base: Option<u64>,
@@ -53,7 +51,6 @@ pub(in crate::analyse) struct Watch {
     /// One that goes on until the window of the step under way begins, and what it is if that is never said.
     ending: Option<(Open, Window)>,
     done: Vec<Window>,
-    /// What is lazily freed.
     lazy: Lazy,
     /// The place of a window that ended as the idle one under way began, so that exact counters tell the end of the one as
     /// soon as they tell the beginning of the other.
@@ -61,7 +58,6 @@ pub(in crate::analyse) struct Watch {
 }
 
 impl Watch {
-    /// Memory at a moment.
     pub fn see(&mut self, at: Nanos, sums: &Sums) {
         let ending = self.ending.iter_mut().map(|(open, _)| open);
         for open in self.open.iter_mut().chain(ending) {
@@ -95,7 +91,6 @@ impl Watch {
         }
     }
 
-    /// A process is gone.
     pub fn gone(&mut self, process: u32) {
         self.lazy.gone(process);
     }
@@ -193,7 +188,6 @@ impl Watch {
         self.open = self.open.take().filter(|open| open.kind.is_some());
     }
 
-    /// What is open ends here.
     pub fn over(&mut self, at: Nanos, known: Known) {
         self.done.extend(self.ending.take().map(|(_, window)| window));
         if let Some(open) = self.open.take()

@@ -9,7 +9,6 @@ use super::{release, settings};
 pub struct Doubt {
     /// Of what kind: runs of one server share it where their sentences differ in process ids and sizes only.
     pub kind: String,
-    /// The sentence.
     pub text: String,
 }
 

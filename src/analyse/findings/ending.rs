@@ -220,7 +220,6 @@ fn empty(steps: &[EmptyStep], elsewhere: bool) -> Finding {
     }
 }
 
-/// One step that found nothing.
 fn empty_step(step: &EmptyStep) -> String {
     if let Some(method) = &step.lacks {
         return format!("`{}` in phase `{}` needs `{method}`", step.step, step.phase);

@@ -71,7 +71,6 @@ fn failed(what: &str, processes: u64, error: &str) -> String {
     }
 }
 
-/// The first few of many.
 fn shorten(names: &[String]) -> String {
     const SHOWN: usize = 5;
     match names.len().checked_sub(SHOWN) {

@@ -8,9 +8,7 @@ const SEED: u64 = 0;
 /// What tests say that assume nothing of the noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exact {
-    /// By arranging the runs anew.
     pub permutation: f64,
-    /// By their ranks.
     pub ranks: f64,
 }
 

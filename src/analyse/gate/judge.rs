@@ -99,7 +99,6 @@ fn missing(against: &[Against], alone: &Alone, first: usize) -> Vec<Missing> {
     missing
 }
 
-/// A figure in these runs.
 pub(super) fn seen(what: &What, runs: &[&Played], machines: &Machines) -> Vec<Seen> {
     let seen = |run: &&Played| Seen {
         machine: machines.place(run),

@@ -10,12 +10,9 @@ use super::exact::Exact;
 use super::leaking::Leaking;
 use super::rules::{Limit, Rule};
 
-/// The runs of each side.
 #[derive(Clone, Debug, Default)]
 pub struct Sides {
-    /// What is compared with.
     pub baseline: Vec<Played>,
-    /// What is judged.
     pub candidate: Vec<Played>,
     /// What is compared with besides, so that small steps do not add up unseen.
     pub anchor: Option<Vec<Played>>,
@@ -29,7 +26,6 @@ pub struct Calibrations {
 }
 
 impl Calibrations {
-    /// Those of a side.
     pub fn of(&self, role: Role) -> &[Calibration] {
         let own = self.of_sides.iter().find(|(side, _)| *side == role);
         own.map_or(&[], |(_, calibrations)| calibrations)
@@ -39,11 +35,8 @@ impl Calibrations {
 /// A part that a server plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// What is compared with.
     Baseline,
-    /// What is judged.
     Candidate,
-    /// The older baseline.
     Anchor,
 }
 
@@ -58,12 +51,9 @@ impl Role {
     }
 }
 
-/// A server that takes part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Party {
-    /// As what.
     pub role: Role,
-    /// Its label.
     pub label: String,
     /// The profile it was run with.
     pub profile: Option<String>,
@@ -82,9 +72,7 @@ pub struct Party {
 /// A run in which the server failed the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// Whose.
     pub role: Role,
-    /// Name of the record.
     pub record: String,
 }
 
@@ -100,7 +88,6 @@ pub struct Basis {
 /// A rule that decides and was not judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// What it is about.
     pub rule: String,
     /// Runs that there are to judge it by.
     pub runs: usize,
@@ -118,13 +105,11 @@ impl Missing {
 /// What the runs say to a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// The rule.
     pub rule: Rule,
     /// The figure in each run that counts.
     pub endpoint: Endpoint,
     /// How many runs that rests on.
     pub basis: Basis,
-    /// What it comes to.
     pub verdict: EndpointVerdict,
     /// Two-sided p of "no difference" on the same runs, beside the bounds and deciding nothing; `None` over several
     /// machines.
@@ -136,7 +121,6 @@ pub struct Judged {
 /// The candidate against one of the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Against {
-    /// Which.
     pub role: Role,
     /// What the endpoints that decide say together.
     pub answer: Answer,
@@ -144,7 +128,6 @@ pub struct Against {
     pub look: Option<usize>,
     /// Whether more runs would change none of the answers that decide.
     pub settled: bool,
-    /// What decides.
     pub primaries: Vec<Judged>,
     /// What does not, each by itself.
     pub advisory: Vec<Judged>,
@@ -156,27 +139,22 @@ pub struct Against {
     pub apart: bool,
 }
 
-/// Whether a budget is kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kept {
-    /// The budget.
     pub limit: Limit,
     /// Where the least noise that is believed comes from.
     pub known: Known,
     /// How many runs of the candidate the verdict rests on.
     pub basis: Basis,
-    /// What the runs say.
     pub verdict: BudgetVerdict,
 }
 
 /// What a gate says, with everything that it rests on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// The scenario's name.
     pub scenario: String,
     /// The lens that decides where a rule names none.
     pub lens: Lens,
-    /// The servers.
     pub parties: Vec<Party>,
     /// Runs that a server failed: nothing is decided then.
     pub broken: Vec<Broken>,
@@ -186,7 +164,6 @@ pub struct Judgement {
     pub strains: Vec<Strained>,
     /// The candidate against the baseline, and against the anchor if there is one.
     pub against: Vec<Against>,
-    /// Absolute limits.
     pub budgets: Vec<Kept>,
     /// Growth, where it is looked at.
     pub leaks: Vec<Leaking>,
@@ -194,7 +171,6 @@ pub struct Judgement {
     pub missing: Vec<Missing>,
     /// Whether more runs would change nothing: every rule that decides has its answer, or data that no more runs mend.
     pub settled: bool,
-    /// All of it together.
     pub answer: Answer,
 }
 

@@ -14,13 +14,11 @@ pub struct Leaking {
     pub name: String,
     /// What one round sends; `None` where it is not known, or not the same in all runs.
     pub sent: Option<Sent>,
-    /// What growth is tolerated.
     pub limit: LeakLimit,
     /// How many runs of the candidate the verdict rests on.
     pub basis: Basis,
     /// Whether more runs would change nothing: it has its answer, or no run has the rounds that one takes.
     pub settled: bool,
-    /// What the runs say.
     pub verdict: LeakVerdict,
 }
 

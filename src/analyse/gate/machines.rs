@@ -2,7 +2,6 @@
 
 use crate::analyse::compare::Played;
 
-/// The machines of two sides.
 pub(super) struct Machines {
     /// What tells each from the others.
     names: Vec<String>,
@@ -10,7 +9,6 @@ pub(super) struct Machines {
 }
 
 impl Machines {
-    /// The machines of these runs.
     pub fn of(baseline: &[&Played], candidate: &[&Played]) -> Machines {
         let of_side = |runs: &[&Played]| {
             let mut names: Vec<String> = runs.iter().map(|run| run.machine()).collect();

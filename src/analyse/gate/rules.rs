@@ -6,7 +6,6 @@ use crate::lens::Lens;
 
 use super::what::What;
 
-/// What must hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
     /// The lens that decides where a rule names none.
@@ -15,7 +14,6 @@ pub struct Rules {
     pub primaries: Vec<Rule>,
     /// What is judged and told, and decides nothing.
     pub advisory: Vec<Rule>,
-    /// Absolute limits of the candidate.
     pub budgets: Vec<Limit>,
     /// What growth from round to round is tolerated, where that is looked at.
     pub leak: Option<Leak>,
@@ -26,16 +24,13 @@ pub struct Rules {
 /// How much more of something is tolerated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// Of what.
     pub what: What,
-    /// How much.
     pub tolerance: Tolerance,
 }
 
 /// How much of something there may be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
-    /// Of what.
     pub what: What,
     /// In its unit: bytes, nanoseconds or a number.
     pub limit: f64,
@@ -46,6 +41,5 @@ pub struct Limit {
 pub struct Leak {
     /// Of this phase alone; of everything that is repeated when `None`.
     pub phase: Option<String>,
-    /// How much.
     pub limit: LeakLimit,
 }

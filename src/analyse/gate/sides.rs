@@ -43,7 +43,6 @@ impl Sides {
     }
 }
 
-/// The runs that count.
 pub(super) fn counting(runs: &[Played]) -> Vec<&Played> {
     runs.iter().filter(|run| counts(&run.summary)).collect()
 }

@@ -10,7 +10,6 @@ use crate::lens::Lens;
 /// A figure of a run, named before there is a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct What {
-    /// Which figure.
     pub figure: Figure,
     /// Of which part of the run.
     pub at: At,
@@ -25,33 +24,25 @@ pub enum At {
     End,
     /// The phase of this name; its last round.
     Phase(String),
-    /// The run as a whole.
     Run,
-    /// All requests of this method.
     Method(String),
 }
 
-/// Words that name no figure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WhatError {
-    /// Not a metric.
     #[error("unknown metric `{0}`: there are {all}", all = names())]
     Metric(String),
     /// Neither a phase nor a method follows the metric.
     #[error("`{0}` says nothing here: write the metric alone, or `{1} after PHASE`, or `{1} of METHOD`")]
     Rest(String, &'static str),
-    /// A latency without a method.
     #[error("`{0}` is of a method: write `{0} of METHOD`, such as `{0} of textDocument/completion`")]
     NoMethod(&'static str),
-    /// A phase beside a method.
     #[error("`{0}` is of all requests of a method, in whichever phase: leave the phase out")]
     Both(&'static str),
-    /// A method without a latency.
     #[error("`{0}` is not counted by method: only p50 and p95 are")]
     Method(&'static str),
 }
 
-/// The names of all metrics.
 fn names() -> String {
     Figure::ALL.map(Figure::name).join(", ")
 }
@@ -72,7 +63,6 @@ impl What {
         Ok(What { figure, at, lens: None })
     }
 
-    /// The same through a lens.
     pub fn through(self, lens: Option<Lens>) -> What {
         What { lens, ..self }
     }

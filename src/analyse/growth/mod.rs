@@ -14,7 +14,6 @@ pub const WHOLE: &str = "whole rounds";
 /// Something that a scenario repeats, with one checkpoint for each round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeated {
-    /// The phase's name, or [`WHOLE`].
     pub name: String,
     /// Place in the scenario of the phase whose checkpoints these are, from 0.
     pub phase: u32,
@@ -29,7 +28,6 @@ pub struct Repeated {
 pub enum Sent {
     /// So many requests, and perhaps notifications with them.
     Requests(f64),
-    /// Notifications alone.
     Notifications(f64),
     /// Nothing: a control, which grows only if the server grows by itself.
     Nothing,
@@ -66,7 +64,6 @@ impl Repeated {
         run_growth(&self.series(), &LeakLimit::default())
     }
 
-    /// The values as numbers.
     pub fn series(&self) -> Vec<Option<f64>> {
         self.values
             .iter()

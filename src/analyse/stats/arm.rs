@@ -15,17 +15,13 @@ pub struct Arm {
 pub enum Unusable {
     /// One run has no spread, and none has nothing.
     #[error("{have} of at least 2 runs")]
-    TooFew {
-        /// How many there are.
-        have: usize,
-    },
+    TooFew { have: usize },
     /// A run that has no such value.
     #[error("run {} has no value", run + 1)]
     Missing {
         /// Which run, from 0.
         run: usize,
     },
-    /// Infinite, or not a number.
     #[error("run {} has no finite value", run + 1)]
     NotFinite {
         /// Which run, from 0.
@@ -67,7 +63,6 @@ impl Seen {
         Seen { machine: 0, value }
     }
 
-    /// The figures alone.
     pub(super) fn values(runs: &[Seen]) -> Vec<Option<f64>> {
         runs.iter().map(|seen| seen.value).collect()
     }
@@ -81,7 +76,6 @@ impl Arm {
         Arm::new(&values?)
     }
 
-    /// The arm of these values.
     pub fn new(values: &[f64]) -> Result<Arm, Unusable> {
         for (run, value) in values.iter().enumerate() {
             if !value.is_finite() {
@@ -100,7 +94,6 @@ impl Arm {
         })
     }
 
-    /// How many runs.
     #[expect(clippy::len_without_is_empty, reason = "an arm is never empty")]
     pub fn len(&self) -> usize {
         self.values.len()

@@ -17,9 +17,7 @@ pub struct Budget {
     pub limit: f64,
     /// The least noise that is believed of this metric.
     pub noise: NoiseFloor,
-    /// Where that comes from.
     pub known: Known,
-    /// One value per run.
     pub values: Vec<Seen>,
 }
 
@@ -46,7 +44,6 @@ impl Budget {
     }
 }
 
-/// Whether a budget is kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BudgetVerdict {
     /// FAIL if the whole interval is over the limit on any machine, PASS if it is under it on every one.
@@ -54,7 +51,6 @@ pub struct BudgetVerdict {
     /// The geometric mean with its one-sided bounds, lower and upper, on the machine that decides: the one with the
     /// highest; or why there is none.
     pub interval: Result<(f64, f64, f64), Unusable>,
-    /// Of how many machines.
     pub machines: usize,
     /// Runs at the look that it is of, counted as [`Budget::deciding`]; `None` where it was not judged by looks, or before
     /// the first.

@@ -3,14 +3,11 @@
 use super::arm::{Arm, NoiseFloor};
 use super::calibrated;
 
-/// Runs whose values lie together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cluster {
     /// Which runs, from 0, in order of their values.
     pub runs: Vec<usize>,
-    /// The smallest value.
     pub low: f64,
-    /// The largest.
     pub high: f64,
 }
 

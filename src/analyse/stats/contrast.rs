@@ -17,7 +17,6 @@ pub struct Contrast {
 }
 
 impl Contrast {
-    /// Candidate against baseline.
     pub fn welch(baseline: &Arm, candidate: &Arm, floor: NoiseFloor) -> Contrast {
         let part = |arm: &Arm| floor.spread(arm).powi(2) / arm.len() as f64;
         let (first, second) = (part(baseline), part(candidate));
@@ -63,7 +62,6 @@ impl Contrast {
         self.difference.exp()
     }
 
-    /// Welch's degrees of freedom.
     pub fn freedom(&self) -> f64 {
         self.freedom
     }

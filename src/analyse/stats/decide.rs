@@ -7,7 +7,6 @@ use super::looks::Looks;
 /// More primary endpoints than this would each get so little of α that none could be seen to fail.
 pub const MOST_ENDPOINTS: usize = 3;
 
-/// What a gate says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// A difference that matters is ruled out.
@@ -42,7 +41,6 @@ impl Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{given} primary endpoints: name at most {MOST_ENDPOINTS}, the others are advisory")]
 pub struct TooManyEndpoints {
-    /// How many there are.
     pub given: usize,
 }
 

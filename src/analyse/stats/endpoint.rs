@@ -23,12 +23,7 @@ pub struct Tolerance {
 pub enum ToleranceError {
     /// Negative, infinite or not a number.
     #[error("{what} `{value}` is no tolerance: give a number of 0 or more")]
-    NotANumber {
-        /// Which of them.
-        what: &'static str,
-        /// As given.
-        value: f64,
-    },
+    NotANumber { what: &'static str, value: f64 },
     /// What must fail may not be less than what is tolerated.
     #[error("`fail` ({fail}) is under `tol` ({tol}): what must be ruled out is at least what is tolerated")]
     Crossed {
@@ -120,33 +115,25 @@ pub struct Bound {
 pub struct Endpoint {
     /// What is measured, as reports call it.
     pub name: String,
-    /// What may differ.
     pub tolerance: Tolerance,
     /// The least noise that is believed of this metric on either side.
     pub noise: NoiseFloor,
-    /// Where that comes from.
     pub known: Known,
     /// One value per run of the baseline, in order.
     pub baseline: Vec<Seen>,
-    /// The same of the candidate.
     pub candidate: Vec<Seen>,
 }
 
-/// Which of the two servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// What is compared with.
     Baseline,
-    /// What is judged.
     Candidate,
 }
 
 /// What the data say of one endpoint, in numbers that are enough to put it in words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndpointVerdict {
-    /// The endpoint's name.
     pub name: String,
-    /// PASS, FAIL or INCONCLUSIVE.
     pub answer: Answer,
     /// What it rests on, or which side has no usable data and why.
     pub evidence: Result<Evidence, (Side, Unusable)>,
@@ -179,7 +166,6 @@ pub struct Evidence {
     pub lower: f64,
     /// The one-sided level of `lower`, after Holm.
     pub fail_level: f64,
-    /// What `lower` is held against.
     pub fail_above: Bound,
     /// The one-sided p of "no more than `fail_above`".
     pub p_fail: f64,
@@ -187,7 +173,6 @@ pub struct Evidence {
     pub upper: f64,
     /// The one-sided level of `upper`. Not corrected for the number of endpoints, because all of them must pass.
     pub pass_level: f64,
-    /// What `upper` is held against.
     pub pass_below: Bound,
 }
 

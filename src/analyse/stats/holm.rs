@@ -1,9 +1,7 @@
 //! Several primary endpoints at one level: Holm's step-down.
 
-/// One hypothesis after Holm's procedure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Held {
-    /// Whether it is rejected.
     pub rejected: bool,
     /// The level it was held against: a bound at this level says the same as `rejected`.
     pub level: f64,

@@ -8,7 +8,6 @@ const EXACT_UP_TO: usize = 60;
 /// The number of inversions of a random order of n distinct values.
 pub(super) struct Inversions {
     n: usize,
-    /// P(Q ≤ q), when counted.
     exact: Option<Vec<f64>>,
 }
 
@@ -37,17 +36,14 @@ impl Inversions {
         Inversions { n, exact }
     }
 
-    /// Whether it was counted.
     pub(super) fn is_exact(&self) -> bool {
         self.exact.is_some()
     }
 
-    /// How many pairs there are.
     pub(super) fn pairs(&self) -> usize {
         self.n * self.n.saturating_sub(1) / 2
     }
 
-    /// P(Q ≤ q).
     pub(super) fn at_most(&self, q: usize) -> f64 {
         match &self.exact {
             Some(exact) => exact.get(q).map_or(1.0, |share| share.min(1.0)),

@@ -19,7 +19,6 @@ pub enum Known {
     /// From the runs alone: what is measured has no groups that matter.
     #[default]
     Seen,
-    /// From calibrations of both servers.
     Calibrated,
     /// From nowhere: at least [`ASSUMED_VARIATION`] for memory. With it errors keep under 5 % for two groups up to 20 %
     /// apart, whatever their shares, also where the other side has none; 15 % for a budget, which has no other side.

@@ -7,7 +7,6 @@ use super::rounds::{Slopes, Weighed, fall, is_bent, rounds_needed};
 use super::shape::{Shape, shape};
 use super::trend::{Trend, trend};
 
-/// Fewer rounds have no slope.
 pub const LEAST_CYCLES: usize = 8;
 
 /// Fewer rounds have no verdict: in them a cache that fills looks like a leak.
@@ -16,7 +15,6 @@ pub const LEAST_ROUNDS: usize = 20;
 /// Rounds that are left out at the beginning: caches fill.
 pub const WARM_UP_CYCLES: usize = 2;
 
-/// Fewer runs have no verdict.
 pub const LEAST_RUNS: usize = 3;
 
 /// The chance of a false "grows" that one verdict may have.
@@ -34,7 +32,6 @@ const FLAT: f64 = 65_536.0;
 /// What growth is tolerated, per round and in the unit of the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeakLimit {
-    /// FAIL takes growth above this.
     pub slope: f64,
     /// PASS takes that this much growth is ruled out.
     pub ruled_out: f64,
@@ -59,31 +56,25 @@ impl LeakLimit {
     }
 }
 
-/// One run's growth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunGrowth {
     /// The slope per round with its 95 % interval, over the rounds that count.
     pub trend: Trend,
     /// The growth over the last half of them: its Theil–Sen slope times its length.
     pub late: f64,
-    /// How it grows.
     pub shape: Shape,
-    /// What this run says alone.
     pub growth: Growth,
 }
 
-/// What one run says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
     /// Growth above the limit, which goes on in the last half.
     Above,
     /// What must be ruled out is ruled out for the last half.
     Below,
-    /// Neither, or too few rounds.
     Unclear,
 }
 
-/// Whether memory grows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeakVerdict {
     /// FAIL when growth over the limit is shown, PASS when growth that matters is ruled out.
@@ -106,7 +97,6 @@ pub struct LeakVerdict {
 /// Why growth is neither shown nor ruled out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Open {
-    /// There are not three runs.
     Runs,
     /// There are not three runs of enough rounds, all of known memory.
     Rounds,

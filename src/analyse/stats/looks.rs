@@ -7,32 +7,22 @@ pub struct Looks {
     alpha: f64,
 }
 
-/// Looks that make no test.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LooksError {
-    /// There must be one.
     #[error("no look: name at least one number of runs")]
     None,
-    /// One run has no spread.
     #[error("a look after {runs}: one run has no spread, take at least 2")]
-    TooFew {
-        /// The first look.
-        runs: usize,
-    },
+    TooFew { runs: usize },
     /// Each must come after the one before.
     #[error("a look at {later} runs after one at {earlier}: give them in rising order, each once")]
     NotRising {
-        /// The one before.
         earlier: usize,
         /// The one that is not more.
         later: usize,
     },
     /// Not a probability that makes sense as an error rate.
     #[error("alpha `{alpha}` is not between 0 and 0.5: 0.05 is usual")]
-    Alpha {
-        /// As given.
-        alpha: f64,
-    },
+    Alpha { alpha: f64 },
 }
 
 impl Looks {

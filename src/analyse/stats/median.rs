@@ -7,13 +7,9 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 /// A median and the order statistics around it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MedianInterval {
-    /// How many values.
     pub n: usize,
-    /// The median of the values.
     pub median: f64,
-    /// The lower end.
     pub low: f64,
-    /// The upper end.
     pub high: f64,
     /// The chance that such an interval has the true median in it: what was asked for or more, when so few values can
     /// give that; otherwise that of their whole range.

@@ -9,7 +9,6 @@ use super::median::middle;
 pub struct Outlier {
     /// Which run, from 0.
     pub run: usize,
-    /// Its value.
     pub value: f64,
     /// Its distance from the median in robust standard deviations of the logs, negative below.
     pub distance: f64,

@@ -10,19 +10,14 @@ pub const EXHAUSTIVE_UP_TO: u64 = 3_000_000;
 /// Above that so many arrangements are drawn: the standard error of p = 0.05 is then 0.0007.
 pub const MONTE_CARLO_DRAWS: u32 = 99_999;
 
-/// How a p was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// All arrangements of the runs over the two arms.
     Exhaustive {
-        /// How many there are.
         arrangements: u64,
     },
-    /// A random sample of them.
     MonteCarlo {
-        /// How many were drawn.
         draws: u32,
-        /// What they were drawn from.
         seed: u64,
     },
 }
@@ -41,7 +36,6 @@ pub struct Permutation {
     pub less: f64,
     /// Twice the smaller of both, at most 1, as SciPy counts it.
     pub two_sided: f64,
-    /// Whether it is exact.
     pub method: Method,
 }
 

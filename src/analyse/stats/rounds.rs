@@ -23,13 +23,10 @@ const GOES_ON: f64 = 0.5;
 /// The chance of an answer that a number of rounds should have before it is recommended.
 const WANTED: f64 = 0.8;
 
-/// More rounds are not recommended.
 const MOST_ROUNDS: f64 = 1_000.0;
 
-/// Slopes of several runs together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Slopes {
-    /// Their mean.
     pub mean: f64,
     /// The standard error of the mean.
     error: f64,
@@ -60,7 +57,6 @@ impl Slopes {
         }
     }
 
-    /// What the true slope exceeds.
     pub fn lower(&self) -> f64 {
         self.mean - self.t * self.error
     }
@@ -158,9 +154,7 @@ pub(super) fn is_bent(runs: &[&[f64]]) -> bool {
     bend + upper_quantile(BENT_ALPHA, freedom) * error.sqrt() < 0.0
 }
 
-/// The parabola of one run.
 struct Bend {
-    /// Its quadratic term.
     quadratic: f64,
     /// The sum of squares of the term that it is estimated by.
     weight: f64,

@@ -3,7 +3,6 @@
 use super::median::middle;
 use super::trend::trend;
 
-/// How a series grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// It does not, or by less than matters; or it falls.

@@ -9,11 +9,8 @@ use super::endpoint::Side;
 /// Both sides on one machine, two runs of each at least.
 #[derive(Clone, Debug)]
 pub struct Stratum<M> {
-    /// The machine.
     pub machine: M,
-    /// Its runs of the baseline.
     pub baseline: Arm,
-    /// Its runs of the candidate.
     pub candidate: Arm,
 }
 
@@ -65,7 +62,6 @@ impl<M: Ord + Clone> Strata<M> {
 }
 
 impl<M> Strata<M> {
-    /// Each machine.
     pub fn parts(&self) -> &[Stratum<M>] {
         &self.parts
     }
@@ -98,7 +94,6 @@ impl<M> Strata<M> {
         (mean(|part| &part.baseline), mean(|part| &part.candidate))
     }
 
-    /// Candidate against baseline.
     pub fn contrast(&self, floor: NoiseFloor) -> Contrast {
         let welch = |part: &Stratum<M>| Contrast::welch(&part.baseline, &part.candidate, floor);
         let parts: Vec<(f64, Contrast)> = self.weighted().map(|(weight, part)| (weight, welch(part))).collect();

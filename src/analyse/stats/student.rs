@@ -30,7 +30,6 @@ pub(super) fn upper_tail(t: f64, freedom: f64) -> f64 {
     student(freedom).map_or(1.0, |student| student.sf(t))
 }
 
-/// The standard normal distribution function.
 pub(super) fn normal(z: f64) -> f64 {
     Normal::standard().cdf(z)
 }

@@ -10,13 +10,11 @@ const MOST_VALUES: usize = 500;
 /// The slope of values that come at equal steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
-    /// How many values.
     pub n: usize,
     /// The median of the slopes between all pairs, per step.
     pub slope: f64,
     /// The lower end of its interval.
     pub low: f64,
-    /// The upper end.
     pub high: f64,
     /// The chance that such an interval has the true slope in it.
     pub coverage: f64,

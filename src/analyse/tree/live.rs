@@ -5,13 +5,10 @@ use crate::record::{Counters, Environment, Nanos};
 /// A process in view, by the last that was read of it.
 #[derive(Clone, Debug)]
 pub struct Live {
-    /// Its process id.
     pub pid: u32,
-    /// Its program's short name.
     pub name: String,
     /// Whether it is the server's own process.
     pub server: bool,
-    /// The last counters.
     pub counters: Counters,
     /// Whether it was read at all: one that came and went between two looks never was, and is in no sum.
     pub read: bool,

@@ -11,12 +11,9 @@ const WORTH: f64 = 2.0 * 1_048_576.0;
 /// The fewest runs of each that a recommendation stands on.
 pub const LEAST_RUNS: usize = 3;
 
-/// What a sweep recommends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Choice {
-    /// This cell, by its place.
     Ship(usize),
-    /// Nothing is to be changed.
     Default(Keep),
     /// No cell is under the limit; the place of the one that comes nearest.
     None(Option<usize>),
@@ -175,13 +172,11 @@ pub enum Cost {
     Open,
     /// More by the figures themselves; the intervals leave open whether it is.
     Doubtful,
-    /// Not known.
     Unknown,
     /// Shown to be more, by the lower ends of the intervals.
     Dear,
 }
 
-/// What a cell costs.
 pub fn cost(cell: &Swept, rules: &Rules) -> Cost {
     let [p95, cpu] = rules.allowed().map(|(figure, most)| cost_of(cell, figure, most));
     p95.max(cpu)

@@ -182,7 +182,6 @@ pub(super) fn places(runs: &[Played], default: &str) -> Places {
     }
 }
 
-/// The windows that count.
 pub(super) fn told(summary: &Summary) -> impl DoubleEndedIterator<Item = &Window> {
     let all = &summary.windows;
     all.iter()

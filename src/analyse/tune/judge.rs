@@ -9,7 +9,6 @@ use super::stopped::Why;
 /// The chance that a cell which is as good as the best is stopped, at any rung of a sweep.
 const ALPHA: f64 = 0.05;
 
-/// A cell at a rung.
 pub(super) struct Weighed<'r> {
     pub label: &'r str,
     pub weights: Weights,
@@ -19,7 +18,6 @@ pub(super) struct Weighed<'r> {
     pub rests: bool,
 }
 
-/// A rung.
 pub(super) struct Look<'r> {
     /// The label of the default, which never stops.
     pub default: &'r str,
@@ -118,7 +116,6 @@ impl Bar {
         low.is_some_and(|low| low > 1.0) && mean(of) > mean(against) * (1.0 + figure.slack())
     }
 
-    /// Between what private memory lies.
     fn private(&self, values: &[f64]) -> Option<(f64, f64)> {
         self.spreads[0]?.bounds(values, self.alpha)
     }

@@ -46,7 +46,6 @@ pub struct Rules {
     pub rungs: Vec<u32>,
     /// How much more latency a recommended setting may have, as a share of the default's.
     pub latency: f64,
-    /// How much more processor time.
     pub cpu: f64,
     /// How much private memory there may be, in bytes; then the fastest cell under it is chosen.
     pub max_private: Option<u64>,
@@ -70,24 +69,18 @@ impl Default for Rules {
     }
 }
 
-/// What came of a sweep.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// The scenario's name.
     pub scenario: String,
     /// The server that all cells are of.
     pub server: Server,
-    /// What its figures are of.
     pub places: Places,
-    /// Every cell, the default first.
     pub cells: Vec<Swept>,
     /// Cells that were planned and have no run.
     pub missing: u32,
     /// As it was planned; `None` of records that do not say.
     pub planned: Option<SweepFacts>,
-    /// What it was held to.
     pub rules: Rules,
-    /// What to ship.
     pub choice: Choice,
     /// Circumstances that are not the same in all runs, and decide nothing.
     pub differences: Vec<Difference>,
@@ -98,28 +91,21 @@ pub struct Sweep {
 pub struct Server {
     /// The profile, or else the name of its program.
     pub name: String,
-    /// Its version.
     pub version: Option<String>,
-    /// The program's file name.
     pub program: String,
     /// Its path, where `PATH` does not find it by its file name.
     pub path: Option<String>,
-    /// Its arguments without a cell's.
     pub args: Vec<String>,
-    /// Its allocator.
     pub allocator: Option<AllocatorFacts>,
 }
 
 /// One cell and what was seen of it.
 #[derive(Clone, Debug)]
 pub struct Swept {
-    /// Its label.
     pub label: String,
-    /// What it sets.
     pub sets: CellFacts,
     /// Names of the records that count.
     pub runs: Vec<String>,
-    /// Runs that do not count.
     pub left: Vec<Left>,
     /// Its figures, one for each of [`Tuned::ALL`]; their ratios are against the default.
     pub figures: Vec<Cell>,
@@ -166,7 +152,6 @@ impl Sweep {
 }
 
 impl Swept {
-    /// One of its figures.
     pub fn figure(&self, figure: Tuned) -> &Cell {
         &self.figures[figure as usize]
     }
@@ -238,13 +223,11 @@ fn is_refused(knob: &KnobFacts) -> bool {
     knob.taken == Some(false)
 }
 
-/// Why records are no sweep.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSweep {
     /// They are of `run`, or of a gate.
     #[error("no record is of a sweep: name a directory that `lsp-soak tune` wrote")]
     None,
-    /// Cells are compared with it.
     #[error("no record is of the server with nothing changed, which every cell is compared with")]
     NoDefault,
     /// Each sweep has a default of its own.

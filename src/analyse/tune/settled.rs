@@ -17,11 +17,9 @@ pub enum Moving {
     TimedOut(String),
     /// The window was over before all could have come back: of a fixed length, or capped.
     TooShort {
-        /// How long it was.
         took: Nanos,
         /// How long the allocator keeps what was freed.
         decay: Nanos,
-        /// Whether it was capped.
         capped: bool,
     },
 }
@@ -37,7 +35,6 @@ pub struct Rest {
     pub why: Option<Moving>,
 }
 
-/// That of these runs.
 pub(super) fn rest(runs: &[&Played], places: &Places) -> Rest {
     let ends: Vec<Option<Result<(), Moving>>> = runs.iter().map(|run| end(&run.summary, places)).collect();
     let mut moving = ends.iter().flatten().filter_map(|end| end.as_ref().err());

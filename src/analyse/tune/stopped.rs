@@ -16,14 +16,11 @@ use super::{Rules, is_refused};
 pub struct Stopped {
     /// After how many runs of it; 0 where it failed while it warmed up.
     pub after: u32,
-    /// Why.
     pub why: Why,
 }
 
-/// What stopped a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// The server failed the scenario.
     Failed(Failure),
     /// This one was as good in everything and clearly better in something.
     Beaten(String),
@@ -38,7 +35,6 @@ pub enum Why {
 /// The run that a server failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Name of its record.
     pub record: String,
     /// How it ended, in a few words.
     pub how: String,
@@ -134,7 +130,6 @@ fn halve(halving: &mut Halving, runs: &[Played], cells: &BTreeMap<&str, Cell<'_>
     }
 }
 
-/// The runs of one cell.
 struct Cell<'r> {
     default: bool,
     of: u32,

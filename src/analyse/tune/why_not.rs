@@ -49,14 +49,12 @@ pub enum WhyNot {
     MoreCpu(String),
     /// Under a limit, its p95 is more than that of this one, the fastest, by this ratio of means.
     Slower {
-        /// The label of the fastest.
         than: String,
         /// `None` where it has no latency.
         ratio: Option<f64>,
     },
 }
 
-/// Gives each cell its reason.
 pub(super) fn give(cells: &mut [Swept], rules: &Rules, choice: Choice) {
     let whys = (0..cells.len()).map(|place| why_not(cells, rules, choice, place));
     let whys: Vec<Option<WhyNot>> = whys.collect();

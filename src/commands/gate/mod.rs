@@ -25,7 +25,6 @@ mod rules;
 mod sides;
 mod tell;
 
-/// Runs the command.
 pub fn run(options: &cli::Gate, interrupt: &Interrupt) -> anyhow::Result<u8> {
     if let Some(out) = &options.resume {
         let gate = |command| {
@@ -136,7 +135,6 @@ fn play(campaign: &Campaign<'_>, interrupt: &Interrupt) -> anyhow::Result<(Vec<P
     failed.map_or(Ok((runs, exit)), Err)
 }
 
-/// Decides from records.
 fn from(options: &cli::Gate) -> anyhow::Result<u8> {
     let looks = looks(options)?;
     let sides = recorded(options)?;

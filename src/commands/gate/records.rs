@@ -8,8 +8,8 @@ use crate::analyse::compare::Played;
 use crate::analyse::gate::{Role, Sides};
 use crate::cli;
 use crate::commands::show;
-use crate::config::nearest;
 use crate::record::is_record;
+use crate::text::nearest;
 
 use super::sides::labelled_runs;
 

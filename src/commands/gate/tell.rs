@@ -13,9 +13,7 @@ use crate::report::{self, comparison};
 
 /// A verdict and the runs that it is of.
 pub struct Verdict<'v> {
-    /// The runs.
     pub sides: &'v Sides,
-    /// What they come to.
     pub judgement: &'v Judgement,
     /// What is to be known besides.
     pub notes: &'v [String],

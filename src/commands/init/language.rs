@@ -33,7 +33,6 @@ const MARKS: [(&str, &[&str]); 9] = [
 
 /// A language that some files are in.
 pub struct Language {
-    /// Its LSP language id.
     pub id: String,
     files: u64,
     mark: Option<&'static str>,

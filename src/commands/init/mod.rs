@@ -7,8 +7,9 @@ use anyhow::{Context, bail};
 
 use crate::cli;
 use crate::config::schema::{self, Kind};
-use crate::config::{Catalogue, Profile, Program, installed, nearest};
-use crate::report::quoted;
+use crate::config::{Catalogue, Profile, Program, installed};
+use crate::text::nearest;
+use crate::text::quoted;
 
 use super::{output, prepare, print};
 use language::{Language, languages};
@@ -17,10 +18,8 @@ mod language;
 mod text;
 mod variant;
 
-/// The directory below the project.
 const DIRECTORY: &str = "lsp-soak";
 
-/// A server for the language.
 struct Server<'c> {
     name: &'c str,
     profile: &'c Profile,
@@ -35,7 +34,6 @@ impl Server<'_> {
     }
 }
 
-/// Runs the command.
 pub fn run(options: &cli::Init) -> anyhow::Result<u8> {
     let project = &options.project;
     if !project.is_dir() {

@@ -7,9 +7,10 @@ use clap::ValueEnum;
 use crate::analyse::tune::Server;
 use crate::cli::{ServerExtras, Telling, Tune, TuneFormat};
 use crate::config::tune::Preset;
-use crate::config::{Program, Report, ServerChoice, nearest};
+use crate::config::{Program, Report, ServerChoice};
 use crate::record::CellFacts;
 use crate::report::tune::ship::{Form, text};
+use crate::text::nearest;
 
 use super::super::detector;
 

@@ -30,7 +30,6 @@ mod cells;
 mod price;
 mod tell;
 
-/// Runs the command.
 pub fn run(options: &cli::Tune, interrupt: &Interrupt) -> anyhow::Result<u8> {
     if let Some(out) = &options.resume {
         let tune = |command| {
@@ -125,7 +124,6 @@ fn asked_for(options: &cli::Tune, rules: &Rules, notes: Vec<String>) -> SweepFac
     }
 }
 
-/// What a sweep tries.
 struct Understood {
     scenarios: Vec<Loaded>,
     /// The server with nothing changed, then every setting of it.
@@ -179,7 +177,6 @@ fn reasons(runs: &[Played], rules: &Rules) -> BTreeMap<String, String> {
     told.collect()
 }
 
-/// Chooses from records.
 fn from(options: &cli::Tune) -> anyhow::Result<u8> {
     let mut mistakes = Report::default();
     if options.rungs.is_some() {
@@ -193,7 +190,6 @@ fn from(options: &cli::Tune) -> anyhow::Result<u8> {
     told(options, &runs, None)
 }
 
-/// Prints what would be tried.
 fn list(choices: &[ServerChoice], price: &Price, notes: &[String]) -> anyhow::Result<u8> {
     let wide = choices.iter().map(|choice| choice.label.len()).max().unwrap_or(0);
     let mut text = String::new();

@@ -8,7 +8,6 @@ use crate::config::Loaded;
 use crate::plan::{Blocks, outline};
 use crate::units::{self, Span};
 
-/// The price of a sweep.
 pub struct Price {
     /// The least time of one run.
     least: Duration,
@@ -33,7 +32,6 @@ impl Price {
         self.rungs.last().copied().unwrap_or(1)
     }
 
-    /// Runs of a warm-up.
     fn warm_up(&self) -> u32 {
         u32::from(self.most() > 1)
     }

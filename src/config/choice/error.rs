@@ -5,7 +5,6 @@ use super::super::preload::{Preload, PreloadName};
 /// Why a server cannot be driven.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceError {
-    /// Nothing was named.
     #[error("`--server {0}` names no server: write a name or a path, such as --server ty")]
     Empty(String),
     /// A colon with no label before it.
@@ -16,46 +15,31 @@ pub enum ChoiceError {
     EmptyLabel(String),
     /// The value of a variable begins with a quote and goes on for ever.
     #[error("in `{text}` the quote `{quote}` is not closed: write another `{quote}` where the value ends")]
-    OpenQuote {
-        /// From the variable on.
-        text: String,
-        /// Which quote.
-        quote: char,
-    },
+    OpenQuote { text: String, quote: char },
     /// What is to be preloaded is nothing that could be.
     #[error(transparent)]
     Preload(#[from] PreloadName),
-    /// Two allocators for one server.
     #[error(
         "`preload={first}` and `preload={second}` are given to one server: leave one out, or try both with \
          --preload {first},{second}"
     )]
-    PreloadTwice {
-        /// The one that stands first.
-        first: Preload,
-        /// The other.
-        second: Preload,
-    },
+    PreloadTwice { first: Preload, second: Preload },
     /// A label that cannot name files.
     #[error(
         "`{0}` cannot be a label: it names files, so use up to 64 letters, digits, `-`, `_` and `.`, and begin with a \
          letter or digit"
     )]
     Label(String),
-    /// Two servers with one label.
     #[error("two servers are called `{0}`: give one a label of its own, such as --server 'second: {0}'")]
     Duplicate(String),
     /// A profile whose program is not there.
     #[error("`{name}` is not installed: there is no {programs} on PATH; install it{with}, or name its path")]
     NotInstalled {
-        /// The profile.
         name: String,
-        /// The programs looked for.
         programs: String,
         /// By what it is installed, as the end of a clause.
         with: String,
     },
-    /// A path where nothing is.
     #[error("there is no program `{0}`: check the path, or build it first")]
     Missing(String),
     /// A path where nothing can be run.
@@ -67,9 +51,7 @@ pub enum ChoiceError {
     /// Not a name, nor a path.
     #[error("there is no server `{name}`: looked for it in {looked}, and as a program on PATH; {cure}")]
     Unknown {
-        /// What was asked for.
         name: String,
-        /// Where profiles came from.
         looked: String,
         /// Near names, or what else to try.
         cure: String,

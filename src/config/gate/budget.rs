@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use crate::analyse::compare::{Figure, Unit};
 use crate::analyse::gate::{At, Limit, What, WhatError};
-use crate::config::problem::nearest;
 use crate::lens::Lens;
+use crate::text::nearest;
 use crate::units::{Size, Span};
 
 use super::{GateContext, Wrong, metrics};

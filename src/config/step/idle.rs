@@ -66,12 +66,9 @@ pub enum Until {
     Settled,
 }
 
-/// When an idle step ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleEnd {
-    /// After this time.
     After(Span),
-    /// When memory no longer moves.
     Settled {
         /// The cap, where one was asked for.
         at_most: Option<Span>,
@@ -88,7 +85,6 @@ impl Idle {
     /// ten idle ones and gives its own store back, so that a look of ten seconds would see that or not by chance.
     pub const DWELL: Span = Span::from_secs(12);
 
-    /// When the step ends.
     pub fn end(&self) -> IdleEnd {
         match self.time {
             Some(time) => IdleEnd::After(time),

@@ -7,7 +7,6 @@ use serde_json::Value;
 pub enum Scope {
     /// Nothing in it differs from document to document.
     Once,
-    /// It names a document.
     Document,
     /// It names a place in a document.
     Position,
@@ -20,22 +19,16 @@ impl Scope {
     }
 }
 
-/// What the placeholders stand for.
 #[derive(Clone, Debug, Default)]
 pub struct Values {
-    /// URI of the document.
     pub uri: String,
-    /// Path of the document.
     pub file: String,
     /// An LSP position: line and character.
     pub position: (u32, u32),
-    /// Path of the workspace.
     pub workspace: String,
-    /// URI of the workspace.
     pub workspace_uri: String,
 }
 
-/// The placeholders there are.
 pub const PLACEHOLDERS: [&str; 5] = ["uri", "file", "position", "workspace", "workspace-uri"];
 
 /// How far `template` must be repeated.

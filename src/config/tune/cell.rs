@@ -12,29 +12,21 @@ use crate::lists::{added, separator};
 /// The label of the server with nothing changed.
 pub const DEFAULT: &str = "default";
 
-/// Most letters of a label.
 const LONGEST: usize = 64;
 
-/// What a cell changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// Names its files and rows.
     pub label: String,
     /// What is preloaded instead of what the server is given anyway.
     pub preload: Option<Preload>,
-    /// Environment variables.
     pub env: BTreeMap<String, String>,
-    /// Arguments after the profile's.
     pub args: Vec<String>,
-    /// Settings over the server's.
     pub settings: Option<Value>,
-    /// Initialization options over the server's.
     pub init_options: Option<Value>,
     /// Processors that it keeps the server to; empty for all.
     pub cpus: Vec<usize>,
 }
 
-/// Two values of one setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict(pub String);
 
@@ -57,7 +49,6 @@ impl Cell {
         unnamed(self) == unnamed(other)
     }
 
-    /// Whether it changes nothing.
     pub fn is_default(&self) -> bool {
         self.sets_as(&Cell::default())
     }

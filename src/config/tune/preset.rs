@@ -33,31 +33,22 @@ pub enum Preset {
 /// Why a preset cannot be tried on a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PresetError {
-    /// The allocator is another one.
     #[error("`--preset {preset}` is for {reader}, and `{label}` uses {uses}: {cure}")]
     Another {
-        /// The preset.
         preset: Preset,
-        /// Whose settings it is of.
         reader: &'static str,
-        /// The server.
         label: String,
-        /// What it uses.
         uses: String,
-        /// What fits.
         cure: String,
     },
-    /// Nobody knows the allocator.
     #[error(
         "`--preset {preset}` needs to know the allocator of `{label}`, which was not found: where it is so, say it in a \
          profile, `allocator = {{ linked = \"{word}\" }}`, or write a grid file"
     )]
     Unknown {
-        /// The preset.
         preset: Preset,
         /// What a profile calls its allocator.
         word: &'static str,
-        /// The server.
         label: String,
     },
 }
@@ -214,7 +205,6 @@ fn given(preset: Preset, variable: &str, env: &BTreeMap<String, String>) -> BTre
 struct Own {
     /// What its allocator does by itself.
     options: BTreeMap<String, String>,
-    /// What the user tells it.
     given: BTreeMap<String, String>,
     skipped: Vec<String>,
 }

@@ -6,13 +6,14 @@ use std::ops::Range;
 use super::super::check;
 use super::super::decode::{Document, Segment};
 use super::super::load::independent;
-use super::super::problem::{Fault, Report, nearest};
+use super::super::problem::{Fault, Report};
 use super::super::scenario::FORMAT;
 use super::super::spec::names_files;
 use super::MOST_CELLS;
 use super::cell::{Cell, DEFAULT, label_of};
 use super::file::{AxisEntry, GridFile, ValueEntry};
 use crate::processors;
+use crate::text::nearest;
 
 /// The cells of a grid file, its path and text, in the order of its axes; without the default, which is always there.
 pub fn read_grid(path: &str, text: &str) -> Result<Vec<Cell>, Report> {

@@ -147,7 +147,6 @@ fn cells_that_set_the_same_are_one_and_names_are_made_unlike() {
     );
 }
 
-/// An axis of these values.
 fn axis(values: &str) -> String {
     format!("format = 1\n[[axis]]\nname = \"a\"\nvalues = [{values}]\n")
 }

@@ -36,21 +36,15 @@ pub struct Mark(usize);
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Opened<'a> {
-    /// The document.
     pub text_document: Item<'a>,
 }
 
-/// A whole document.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Item<'a> {
-    /// Its URI.
     pub uri: &'a Url,
-    /// Its language id.
     pub language_id: &'a str,
-    /// Its version.
     pub version: i32,
-    /// Its text.
     pub text: &'a str,
 }
 
@@ -62,7 +56,6 @@ pub struct Change {
     parts: Option<Vec<TextDocumentContentChangeEvent>>,
 }
 
-/// What `textDocument/didChange` carries.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Changed<'a> {
@@ -104,7 +97,6 @@ impl Document {
         Ok(Document::new(uri, &file.language, text, sync, encoding))
     }
 
-    /// A document with this text.
     pub fn new(uri: Url, language: &str, text: String, sync: Sync, encoding: Encoding) -> Document {
         let lines = LineIndex::new(&text);
         Document {
@@ -119,17 +111,14 @@ impl Document {
         }
     }
 
-    /// Its URI.
     pub fn uri(&self) -> &Url {
         &self.uri
     }
 
-    /// Its language id.
     pub fn language(&self) -> &str {
         &self.language
     }
 
-    /// Its text now.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -139,7 +128,6 @@ impl Document {
         self.version
     }
 
-    /// What `textDocument/didOpen` carries.
     pub fn opened(&self) -> Opened<'_> {
         let text_document = Item {
             uri: &self.uri,
@@ -209,12 +197,10 @@ impl Document {
         self.changed(vec![change])
     }
 
-    /// Types at an offset.
     pub fn insert(&mut self, offset: usize, text: &str) -> Option<Change> {
         self.edit(offset..offset, text)
     }
 
-    /// This moment.
     pub fn mark(&self) -> Mark {
         Mark(self.undo.len())
     }

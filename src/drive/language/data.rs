@@ -3,22 +3,16 @@
 use super::places::{Places, Role};
 use super::sites::Sites;
 
-/// How data are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::drive) enum Notation {
-    /// With or without comments.
     Json,
-    /// Block and flow style.
     Yaml,
-    /// Tables, keys and inline tables.
     Toml,
-    /// Words and links: Markdown.
     Text,
     /// Cells with two spaces or a tab between them: Robot Framework.
     Cells,
 }
 
-/// The places of a text.
 pub(super) fn sites(text: &str, notation: Notation) -> Sites {
     let mut places = Places::new(text);
     match notation {

@@ -1,7 +1,6 @@
 //! The words of each language that are not names: keywords, literal words and built-in type names
 //! that no server resolves to a place. Every table is sorted, because it is searched by halves.
 
-/// Python, soft keywords included.
 pub(super) const PYTHON: &[&str] = &[
     "False", "None", "True", "_", "and", "as", "assert", "async", "await", "break", "case", "class", "continue",
     "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda",
@@ -94,7 +93,6 @@ pub(super) const GENERIC: &[&str] = &[
     "unless", "until", "use", "using", "val", "var", "virtual", "void", "when", "where", "while", "with", "yield",
 ];
 
-/// GraphQL, documents and schemas.
 pub(super) const GRAPHQL: &[&str] = &[
     "directive", "enum", "extend", "false", "fragment", "implements", "input", "interface", "mutation", "null", "on",
     "query", "repeatable", "scalar", "schema", "subscription", "true", "type", "union",

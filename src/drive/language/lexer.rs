@@ -5,28 +5,21 @@ use super::{Family, Language, literal};
 /// One token; whitespace lies between tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
     pub kind: Kind,
-    /// Offset of its first byte.
     pub start: usize,
     /// Offset just past its last byte.
     pub end: usize,
 }
 
-/// Kinds of token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A name.
     Identifier,
     /// A word that is not a name.
     Keyword,
-    /// A number.
     Number,
     /// A string, a character, a regular expression, a lifetime, text between markup tags.
     Literal,
-    /// A comment.
     Comment,
-    /// A preprocessor line.
     Directive,
     /// A bracket or a run of `.`, or any other single character of punctuation.
     Operator,
@@ -47,7 +40,6 @@ pub fn tokens<'t>(text: &'t str, language: &'static Language) -> Tokens<'t> {
     }
 }
 
-/// The iterator that [`tokens`] returns.
 #[derive(Clone, Debug)]
 pub struct Tokens<'t> {
     pub(super) text: &'t str,

@@ -64,13 +64,9 @@ pub(super) enum Family {
     Lua,
     Zig,
     Generic,
-    /// Has keys and values.
     Data(Notation),
-    /// Has tags and attributes.
     Markup(Dialect),
-    /// Has selectors, properties and values.
     Style,
-    /// Has nothing to ask about.
     Prose,
 }
 

@@ -47,7 +47,6 @@ impl<'t> Places<'t> {
             .map_or(self.text.len(), |offset| self.at + offset + mark.len());
     }
 
-    /// Moves past one character.
     pub(super) fn skip_one(&mut self) {
         self.at += self.rest().chars().next().map_or(0, char::len_utf8);
     }

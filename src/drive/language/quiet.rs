@@ -138,7 +138,6 @@ impl Quiet {
         }
     }
 
-    /// A bracket was closed.
     fn close(&mut self, word: &str) {
         self.stretch = match self.stretch {
             Some(Stretch::Bracket(depth)) if self.depth <= depth => None,

@@ -6,7 +6,6 @@ use super::lexer::{Kind, Token, tokens};
 use super::quiet::Quiet;
 use super::{Family, Language, data, styles, tags};
 
-/// A name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identifier {
     /// Its bytes.
@@ -24,7 +23,6 @@ pub struct Identifier {
 /// A member operator that follows a name: where an editor asks for completions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Offset just past the operator.
     pub offset: usize,
     /// Offset just past the member's name, or past the operator when none follows on it.
     pub end: usize,
@@ -37,22 +35,17 @@ pub struct Member {
 /// A place just past the `(` that follows a name, where an editor asks for the signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Offset just past the `(`.
     pub offset: usize,
     /// Its line, from 0.
     pub line: u32,
-    /// The name before it.
     pub name: Range<usize>,
 }
 
 /// Everything found in one text, each list in the order of the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sites {
-    /// Names.
     pub identifiers: Vec<Identifier>,
-    /// Member accesses.
     pub members: Vec<Member>,
-    /// Argument lists.
     pub calls: Vec<Call>,
 }
 

@@ -3,7 +3,6 @@
 use super::places::{Places, Role};
 use super::sites::Sites;
 
-/// The places of a text.
 pub(super) fn sites(text: &str) -> Sites {
     let mut places = Places::new(text);
     while let Some(first) = places.rest().chars().next() {

@@ -5,7 +5,6 @@ use std::ops::Range;
 use super::places::{Places, Role};
 use super::sites::Sites;
 
-/// What markup is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::drive) enum Dialect {
     /// XML: scripts and styles are not told apart from other text.
@@ -18,7 +17,6 @@ pub(in crate::drive) enum Dialect {
     Svelte,
 }
 
-/// The places of a text.
 pub(super) fn sites(text: &str, dialect: Dialect) -> Sites {
     let mut places = Places::new(text);
     while !places.rest().is_empty() {

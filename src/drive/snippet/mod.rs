@@ -13,22 +13,18 @@ use spots::{Spot, spots};
 /// Something to type at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
-    /// Offset where it goes.
     pub offset: usize,
     /// The keys, each a character, or a line end with the indentation that an editor adds to it.
     pub keys: Vec<Key>,
 }
 
-/// One change that typing makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// What it inserts.
     pub text: String,
     /// Whether an editor asks for completions after it.
     pub ask: Option<Ask>,
 }
 
-/// Why completions are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// The server named this character as one that triggers them.
@@ -38,7 +34,6 @@ pub enum Ask {
 }
 
 impl Snippet {
-    /// All it inserts.
     pub fn text(&self) -> String {
         self.keys.iter().map(|key| key.text.as_str()).collect()
     }
@@ -134,7 +129,6 @@ fn declaration(language: &Language, name: &str) -> String {
     }
 }
 
-/// How it ends.
 fn terminator(language: &Language) -> &'static str {
     match language.family {
         Family::Rust | Family::C | Family::Cpp | Family::Script { .. } | Family::Zig => ";",

@@ -6,14 +6,11 @@ use std::ops::Range;
 use crate::drive::doubt::doubtful;
 use crate::drive::language::{Family, Identifier, Kind, Language, Member, Token, sites, tokens};
 
-/// A place to type at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
-    /// Offset where the typing goes.
     pub(super) offset: usize,
     /// The indentation of the new line, or `None` to type into the line that is there.
     pub(super) line: Option<Range<usize>>,
-    /// What is reached into.
     pub(super) receiver: Range<usize>,
     /// How; empty when the text has no member access at all.
     pub(super) operator: &'static str,
@@ -157,12 +154,9 @@ struct Statement {
     indent: Range<usize>,
 }
 
-/// An open bracket.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bracket {
-    /// A brace around statements.
     Block,
-    /// Any other.
     Other,
 }
 

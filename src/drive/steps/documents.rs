@@ -157,7 +157,6 @@ pub async fn save<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Sav
     scene.asker.flushed().await
 }
 
-/// What `textDocument/didSave` carries.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Saved<'a> {

@@ -16,7 +16,6 @@ use crate::record::{AllocatorDecay, IdleKind, IdleWindow, Nanos, WindowEnd};
 
 use super::Scene;
 
-/// How often to look.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Share of one processor that a server at rest may use.
@@ -25,7 +24,6 @@ const RESTING: f64 = 0.01;
 /// How many messages there are for one that tells of a file: people save less often than they move the mouse.
 const TOUCH_EVERY: usize = 10;
 
-/// Plays an `idle` step.
 pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -> Result<IdleWindow, Stop> {
     // What came before is not part of the window: a server that has not read it is not at rest, and asking whether it has
     // would end the silence. One that does not answer for long is busy; it is asked again when the phase ends.
@@ -78,12 +76,10 @@ async fn known<S: Stage>(scene: &Scene<'_, S>) -> Option<AllocatorDecay> {
     leads.then_some(known.decay)
 }
 
-/// How a window was over.
 struct Over {
     end: WindowEnd,
     /// `None` when memory was not seen for long enough to tell.
     settled: Option<bool>,
-    /// What was still moving.
     moving: String,
     /// How long one that was too short would have had to be.
     needed: Option<Nanos>,
@@ -169,7 +165,6 @@ struct Simmer<'a, S: Stage> {
     open: Option<Answer<'a>>,
 }
 
-/// The end of a request.
 type Answer<'a> = Pin<Box<dyn Future<Output = Result<(), Stop>> + 'a>>;
 
 impl<'a, S: Stage> Simmer<'a, S> {

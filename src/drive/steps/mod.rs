@@ -25,15 +25,10 @@ use super::{Job, Stage, Stop};
 
 /// Everything a step works with, except what is open.
 pub struct Scene<'a, S: Stage> {
-    /// The server.
     pub session: &'a Session,
-    /// The outside.
     pub stage: &'a S,
-    /// Sends, records and counts.
     pub asker: &'a Asker<'a, S>,
-    /// The run.
     pub job: &'a Job,
-    /// Where the step is.
     pub place: WindowStart,
     /// Whether nothing is played after this step.
     pub last: bool,

@@ -31,7 +31,6 @@ pub async fn plain<S: Stage>(
     .await
 }
 
-/// `references`.
 pub async fn references<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &References) -> Result<(), Stop> {
     let targets = desk.targets(files(options.files), options.per_file.get() as usize, Place::Use);
     each(&targets, lanes(options.ask()), async |target| {
@@ -149,7 +148,6 @@ struct OfItem<'a> {
     item: &'a RawValue,
 }
 
-/// What `textDocument/codeAction` carries.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Actions<'a> {

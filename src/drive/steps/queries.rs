@@ -43,7 +43,6 @@ pub async fn per_document<S: Stage>(
     Ok(())
 }
 
-/// `workspace-symbol`: one request per query.
 pub async fn workspace_symbol<S: Stage>(scene: &Scene<'_, S>, options: &WorkspaceSymbol) -> Result<(), Stop> {
     for _ in 0..options.times.get() {
         each(&options.queries, lanes(options.ask()), async |query| {
@@ -99,7 +98,6 @@ async fn raw<S: Stage>(scene: &Scene<'_, S>, method: &str, params: &Value) -> Re
     }
 }
 
-/// `execute-command`.
 pub async fn execute_command<S: Stage>(
     scene: &Scene<'_, S>,
     desk: &Desk,
@@ -128,7 +126,6 @@ pub async fn request<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Requ
     Ok(())
 }
 
-/// `notification`: any method, likewise.
 pub async fn notification<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Notification) -> Result<(), Stop> {
     let all = filled(scene, desk, options.params.as_ref(), options.files, options.per_file);
     let mut cadence = Cadence::new(options.cadence.0);

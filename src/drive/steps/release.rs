@@ -17,7 +17,6 @@ use super::Scene;
 /// Characters of an answer that are kept, from its beginning and from its end.
 const KEPT: usize = 2000;
 
-/// Plays a `release` step.
 pub async fn release<S: Stage>(scene: &Scene<'_, S>, options: &Options) -> Result<Release, Stop> {
     let deadline = scene.deadline(options.deadline);
     // What was sent before is not part of what is given back. Who does not answer for long is busy, and goes on.
@@ -98,7 +97,6 @@ pub async fn at_checkpoint<S: Stage>(stage: &S, job: &Job, patience: Duration) -
     Some(release)
 }
 
-/// Plays a `self-report` step.
 pub async fn report<S: Stage>(scene: &Scene<'_, S>, options: &ReportOptions) -> Result<SelfReport, Stop> {
     let deadline = scene.deadline(options.deadline);
     barrier::pass(&scene.session.client, deadline).await;
@@ -131,7 +129,6 @@ pub async fn report<S: Stage>(scene: &Scene<'_, S>, options: &ReportOptions) -> 
     })
 }
 
-/// What came of a question.
 struct Answered {
     /// The result as it was sent, or why there is none.
     text: Result<String, String>,

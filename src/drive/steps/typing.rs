@@ -11,7 +11,6 @@ use super::documents::send;
 use super::positions::complete;
 use super::{Cadence, Scene, files};
 
-/// `type`: keys only.
 pub async fn plain<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Type) -> Result<(), Stop> {
     let Type {
         files,
@@ -31,7 +30,6 @@ pub async fn plain<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Ty
     run(scene, desk, &typed, false).await
 }
 
-/// `type-and-complete`: keys, and completions.
 pub async fn completing<S: Stage>(
     scene: &Scene<'_, S>,
     desk: &mut Desk,

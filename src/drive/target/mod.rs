@@ -41,7 +41,6 @@ impl Place {
     }
 }
 
-/// A place to ask at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Which of the files given to [`pick`].
@@ -54,7 +53,6 @@ pub struct Target {
     pub name: String,
 }
 
-/// What [`pick`] found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picked {
     /// File by file, each file's in the order of its text.

@@ -87,7 +87,6 @@ fn is_at(file: &File, path: &Path) -> bool {
     own.is_some() && own == place(fs::symlink_metadata(path))
 }
 
-/// Locks are never removed.
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> bool {
     true

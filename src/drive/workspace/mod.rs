@@ -74,17 +74,14 @@ impl Workspace {
         &self.root
     }
 
-    /// The original.
     pub fn source(&self) -> &Path {
         &self.source
     }
 
-    /// How the original is protected.
     pub fn isolation(&self) -> Isolation {
         self.isolation
     }
 
-    /// Removes what was made.
     pub fn close(mut self) -> Result<(), WorkspaceError> {
         self.scratch.take().map_or(Ok(()), |scratch| scratch.clear())
     }
@@ -117,20 +114,15 @@ pub enum WorkspaceError {
     /// There is nothing at the path.
     #[error("workspace `{}` does not exist: check `path` in the scenario, or name another with --workspace", .0.display())]
     Missing(PathBuf),
-    /// The path is a file.
     #[error("workspace `{}` is not a directory: name the directory that holds the project", .0.display())]
     NotADirectory(PathBuf),
-    /// The system refused something.
     #[error("cannot {what} `{}`: {error}; {cure}", path.display())]
     Io {
         /// What was tried: `read`, `create`, `copy` …
         what: &'static str,
-        /// On what.
         path: PathBuf,
-        /// The system's answer.
         #[source]
         error: io::Error,
-        /// What to do.
         cure: &'static str,
     },
     /// It was to stop. What had been made is removed.
@@ -138,12 +130,7 @@ pub enum WorkspaceError {
     Stopped,
     /// The scratch directory lies in the workspace, so that a copy would contain itself.
     #[error("the scratch directory `{}` lies inside the workspace `{}`: set TMPDIR to a directory outside of it", scratch.display(), workspace.display())]
-    Nested {
-        /// Where stand-ins would go.
-        scratch: PathBuf,
-        /// The original.
-        workspace: PathBuf,
-    },
+    Nested { scratch: PathBuf, workspace: PathBuf },
     /// Where stand-ins go is a link, a file, or somebody else's.
     #[error("`{}` is not a directory of this user: remove it, or set TMPDIR to a directory of your own", .0.display())]
     NotOurs(PathBuf),
@@ -152,28 +139,13 @@ pub enum WorkspaceError {
     Busy(usize, PathBuf),
     /// Blocks cannot be shared.
     #[error("cannot share the blocks of `{}` with the scratch directory: {reason}; use `isolation = \"copy\"` or `--isolation copy`", path.display())]
-    Reflink {
-        /// The file that was tried.
-        path: PathBuf,
-        /// Why not.
-        reason: String,
-    },
-    /// No overlay can be mounted.
+    Reflink { path: PathBuf, reason: String },
     #[error("cannot mount an overlay over `{}`: {reason}; use `isolation = \"copy\"` or `--isolation copy`", path.display())]
-    Overlay {
-        /// The original.
-        path: PathBuf,
-        /// Why not.
-        reason: String,
-    },
-    /// Nothing to open.
+    Overlay { path: PathBuf, reason: String },
     #[error("no file of `{}` matches `{pattern}` ({seen}): set `files` to a pattern such as \"**/*.py\"", path.display())]
     NoMatch {
-        /// The workspace.
         path: PathBuf,
-        /// The pattern, as written.
         pattern: String,
-        /// What is there instead.
         seen: String,
     },
 }

@@ -48,7 +48,6 @@ pub(super) fn mount(source: &Path, layers: &Path, root: &Path) -> Result<(), Wor
     })
 }
 
-/// Only Linux has overlayfs.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn mount(source: &Path, _layers: &Path, _root: &Path) -> Result<(), WorkspaceError> {
     Err(WorkspaceError::Overlay {

@@ -60,7 +60,6 @@ impl Scratch {
         Scratch::claim(&home, &name)
     }
 
-    /// The place itself.
     pub fn path(&self) -> &Path {
         &self.dir
     }
@@ -75,7 +74,6 @@ impl Scratch {
         self.dir.join("overlay")
     }
 
-    /// Removes everything in the place.
     pub fn clear(&self) -> Result<(), WorkspaceError> {
         remove(&self.dir)
     }

@@ -15,13 +15,11 @@ use crate::regular;
 /// A file that may be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Where it is.
     pub path: PathBuf,
     /// Its path in the workspace, with `/` between the parts on every system.
     pub relative: String,
     /// Its bytes.
     pub size: u64,
-    /// Its language id.
     pub language: String,
 }
 

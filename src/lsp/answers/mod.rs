@@ -48,7 +48,6 @@ const IMPLIED: &[(&str, &str, &str)] = &[
 pub struct Answers {
     /// The settings, a tree that `workspace/configuration` picks from by dotted path.
     pub settings: Value,
-    /// The open folders.
     pub folders: Vec<WorkspaceFolder>,
     /// Titles to choose when the server asks the user, such as `Import build`; anything else is dismissed.
     pub choose: Vec<String>,
@@ -67,7 +66,6 @@ impl Default for Answers {
 /// A pattern of files whose changes the server wants to hear of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watcher {
-    /// The glob pattern.
     pub glob: String,
     /// The URI that a relative pattern starts from.
     pub base: Option<String>,
@@ -87,7 +85,6 @@ struct Registration {
 }
 
 impl Registration {
-    /// Bytes of its text.
     fn size(&self) -> usize {
         self.id.len() + self.method.len() + self.options.as_ref().map_or(0, |options| options.get().len())
     }

@@ -35,7 +35,6 @@ use super::support::{self, Save, ServerCapabilities, Sync};
 /// Events that may wait for the driver. More are dropped and counted: an unread queue must not eat memory.
 const MOST_WAITING: usize = 4096;
 
-/// The bounds of a connection.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Longest message that is accepted, in bytes.
@@ -73,7 +72,6 @@ impl Default for Limits {
     }
 }
 
-/// How one request is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
     /// The longest wait for its answer, retries included.
@@ -94,7 +92,6 @@ impl Ask {
         }
     }
 
-    /// The same, with the body.
     pub fn keeping(self) -> Ask {
         Ask { keep: true, ..self }
     }
@@ -108,11 +105,8 @@ impl Ask {
 /// How a request ended. Latencies run from handing it to the writer until the last byte of the final answer.
 #[derive(Debug)]
 pub enum Reply {
-    /// A result.
     Answer {
-        /// Retries included.
         latency: Duration,
-        /// What the result amounts to.
         shape: Shape,
         /// Length of the result in bytes.
         bytes: u64,
@@ -120,18 +114,13 @@ pub enum Reply {
         items: Option<u64>,
         /// The result, or why it is not here.
         body: Result<Box<RawValue>, Unread>,
-        /// Times it was sent again.
         retries: u32,
     },
-    /// An error.
     Error {
-        /// Retries included.
         latency: Duration,
-        /// JSON-RPC error code.
         code: i64,
         /// Its message, cut to a bounded length.
         message: String,
-        /// Times it was sent again.
         retries: u32,
     },
     /// No answer by the deadline; it was cancelled.
@@ -145,26 +134,21 @@ pub enum Reply {
 /// What the server did without being asked.
 #[derive(Debug)]
 pub enum Incoming {
-    /// It sent a notification.
     Notification {
-        /// Its method.
         method: String,
         /// Its parameters; `None` when absent, or too long to be kept.
         params: Option<Box<RawValue>>,
     },
     /// It asked something, and was answered.
     Answered {
-        /// The method.
         method: String,
         /// Whether the answer was an error.
         refused: bool,
     },
-    /// It registered a capability.
     Registered {
         /// The method that it now supports.
         method: String,
     },
-    /// Nothing more will come.
     Closed(CloseReason),
     /// It broke the protocol in a way that can be lived with.
     Violation(Violation),
@@ -243,7 +227,6 @@ impl Client {
         self.shared.state().diagnostics.opened(uri);
     }
 
-    /// A document is closed.
     pub fn closed_document(&self, uri: &str) {
         self.shared.state().diagnostics.closed(uri);
     }

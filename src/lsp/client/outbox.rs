@@ -9,17 +9,14 @@ use crate::lsp::process::Gauge;
 /// Bytes of a piece; a longer message has several, so that no more than this is held of what the server has taken.
 const PIECE: usize = 256 * 1024;
 
-/// Bytes queued for the writer.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     pieces: VecDeque<Vec<u8>>,
-    /// Bytes ever queued.
     pub(super) queued: u64,
     /// Bytes ever taken by the server.
     pub(super) sent: u64,
     /// The answers that the server has not taken: where each ends in all that was queued, and its length.
     answers: VecDeque<(u64, u64)>,
-    /// Bytes of these.
     pub(super) answering: u64,
     /// When the server last took a byte.
     pub(super) last_sent: Option<Instant>,

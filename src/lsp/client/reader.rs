@@ -303,7 +303,6 @@ fn raw(range: Option<&std::ops::Range<u64>>, body: &[u8]) -> Option<Box<RawValue
     serde_json::from_slice(part(range, body)?).ok()
 }
 
-/// The result of an answer.
 fn result(facts: &Facts, body: &[u8], limit: usize) -> Result<Box<RawValue>, Unread> {
     let range = facts.result.as_ref().ok_or(Unread::Absent)?;
     let bytes = range.end - range.start;

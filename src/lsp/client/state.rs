@@ -23,13 +23,10 @@ use crate::lsp::support::ServerCapabilities;
 pub(super) struct Shared {
     state: Mutex<State>,
     pub(super) limits: Limits,
-    /// Something was queued.
     queued: Notify,
     /// Something was written, or nothing ever will be.
     moved: Notify,
-    /// Writing is over.
     stopped: Notify,
-    /// Too many answers wait.
     overflowed: Notify,
 }
 
@@ -63,7 +60,6 @@ struct Open {
     done: oneshot::Sender<Outcome>,
 }
 
-/// The end of one attempt.
 #[derive(Debug)]
 pub(super) enum Outcome {
     Result {
@@ -80,13 +76,10 @@ pub(super) enum Outcome {
     Parked,
 }
 
-/// What became of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Settled {
     Delivered,
-    /// The request had been cancelled.
     Late,
-    /// It was answered before.
     Twice,
     /// Its id is that of a request, but as a string.
     AsText,

@@ -22,18 +22,14 @@ pub struct Traffic {
     pub last_received: Option<Instant>,
     /// When it last sent a request, or a notification that is no idle chatter.
     pub last_unprompted: Option<Instant>,
-    /// Requests without an answer.
     pub open: usize,
     /// The longest open of them, long polls aside.
     pub oldest: Option<OpenRequest>,
 }
 
-/// A request without an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenRequest {
-    /// Its method.
     pub method: String,
-    /// When it was queued.
     pub since: Instant,
 }
 
@@ -48,11 +44,9 @@ pub struct Totals {
     pub noise: u64,
     /// The first of them, as text.
     pub noise_sample: String,
-    /// Requests sent, each retry counted.
     pub requests: u64,
     /// Requests that were sent again because their answer was stale.
     pub retries: u64,
-    /// Notifications received, by method.
     pub notifications: BTreeMap<String, u64>,
     /// Parameters of the server's messages that were too long to be read or to be passed on.
     pub dropped_params: u64,
@@ -68,35 +62,16 @@ pub enum CloseReason {
     Eof,
     /// It closed its stdout inside a message.
     #[error("the server closed its output after {got} of {length} bytes of a message", got = units::count(*got), length = units::count(*length))]
-    Truncated {
-        /// Announced length of the body.
-        length: u64,
-        /// How much of it came.
-        got: u64,
-    },
+    Truncated { length: u64, got: u64 },
     /// It wrote nothing but text that is not LSP for too long.
     #[error("the server wrote {size} that are no LSP message; is it started in its stdio mode?", size = units::bytes(*bytes))]
-    Garbage {
-        /// How much.
-        bytes: u64,
-    },
+    Garbage { bytes: u64 },
     /// It announced a message over the limit.
     #[error("the server announced a message of {length}, over the limit of {limit}", length = units::bytes(*length), limit = units::bytes(*limit))]
-    TooLarge {
-        /// Announced length of the body.
-        length: u64,
-        /// The limit.
-        limit: u64,
-    },
+    TooLarge { length: u64, limit: u64 },
     /// It asks and does not read its stdin, and too many answers wait for it.
     #[error("the server does not read the answers to its own requests: {unsent} wait for it, over the limit of {limit}", unsent = units::bytes(*unsent), limit = units::bytes(*limit))]
-    Overflow {
-        /// Bytes of answers that wait.
-        unsent: u64,
-        /// The limit.
-        limit: u64,
-    },
-    /// The pipe failed.
+    Overflow { unsent: u64, limit: u64 },
     #[error("the server's output cannot be read: {0}")]
     Io(String),
 }

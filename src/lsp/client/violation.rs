@@ -17,7 +17,6 @@ pub enum Violation {
     /// An id that no answer can repeat.
     #[error("{message} has an id that {what}, so that it {end}", message = carrier(method), end = if method.is_empty() { "answers no request" } else { "cannot be answered" })]
     UnfitId {
-        /// What it is, in words.
         what: &'static str,
         /// Method of the request; empty for an answer.
         method: String,
@@ -25,10 +24,8 @@ pub enum Violation {
     /// A request for more than is kept or sent.
     #[error("a request of the server was refused: {0}")]
     Excess(String),
-    /// An answer without content.
     #[error("the answer to a request has neither a result nor an error")]
     Hollow,
-    /// A second answer.
     #[error("a request was answered twice")]
     Twice,
     /// An answer to a request that there never was.

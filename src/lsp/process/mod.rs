@@ -34,31 +34,24 @@ use self::tail::Stderr;
 /// How often orphans that were left to us are reaped while a server runs.
 const REAP_EVERY: Duration = Duration::from_secs(1);
 
-/// What to start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
     /// Words before the program, of another one that starts it and keeps its process id for it, such as a tracer apart.
     pub before: Vec<OsString>,
     /// The program, a path or a name on `PATH`.
     pub program: PathBuf,
-    /// Its arguments.
     pub args: Vec<OsString>,
     /// Changes to the inherited environment: a value sets, `None` removes.
     pub env: Vec<(OsString, Option<OsString>)>,
-    /// The directory it runs in.
     pub cwd: PathBuf,
     /// Processors that it is kept to, with all that it starts; none to be kept to. Linux only.
     pub cpus: Vec<usize>,
 }
 
-/// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit {
-    /// When that was noticed.
     pub at: Instant,
-    /// Exit code, when it exited.
     pub code: Option<i32>,
-    /// Signal, when one ended it.
     pub signal: Option<i32>,
 }
 
@@ -71,7 +64,6 @@ pub fn signal_thread(_process: u32, _thread: u32, _signal: i32) -> io::Result<()
 /// A running server, or one that has run. Dropping it kills what is left of its process group.
 #[derive(Debug)]
 pub struct Server {
-    /// Its process id.
     pub pid: u32,
     group: platform::Group,
     pipes: Option<(ChildStdout, ChildStdin)>,
@@ -220,7 +212,6 @@ fn servers() -> MutexGuard<'static, BTreeSet<u32>> {
     SERVERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A place in [`SERVERS`].
 struct Own(Option<u32>);
 
 impl Drop for Own {

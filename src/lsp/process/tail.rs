@@ -15,7 +15,6 @@ const HEAD: usize = 8 * 1024;
 /// One read; as large as the pipe may be, so that a flood costs few wake-ups.
 const READ: usize = 256 * 1024;
 
-/// The drain of one stream.
 #[derive(Debug)]
 pub(super) struct Stderr {
     tail: Shared<Tail>,
@@ -101,7 +100,6 @@ impl Tail {
         }
     }
 
-    /// What the end has lost.
     fn start(&self) -> String {
         match self.total > KEPT as u64 {
             true => String::from_utf8_lossy(&self.head).into_owned(),

@@ -128,7 +128,6 @@ pub(super) fn widen(pipe: &impl AsFd) {
     let _ = rustix::pipe::fcntl_setpipe_size(pipe, PIPE);
 }
 
-/// Pipes grow by themselves here.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn widen(_pipe: &impl AsFd) {}
 
@@ -226,7 +225,6 @@ pub(super) fn reap(own: &BTreeSet<u32>) -> usize {
     orphans(own).iter().filter(|pid| reaped(pid)).count()
 }
 
-/// Our children, ended ones included.
 #[cfg(target_os = "linux")]
 fn children() -> Vec<Pid> {
     let Ok(threads) = std::fs::read_dir("/proc/self/task") else {
@@ -249,7 +247,6 @@ pub(super) fn orphans(_own: &BTreeSet<u32>) -> Vec<u32> {
     Vec::new()
 }
 
-/// Likewise.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn reap(_own: &BTreeSet<u32>) -> usize {
     0

@@ -111,12 +111,10 @@ impl Group {
 /// The size of a pipe is fixed when it is made here.
 pub(super) fn widen<T>(_pipe: &T) {}
 
-/// There are no signals here.
 pub(super) fn signal(_status: ExitStatus) -> Option<i32> {
     None
 }
 
-/// Nothing is reaped here.
 pub(super) fn unreaped(_child: Option<u32>) -> impl Future<Output = Option<(Option<i32>, Option<i32>)>> {
     std::future::ready(None)
 }
@@ -135,7 +133,6 @@ pub fn kill_pid(pid: u32, is_meant: impl FnOnce() -> bool) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The job ends them here.
 pub(super) fn orphans(_own: &BTreeSet<u32>) -> Vec<u32> {
     Vec::new()
 }

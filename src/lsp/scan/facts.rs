@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use crate::lsp::message::Id;
 
-/// What a result amounts to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
     /// `null`, or no result at all.
@@ -18,22 +17,18 @@ pub enum Shape {
     /// without items and a workspace edit without edits are empty. A member `label`, `title` or `command` makes
     /// an object full: it is itself an item.
     Empty,
-    /// Anything else.
     Full,
 }
 
-/// An error answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fault {
     /// JSON-RPC error code; 0 when there was none.
     pub code: i64,
     /// Its message, cut to a bounded length.
     pub message: String,
-    /// `data.retriggerRequest`.
     pub retrigger: Option<bool>,
 }
 
-/// What one message says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The id, unless absent or unfit.
@@ -42,11 +37,9 @@ pub struct Facts {
     pub unfit: Option<&'static str>,
     /// The method, cut to a bounded length; empty in answers.
     pub method: String,
-    /// Where the parameters are.
     pub params: Option<Range<u64>>,
     /// Where the result is; its length is the size of the answer.
     pub result: Option<Range<u64>>,
-    /// What the result amounts to.
     pub shape: Shape,
     /// Elements of the result, when it is a list or has an `items` list.
     pub items: Option<u64>,
@@ -71,7 +64,6 @@ pub(super) enum Key {
     Items,
     /// A list whose elements are the payload.
     Payload,
-    /// A payload whose leaves decide.
     Deep,
     /// A name of the thing itself: the object is an item.
     Named,
@@ -177,7 +169,6 @@ impl Facts {
         self.id = id.ok();
     }
 
-    /// A string ended.
     pub(super) fn take_text(&mut self, slot: Slot, raw: &[u8]) {
         match slot {
             Slot::Id => self.take_id(id(&quoted(raw))),

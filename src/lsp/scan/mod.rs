@@ -75,7 +75,6 @@ enum Context {
 enum Counted {
     #[default]
     Nothing,
-    /// The list is the result.
     Result,
     /// The list is `items` of the result.
     Items,
@@ -83,7 +82,6 @@ enum Counted {
     Payload,
 }
 
-/// What an object result holds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Payload {
     members: u64,
@@ -92,7 +90,6 @@ struct Payload {
 }
 
 impl Scanner {
-    /// Forgets the last message.
     pub fn reset(&mut self) {
         self.state = State::Value;
         self.base = 0;
@@ -134,7 +131,6 @@ impl Scanner {
         (self.state == State::Done).then_some(&self.facts)
     }
 
-    /// A byte between tokens.
     fn between(&mut self, byte: u8, at: usize) -> usize {
         if byte.is_ascii_whitespace() {
             return at + 1;

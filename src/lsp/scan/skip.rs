@@ -28,15 +28,11 @@ pub(super) struct Skip {
     pub(super) depth: u32,
     /// Commas between the elements of the outermost.
     pub(super) commas: u64,
-    /// Inside a string.
     pub(super) text: bool,
-    /// Just after a backslash.
     pub(super) escaped: bool,
 }
 
-/// Where a skipped value ends.
 pub(super) enum Reached {
-    /// Just behind its last bracket.
     End(usize),
     /// It goes on behind these bytes.
     Out,

@@ -13,20 +13,16 @@ use crate::lsp::position::Encoding;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerCapabilities {
     tree: Value,
-    /// `serverInfo.name`.
     pub name: Option<String>,
-    /// `serverInfo.version`.
     pub version: Option<String>,
 }
 
 /// How a server wants documents to be kept in step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sync {
-    /// Not at all.
     None,
     /// The whole text at each change.
     Full,
-    /// Only what changed.
     Incremental,
 }
 
@@ -53,11 +49,8 @@ impl Sync {
 /// Whether a server wants to hear of saves, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Save {
-    /// It does not.
     No,
-    /// It does.
     Yes,
-    /// With the text.
     WithText,
 }
 
@@ -73,7 +66,6 @@ impl Save {
 }
 
 impl ServerCapabilities {
-    /// Takes the result of `initialize`.
     pub fn from_result(result: &Value) -> ServerCapabilities {
         let said = |name: &str| result["serverInfo"][name].as_str().map(str::to_owned);
         ServerCapabilities {
@@ -107,7 +99,6 @@ impl ServerCapabilities {
         sync.as_u64().is_some_and(|kind| kind > 0) || sync["openClose"].as_bool().unwrap_or(false)
     }
 
-    /// Whether saves are wanted.
     pub fn save(&self) -> Save {
         let sync = &self.tree["textDocumentSync"];
         let save = &sync["save"];
@@ -120,7 +111,6 @@ impl ServerCapabilities {
         }
     }
 
-    /// Characters that start a completion.
     pub fn completion_triggers(&self) -> Vec<String> {
         texts(&self.tree["completionProvider"]["triggerCharacters"])
     }

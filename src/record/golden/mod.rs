@@ -168,7 +168,6 @@ pub(crate) fn path(name: &str) -> PathBuf {
         .join(format!("{name}.jsonl"))
 }
 
-/// A golden record, opened.
 pub(crate) fn open(name: &str) -> Reader {
     super::open(&path(name)).unwrap()
 }

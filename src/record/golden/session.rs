@@ -15,11 +15,9 @@ pub(super) const MIB: u64 = 1 << 20;
 const SECOND: Nanos = 1_000_000_000;
 pub(super) const TICK: Nanos = SECOND / 4;
 
-/// The session.
 pub(crate) struct Session {
     pub header: Header,
     pub entries: Vec<Entry>,
-    /// Now.
     pub at: Nanos,
     /// By process: what it holds now.
     held: BTreeMap<u32, Held>,

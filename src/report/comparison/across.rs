@@ -12,21 +12,17 @@ use super::{alone, words};
 pub struct Steps {
     /// System and server of each column.
     pub heads: Vec<(String, String)>,
-    /// Each step with its cells.
     pub rows: Vec<(String, Vec<String>)>,
 }
 
 /// The average peak of each server on each target.
 pub struct Peaks {
-    /// The servers.
     pub heads: Vec<String>,
-    /// Each system with its cells.
     pub rows: Vec<(String, Vec<String>)>,
 }
 
 /// What to conclude on one target.
 pub struct Conclusion {
-    /// Its system.
     pub system: String,
     /// Work that was not done as the baseline did it.
     pub unequal: Vec<Note>,
@@ -61,7 +57,6 @@ pub fn conclusions(targets: &[Target]) -> Vec<Conclusion> {
     targets.iter().zip(systems(targets)).map(conclusion).collect()
 }
 
-/// The table of steps.
 pub fn steps(targets: &[Target]) -> Steps {
     let systems = systems(targets);
     let mut steps: Vec<&Measure> = Vec::new();
@@ -96,7 +91,6 @@ pub fn steps(targets: &[Target]) -> Steps {
     }
 }
 
-/// The table of peaks.
 pub fn peaks(targets: &[Target]) -> Peaks {
     let mut heads: Vec<String> = Vec::new();
     for side in targets.iter().flat_map(|target| &target.comparison.sides) {

@@ -2,7 +2,7 @@
 
 use crate::analyse::compare::Comparison;
 use crate::report::calls::{self, Named};
-use crate::report::table::Column;
+use crate::text::table::Column;
 
 /// The servers that were traced, the baseline first.
 fn servers(comparison: &Comparison) -> Vec<Named<'_>> {

@@ -7,9 +7,7 @@ use super::{figures, notes, words};
 /// Cases that belong together: one scenario on one target, or one gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suite {
-    /// What they are about.
     pub name: String,
-    /// The cases.
     pub cases: Vec<Case>,
 }
 
@@ -18,18 +16,13 @@ pub struct Suite {
 pub struct Case {
     /// The server that it is about.
     pub server: String,
-    /// What of it.
     pub name: String,
-    /// How it stands.
     pub outcome: Outcome,
-    /// Why, in a sentence.
     pub text: String,
 }
 
-/// How a case stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing is wrong.
     Passed,
     /// Nothing is wrong, but somebody should know.
     Warned,
@@ -39,7 +32,6 @@ pub enum Outcome {
     Undecided,
     /// A regression, or work that was not done.
     Failed,
-    /// The server failed.
     Errored,
 }
 

@@ -6,21 +6,17 @@ use crate::analyse::stats::MedianInterval;
 use crate::record::WindowEnd;
 use crate::report::decay;
 use crate::report::spark::Scale;
-use crate::report::table::{Cell, Column};
-use crate::report::text::Tone;
+use crate::text::Tone;
+use crate::text::table::{Cell, Column};
 use crate::units;
 
 use super::figures::{self, HOLE, MARK};
 
-/// What the table is of.
 pub const SUBJECT: &str = "private, MiB, from the beginning of each window";
 
-/// Columns of a curve.
 const CURVE: usize = 20;
 
-/// One window of one server.
 struct Line<'c> {
-    /// The name of the window.
     name: String,
     /// Whether it is the first server's.
     first: bool,
@@ -126,7 +122,6 @@ fn middle(cell: &Figures, text: impl Fn(f64) -> String) -> String {
     known(cell, |median| text(median.median))
 }
 
-/// The same with its interval.
 fn with(cell: &Figures, text: impl Fn(f64) -> String) -> String {
     known(cell, |median| figures::around(median, &text))
 }

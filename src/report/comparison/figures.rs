@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::analyse::compare::{Cell, Comparison, Figure, Place, Ratio, Row, Unit};
 use crate::analyse::stats::MedianInterval;
-use crate::report::text::Tone;
+use crate::text::Tone;
 use crate::units;
 
 /// What stands where nothing is known.
@@ -18,7 +18,6 @@ pub const ENDS: &str = "where its interval is apart from all others and 4 runs o
 
 /// Signs of the least and of the most of a place.
 pub const LEAST: &str = "▾";
-/// See [`LEAST`].
 pub const MOST_OF_ALL: &str = "▴";
 
 /// Fewest runs of each server that put one apart: the ranges of two servers that are alike leave each other out by chance
@@ -112,7 +111,6 @@ pub fn value_with_unit(size: f64, unit: Unit) -> String {
     }
 }
 
-/// The middle of a cell.
 pub fn median(cell: &Cell, unit: Unit) -> String {
     cell.median
         .map_or_else(|| HOLE.to_owned(), |median| value(median.median, unit))

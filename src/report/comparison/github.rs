@@ -1,7 +1,7 @@
 //! Cases as annotations of a GitHub workflow.
 
 use super::cases::{Outcome, Suite};
-use crate::report::text::clean_lines;
+use crate::text::clean_lines;
 
 /// A line for everything that is wrong or worth a warning, in the form that the runner reads from a step's output.
 pub fn annotations(suites: &[Suite]) -> Vec<String> {

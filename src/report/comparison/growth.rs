@@ -3,8 +3,8 @@
 use crate::analyse::compare::{Comparison, Side};
 use crate::lens::Lens;
 use crate::report::growth::{Line, attribution, columns};
-use crate::report::table::{Cell, Column};
-use crate::report::text::Tone;
+use crate::text::Tone;
+use crate::text::table::{Cell, Column};
 
 /// A line for each thing that is repeated and each server, those of one thing together.
 fn lines(comparison: &Comparison) -> Vec<Line> {

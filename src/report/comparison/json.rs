@@ -372,7 +372,6 @@ pub fn report(scenarios: &BTreeMap<String, Vec<compare::Target>>, runs: &[Played
     }
 }
 
-/// The schema of this format.
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(Report).to_value()
 }

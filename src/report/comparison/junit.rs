@@ -3,9 +3,8 @@
 use std::fmt::Write;
 
 use super::cases::{Case, Outcome, Suite};
-use crate::report::text::clean_lines;
+use crate::text::clean_lines;
 
-/// The suites as one document.
 pub fn render(suites: &[Suite]) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let all = || suites.iter().flat_map(|suite| &suite.cases);

@@ -3,7 +3,7 @@
 use crate::analyse::compare::{Cell, Comparison, Figure, Row, Target, Unit};
 use crate::report::growth as lines;
 use crate::report::markdown::{columns_of, escape, folded, heads_of, line, prose, small};
-use crate::report::text::{clean_lines, line_of};
+use crate::text::{clean_lines, line_of};
 use crate::units;
 
 use super::decay::Named;
@@ -36,7 +36,6 @@ pub fn render(targets: &[Target]) -> String {
     clean_lines(&out)
 }
 
-/// All targets side by side.
 fn overview(out: &mut String, targets: &[Target]) {
     let scenario = &targets[0].comparison.scenario;
     line_of(
@@ -79,7 +78,6 @@ fn label(target: &Target) -> Option<&str> {
     target.comparison.sides.first().map(|side| side.label.as_str())
 }
 
-/// One target.
 fn one(out: &mut String, target: &Target, several: bool) {
     let comparison = &target.comparison;
     let place = if several {

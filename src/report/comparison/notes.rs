@@ -16,16 +16,13 @@ const WORTH: f64 = 0.01;
 /// Of the digits of a hash so many are shown.
 const HASH: usize = 12;
 
-/// How much a note matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// Some figures are less sure.
     Warning,
     /// The comparison may be worth nothing.
     Bad,
 }
 
-/// A sentence and its weight.
 pub type Note = (Weight, String);
 
 /// Everything but unequal work: groups and outliers of memory, and circumstances that differ.

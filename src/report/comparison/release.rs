@@ -2,8 +2,8 @@
 
 use crate::analyse::compare::{Accounted, Comparison, Forced};
 use crate::analyse::stats::MedianInterval;
-use crate::report::table::{Cell, Column};
-use crate::report::text::Tone;
+use crate::text::Tone;
+use crate::text::table::{Cell, Column};
 use crate::units;
 
 use super::decay::Named;

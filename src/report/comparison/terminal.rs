@@ -5,9 +5,10 @@ use crate::lens::Lens;
 use crate::record::PreloadFacts;
 use crate::report::growth as lines;
 use crate::report::lens;
-use crate::report::table::{self, Cell, Column};
 use crate::report::terminal::Look;
-use crate::report::text::{Paint, Tone, cut, line_of, paragraph, width};
+use crate::text::table;
+use crate::text::table::{Cell, Column};
+use crate::text::{Paint, Tone, cut, line_of, paragraph, width};
 
 use super::decay::Named;
 use super::figures::{self, HOLE, MARK};
@@ -17,7 +18,6 @@ use super::{across, alone, calls, decay, growth, release, strip, words};
 /// Most and fewest columns of a strip of runs.
 const STRIP: (usize, usize) = (24, 8);
 
-/// Where everything is.
 const JSON: &str = "`--format json`";
 
 /// Tables in the order in which they are read, the verdict last, where a terminal leaves the eye.

@@ -69,7 +69,6 @@ fn apart(side: &Side, baseline: &Side) -> String {
     )
 }
 
-/// Why nothing can be concluded.
 fn nothing(comparison: &Comparison, place: usize) -> String {
     let (baseline, side) = (&comparison.sides[0], &comparison.sides[place]);
     let pair = format!("nothing can be said of {} against {}", side.label, baseline.label);
@@ -185,7 +184,6 @@ fn sentence(candidate: &str, baseline: &str, row: &Row, ratio: &Ratio, runs: Str
     )
 }
 
-/// A figure in a sentence.
 pub fn what(figure: Figure) -> &'static str {
     match figure {
         Figure::Private => "private memory",

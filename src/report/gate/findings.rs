@@ -13,26 +13,20 @@ use super::words::{change, limit};
 /// One thing that a gate found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// What it is about.
     pub about: About,
-    /// Whether it decides.
     pub decides: bool,
-    /// What it comes to.
     pub answer: Answer,
     /// It in a few words, for a heading.
     pub short: String,
-    /// It in a sentence.
     pub text: String,
 }
 
-/// What a finding is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum About {
     /// A run that the server of this part failed.
     Run(Role),
     /// Work that the candidate did less of than this one.
     Work(Role),
-    /// A figure, against this one.
     Endpoint(String, Role),
     /// A figure that has an absolute limit.
     Budget(String),

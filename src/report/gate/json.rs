@@ -286,7 +286,6 @@ pub fn report(judgement: &Judgement, notes: &[String], exit_code: u8) -> Report 
     from::report(judgement, notes, exit_code)
 }
 
-/// The schema of this format.
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(Report).to_value()
 }

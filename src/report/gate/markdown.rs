@@ -5,7 +5,7 @@ use crate::analyse::stats::{Answer, Evidence, Seen};
 use crate::report::comparison::amount;
 use crate::report::lens;
 use crate::report::markdown::{escape, folded, heads_of, line, prose};
-use crate::report::text::{clean_lines, line_of};
+use crate::text::{clean_lines, line_of};
 use crate::units;
 
 use super::findings::{About, Finding, doubts, findings};

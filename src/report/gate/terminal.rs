@@ -5,9 +5,10 @@ use crate::analyse::stats::{Answer, Evidence};
 use crate::lens::Lens;
 use crate::report::comparison::amount;
 use crate::report::lens;
-use crate::report::table::{self, Cell, Column};
 use crate::report::terminal::Look;
-use crate::report::text::{Paint, Tone, line_of, paragraph};
+use crate::text::table;
+use crate::text::table::{Cell, Column};
+use crate::text::{Paint, Tone, line_of, paragraph};
 use crate::units;
 
 use super::findings::{doubts, findings};

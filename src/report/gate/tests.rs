@@ -150,7 +150,6 @@ fn machines() -> Judgement {
     judge(&sides, &rules, &Looks::once(5, 0.05).unwrap())
 }
 
-/// Each kind of verdict.
 pub(super) fn all() -> Vec<(&'static str, Judgement)> {
     vec![
         ("passed", passed()),

@@ -9,7 +9,7 @@ use crate::analyse::lines::{self, Line, Quantity};
 use crate::analyse::together;
 use crate::analyse::{PhaseSummary, PrivateMetric, Summary};
 use crate::record::{IdleKind, Nanos};
-use crate::report::text::clean;
+use crate::text::clean;
 
 use super::parts::Keys;
 
@@ -72,7 +72,6 @@ struct Phase {
     name: String,
     from: f64,
     to: f64,
-    /// When its checkpoint was taken.
     checkpoint: Option<f64>,
     /// Whether it was in all runs.
     settled: bool,

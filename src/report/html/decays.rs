@@ -11,9 +11,9 @@ use crate::record::Nanos;
 use crate::report::comparison::decay::{self as compared, Named::Always};
 use crate::report::comparison::release;
 use crate::report::decay as words;
-use crate::report::table::Column;
 use crate::report::terminal::decay::{SUBJECT, columns_of_windows, told};
-use crate::report::text::{clean, cut};
+use crate::text::table::Column;
+use crate::text::{clean, cut};
 use crate::units;
 
 use super::data::Named;
@@ -27,7 +27,6 @@ const RIGHT: f64 = 468.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 190.0;
 
-/// Moments of a median.
 const MOMENTS: usize = 128;
 
 const LEGEND: &str = "Private memory from the beginning of each window; every run is faint, the strong line is their median, \

@@ -7,8 +7,8 @@ use crate::analyse::stats::MedianInterval;
 use crate::analyse::tune::{Sweep, Swept, Tuned};
 use crate::report::comparison::figures;
 use crate::report::svg::labels::{Area, Label, beside};
-use crate::report::text::clean;
 use crate::report::tune::{amount, order};
+use crate::text::clean;
 
 use super::parts::Keys;
 use super::strips::{Scale, tenth};

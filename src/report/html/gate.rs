@@ -6,7 +6,7 @@ use crate::analyse::compare::{Played, by_target};
 use crate::analyse::gate::{Judgement, Role, Sides};
 use crate::analyse::stats::Answer;
 use crate::report::gate::{findings, headline};
-use crate::report::text::clean;
+use crate::text::clean;
 
 use super::parts::{self, Keys};
 use super::several::{Above, page, title};

@@ -5,8 +5,8 @@ use maud::{Markup, html};
 use crate::analyse::calls::Traced;
 use crate::analyse::{self, Severity, Summary};
 use crate::report::terminal::{blocks, decay, head, phases};
-use crate::report::text::clean;
 use crate::report::{calls, given, release};
+use crate::text::clean;
 
 use super::parts::Keys;
 use super::spread::{self, Latencies};
@@ -68,7 +68,6 @@ fn called(summary: &Summary) -> Markup {
     parts::section("calls", "System calls", &body)
 }
 
-/// What the run came to.
 fn verdict(summary: &Summary) -> Markup {
     let (tone, ending) = head::ending(summary);
     html! {

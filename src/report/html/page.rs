@@ -4,7 +4,7 @@ use data_encoding::BASE64;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-use crate::report::text::{clean, clean_lines};
+use crate::text::{clean, clean_lines};
 
 const STYLE: [&str; 3] = [
     include_str!("assets/uplot/uPlot.min.css"),

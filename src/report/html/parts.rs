@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::record::Header;
 use crate::report::reproduce;
-use crate::report::text::clean;
+use crate::text::clean;
 
 use super::data::{self, Timeline};
 
@@ -18,7 +18,6 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// All of them alike.
     pub const ALIKE: Keys = Keys { strong: usize::MAX };
 
     /// The first so many, each in a colour of its own, and the rest near grey.
@@ -64,7 +63,6 @@ pub fn folded(title: &str, body: &Markup) -> Markup {
     html! { details { summary { (clean(title)) } (body) } }
 }
 
-/// The head of a page.
 pub fn top(title: &str, under: &str) -> Markup {
     html! {
         header {

@@ -12,7 +12,7 @@ use crate::report::comparison::notes::{self, Weight};
 use crate::report::comparison::{across, alone, calls, growth, headline, words};
 use crate::report::growth as lines;
 use crate::report::lens;
-use crate::report::text::clean;
+use crate::text::clean;
 
 use super::parts::Keys;
 use super::spread::{self, Latencies};
@@ -29,9 +29,7 @@ pub fn render(scenarios: &Scenarios, runs: &[Played]) -> String {
     page(scenarios, runs, &above)
 }
 
-/// What stands above a comparison.
 pub(super) struct Above {
-    /// What the page is called.
     pub title: String,
     /// What is said before all else.
     pub first: Markup,
@@ -69,7 +67,6 @@ pub(super) fn page(scenarios: &Scenarios, runs: &[Played], above: &Above) -> Str
     super::page::document(&above.title, &body)
 }
 
-/// `completions: ty-new against ty-old`.
 pub fn title(scenarios: &Scenarios) -> String {
     let names: Vec<&str> = scenarios.keys().map(String::as_str).collect();
     let mut labels: Vec<&str> = Vec::new();
@@ -288,7 +285,6 @@ fn conclusions(targets: &[Target]) -> Markup {
     }
 }
 
-/// All targets side by side.
 fn overview(targets: &[Target]) -> Markup {
     let scenario = &targets[0].comparison.scenario;
     let steps = across::steps(targets);

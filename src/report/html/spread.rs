@@ -5,7 +5,7 @@ use std::time::Duration;
 use maud::{Markup, html};
 
 use crate::analyse::Histogram;
-use crate::report::text::clean;
+use crate::text::clean;
 use crate::units;
 
 use super::strips::{Frame, RIGHT, WIDTH, tenth};
@@ -15,11 +15,9 @@ const ROW: f64 = 34.0;
 
 /// One server's latencies of a method, of all its runs.
 pub struct Latencies<'l> {
-    /// The server.
     pub label: &'l str,
     /// Its classes, which are its colour.
     pub class: String,
-    /// How they are distributed.
     pub histogram: Histogram,
     /// Their median, in nanoseconds.
     pub p50: Option<f64>,
@@ -27,7 +25,6 @@ pub struct Latencies<'l> {
     pub p95: Option<f64>,
 }
 
-/// A plot of one method.
 pub fn plot(method: &str, servers: &[Latencies]) -> Markup {
     let ends = || servers.iter().flat_map(|one| one.histogram.bins());
     let low = ends().map(|(begin, ..)| begin).fold(f64::INFINITY, f64::min);

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::analyse::compare::{Cell, Comparison, Figure, Place, Row, Unit};
 use crate::report::comparison::figures;
-use crate::report::text::{clean, cut, width};
+use crate::text::{clean, cut, width};
 
 use super::parts::Keys;
 
@@ -83,7 +83,6 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// For these labels.
     pub fn of<'l>(mut labels: impl Iterator<Item = &'l str>) -> Frame {
         match labels.any(|label| width(label) > LETTERS) {
             false => Frame { left: LEFT, above: 0.0 },

@@ -6,8 +6,8 @@ use crate::analyse::compare::{Cell as Figures, Comparison, Place, Ratio, Row};
 use crate::record::Header;
 use crate::report::comparison::figures::{self, HOLE};
 use crate::report::fingerprint;
-use crate::report::table::Column;
-use crate::report::text::{Tone, clean, width};
+use crate::text::table::Column;
+use crate::text::{Tone, clean, width};
 
 use super::parts::Keys;
 
@@ -53,7 +53,6 @@ pub fn of_columns(caption: &str, columns: &[Column]) -> Markup {
 
 /// A value with its interval, which goes to the next line as a whole or not at all.
 fn unbroken(text: &str) -> Markup {
-    /// Longer brackets hold words.
     const INTERVAL: usize = 32;
     match text.split_once(" (") {
         Some((value, interval)) if width(interval) <= INTERVAL => html! { (value) " " span.whole { "(" (interval) } },
@@ -176,7 +175,6 @@ fn direction(ratio: &Ratio) -> &'static str {
     }
 }
 
-/// Names and what they say.
 pub fn of_facts<'f>(caption: &str, facts: impl Iterator<Item = (&'f str, String)>) -> Markup {
     taken_along(
         caption,
@@ -200,7 +198,6 @@ pub fn fingerprint(header: &Header) -> Markup {
     of_facts(&caption, fingerprint::facts(header).into_iter())
 }
 
-/// Texts under heads.
 pub fn of_texts(caption: &str, heads: &[String], rows: &[(String, Vec<String>)]) -> Markup {
     taken_along(
         caption,

@@ -4,9 +4,9 @@ use maud::{Markup, html};
 
 use crate::analyse::compare::{Played, by_target};
 use crate::analyse::tune::{Choice, Sweep, Tuned};
-use crate::report::table::{Cell, Column};
-use crate::report::text::clean;
 use crate::report::tune::{chosen, columns, headline, order, sentences, set, ship, why_not};
+use crate::text::clean;
+use crate::text::table::{Cell, Column};
 use crate::units;
 
 use super::front::{self, Told};
@@ -94,7 +94,6 @@ fn settings(sweep: &Sweep, told: &Told) -> Markup {
     }
 }
 
-/// What to paste.
 fn shipped(sweep: &Sweep) -> Markup {
     let Some(cell) = chosen(sweep) else {
         return html! {};

@@ -12,9 +12,9 @@ use crate::report::fingerprint;
 use crate::report::given;
 use crate::report::growth;
 use crate::report::reproduce;
-use crate::report::table::{Cell, Column};
 use crate::report::terminal::{blocks, decay, head, phases};
-use crate::report::text::{clean, clean_lines, cut, line_of};
+use crate::text::table::{Cell, Column};
+use crate::text::{clean, clean_lines, cut, line_of};
 
 use super::{columns_of, escape, facts_of, fenced, folded, prose, small};
 

@@ -24,7 +24,6 @@ impl Area {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Label {
     pub left: f64,
-    /// Its base line.
     pub down: f64,
     pub text: String,
 }

@@ -20,7 +20,7 @@ use crate::analyse::gate::{Judgement, Sides};
 use crate::analyse::{Summary, held_up, measured};
 use crate::report::gate::{findings, headline};
 use crate::report::terminal::decay;
-use crate::report::text::{clean, clean_lines, width, wrap};
+use crate::text::{clean, clean_lines, width, wrap};
 
 use super::comparison::{alone, words};
 use super::html::{Named, PALETTE, played, title, told_apart};
@@ -32,7 +32,6 @@ const WIDTH: f64 = 960.0;
 /// Columns of text that have room beside each other.
 const COLUMNS: usize = 140;
 
-/// Most sentences under a title.
 const SENTENCES: usize = 3;
 
 const STYLE: &str = include_str!("timeline.css");
@@ -93,7 +92,6 @@ fn conclusions(comparison: &Comparison) -> Vec<String> {
     alone::kept(comparison).into_iter().chain(said).collect()
 }
 
-/// The whole file.
 fn picture(title: &str, panels: &[Panel]) -> String {
     let title = clean(title);
     let mut heading = wrap(&title, COLUMNS * 2 / 3);

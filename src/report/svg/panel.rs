@@ -8,7 +8,7 @@ use crate::analyse::{PhaseSummary, PrivateMetric, Span, Summary, held_up};
 use crate::record::{IdleKind, Nanos};
 use crate::report::chart::{mebibytes, scale};
 use crate::report::html::{Named, class, tenth};
-use crate::report::text::{clean, cut, wrap};
+use crate::text::{clean, cut, wrap};
 use crate::units;
 
 use super::labels::{self as places, Area, Names};
@@ -29,11 +29,9 @@ const PLACES: usize = 12_000;
 /// Fewest and most places of a line.
 const RANGE: (usize, usize) = (48, 800);
 
-/// What one chart shows.
 pub struct Panel<'p> {
     /// What it is of, where there are several.
     pub heading: Option<String>,
-    /// What to conclude, in sentences.
     pub said: Vec<String>,
     /// The servers, each with its runs, the baseline first.
     pub servers: Vec<(&'p str, Vec<Named<'p>>)>,

@@ -8,7 +8,6 @@ pub struct Frame {
     pub width: f64,
     /// From 0 to the highest value.
     pub height: f64,
-    /// The highest value.
     pub most: f64,
 }
 
@@ -39,7 +38,6 @@ impl Frame {
 #[derive(Default)]
 struct Pen {
     path: String,
-    /// Where the path ends.
     end: Option<(i64, i64)>,
     /// How far the level reaches that it ends on.
     level: i64,

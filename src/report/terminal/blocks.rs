@@ -3,8 +3,9 @@
 use crate::analyse::{self, MethodSummary, ProgramSummary, Severity, Summary};
 use crate::record::Nanos;
 use crate::report::chart;
-use crate::report::table::{self, Cell, Column};
-use crate::report::text::{Paint, Tone, cut, hanging, line_of, paragraph};
+use crate::text::table;
+use crate::text::table::{Cell, Column};
+use crate::text::{Paint, Tone, cut, hanging, line_of, paragraph};
 use crate::units;
 
 use super::head::{cpu_time, time};
@@ -28,7 +29,6 @@ pub(super) fn heading(out: &mut String, paint: Paint, title: &str, note: &str, c
     out.push('\n');
 }
 
-/// The memory curve.
 pub(super) fn timeline(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
     let Some(chart) = chart::draw(&summary.timeline, &summary.phases, summary.duration, columns) else {
         return;
@@ -59,7 +59,6 @@ pub(super) fn timeline(out: &mut String, summary: &Summary, paint: Paint, column
     paragraph(out, paint, Tone::Quiet, "  ", &legend.join("; "), columns);
 }
 
-/// The programs of a tree.
 pub(super) fn programs(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
     if summary.most_processes <= 1 && summary.programs.len() <= 1 {
         return;
@@ -99,7 +98,6 @@ pub(in crate::report) fn columns_of_programs(summary: &Summary) -> Vec<Column> {
     ]
 }
 
-/// Requests and latencies.
 pub(super) fn methods(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
     if summary.methods.is_empty() {
         return;

@@ -3,8 +3,8 @@
 use crate::analyse::Summary;
 use crate::analyse::calls::Traced;
 use crate::report::calls;
-use crate::report::table;
-use crate::report::text::{Paint, Tone, paragraph};
+use crate::text::table;
+use crate::text::{Paint, Tone, paragraph};
 
 use super::blocks::{JSON, heading};
 

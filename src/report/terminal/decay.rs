@@ -6,8 +6,9 @@ use crate::record::{Nanos, WindowEnd};
 use crate::report::decay as words;
 use crate::report::release;
 use crate::report::spark::Scale;
-use crate::report::table::{self, Cell, Column};
-use crate::report::text::{Paint, Tone, paragraph};
+use crate::text::table;
+use crate::text::table::{Cell, Column};
+use crate::text::{Paint, Tone, paragraph};
 use crate::units;
 
 use super::blocks::{JSON, heading};
@@ -18,7 +19,6 @@ pub(in crate::report) const SUBJECT: &str = "MiB, private, from the beginning of
 /// Most rows: of many windows the last.
 const ROWS: usize = 12;
 
-/// Columns of a curve.
 const CURVE: usize = 20;
 
 /// The windows, if there were any, and what is there in the end.

@@ -4,8 +4,9 @@ use crate::analyse::Summary;
 use crate::analyse::growth::repeated;
 use crate::analyse::stats::LEAST_CYCLES;
 use crate::report::growth::{Line, attribution, columns as of_lines, note};
-use crate::report::table::{self, Cell, Column};
-use crate::report::text::{Paint, Tone, paragraph};
+use crate::text::table;
+use crate::text::table::{Cell, Column};
+use crate::text::{Paint, Tone, paragraph};
 
 use super::blocks::{JSON, heading};
 

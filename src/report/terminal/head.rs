@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::analyse::{Exit, Peak, Summary, exit, outcome, ready_rule};
 use crate::record::{Nanos, ReadyOutcome, ShutdownReply, ShutdownStage};
 use crate::report::lens;
-use crate::report::text::{Paint, Tone, clean, line_of, paragraph, together, width};
+use crate::text::{Paint, Tone, clean, line_of, paragraph, together, width};
 use crate::units;
 
 /// Columns of the names on the left.
@@ -14,7 +14,6 @@ const NAMES: usize = 13;
 /// Longest version of a server that is shown as it says it.
 const VERSION: usize = 80;
 
-/// Draws the head.
 pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
     let header = &summary.header;
     let (tone, ending) = ending(summary);

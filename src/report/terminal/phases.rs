@@ -1,8 +1,9 @@
 //! The table of phases, with a legend for the words that it uses.
 
 use crate::analyse::{PhaseSummary, PrivateMetric, ResidentMetric, StepSummary, Summary};
-use crate::report::table::{self, Cell, Column};
-use crate::report::text::{Paint, Tone, paragraph};
+use crate::text::table;
+use crate::text::table::{Cell, Column};
+use crate::text::{Paint, Tone, paragraph};
 use crate::units;
 
 use super::blocks::{JSON, heading};
@@ -14,7 +15,6 @@ const MOST: usize = 48;
 /// Rows that are kept of its beginning and of its end.
 pub(in crate::report) const KEPT: usize = 16;
 
-/// Draws the table.
 pub(super) fn draw(out: &mut String, summary: &Summary, paint: Paint, columns: usize) {
     if summary.phases.is_empty() {
         return;

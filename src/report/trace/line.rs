@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 
 use crate::record::{Counters, Nanos, Rollup};
 
-/// Rows of a session.
 #[derive(Clone, Copy)]
 pub enum Track {
     Phases,
@@ -25,7 +24,6 @@ impl Track {
         }
     }
 
-    /// What it is called.
     pub fn name(self) -> String {
         match self {
             Track::Phases => "phases".to_owned(),
@@ -92,14 +90,12 @@ impl<'l> Line<'l> {
         Line::of("process_sort_index", "M", pid, Facts::Any(first.into_iter().collect()))
     }
 
-    /// Values that have changed.
     pub fn counters(pid: u32, at: Nanos, changed: Held) -> Line<'static> {
         let mut line = Line::of("process", "C", pid, Facts::Counters(Box::new(changed)));
         line.ts = Some(micros(at));
         line
     }
 
-    /// Something with a length.
     pub fn slice(
         name: &'l str,
         cat: &'static str,
@@ -114,7 +110,6 @@ impl<'l> Line<'l> {
         line
     }
 
-    /// Something of one moment.
     pub fn instant(
         name: &'l str,
         cat: &'static str,
@@ -184,7 +179,6 @@ fn changed(held: &mut Option<u64>, now: Option<u64>) -> Option<u64> {
 }
 
 impl Held {
-    /// Private memory by cheap counters.
     pub fn private(&self) -> Option<u64> {
         self.private_bytes
     }
@@ -210,7 +204,6 @@ impl Held {
         (changed != Held::default()).then_some(changed)
     }
 
-    /// Takes exact counters.
     pub fn rollup(&mut self, now: &Rollup) -> Option<Held> {
         let changed = Held {
             exact_private_bytes: changed(&mut self.exact_private_bytes, now.private()),

@@ -37,7 +37,6 @@ pub struct Run {
     /// Whether a tracer held the server up, so that its memory and latencies are none.
     held_up: bool,
     processes: HashMap<u32, Shown>,
-    /// The step under way.
     step: Option<(Nanos, StepStart)>,
     /// When the last request of each lane ended: those that were under way at once have one each.
     lanes: Vec<Nanos>,
@@ -96,7 +95,6 @@ impl Trace {
         })
     }
 
-    /// Ends the trace.
     pub fn finish(self, out: &mut impl Write) -> io::Result<()> {
         let rest: &[u8] = match self.begun {
             false => b"{\"traceEvents\":[]}\n",

@@ -3,8 +3,8 @@
 use crate::analyse::compare::{Cell as Figures, Unit};
 use crate::analyse::tune::{Sweep, Swept, Tuned, Why};
 use crate::report::comparison::figures::{self, HOLE};
-use crate::report::table::{Cell, Column};
-use crate::report::text::Tone;
+use crate::text::Tone;
+use crate::text::table::{Cell, Column};
 use crate::units;
 
 /// What a figure counts; `None` of a share.

@@ -324,7 +324,6 @@ fn figure(cell: &compare::Cell) -> Figure {
     }
 }
 
-/// The schema of this format.
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(Report).to_value()
 }

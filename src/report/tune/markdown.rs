@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::analyse::tune::{Sweep, Swept};
 use crate::record::CellFacts;
 use crate::report::markdown::{escape, fence, folded, heads_of, line};
-use crate::report::text::{clean_lines, line_of, quoted};
+use crate::text::{clean_lines, line_of, quoted};
 
 use super::columns::columns;
 use super::ship;

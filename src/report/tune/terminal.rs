@@ -1,9 +1,9 @@
 //! A sweep as a person reads it in a terminal: the table, what to ship, and the lines to paste.
 
 use crate::analyse::tune::{Choice, Keep, Sweep};
-use crate::report::table;
 use crate::report::terminal::Look;
-use crate::report::text::{Paint, Tone, line_of, paragraph};
+use crate::text::table;
+use crate::text::{Paint, Tone, line_of, paragraph};
 use crate::units;
 
 use super::columns::{columns, order};
@@ -35,7 +35,6 @@ pub fn render(sweep: &Sweep, notes: &[String], look: Look) -> String {
     look.finish(&out)
 }
 
-/// Whose settings these are.
 pub(super) fn title(sweep: &Sweep) -> String {
     let server = &sweep.server;
     let mut title = format!("tune {} on {}", server.name, sweep.scenario);

@@ -8,7 +8,7 @@ use crate::analyse::setting;
 use crate::analyse::tune::{Choice, Cost, Failure, Keep, Stopped, Sweep, Swept, Tuned, Why, as_fast, cost, cost_of};
 use crate::record::KnobFacts;
 use crate::report::comparison::{figures, notes};
-use crate::report::text::Tone;
+use crate::text::Tone;
 use crate::units;
 
 use super::columns::{against, amount};
@@ -18,9 +18,7 @@ use super::why;
 /// A sentence and how much it matters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sentence {
-    /// How much.
     pub(in crate::report) tone: Tone,
-    /// Without a full stop.
     pub text: String,
 }
 

@@ -25,7 +25,6 @@ pub struct World {
     /// Whether there are processes that nobody has looked at.
     unlooked: bool,
     pub resets: usize,
-    /// Rollups that were read.
     pub rollups: usize,
     /// How long a rollup of the whole tree takes.
     pub rollup_cost: Nanos,
@@ -354,7 +353,6 @@ impl Source for Fake {
     }
 }
 
-/// Keeps what it is given.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<(Nanos, Event)>>>);
 

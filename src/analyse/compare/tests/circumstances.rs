@@ -4,7 +4,6 @@ use super::*;
 use crate::lens::Lens;
 use crate::record::{Header, Interpreter, PreloadFacts};
 
-/// What changes one circumstance.
 type Change = fn(&mut Header);
 
 /// Every circumstance, what it means, what changes it, and its two values then.

@@ -45,7 +45,6 @@ fn method(answered: u64, items: u64, bytes: u64) -> MethodSummary {
     }
 }
 
-/// One phase of one step.
 fn asked(requests: u64, hits: u64) -> Summary {
     worked(&[phase(0, 0, &[step(0, requests, hits)])], &[])
 }

@@ -147,7 +147,6 @@ fn random_walks_and_sawteeth_are_not_said_to_grow() {
     }
 }
 
-/// Three runs with noise.
 fn three(random: &mut Random, rounds: usize, curve: impl Fn(f64) -> f64) -> Vec<Vec<Option<f64>>> {
     let mut run = || -> Vec<Option<f64>> {
         let values = always(rounds, &curve);

@@ -25,7 +25,6 @@ pub fn as_shipped(random: &mut Random) -> f64 {
     0.052 * 12.0_f64.sqrt() * (uniform(random) - 0.5)
 }
 
-/// The same spread, bell-shaped.
 pub fn bell_shaped(random: &mut Random) -> f64 {
     0.052 * bell(random)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::report::text::{is_hidden, quoted};
+use crate::text::{is_hidden, quoted};
 
 /// The text with what is hidden in it written by `as_written`.
 fn spelled(text: &str, as_written: impl Fn(char) -> String) -> String {
@@ -75,7 +75,6 @@ pub(super) fn json(value: &Value) -> String {
     lines.collect::<Vec<String>>().join("\n")
 }
 
-/// A string of Lua.
 pub(super) fn lua(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('\'', "\\'");
     let text = spelled(&text, |c| match c {
@@ -95,7 +94,6 @@ pub(super) fn bytes(text: &str) -> String {
     escaped.collect()
 }
 
-/// Lines, each ended.
 pub(super) fn joined(lines: impl Iterator<Item = String>) -> String {
     lines.map(|line| line + "\n").collect()
 }

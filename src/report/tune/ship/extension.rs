@@ -6,11 +6,8 @@ use crate::analyse::tune::Server;
 
 /// The settings of an extension; `None` for what it has no setting for.
 pub(super) struct Extension {
-    /// The profile of its server.
     server: &'static str,
-    /// Where the environment goes.
     pub env: Option<&'static str>,
-    /// Where arguments go.
     pub args: Option<&'static str>,
     /// Where another program in the server's place goes.
     path: Option<Path>,
@@ -20,11 +17,8 @@ pub(super) struct Extension {
     pub instead: Option<&'static str>,
 }
 
-/// How a program is named.
 enum Path {
-    /// As a text.
     Text(&'static str),
-    /// As the first of several.
     First(&'static str),
     /// As a member of an object.
     Member(&'static str, &'static str),

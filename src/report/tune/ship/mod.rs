@@ -121,7 +121,6 @@ struct Setting<'s> {
     init_options: Option<Value>,
 }
 
-/// A variable and its value.
 type Pair<'s> = (&'s String, &'s String);
 
 impl<'s> Setting<'s> {
@@ -144,7 +143,6 @@ impl<'s> Setting<'s> {
         nothing && self.env.is_empty() && self.args.is_empty()
     }
 
-    /// The variable that preloads something.
     fn preloading(&self) -> Option<&'static str> {
         PRELOADS.into_iter().find(|name| self.env.contains_key(*name))
     }

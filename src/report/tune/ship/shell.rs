@@ -18,7 +18,6 @@ pub(super) fn env(setting: &Setting<'_>) -> String {
     joined(lines.chain(odd).chain(rest))
 }
 
-/// A drop-in of a unit.
 pub(super) fn systemd(setting: &Setting<'_>) -> String {
     let (named, odd) = setting.variables(is_name);
     let mut lines = vec!["[Service]".to_owned()];

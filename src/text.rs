@@ -1,7 +1,11 @@
 //! Styled text of a known width: the few styles that reports use, wrapping, cutting, filling up.
 
+use std::io;
+
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+pub mod table;
 
 /// A blank at which lines do not break; an ordinary one takes its place in the end.
 const NO_BREAK: &str = "\u{a0}";
@@ -14,27 +18,20 @@ const HANG: usize = 4;
 
 /// How text is set apart. Nothing is told by colour alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tone {
-    /// As it is.
+pub enum Tone {
     Plain,
-    /// A heading.
     Strong,
-    /// What explains the rest.
     Quiet,
-    /// Good.
     Good,
-    /// Less sure.
     Warning,
-    /// Wrong.
     Bad,
 }
 
 /// Whether to write colour codes at all.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Paint(pub bool);
+pub struct Paint(pub bool);
 
 impl Paint {
-    /// The text in a tone.
     pub fn paint(self, tone: Tone, text: &str) -> String {
         let color = |color: AnsiColor| Style::new().fg_color(Some(color.into()));
         let style = match tone {
@@ -53,24 +50,24 @@ impl Paint {
 }
 
 /// Columns that a text without styles takes up.
-pub(crate) fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     text.width()
 }
 
 /// The text without what would steer a terminal or show it in another order than it is in: escape codes go, whatever
 /// else [`is_hidden`] becomes a blank.
-pub(crate) fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     clean_lines(text).replace('\n', " ")
 }
 
 /// The same of a text of several lines, which stay: the last step of every format that has no codes.
-pub(crate) fn clean_lines(text: &str) -> String {
+pub fn clean_lines(text: &str) -> String {
     let text = anstream::adapter::strip_str(text).to_string();
     text.replace("\r\n", "\n").replace(|c| c != '\n' && is_hidden(c), " ")
 }
 
 /// The same of a text with styles, which stay too: the last step before a terminal.
-pub(crate) fn clean_styled(text: &str) -> String {
+pub fn clean_styled(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (place, part) in text.split('\u{1b}').enumerate() {
         // A style is `ESC [ numbers m`, and no other code is ours.
@@ -91,7 +88,7 @@ pub(crate) fn clean_styled(text: &str) -> String {
 
 /// Whether a character steers a terminal, ends a line for some reader, takes no room, or changes the order in which text is
 /// shown.
-pub(crate) fn is_hidden(c: char) -> bool {
+pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{180e}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
@@ -99,7 +96,7 @@ pub(crate) fn is_hidden(c: char) -> bool {
 }
 
 /// The text in at most `columns`, cut with an ellipsis.
-pub(crate) fn cut(text: &str, columns: usize) -> String {
+pub fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }
@@ -147,7 +144,7 @@ pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
 
 /// The text with lines of at most `columns`: a longer one goes on in the next, a little farther in, or where the words of a
 /// message begin. Lines with a gutter, which show a file and mark a place in it, stay as they are.
-pub(crate) fn fold(text: &str, columns: usize) -> String {
+pub fn fold(text: &str, columns: usize) -> String {
     let mut out = String::new();
     for line in text.split_inclusive('\n') {
         let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
@@ -224,11 +221,33 @@ pub(super) fn line_of(out: &mut String, line: impl AsRef<str>) {
 }
 
 /// A word as a shell and an environment file take it.
-pub(crate) fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// The one of `known` that `word` was probably meant to be.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let close = 1 + word.chars().count() / 4;
+    known
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
+        .filter(|(distance, _)| *distance <= close)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// The same words for the commonest reasons on every system.
+pub fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        io::ErrorKind::InvalidData => "it is no text in UTF-8".to_owned(),
+        io::ErrorKind::PermissionDenied => "this user may not read it".to_owned(),
+        _ => error.to_string(),
     }
 }
 
@@ -308,9 +327,17 @@ mod tests {
     fn nothing_is_shown_in_another_order_than_it_is_in() {
         let odd = "a\u{202e}b\u{2066}c\u{200f}d\u{1b}[31me\nf";
         assert_eq!(clean(odd), "a b c de f");
-        assert_eq!(crate::report::markdown::escape("a\u{202e}b\u{2069}c"), "a b c");
         assert_eq!(clean_lines("a\u{200b}b\n\u{1b}]0;title\u{7}c"), "a b\nc");
         let styled = "\u{1b}[1;31mred\u{1b}[0m\n\u{1b}[2Jx\u{1b}]0;y\u{7}z\u{202e}\u{1b}[1";
         assert_eq!(clean_styled(styled), "\u{1b}[1;31mred\u{1b}[0m\n [2Jx ]0;y z  [1");
+    }
+
+    #[test]
+    fn a_slip_of_the_finger_is_recognised_and_another_word_is_not() {
+        let known = ["definition", "hover", "open"];
+        assert_eq!(nearest("defintion", known), Some("definition"));
+        assert_eq!(nearest("hovre", known), Some("hover"));
+        assert_eq!(nearest("opne", known), Some("open"));
+        assert_eq!(nearest("close", known), None);
     }
 }

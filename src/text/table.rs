@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::text::{Paint, Tone, clean, cut, line_of, paragraph, width};
+use crate::text::{Paint, Tone, clean, cut, line_of, paragraph, width};
 
 /// Widest a report gets: longer lines are hard to follow.
-pub(super) const WIDEST: usize = 160;
+pub const WIDEST: usize = 160;
 
-/// Blanks between columns.
 const GAP: usize = 2;
 
 /// The least that is left of the first column.
@@ -16,9 +15,8 @@ const LEAST: usize = 8;
 /// Columns of this rank and above leave before the first column is cut.
 const SPARE: u8 = 5;
 
-/// One cell.
 #[derive(Clone, Debug)]
-pub(crate) struct Cell {
+pub struct Cell {
     pub text: String,
     /// What follows it and stays when it is cut.
     tail: String,
@@ -46,7 +44,6 @@ impl Cell {
         }
     }
 
-    /// All of its text.
     pub fn whole(&self) -> String {
         format!("{}{}", self.text, self.tail)
     }
@@ -59,9 +56,8 @@ impl Cell {
 /// Most heads are fixed, some are names of servers.
 type Text = Cow<'static, str>;
 
-/// A column with its cells.
 #[derive(Clone, Debug)]
-pub(crate) struct Column {
+pub struct Column {
     /// A first line of the head: what the column is of.
     of: Text,
     head: Text,
@@ -113,7 +109,6 @@ impl Column {
         format!("{} {}", self.of, self.head).trim().to_owned()
     }
 
-    /// Its cells.
     pub fn cells(&self) -> &[Cell] {
         &self.cells
     }
@@ -135,13 +130,13 @@ impl Column {
 
 /// Appends a table in at most `columns`, and below it which columns had no room and that they are `elsewhere`, if they are
 /// anywhere.
-pub(crate) fn draw(out: &mut String, paint: Paint, table: Vec<Column>, columns: usize, elsewhere: &str) {
+pub fn draw(out: &mut String, paint: Paint, table: Vec<Column>, columns: usize, elsewhere: &str) {
     let missed = fit(out, paint, table, columns);
     tell(out, paint, &missed, columns, elsewhere);
 }
 
 /// Says which columns had no room, each once, if there are any.
-pub(crate) fn tell(out: &mut String, paint: Paint, missed: &[String], columns: usize, elsewhere: &str) {
+pub fn tell(out: &mut String, paint: Paint, missed: &[String], columns: usize, elsewhere: &str) {
     let mut once: Vec<&str> = Vec::new();
     for name in missed {
         if !once.contains(&name.as_str()) {
@@ -162,7 +157,7 @@ pub(crate) fn tell(out: &mut String, paint: Paint, missed: &[String], columns: u
 }
 
 /// Appends a table in at most `columns`. Returns the names of the columns that had no room, in their order.
-pub(crate) fn fit(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -> Vec<String> {
+pub fn fit(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -> Vec<String> {
     let spare = |table: &[Column]| table.first().map_or(0, |first| first.width().saturating_sub(LEAST));
     let all: Vec<String> = table.iter().map(Column::name).collect();
     while width_of(&table) > columns && drop_last(&mut table, SPARE).is_some() {}
@@ -203,12 +198,12 @@ pub(crate) fn fit(out: &mut String, paint: Paint, mut table: Vec<Column>, column
 }
 
 /// Columns that a table takes up when nothing of it has to leave.
-pub(super) fn width_of(table: &[Column]) -> usize {
+pub fn width_of(table: &[Column]) -> usize {
     width_without(table, u8::MAX)
 }
 
 /// The same without the columns of a rank and above.
-pub(super) fn width_without(table: &[Column], rank: u8) -> usize {
+pub fn width_without(table: &[Column], rank: u8) -> usize {
     let kept = table.iter().filter(|column| column.rank < rank);
     kept.map(|column| GAP + column.width()).sum()
 }
