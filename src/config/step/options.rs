@@ -12,10 +12,14 @@ use crate::units::Span;
 pub struct Count(u32);
 
 impl Count {
+    /// One thing.
     pub const ONE: Count = Count(1);
+    /// Ten things.
     pub const TEN: Count = Count(10);
+    /// Twenty things.
     pub const TWENTY: Count = Count(20);
 
+    /// The number.
     pub const fn get(self) -> u32 {
         self.0
     }
@@ -48,6 +52,7 @@ pub enum Expect {
 pub struct Ask {
     /// How long one request may take; the scenario's deadline when not given.
     pub deadline: Option<Span>,
+    /// What the results must be.
     pub expect: Expect,
     /// Whether the step is left out when the server does not offer its method.
     pub optional: bool,
@@ -110,6 +115,7 @@ requests! {
     pub struct AtPositions {
         /// How many of the open documents; all when not given.
         pub files: Option<Count> = None,
+        /// How many identifiers in each.
         pub per_file: Count = Count::TWENTY,
     }
 
@@ -117,6 +123,7 @@ requests! {
     pub struct PerDocument {
         /// How many of the open documents; all when not given.
         pub files: Option<Count> = None,
+        /// How many times each.
         pub times: Count = Count::ONE,
     }
 
@@ -124,6 +131,7 @@ requests! {
     pub struct References {
         /// How many of the open documents; all when not given.
         pub files: Option<Count> = None,
+        /// How many identifiers in each.
         pub per_file: Count = Count::TEN,
         /// Whether the declaration counts as a use.
         pub include_declaration: bool = true,
@@ -133,6 +141,7 @@ requests! {
     pub struct Completion {
         /// How many of the open documents; all when not given.
         pub files: Option<Count> = None,
+        /// How many sites in each.
         pub per_file: Count = Count::TEN,
         /// How many items of each list to resolve.
         pub resolve: u32 = 0,
@@ -150,6 +159,7 @@ requests! {
         pub keystrokes: Option<Count> = None,
         /// Time from one key to the next: 10 ms automated, 50 ms mashing, 150 ms a good typist.
         pub cadence: Span = Span::from_millis(50),
+        /// Which keys ask for completions.
         pub complete_on: CompleteOn = CompleteOn::Trigger,
         /// How many items of each list to resolve.
         pub resolve: u32 = 0,
@@ -159,6 +169,7 @@ requests! {
     pub struct WorkspaceSymbol {
         /// The names; an empty one asks for everything.
         pub queries: Vec<String> = ["a", "test", "config"].map(str::to_owned).to_vec(),
+        /// How many times each.
         pub times: Count = Count::ONE,
     }
 
@@ -166,6 +177,7 @@ requests! {
     pub struct Rename {
         /// How many of the open documents; all when not given.
         pub files: Option<Count> = None,
+        /// How many identifiers in each.
         pub per_file: Count = Count(5),
         /// Asks first whether the place can be renamed, where the server offers that.
         pub prepare: bool = true,
@@ -178,6 +190,7 @@ requests! {
     pub struct CodeAction {
         /// How many of the open documents; all when not given.
         pub files: Option<Count> = None,
+        /// How many identifiers in each.
         pub per_file: Count = Count(5),
         /// Kinds to ask for, such as `quickfix`; all when empty.
         pub only: Vec<String> = Vec::new(),
@@ -189,13 +202,17 @@ requests! {
     pub struct CallHierarchy {
         /// How many of the open documents; all when not given.
         pub files: Option<Count> = None,
+        /// How many identifiers in each.
         pub per_file: Count = Count(5),
+        /// Which way to look.
         pub direction: Calls = Calls::Both,
     }
 
+    /// Pulls diagnostics.
     pub struct Diagnostics {
         /// How many of the open documents; all when not given.
         pub files: Option<Count> = None,
+        /// How many times each.
         pub times: Count = Count::ONE,
         /// Asks for the whole workspace instead, once each time; servers may park that request.
         pub workspace: bool = false,
@@ -205,9 +222,11 @@ requests! {
 requests! {
     /// Runs a command of the server; edits that it asks for are refused.
     pub struct ExecuteCommand {
+        /// Its name.
         pub command: String = String::new(),
         /// Its arguments; placeholders as in [`Request`].
         pub arguments: Vec<serde_json::Value> = Vec::new(),
+        /// How many times.
         pub times: Count = Count::ONE,
     }
 
@@ -215,10 +234,13 @@ requests! {
     /// `${workspace}` and `${workspace-uri}`; with `${position}` it is sent `per-file` times, with `${uri}` or `${file}`
     /// once for each document.
     pub struct Request {
+        /// The method.
         pub method: String = String::new(),
+        /// Its parameters.
         pub params: Option<serde_json::Value> = None,
         /// How many of the open documents; all when not given.
         pub files: Option<Count> = None,
+        /// How many identifiers in each.
         pub per_file: Count = Count::TWENTY,
         /// How many times in all that.
         pub times: Count = Count::ONE,
