@@ -237,15 +237,6 @@ pub fn percent(share: f64) -> String {
     format!("{sign}{text} %")
 }
 
-/// A p-value: `0.0083` → `0.008`, and what is smaller than that can show is `<0.001`.
-pub fn probability(p: f64) -> String {
-    match p {
-        p if p < 0.001 => "<0.001".to_owned(),
-        p if p < 0.1 => format!("{p:.3}"),
-        p => format!("{p:.2}"),
-    }
-}
-
 /// `1234567` → `1,234,567`.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();

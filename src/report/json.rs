@@ -22,7 +22,7 @@ use crate::record::{Ending, Header, Listening, Nanos, Pressure, Readiness, Versi
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
-pub const FORMAT: Version = Version { major: 1, minor: 8 };
+pub const FORMAT: Version = Version { major: 2, minor: 0 };
 
 /// One run. Sizes are bytes; times and durations are nanoseconds, times since the server was first spawned; shares are
 /// parts of one. What is not known is `null`.

@@ -2,14 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::analyse::stats::{
-    Arm, MedianInterval, NoiseFloor, Outlier, Strata, clusters, mann_whitney, median_interval, outliers, permutation,
-};
+use crate::analyse::stats::{Arm, MedianInterval, NoiseFloor, Outlier, Strata, clusters, median_interval, outliers};
 
 use super::{CONFIDENCE, Cell, MachineRatio, Ratio};
-
-/// Of the draws of a test that cannot look at every arrangement: the same records give the same numbers.
-const SEED: u64 = 0;
 
 /// The figure in each run, with the machine of the run.
 pub(in crate::analyse) type Values = Vec<(String, Option<f64>)>;
@@ -59,14 +54,11 @@ fn ratio(baseline: &Values, candidate: &Values, floor: NoiseFloor) -> Option<Rat
     let strata = Strata::new(&baseline, &candidate)?;
     let contrast = strata.contrast(floor);
     let (low, high) = contrast.interval(CONFIDENCE);
-    let one = strata.one();
     Some(Ratio {
         ratio: contrast.ratio(),
         low,
         high,
         p: contrast.p(),
-        permutation: one.map(|part| permutation(&part.baseline, &part.candidate, SEED)),
-        ranks: one.map(|part| mann_whitney(&part.baseline, &part.candidate, SEED)),
         runs: strata.runs(),
         machines: strata
             .parts()

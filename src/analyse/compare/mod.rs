@@ -38,7 +38,7 @@ pub use work::{Count, Inequality, Task, WorkLimits, inequalities};
 use crate::record::{KnobFacts, PreloadFacts};
 
 use super::calls::Traced;
-use super::stats::{Cluster, MannWhitney, MedianInterval, Outlier, Permutation};
+use super::stats::{Cluster, MedianInterval, Outlier};
 
 /// How sure every interval of a comparison is.
 pub const CONFIDENCE: f64 = 0.95;
@@ -129,10 +129,6 @@ pub struct Ratio {
     pub high: f64,
     /// Two-sided p of Welch's test on logs.
     pub p: f64,
-    /// The exact test of the same question; `None` over several machines.
-    pub permutation: Option<Permutation>,
-    /// The test by ranks, as a check; `None` over several machines.
-    pub ranks: Option<MannWhitney>,
     /// Runs of the baseline and of the server that it is of: those of machines that have two of both.
     pub runs: (usize, usize),
     /// The ratio on each machine. Over several, `ratio` is their geometric mean.

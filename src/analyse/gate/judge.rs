@@ -10,7 +10,6 @@ use crate::lens::Lens;
 use crate::record::{Calibration, LensFacts};
 
 use super::alone::Alone;
-use super::exact::exact;
 use super::judgement::{Against, Basis, Calibrations, Judged, Judgement, Missing, Party, Role, Sides};
 use super::machines::Machines;
 use super::rules::{Rule, Rules};
@@ -248,11 +247,6 @@ fn judged(rule: &Rule, endpoint: &Endpoint, verdict: EndpointVerdict, looks: &Lo
             runs: endpoint.deciding(),
         },
         needed: evidence.and_then(|evidence| needed(endpoint, evidence, looks)),
-        p: exact(
-            &verdict
-                .look
-                .map_or_else(|| endpoint.clone(), |runs| endpoint.after(runs)),
-        ),
         verdict,
     }
 }

@@ -6,7 +6,6 @@ use crate::analyse::stats::{Answer, BudgetVerdict, Endpoint, EndpointVerdict, Kn
 use crate::lens::Lens;
 use crate::record::{Calibration, LensFacts, PreloadFacts};
 
-use super::exact::Exact;
 use super::leaking::Leaking;
 use super::rules::{Limit, Rule};
 
@@ -111,9 +110,6 @@ pub struct Judged {
     /// How many runs that rests on.
     pub basis: Basis,
     pub verdict: EndpointVerdict,
-    /// Two-sided p of "no difference" on the same runs, beside the bounds and deciding nothing; `None` over several
-    /// machines.
-    pub p: Option<Exact>,
     /// Runs of each side that would probably decide it, where it is not; `None` when no sensible number would.
     pub needed: Option<usize>,
 }

@@ -1,7 +1,6 @@
 //! Whether a candidate may replace a baseline: the rules, and what the runs say to each of them.
 
 mod alone;
-mod exact;
 mod judge;
 mod judgement;
 mod leaking;
@@ -13,7 +12,6 @@ mod what;
 #[cfg(test)]
 mod tests;
 
-pub use exact::Exact;
 pub use judge::{judge, judge_calibrated};
 pub use judgement::{Against, Basis, Broken, Calibrations, Judged, Judgement, Kept, Missing, Party, Role, Sides};
 pub use leaking::Leaking;

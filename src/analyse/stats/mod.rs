@@ -1,4 +1,4 @@
-//! What may be said of a difference: intervals, exact tests, the decision rule, and what so many runs can see.
+//! What may be said of a difference: intervals, the decision rule, and what so many runs can see.
 //!
 //! The unit is one run, a fresh server process; samples within a run are never pooled. Everything is a function
 //! of plain values, in bytes or in any other positive unit, and each formula names where it comes from.
@@ -11,13 +11,12 @@ mod contrast;
 mod decide;
 mod endpoint;
 mod holm;
-mod kendall;
+mod inversions;
 mod known;
 mod leak;
 mod looks;
 mod median;
 mod outliers;
-mod permutation;
 mod pooled;
 mod power;
 mod prediction;
@@ -46,12 +45,9 @@ pub use looks::{Looks, LooksError};
 pub use median::{MedianInterval, median_interval};
 pub(crate) use median::{median_by, middle};
 pub use outliers::{Outlier, outliers};
-pub use permutation::{
-    EXHAUSTIVE_UP_TO, MONTE_CARLO_DRAWS, MannWhitney, Method, Permutation, mann_whitney, permutation,
-};
 pub use pooled::Pooled;
 pub use power::{detectable, power, runs_needed};
 pub use prediction::prediction;
 pub use shape::{Shape, shape};
 pub use strata::{Strata, Stratum};
-pub use trend::{MannKendall, Trend, trend};
+pub use trend::{Trend, trend};

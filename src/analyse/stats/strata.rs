@@ -66,14 +66,6 @@ impl<M> Strata<M> {
         &self.parts
     }
 
-    /// The machine, where there is one only: what arranges runs anew can do so only within one.
-    pub fn one(&self) -> Option<&Stratum<M>> {
-        match self.parts.as_slice() {
-            [one] => Some(one),
-            _ => None,
-        }
-    }
-
     /// Runs of the baseline and of the candidate.
     pub fn runs(&self) -> (usize, usize) {
         let count = |(baseline, candidate): (usize, usize), part: &Stratum<M>| {

@@ -121,8 +121,6 @@ fn cell_of(place: usize, own: &Weights, base: &Weights) -> Swept {
                 low: versus.low,
                 high: versus.high,
                 p: 1.0,
-                permutation: None,
-                ranks: None,
                 runs: (own[0].len(), own[0].len()),
                 machines: Vec::new(),
             }),

@@ -279,8 +279,6 @@ mod tests {
             low: 0.9,
             high: 1.1,
             p: 1.0,
-            permutation: None,
-            ranks: None,
             runs: (8, 8),
             machines: Vec::new(),
         }

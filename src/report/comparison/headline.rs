@@ -102,8 +102,6 @@ mod tests {
             low,
             high,
             p: 0.5,
-            permutation: None,
-            ranks: None,
             runs: (8, 8),
             machines: Vec::new(),
         }

@@ -22,7 +22,7 @@ pub use gave::{Accounted, Decay, Decayed, Forced, Middle, TrafficCost};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
-pub const FORMAT: Version = Version { major: 1, minor: 7 };
+pub const FORMAT: Version = Version { major: 2, minor: 0 };
 
 /// Servers compared, and every run that they are compared by. Sizes are bytes, times nanoseconds. What is not known is
 /// `null`.
@@ -302,10 +302,6 @@ pub struct Ratio {
     pub high: Option<f64>,
     /// Two-sided p of Welch's test.
     pub p: f64,
-    /// Two-sided p of the exact permutation test; `null` over several machines.
-    pub permutation_p: Option<f64>,
-    /// Two-sided p of Mann and Whitney's test; `null` over several machines.
-    pub ranks_p: Option<f64>,
     /// The ratio on each machine, by its name.
     pub machines: BTreeMap<String, f64>,
 }

@@ -1,7 +1,7 @@
 //! Everything that a gate found, in sentences with their numbers.
 
 use crate::analyse::compare::Inequality;
-use crate::analyse::gate::{Basis, Exact, Judged, Judgement, Kept, Leaking, Missing, Role};
+use crate::analyse::gate::{Basis, Judged, Judgement, Kept, Leaking, Missing, Role};
 use crate::analyse::stats::{ASSUMED_VARIATION, Answer, Known, LEAST_TO_PASS, Side, unseen};
 use crate::lens::Lens;
 use crate::report::comparison::{amount, as_set, difference, huge_pages, signed, strained, unequal};
@@ -258,13 +258,12 @@ fn evidence(role: Role, judged: &Judged) -> String {
             change(evidence.spread.1)
         ),
     };
-    let p = exact(judged.p);
     let against = format!("against the {other} {}{machines}", after(judged.basis, " of each"));
     match judged.verdict.answer {
-        Answer::Fail => format!("at least {lower} {against}, {fail} is tolerated{p}"),
-        Answer::Pass => format!("at most {upper} {against}, below {pass} passes{p}"),
+        Answer::Fail => format!("at least {lower} {against}, {fail} is tolerated"),
+        Answer::Pass => format!("at most {upper} {against}, below {pass} passes"),
         Answer::Inconclusive => format!(
-            "between {lower} and {upper} {against}; it fails above {fail} and passes below {pass}{}{p}",
+            "between {lower} and {upper} {against}; it fails above {fail} and passes below {pass}{}",
             more(judged.needed)
         ),
     }
@@ -276,13 +275,6 @@ fn after(basis: Basis, of: &str) -> String {
         Some(runs) => format!("after {}{of}", units::counted(runs as u64, "run")),
         None => "before the first look".to_owned(),
     }
-}
-
-/// The exact test of "no difference", which assumes nothing of the noise.
-fn exact(p: Option<Exact>) -> String {
-    p.map_or_else(String::new, |p| {
-        format!("; permutation p {}", units::probability(p.permutation))
-    })
 }
 
 fn more(needed: Option<usize>) -> String {

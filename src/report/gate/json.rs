@@ -17,7 +17,7 @@ use crate::record::{PreloadFacts, Version};
 use crate::report::comparison::json::{Answer, Difference, Figure, Inequality, Unit};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
-pub const FORMAT: Version = Version { major: 1, minor: 3 };
+pub const FORMAT: Version = Version { major: 2, minor: 0 };
 
 /// A gate's verdict and all that it rests on. Sizes are bytes, times nanoseconds. What is not known is `null`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -155,11 +155,6 @@ pub struct Rule {
     pub evidence: Option<Evidence>,
     /// Why there are none.
     pub unusable: Option<String>,
-    /// Two-sided p of the exact permutation test of "no difference", on the runs that were judged; decides nothing, and is
-    /// `null` over several machines.
-    pub permutation_p: Option<f64>,
-    /// The same of Mann and Whitney's test.
-    pub ranks_p: Option<f64>,
     /// Runs of each server that would probably decide; `null` where it is decided, or no sensible number would.
     pub runs_needed: Option<u64>,
     /// The figure in each run of the other server that counts.

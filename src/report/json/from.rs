@@ -159,7 +159,6 @@ fn slope(repeated: &Repeated, growth: &stats::RunGrowth) -> Slope {
         high: growth.trend.high,
         coverage: growth.trend.coverage,
         per_message: repeated.sent.and_then(|sent| sent.per_message(slope)),
-        mann_kendall: growth.trend.kendall.p,
         late: growth.late,
         shape: match growth.shape {
             stats::Shape::Flat => Shape::Flat,

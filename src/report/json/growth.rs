@@ -33,8 +33,6 @@ pub struct Slope {
     pub coverage: f64,
     /// The slope per request, or per notification where there are no requests.
     pub per_message: Option<f64>,
-    /// The two-sided p of Mann and Kendall's test for a trend, a diagnostic that decides nothing.
-    pub mann_kendall: f64,
     /// Growth over the last half of the rounds that count, in bytes.
     pub late: f64,
     /// How it grows.

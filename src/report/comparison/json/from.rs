@@ -194,8 +194,6 @@ fn ratio(ratio: &compare::Ratio) -> Ratio {
         low: ratio.low,
         high: Some(ratio.high).filter(|high| high.is_finite()),
         p: ratio.p,
-        permutation_p: ratio.permutation.map(|test| test.two_sided),
-        ranks_p: ratio.ranks.map(|test| test.p.two_sided),
         machines: machines.collect(),
     }
 }

@@ -101,8 +101,6 @@ fn rule(judged: &gate::Judged, decides: bool) -> Rule {
             stats::Side::Baseline => format!("baseline: {why}"),
             stats::Side::Candidate => format!("candidate: {why}"),
         }),
-        permutation_p: judged.p.map(|p| p.permutation),
-        ranks_p: judged.p.map(|p| p.ranks),
         runs_needed: judged.needed.map(|runs| runs as u64),
         baseline: values(&judged.endpoint.baseline),
         candidate: values(&judged.endpoint.candidate),

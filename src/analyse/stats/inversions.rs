@@ -1,4 +1,4 @@
-//! How many pairs of n independent values are out of order: the null distribution behind trends.
+//! How many pairs of n independent values are out of order: what the interval of a slope rests on.
 
 use super::student::normal;
 
@@ -34,10 +34,6 @@ impl Inversions {
             shares
         });
         Inversions { n, exact }
-    }
-
-    pub(super) fn is_exact(&self) -> bool {
-        self.exact.is_some()
     }
 
     pub(super) fn pairs(&self) -> usize {
