@@ -102,6 +102,8 @@ pub enum Command {
     /// Validate a scenario and show what it would do
     Check(Check),
     /// Say which allocator a program has, how that is known, and whether it takes its settings
+    ///
+    /// To find that out, the program is run with `--version` in the current directory. With `--pid` nothing is run.
     Allocator(AllocatorOptions),
     /// List server profiles: which are installed, where, which version, on which allocator
     Servers(Servers),
@@ -128,6 +130,12 @@ pub fn again(words: Vec<OsString>) -> Result<Cli, clap::Error> {
     let commands = ["run", "calibrate", "gate", "tune"];
     let last = |cli: clap::Command, name| cli.mut_subcommand(name, |command| command.args_override_self(true));
     parsed(commands.into_iter().fold(command(), last), words)
+}
+
+/// The subcommand of a command line, which options of the program may stand before.
+pub fn subcommand(words: &[OsString]) -> Option<String> {
+    let matches = command().try_get_matches_from(words).ok()?;
+    matches.subcommand_name().map(str::to_owned)
 }
 
 fn parsed(command: clap::Command, words: Vec<OsString>) -> Result<Cli, clap::Error> {

@@ -111,7 +111,7 @@ pub fn directories(out: Option<&Path>, scenarios: &[Loaded]) -> anyhow::Result<V
 }
 
 /// Why directories that were asked for cannot be used, each with a cure.
-pub fn refused(out: &Path, scenarios: &[Loaded]) -> Vec<(String, &'static str)> {
+pub fn refused(out: &Path, scenarios: &[Loaded]) -> Vec<(String, String)> {
     let names = unlike(scenarios.iter().map(|scenario| scenario.scenario.name.as_str()));
     let wanted = match names.len() {
         0 | 1 => vec![out.to_owned()],
@@ -120,16 +120,24 @@ pub fn refused(out: &Path, scenarios: &[Loaded]) -> Vec<(String, &'static str)> 
     wanted.iter().filter_map(|path| refusal(path)).collect()
 }
 
-fn refusal(path: &Path) -> Option<(String, &'static str)> {
+fn refusal(path: &Path) -> Option<(String, String)> {
     let lock = path.join(LOCK);
     if lock.exists() && matches!(Lock::at(lock), Ok(None)) {
         return Some(in_use(path));
     }
-    let title = || format!("`{}` is not empty, and records are never overwritten", path.display());
-    is_taken(path).then(|| (title(), "name a new directory with --out"))
+    let title = format!("`{}` is not empty, and records are never overwritten", path.display());
+    let new = "name a new directory with --out";
+    let cure = match resume::begun(path) {
+        Some(command) => format!(
+            "if its runs were cut off, go on with `lsp-soak {command} --resume {}`, else {new}",
+            path.display()
+        ),
+        None => new.to_owned(),
+    };
+    is_taken(path).then_some((title, cure))
 }
 
-fn in_use(path: &Path) -> (String, &'static str) {
+fn in_use(path: &Path) -> (String, String) {
     let holder = lock::holder(&path.join(LOCK));
     let process = holder.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
     (
@@ -137,7 +145,7 @@ fn in_use(path: &Path) -> (String, &'static str) {
             "`{}` is in use: lsp-soak, {process}, writes its records there",
             path.display()
         ),
-        "wait until it ends, end it with ctrl-c, or name another directory with --out",
+        "wait until it ends, end it with ctrl-c, or name another directory with --out".to_owned(),
     )
 }
 
@@ -161,7 +169,7 @@ fn unlike<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
 }
 
 /// `name`, `name-2`, `name-3` and so on without end.
-fn numbered(name: &str) -> impl Iterator<Item = String> {
+pub fn numbered(name: &str) -> impl Iterator<Item = String> {
     let more = (2_u64..).map(move |number| format!("{name}-{number}"));
     std::iter::once(name.to_owned()).chain(more)
 }
@@ -242,6 +250,14 @@ mod tests {
         named("run.jsonl");
         drop(second);
         assert!(out.join("run.jsonl").exists() && !out.join(LOCK).exists());
-        assert!(chosen(out).is_err());
+        // Those records can be gone on with, whatever stood before the subcommand.
+        let words = ["lsp-soak", "--color", "never", "run", "a.toml", "--server", "ty"];
+        let begun = serde_json::json!({
+            "format": 1, "directory": "/", "scenario": 0, "command_line": words.map(std::ffi::OsString::from),
+        });
+        fs::write(out.join(resume::FILE), begun.to_string()).expect("the directory is ours");
+        let error = chosen(out.clone()).err().expect("it holds a record").to_string();
+        let resume = format!("`lsp-soak run --resume {}`", out.display());
+        assert!(error.contains(&resume), "{error}");
     }
 }

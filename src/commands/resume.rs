@@ -80,8 +80,7 @@ impl Invocation {
         let parsed = cli::again(words)
             .with_context(|| format!("`{}` holds a command line of another lsp-soak", path.display()))?;
         let Some(options) = of(parsed.command) else {
-            let command = invocation.command_line.get(1).map(|word| word.display().to_string());
-            let command = command.unwrap_or_default();
+            let command = cli::subcommand(&invocation.command_line).unwrap_or_default();
             bail!(
                 "`{}` was begun by `lsp-soak {command}`: go on with `lsp-soak {command} --resume`",
                 out.display()
@@ -95,10 +94,20 @@ impl Invocation {
     }
 }
 
+/// The subcommand that began the campaign of a directory; `None` where there is none that can be resumed.
+pub fn begun(out: &Path) -> Option<String> {
+    let text = fs::read_to_string(out.join(FILE)).ok()?;
+    let invocation: Invocation = serde_json::from_str(&text).ok()?;
+    cli::subcommand(&invocation.command_line)
+}
+
 /// The command line of the records, with what was typed beside `--resume`: that changes nothing but the output.
 fn with_output(before: &[OsString], now: Vec<OsString>) -> Vec<OsString> {
-    let command = before.get(1);
-    let mut typed = now.into_iter().skip_while(|word| Some(word) != command).skip(1);
+    let command = cli::subcommand(before).map(OsString::from);
+    let mut typed = now
+        .into_iter()
+        .skip_while(|word| Some(word) != command.as_ref())
+        .skip(1);
     let mut more: Vec<OsString> = Vec::new();
     while let Some(word) = typed.next() {
         if word == "--resume" {
@@ -176,8 +185,7 @@ pub fn kept(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) -> anyhow:
         Some(_) => true,
     });
     let Some(played) = whole else {
-        let aside = path.with_extension("cut-off");
-        fs::rename(path, &aside).with_context(|| format!("cannot put `{}` aside", path.display()))?;
+        put_aside(path).with_context(|| format!("cannot put `{}` aside", path.display()))?;
         return Ok(None);
     };
     if played.summary.header.scenario.sha256 != scenario.sha256 {
@@ -200,9 +208,30 @@ pub fn kept(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) -> anyhow:
     Ok(Some(played))
 }
 
+/// Renames a record that was cut off, beside those of the same run that were cut off before.
+fn put_aside(path: &Path) -> std::io::Result<()> {
+    let mut names = output::numbered("cut-off").map(|extension| path.with_extension(extension));
+    names
+        .find(|aside| !aside.exists())
+        .map_or(Ok(()), |aside| fs::rename(path, aside))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_that_is_cut_off_twice_keeps_both_records() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run-001-x.jsonl");
+        for text in ["first", "second"] {
+            fs::write(&path, text).unwrap();
+            put_aside(&path).unwrap();
+        }
+        let read = |name: &str| fs::read_to_string(directory.path().join(name)).unwrap();
+        assert_eq!(read("run-001-x.cut-off"), "first");
+        assert_eq!(read("run-001-x.cut-off-2"), "second");
+    }
 
     #[test]
     fn what_is_typed_beside_resume_comes_last_among_the_options() {
@@ -210,14 +239,21 @@ mod tests {
         let line = |before: &str, now: &str| with_output(&words(before), words(now));
         assert_eq!(
             line(
-                "lsp-soak run a.toml --format json",
+                "lsp-soak run a.toml --server ty --format json",
                 "lsp-soak --color never run --resume out -q --format csv"
             ),
-            words("lsp-soak run a.toml --format json -q --format csv")
+            words("lsp-soak run a.toml --server ty --format json -q --format csv")
         );
         assert_eq!(
-            line("lsp-soak run -- a.toml", "lsp-soak run -v --resume=out"),
-            words("lsp-soak run -v -- a.toml")
+            line(
+                "lsp-soak --color never run a.toml --server ty",
+                "lsp-soak run --resume out -q"
+            ),
+            words("lsp-soak --color never run a.toml --server ty -q")
+        );
+        assert_eq!(
+            line("lsp-soak run --server ty -- a.toml", "lsp-soak run -v --resume=out"),
+            words("lsp-soak run --server ty -v -- a.toml")
         );
     }
 }
