@@ -16,7 +16,7 @@ use crate::units;
 use super::advice::{advice, waited};
 use super::departure::last_words;
 use super::left_out;
-use super::summary::Summary;
+use super::summary::{Summary, WarningSummary};
 use super::unmeasured::held_up;
 
 pub use brief::{brief, outcome};
@@ -84,7 +84,7 @@ fn recorded(summary: &Summary, found: &mut Vec<Finding>) {
     for warning in summary.warnings.iter().filter(|warning| !told.contains(&warning.kind)) {
         found.push(finding(
             Severity::Warning,
-            format!("{}{}", warning.text, times(warning.count)),
+            format!("{}{}", warning.text, repeated(warning)),
         ));
     }
     if summary.more_warnings > 0 {
@@ -171,6 +171,14 @@ fn loud(close: &Close) -> Option<Finding> {
     let text =
         format!("the server wrote {size} to stderr, ending with `{last}`: a quieter log level costs it less time");
     Some(finding(Severity::Note, text))
+}
+
+/// How often it was warned so. The sentence for a breach of the protocol is that for the first of its kind.
+fn repeated(warning: &WarningSummary) -> String {
+    match warning.kind {
+        WarningKind::Protocol if warning.count > 1 => format!(" ({} like this)", units::count(warning.count)),
+        _ => times(warning.count),
+    }
 }
 
 /// How often something was said, when more than once.
@@ -442,6 +450,6 @@ mod tests {
         session.put(Event::Ended(Ending::Completed));
         let found = findings(&of(&session));
         let told: Vec<&str> = found.iter().map(|one| one.text.as_str()).collect();
-        assert_eq!(told, ["a request was answered twice (20 times)"]);
+        assert_eq!(told, ["a request was answered twice (20 like this)"]);
     }
 }

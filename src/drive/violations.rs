@@ -6,8 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::lsp::Violation;
 
+/// A kind of violation. Of an unfit id also why it is unfit: few reasons, each with a sentence of its own.
+type Kind = (Discriminant<Violation>, &'static str, bool);
+
 /// The sentence for the first of each kind, and how many there were.
-type Kinds = HashMap<Discriminant<Violation>, (String, u64)>;
+type Kinds = HashMap<Kind, (String, u64)>;
 
 #[derive(Debug, Default)]
 pub struct Violations(Mutex<Kinds>);
@@ -17,7 +20,7 @@ impl Violations {
     pub fn hear(&self, violation: &Violation) -> Option<String> {
         let mut kinds = self.kinds();
         let (text, count) = kinds
-            .entry(discriminant(violation))
+            .entry(kind(violation))
             .or_insert_with(|| (violation.to_string(), 0));
         *count += 1;
         (*count == 1).then(|| text.clone())
@@ -33,9 +36,32 @@ impl Violations {
     }
 }
 
+fn kind(violation: &Violation) -> Kind {
+    let (reason, is_request) = match violation {
+        Violation::UnfitId { what, method } => (*what, !method.is_empty()),
+        _ => ("", false),
+    };
+    (discriminant(violation), reason, is_request)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_that_are_unfit_for_different_reasons_are_told_each_by_itself() {
+        let violations = Violations::default();
+        let unfit = |what, method: &str| Violation::UnfitId {
+            what,
+            method: method.to_owned(),
+        };
+        for (what, method) in [("is null", "a"), ("is null", "b"), ("is neither", "a"), ("is null", "")] {
+            violations.hear(&unfit(what, method));
+        }
+        let mut counts: Vec<u64> = violations.counts().into_values().collect();
+        counts.sort_unstable();
+        assert_eq!(counts, [1, 1, 2]);
+    }
 
     #[test]
     fn of_each_kind_the_first_is_told_and_all_are_counted() {
