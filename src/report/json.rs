@@ -1,4 +1,4 @@
-//! One run as JSON, for programs: versioned, with a schema in `src/report/summary.schema.json`.
+//! One run as JSON, for programs: versioned, with a schema in `docs/schemas/run-report.json`.
 //!
 //! Sizes are bytes and times nanoseconds, as in the record. What is not known is `null`, never 0.
 

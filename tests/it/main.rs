@@ -9,6 +9,7 @@ mod mistakes;
 mod report;
 #[cfg(target_os = "linux")]
 mod sample;
+mod schemas;
 mod shell;
 #[cfg(unix)]
 mod ship;

@@ -1,4 +1,4 @@
-//! A comparison as JSON, for programs: versioned, with a schema in `src/report/comparison.schema.json`.
+//! A comparison as JSON, for programs: versioned, with a schema in `docs/schemas/comparison-report.json`.
 //!
 //! Sizes are bytes and times nanoseconds, as in the summary of one run. What is not known is `null`, never 0.
 

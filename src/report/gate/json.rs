@@ -1,4 +1,4 @@
-//! A gate as JSON, for programs: versioned, with a schema in `src/report/gate.schema.json`.
+//! A gate as JSON, for programs: versioned, with a schema in `docs/schemas/gate-report.json`.
 //!
 //! Sizes are bytes and times nanoseconds, ratios are of geometric means, 1.1 being ten per cent more. What is not known is
 //! `null`, never 0.

@@ -1,10 +1,4 @@
 //! Golden sweeps in every format.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the checked-in schema is written anew from here"
-)]
-
-use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -327,21 +321,6 @@ fn a_page_of_a_sweep_is_of_a_tune_and_says_no_verdict_of_a_comparison() {
 
 fn value(sweep: &Sweep) -> Value {
     serde_json::from_str(&json::render(sweep, &notes(), 0).unwrap()).unwrap()
-}
-
-#[test]
-fn the_schema_of_sweeps_checked_in_is_the_schema_of_the_types() {
-    let current = format!("{:#}\n", json::schema());
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/tune.schema.json");
-    if std::env::var_os("UPDATE_SCHEMA").is_some() {
-        std::fs::write(&path, &current).unwrap();
-    }
-    let stored = std::fs::read_to_string(&path).unwrap();
-    assert!(
-        stored == current,
-        "src/report/tune.schema.json is stale: raise the version in src/report/tune/json.rs, then run UPDATE_SCHEMA=1 \
-         cargo test schema"
-    );
 }
 
 #[test]
