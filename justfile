@@ -4,11 +4,12 @@ ci:
 
 # Every test.
 test:
-    cargo test --features fixture-all
+    cargo test --workspace
 
 # The benchmark programs.
 bench:
-    cargo bench --features fixture
+    cargo build --release --bin fixture-system
+    cargo bench
 
 # Reports in a real browser; pages and pictures are left in target/web.
 web:

@@ -9,7 +9,7 @@ mod kit {
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -22,8 +22,6 @@ use kit::memory;
 use kit::table::{Table, aim, say, times};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_lsp-soak");
-/// Set in any case; the file is there when the feature is.
-const FIXTURE: &str = env!("CARGO_BIN_EXE_fixture-system");
 /// Left out at both ends of a stretch: the two clocks agree to some milliseconds only.
 const MARGIN: Duration = Duration::from_secs(1);
 
@@ -37,8 +35,8 @@ fn main() -> io::Result<()> {
     if !args.wants("run") && !args.wants("idle") {
         return Ok(());
     }
-    if !Path::new(FIXTURE).exists() {
-        say("a real run: n/a, the fixture server is not built: `cargo bench --features fixture --bench soak`");
+    if !fixture().exists() {
+        say("a real run: n/a, the fixture server is not built: `cargo build --release --bin fixture-system`");
         return Ok(());
     }
     if args.wants("run") {
@@ -52,6 +50,11 @@ fn main() -> io::Result<()> {
         room(&record, seconds)?;
     }
     Ok(())
+}
+
+/// The fixture server, which cargo puts beside lsp-soak.
+fn fixture() -> PathBuf {
+    Path::new(PROGRAM).with_file_name("fixture-system")
 }
 
 /// A scenario that opens some files and then plays `phases`.
@@ -115,7 +118,9 @@ fn run(phases: &str) -> io::Result<(Vec<Look>, String)> {
     let mut child = Command::new(PROGRAM)
         .arg("run")
         .arg(&scenario)
-        .args(["--server", FIXTURE, "--out"])
+        .arg("--server")
+        .arg(fixture())
+        .arg("--out")
         .arg(&out)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -25,7 +25,8 @@
 //! A third variable, `LSP_SOAK_PURGE_PIDS`, names the namespace of process ids that the files are named in, as the link
 //! `/proc/self/ns/pid` does: in another one a number is another process, so that the library does nothing there. Without
 //! it all are taken to be in one.
-#![no_std]
+// A panic that unwinds needs the standard library: so it is checked with it, and built (`--profile preloaded`) without.
+#![cfg_attr(panic = "abort", no_std)]
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("memory is given back on a signal on Linux only");
@@ -190,6 +191,7 @@ extern "C" fn serve(_nothing: *mut c_void) -> *mut c_void {
     }
 }
 
+#[cfg(panic = "abort")]
 #[panic_handler]
 fn panic(_info: &core::panic::PanicInfo) -> ! {
     // SAFETY: takes nothing and does not return.

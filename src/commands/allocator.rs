@@ -66,7 +66,7 @@ fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<
 fn built(choice: &ServerChoice) -> anyhow::Result<PathBuf> {
     match &choice.program {
         Program::File(path) => Ok(path.clone()),
-        Program::Build(command) => super::block_on(build::build(&choice.label, command, true)),
+        Program::Build(command) => super::block_on(build::build(&choice.label, command, None, true)),
     }
 }
 

@@ -11,18 +11,21 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::Command;
 
+use crate::units::Span;
+
 /// Lines of a hidden build that are told when it fails.
 const TOLD: usize = 20;
 
 /// Runs a profile's `build` command; its progress goes to stderr as it is. The command prints cargo's JSON messages,
 /// and the last `executable` in them is the program. Dropping the future kills the command.
-pub async fn build(label: &str, command: &[String], quiet: bool) -> anyhow::Result<PathBuf> {
+pub async fn build(label: &str, command: &[String], time: Option<Span>, quiet: bool) -> anyhow::Result<PathBuf> {
     let [program, args @ ..] = command else {
         bail!("the profile of `{label}` has an empty `build` command")
     };
     let shown = command.join(" ");
     if !quiet {
-        super::say(&format!("building `{label}`: {shown}"));
+        let lasts = time.map_or_else(String::new, |time| format!(" (the first time about {time})"));
+        super::say(&format!("building `{label}`{lasts}: {shown}"));
     }
     let mut child = Command::new(program)
         .args(args)
@@ -117,7 +120,9 @@ mod tests {
     #[tokio::test]
     async fn a_quiet_build_says_why_it_failed() {
         let command = ["sh", "-c", "echo the reason >&2; exit 3"].map(str::to_owned);
-        let error = build("label", &command, true).await.expect_err("the command fails");
+        let error = build("label", &command, None, true)
+            .await
+            .expect_err("the command fails");
         assert!(error.to_string().ends_with("\nthe reason"), "{error}");
     }
 

@@ -54,8 +54,8 @@ fn find(named: Option<&Path>) -> Result<Shim, String> {
     match checkout {
         Some(checkout) => Ok(Shim::Build(checkout.join("purge-shim/Cargo.toml"))),
         None => Err(format!(
-            "there is no `{LIBRARY}` beside lsp-soak: build it in lsp-soak's sources with `cargo build --release \
-             --manifest-path purge-shim/Cargo.toml`, and name it with --purge-shim=PATH"
+            "there is no `{LIBRARY}` beside lsp-soak: build it in lsp-soak's sources with `cargo build --profile preloaded \
+             --package purge-shim`, and name it with --purge-shim=PATH"
         )),
     }
 }
@@ -150,9 +150,9 @@ pub async fn file(shim: &Shim, quiet: bool) -> anyhow::Result<PathBuf> {
         Shim::Build(manifest) => manifest.display().to_string(),
     };
     let command = [
-        "cargo", "build", "--release", "--locked", "--manifest-path", &manifest, "--message-format=json",
+        "cargo", "build", "--profile", "preloaded", "--locked", "--manifest-path", &manifest, "--message-format=json",
     ];
-    let file = build::build(LIBRARY, &command.map(str::to_owned), quiet).await?;
+    let file = build::build(LIBRARY, &command.map(str::to_owned), None, quiet).await?;
     // As the system says where it is mapped.
     fs::canonicalize(&file).with_context(|| format!("cannot find `{}`, which was just built", file.display()))
 }

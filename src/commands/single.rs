@@ -146,7 +146,7 @@ impl Run {
                 tokio::select! {
                     biased;
                     () = interrupt.pressed(1) => return discard(ground).await,
-                    built = build::build(&self.choice.label, command, self.progress.is_silent()) => built?,
+                    built = build::build(&self.choice.label, command, self.choice.profile.build_time, self.progress.is_silent()) => built?,
                 }
             }
         };

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::surroundings::sets_memory;
+use crate::units::Span;
 
 use super::preload::Preload;
 use super::scenario::Readiness;
@@ -71,6 +72,8 @@ pub struct Profile {
     pub notes: Vec<String>,
     /// Command that builds the program and prints cargo's `--message-format=json`.
     pub build: Vec<String>,
+    /// About how long that takes the first time, to be said beforehand.
+    pub build_time: Option<Span>,
     /// The allocator, where the profile decides it.
     pub allocator: Option<Allocator>,
     /// How it is asked what memory it accounts for.

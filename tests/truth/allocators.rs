@@ -7,13 +7,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-const SYSTEM: &str = env!("CARGO_BIN_EXE_fixture-system");
-#[cfg(feature = "fixture-jemalloc")]
-const JEMALLOC: &str = env!("CARGO_BIN_EXE_fixture-jemalloc");
-#[cfg(feature = "fixture-mimalloc")]
-const MIMALLOC: &str = env!("CARGO_BIN_EXE_fixture-mimalloc");
-#[cfg(feature = "fixture-snmalloc")]
-const SNMALLOC: &str = env!("CARGO_BIN_EXE_fixture-snmalloc");
+use crate::fixture::{JEMALLOC, MIMALLOC, SNMALLOC, SYSTEM};
 
 fn allocator(what: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
@@ -111,7 +105,6 @@ fn the_c_library_is_found_and_its_settings_are_checked_by_the_loader() {
     );
 }
 
-#[cfg(feature = "fixture-jemalloc")]
 #[test]
 fn jemalloc_is_found_with_its_prefix_and_checks_its_settings_itself() {
     let jemalloc = is(JEMALLOC, "jemalloc", "certain");
@@ -166,7 +159,6 @@ fn jemalloc_is_found_with_its_prefix_and_checks_its_settings_itself() {
     );
 }
 
-#[cfg(feature = "fixture-jemalloc")]
 #[test]
 fn a_variable_that_jemalloc_does_not_read_is_refused_with_the_one_that_it_does() {
     refused(
@@ -193,7 +185,6 @@ fn a_variable_that_jemalloc_does_not_read_is_refused_with_the_one_that_it_does()
     );
 }
 
-#[cfg(feature = "fixture-mimalloc")]
 #[test]
 fn mimalloc_is_found_and_its_settings_are_compared_with_its_list() {
     let mimalloc = is(MIMALLOC, "mimalloc", "certain");
@@ -226,7 +217,6 @@ fn mimalloc_is_found_and_its_settings_are_compared_with_its_list() {
     );
 }
 
-#[cfg(feature = "fixture-snmalloc")]
 #[test]
 fn snmalloc_is_found_by_its_marks_and_takes_no_settings() {
     is(SNMALLOC, "snmalloc", "likely");
@@ -297,7 +287,6 @@ fn a_runtime_is_asked_whether_it_takes_its_settings() {
     }
 }
 
-#[cfg(feature = "fixture-jemalloc")]
 mod runs {
     use lsp_soak::record::AllocatorFamily;
 

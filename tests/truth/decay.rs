@@ -9,6 +9,7 @@ use lsp_soak::analyse::Summary;
 use lsp_soak::analyse::decay::{Course, Window, WindowKind};
 use lsp_soak::record::{Delay, WindowEnd};
 
+use crate::fixture::{JEMALLOC, MIMALLOC, SNMALLOC, SYSTEM};
 use crate::outcome::{MIB, changed, increment, private};
 use crate::peer::Peer;
 use crate::soak::{START, Soak};
@@ -124,15 +125,7 @@ steps = [{ close = {} }]
 
 /// Every fixture that is built.
 fn fixtures() -> Vec<&'static str> {
-    vec![
-        env!("CARGO_BIN_EXE_fixture-system"),
-        #[cfg(feature = "fixture-jemalloc")]
-        env!("CARGO_BIN_EXE_fixture-jemalloc"),
-        #[cfg(feature = "fixture-mimalloc")]
-        env!("CARGO_BIN_EXE_fixture-mimalloc"),
-        #[cfg(feature = "fixture-snmalloc")]
-        env!("CARGO_BIN_EXE_fixture-snmalloc"),
-    ]
+    vec![SYSTEM, JEMALLOC, MIMALLOC, SNMALLOC]
 }
 
 /// What the fixture says that it holds after a document was opened, and after nothing for as long as `silence`, and one more
@@ -195,13 +188,12 @@ steps = [{ idle = { mode = "silent", for = "8s" } }, { idle = { mode = "simmer",
 }
 
 /// What documents held is left to the kernel soon after they are closed, which does not need it.
-#[cfg(feature = "fixture-jemalloc")]
 #[test]
 fn what_closing_documents_left_to_the_kernel_is_told() {
     let phases = "[[phase]]\nname = \"open\"\nsteps = [{ open = { files = 3 } }]\n[[phase]]\nname = \"close\"\nsettle = { quiet \
                   = \"2s\" }\nsteps = [{ close = {} }]\n";
     let outcome = Soak::new(&format!("{START}{phases}"))
-        .other(env!("CARGO_BIN_EXE_fixture-jemalloc"))
+        .other(JEMALLOC)
         .server(&["--via", "allocator", "--retain-open", "16MiB"])
         .options(&[
             "--env",
@@ -242,11 +234,10 @@ fn what_was_lazily_freed_is_told_of_a_silent_window() {
 }
 
 /// The fixture on jemalloc under these options: 48 MiB are taken from the allocator, freed, and the server is left alone.
-#[cfg(feature = "fixture-jemalloc")]
 fn jemalloc(phases: &str, options: &str) -> Summary {
     let env = format!("_RJEM_MALLOC_CONF={options}");
     Soak::new(&format!("{START}{phases}"))
-        .other(env!("CARGO_BIN_EXE_fixture-jemalloc"))
+        .other(JEMALLOC)
         .server(&["--via", "allocator", "--retain-open", "16MiB"])
         .options(&["--env", &env])
         .run()
@@ -254,14 +245,12 @@ fn jemalloc(phases: &str, options: &str) -> Summary {
 }
 
 /// What four threads took and freed nearly all of; they live on, asleep, so that no thread's end gives anything back.
-#[cfg(feature = "fixture-jemalloc")]
 const CHURN: [&str; 2] = ["--churn", "240MiB"];
 
 /// The bytes that the fixture says are in use when it has freed the rest: the same in every process.
-#[cfg(feature = "fixture-jemalloc")]
 fn live_after_churn() -> u64 {
     let uri = "file:///a.py";
-    let mut peer = Peer::start_on(env!("CARGO_BIN_EXE_fixture-jemalloc"), &CHURN);
+    let mut peer = Peer::start_on(JEMALLOC, &CHURN);
     peer.open(uri, "x = 1\n");
     assert_eq!(peer.truth()["churn"], 240 * MIB);
     peer.close(uri);
@@ -269,11 +258,10 @@ fn live_after_churn() -> u64 {
 }
 
 /// The fixture on jemalloc under these options, left alone after a churn. What was taken is what the fixture counts.
-#[cfg(feature = "fixture-jemalloc")]
 fn churned(options: &str) -> (Summary, u64) {
     let one = CLOSED.replace("files = 3", "files = 1");
     let summary = Soak::new(&format!("{START}{one}"))
-        .other(env!("CARGO_BIN_EXE_fixture-jemalloc"))
+        .other(JEMALLOC)
         .server(&CHURN)
         .options(&["--env", &format!("_RJEM_MALLOC_CONF={options}")])
         .run()
@@ -284,7 +272,6 @@ fn churned(options: &str) -> (Summary, u64) {
 }
 
 /// The settle time in seconds of a window in which all came back that a page of is not in use.
-#[cfg(feature = "fixture-jemalloc")]
 #[track_caller]
 fn settled((summary, live): &(Summary, u64), decay: u64) -> f64 {
     let window = one(summary, WindowKind::Silent);
@@ -304,7 +291,6 @@ fn settled((summary, live): &(Summary, u64), decay: u64) -> f64 {
 /// By its curve no more than 4 MiB of an arena's 60 are left after four fifths of the decay time; jemalloc's thread then sleeps
 /// for a whole decay time before it gives that back. Ten seconds have the narrowest band, since delays of the machine and
 /// the fixture's own quarter of a second weigh least there.
-#[cfg(feature = "fixture-jemalloc")]
 #[test]
 fn jemallocs_thread_settles_in_its_band_of_the_time_that_it_was_told() {
     let bands = [(1, 1.0, 3.0), (5, 9.0, 14.0), (10, 18.0, 20.0)];
@@ -318,7 +304,6 @@ fn jemallocs_thread_settles_in_its_band_of_the_time_that_it_was_told() {
     }
 }
 
-#[cfg(feature = "fixture-jemalloc")]
 #[test]
 fn what_sleeping_threads_freed_is_held_without_jemallocs_thread_and_for_ever_if_it_was_told_so() {
     let runs = ["", "background_thread:true,dirty_decay_ms:-1"].map(|options| std::thread::spawn(|| churned(options)));
@@ -332,7 +317,6 @@ fn what_sleeping_threads_freed_is_held_without_jemallocs_thread_and_for_ever_if_
 }
 
 /// What jemalloc leaves to the kernel is given back, though resident: neither held nor never.
-#[cfg(feature = "fixture-jemalloc")]
 #[test]
 fn muzzy_pages_that_are_kept_for_ever_are_given_back_lazily() {
     let (summary, live) = churned("background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:-1");
@@ -352,7 +336,6 @@ fn muzzy_pages_that_are_kept_for_ever_are_given_back_lazily() {
 /// traffic moves them on, at the rate that it has when nothing is said. jemalloc looks at its clock once in about a thousand
 /// refills of a thread's cache, so that each answer takes and frees a MiB in small pieces, a few hundred refills: answers
 /// that take next to nothing give back all, some or nothing within the window, as chance has it.
-#[cfg(feature = "fixture-jemalloc")]
 #[test]
 fn jemalloc_as_it_is_holds_in_silence_and_gives_back_with_traffic() {
     // Nothing in the fixture frees on a timer of its own by then, so a shorter dwell than usual tells as much.
@@ -374,7 +357,7 @@ steps = [
         "1MiB-in=textDocument/documentHighlight",
     ];
     let summary = Soak::new(&format!("{START}{phases}"))
-        .other(env!("CARGO_BIN_EXE_fixture-jemalloc"))
+        .other(JEMALLOC)
         .server(&["--via", "allocator", "--decay", "32MiB-after=1s"])
         .server(&answers)
         .run()
@@ -387,7 +370,6 @@ steps = [
     assert!(course(simmer).gave() > (24 * MIB).cast_signed(), "{simmer:?}");
 }
 
-#[cfg(feature = "fixture-jemalloc")]
 #[test]
 fn jemalloc_told_never_to_give_back_never_does() {
     let summary = jemalloc(CLOSED, "background_thread:true,dirty_decay_ms:-1");

@@ -14,6 +14,8 @@ use lsp_soak::config::Catalogue;
 use tempfile::TempDir;
 use toml::{Table, Value};
 
+use crate::fixture::{JEMALLOC, MIMALLOC, SYSTEM};
+
 /// Where the documents are.
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -25,18 +27,18 @@ const AT_ONCE: usize = 6;
 
 /// The programs that the documents name, and the fixture that stands for each.
 const PROGRAMS: [(&str, &str); 13] = [
-    ("bin/ty", env!("CARGO_BIN_EXE_fixture-jemalloc")),
-    ("bin/ty-system", env!("CARGO_BIN_EXE_fixture-system")),
-    ("bin/ty-jemalloc", env!("CARGO_BIN_EXE_fixture-jemalloc")),
-    ("bin/ty-mimalloc", env!("CARGO_BIN_EXE_fixture-mimalloc")),
-    ("bin/rust-analyzer", env!("CARGO_BIN_EXE_fixture-system")),
-    ("bin/clangd", env!("CARGO_BIN_EXE_fixture-system")),
-    ("old/ty", env!("CARGO_BIN_EXE_fixture-jemalloc")),
-    ("new/ty", env!("CARGO_BIN_EXE_fixture-jemalloc")),
-    ("target/release/my-server", env!("CARGO_BIN_EXE_fixture-system")),
-    ("old/target/release/my-server", env!("CARGO_BIN_EXE_fixture-system")),
-    ("new/target/release/my-server", env!("CARGO_BIN_EXE_fixture-system")),
-    ("bin/fixture-system", env!("CARGO_BIN_EXE_fixture-system")),
+    ("bin/ty", JEMALLOC),
+    ("bin/ty-system", SYSTEM),
+    ("bin/ty-jemalloc", JEMALLOC),
+    ("bin/ty-mimalloc", MIMALLOC),
+    ("bin/rust-analyzer", SYSTEM),
+    ("bin/clangd", SYSTEM),
+    ("old/ty", JEMALLOC),
+    ("new/ty", JEMALLOC),
+    ("target/release/my-server", SYSTEM),
+    ("old/target/release/my-server", SYSTEM),
+    ("new/target/release/my-server", SYSTEM),
+    ("bin/fixture-system", SYSTEM),
     ("bin/lsp-soak", env!("CARGO_BIN_EXE_lsp-soak")),
 ];
 
@@ -105,7 +107,7 @@ impl Place {
     /// Where this is to be typed. A server that an allocator is preloaded into is one that has none of its own.
     fn of(command: &str) -> Place {
         let embeds = |(name, program)| match name {
-            "bin/ty" if command.contains("--preload") => (name, env!("CARGO_BIN_EXE_fixture-system")),
+            "bin/ty" if command.contains("--preload") => (name, SYSTEM),
             _ => (name, program),
         };
         Place::new(&PROGRAMS.map(embeds))

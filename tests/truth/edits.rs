@@ -8,6 +8,7 @@ use lsp_soak::lsp::{Answers, Ask, Client, Deadlines, Limits, Reply, ServerCapabi
 use lsp_types::Url;
 use serde_json::{Value, json};
 
+use crate::fixture::SYSTEM;
 use crate::outcome::phase;
 use crate::soak::passing;
 
@@ -17,7 +18,7 @@ async fn two_thousand_edits_between_requests_leave_the_same_text_on_both_sides()
     for sync in ["incremental", "full"] {
         let launch = Launch {
             before: Vec::new(),
-            program: env!("CARGO_BIN_EXE_fixture-system").into(),
+            program: SYSTEM.into(),
             args: ["--sync", sync].map(Into::into).to_vec(),
             cwd: std::env::temp_dir(),
             cpus: Vec::new(),

@@ -5,6 +5,7 @@
 use lsp_soak::analyse::{Exit, exit};
 use lsp_soak::record::{Ending, Event, Outcome as Answer, ShutdownStage, WarningKind};
 
+use crate::fixture::SYSTEM;
 use crate::outcome::{Outcome, phase};
 use crate::soak::{START, Soak, passing};
 
@@ -302,7 +303,7 @@ fn what_the_server_does_not_offer_ends_the_run_where_it_is_needed() {
 fn what_a_profile_knows_not_to_be_offered_is_said_before_anything_is_driven() {
     let profile = "[server.fixture-lacking]\ninherits = \"fixture-system\"\nbuild = []\n\
                    unsupported = { \"textDocument/rename\" = \"it renames nothing\" }\n";
-    let program = format!("{profile}programs = [\"{}\"]\n", env!("CARGO_BIN_EXE_fixture-system"));
+    let program = format!("{profile}programs = [\"{SYSTEM}\"]\n");
     let outcome = Soak::new(&format!("{START}{RENAME}"))
         .file("servers.toml", program)
         .named("fixture-lacking")

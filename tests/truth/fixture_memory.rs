@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::fixture::{JEMALLOC, MIMALLOC, SNMALLOC, SYSTEM};
 use crate::peer::{Peer, anonymous, proc_bytes, same, wait_until};
 
 const MIB: u64 = 1 << 20;
@@ -196,30 +197,27 @@ fn keeps_the_account(program: &str) {
 
 #[test]
 fn the_system_allocator_keeps_the_account() {
-    keeps_the_account(env!("CARGO_BIN_EXE_fixture-system"));
+    keeps_the_account(SYSTEM);
 }
 
-#[cfg(feature = "fixture-jemalloc")]
 #[test]
 fn jemalloc_keeps_the_account() {
-    keeps_the_account(env!("CARGO_BIN_EXE_fixture-jemalloc"));
+    keeps_the_account(JEMALLOC);
 }
 
-#[cfg(feature = "fixture-mimalloc")]
 #[test]
 fn mimalloc_keeps_the_account() {
-    keeps_the_account(env!("CARGO_BIN_EXE_fixture-mimalloc"));
+    keeps_the_account(MIMALLOC);
 }
 
-#[cfg(feature = "fixture-snmalloc")]
 #[test]
 fn snmalloc_keeps_the_account() {
-    keeps_the_account(env!("CARGO_BIN_EXE_fixture-snmalloc"));
+    keeps_the_account(SNMALLOC);
 }
 
 #[test]
 fn the_control_has_no_symbol_of_an_allocator() {
-    let program = std::fs::read(env!("CARGO_BIN_EXE_fixture-system")).expect("the fixture is built beside its tests");
+    let program = std::fs::read(SYSTEM).expect("the fixture is built beside its tests");
     let holds = |name: &str| memchr::memmem::find(&program, name.as_bytes()).is_some();
     assert!(holds("malloc"), "the symbols can be seen at all");
     for symbol in [

@@ -4,15 +4,15 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::ground::{Ground, SYSTEM};
+use crate::ground::{Ground, LINKED_SYSTEM};
 
 /// `base` holds 200 MiB, `more` 3 % more, `empty` answers with nothing, of `unknown` nobody says what allocator it has.
 fn ground() -> Ground {
     Ground::pair()
         .ending_idle()
-        .with("base", &["--ballast", "200MiB"], SYSTEM)
-        .with("more", &["--ballast", "206MiB"], SYSTEM)
-        .with("empty", &["--ballast", "100MiB", "--empty-results"], SYSTEM)
+        .with("base", &["--ballast", "200MiB"], LINKED_SYSTEM)
+        .with("more", &["--ballast", "206MiB"], LINKED_SYSTEM)
+        .with("empty", &["--ballast", "100MiB", "--empty-results"], LINKED_SYSTEM)
         .launched("unknown")
 }
 
@@ -168,7 +168,7 @@ fn on_jemalloc(ground: &Ground, from: &str, to: &str) {
 
 #[test]
 fn an_anchor_by_which_nothing_can_be_decided_is_refused_before_the_first_run() {
-    let ground = Ground::pair().with("base", &["--ballast", "20MiB"], SYSTEM);
+    let ground = Ground::pair().with("base", &["--ballast", "20MiB"], LINKED_SYSTEM);
     let gate = [
         "scenario.toml", "--baseline", "base", "--candidate", "base", "--runs", "2", "-q",
     ];

@@ -7,6 +7,8 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
+use crate::fixture::SYSTEM;
+
 /// Starts the server, and asks for two definitions.
 const PAIR: &str = r#"
 [[phase]]
@@ -21,7 +23,7 @@ steps = [{ open = { files = 1 } }, { definition = { per-file = 2 } }]
 const SHOP: &str = "def price(item):\n    return item\n\n\nprice(1)\nprice(price(2))\n";
 
 /// What a server's profile says of the allocator of the fixture, so that it can be told to purge.
-pub const SYSTEM: &str = "allocator = { linked = 'system' }\n";
+pub const LINKED_SYSTEM: &str = "allocator = { linked = 'system' }\n";
 
 /// A scenario of these phases over Python files, that settles after so long a quiet.
 pub fn scenario(name: &str, quiet: &str, phases: &str) -> String {
@@ -72,10 +74,9 @@ impl Ground {
     /// The same with one more server: the fixture on the system's allocator with these arguments. `profile` is what else
     /// its profile says.
     pub fn with(self, name: &str, args: &[&str], profile: &str) -> Ground {
-        let program = env!("CARGO_BIN_EXE_fixture-system");
         let before = fs::read_to_string(self.join("servers.toml")).unwrap_or_default();
         let server =
-            format!("[server.{name}]\nprograms = ['{program}']\nargs = {args:?}\nlanguages = ['python']\n{profile}");
+            format!("[server.{name}]\nprograms = ['{SYSTEM}']\nargs = {args:?}\nlanguages = ['python']\n{profile}");
         self.write("servers.toml", &(before + &server));
         self
     }
@@ -83,10 +84,9 @@ impl Ground {
     /// The same with one more server of whose allocator nothing can be told: what a shell finds out by itself nobody can
     /// follow.
     pub fn launched(self, name: &str) -> Ground {
-        let program = env!("CARGO_BIN_EXE_fixture-system");
         self.write(
             "launcher",
-            &format!("#!/bin/sh\nserver={program}\nexec \"$server\" \"$@\"\n"),
+            &format!("#!/bin/sh\nserver={SYSTEM}\nexec \"$server\" \"$@\"\n"),
         );
         let launcher = self.join("launcher");
         fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).expect("the file is ours");

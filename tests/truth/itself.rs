@@ -8,7 +8,7 @@ use lsp_soak::config::GateContext;
 use lsp_soak::lens::Lens;
 use lsp_soak::record;
 
-use crate::ground::{Ground, SYSTEM};
+use crate::ground::{Ground, LINKED_SYSTEM};
 
 const SESSIONS: u64 = 20;
 
@@ -16,7 +16,7 @@ const SESSIONS: u64 = 20;
 fn pool() -> Vec<Played> {
     let ground = Ground::pair()
         .ending_idle()
-        .with("base", &["--ballast", "200MiB"], SYSTEM);
+        .with("base", &["--ballast", "200MiB"], LINKED_SYSTEM);
     ground.said(&[
         "run", "scenario.toml", "--server", "base", "--lens", "purged", "--runs", "12", "--out", "pool", "-q",
     ]);

@@ -15,6 +15,8 @@ mod edits;
 #[cfg(target_os = "linux")]
 mod faults;
 #[cfg(target_os = "linux")]
+mod fixture;
+#[cfg(target_os = "linux")]
 mod fixture_faults;
 #[cfg(target_os = "linux")]
 mod fixture_memory;
@@ -66,7 +68,7 @@ mod steps;
 mod traced;
 #[cfg(target_os = "linux")]
 mod tree;
-#[cfg(all(target_os = "linux", feature = "fixture-jemalloc"))]
+#[cfg(target_os = "linux")]
 mod tune;
 #[cfg(target_os = "linux")]
 mod untrimmed;

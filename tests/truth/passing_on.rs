@@ -5,24 +5,17 @@ use std::os::unix::fs::PermissionsExt;
 
 use lsp_soak::record::Event;
 
+use crate::fixture::{JEMALLOC, MIMALLOC, SYSTEM};
 use crate::ground::Ground;
 use crate::outcome::Outcome;
 use crate::soak::{START, Soak};
-
-const SYSTEM: &str = env!("CARGO_BIN_EXE_fixture-system");
 
 /// Every fixture whose allocator reads its environment, with a setting.
 fn settings() -> Vec<(&'static str, &'static str, &'static str)> {
     vec![
         (SYSTEM, "MALLOC_ARENA_MAX", "1"),
-        #[cfg(feature = "fixture-jemalloc")]
-        (
-            env!("CARGO_BIN_EXE_fixture-jemalloc"),
-            "_RJEM_MALLOC_CONF",
-            "dirty_decay_ms:3",
-        ),
-        #[cfg(feature = "fixture-mimalloc")]
-        (env!("CARGO_BIN_EXE_fixture-mimalloc"), "MIMALLOC_PURGE_DELAY", "5"),
+        (JEMALLOC, "_RJEM_MALLOC_CONF", "dirty_decay_ms:3"),
+        (MIMALLOC, "MIMALLOC_PURGE_DELAY", "5"),
     ]
 }
 
@@ -127,11 +120,9 @@ fn gate(code: i32, ground: &Ground, more: &[&str]) -> String {
     plain.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
-#[cfg(feature = "fixture-jemalloc")]
 #[test]
 fn a_gate_does_not_decide_on_memory_of_a_server_that_was_never_told_to_purge() {
-    let program = env!("CARGO_BIN_EXE_fixture-jemalloc");
-    let ground = pair(program, "unset _RJEM_MALLOC_CONF");
+    let ground = pair(JEMALLOC, "unset _RJEM_MALLOC_CONF");
     let said = gate(2, &ground, &["--lens", "purged"]);
     for part in [
         "pair: INCONCLUSIVE",
@@ -140,7 +131,7 @@ fn a_gate_does_not_decide_on_memory_of_a_server_that_was_never_told_to_purge() {
     ] {
         assert!(said.contains(part), "`{part}` is not in\n{said}");
     }
-    let said = gate(0, &pair(program, "true"), &["--lens", "purged"]);
+    let said = gate(0, &pair(JEMALLOC, "true"), &["--lens", "purged"]);
     assert!(
         said.contains("told to purge, verified") && said.contains("PASS"),
         "{said}"
@@ -148,17 +139,15 @@ fn a_gate_does_not_decide_on_memory_of_a_server_that_was_never_told_to_purge() {
 }
 
 /// The environment has the setting, and is not the server's of which the check before the run was.
-#[cfg(feature = "fixture-jemalloc")]
 #[test]
 fn a_setting_that_jemalloc_does_not_confirm_in_the_run_was_not_in_force() {
-    let program = env!("CARGO_BIN_EXE_fixture-jemalloc");
     let other = format!("exec {SYSTEM} \"$@\"");
-    let ground = pair(program, &other);
+    let ground = pair(JEMALLOC, &other);
     let said = gate(2, &ground, &["--env", "_RJEM_MALLOC_CONF=dirty_decay_ms:3"]);
     let words =
         "_RJEM_MALLOC_CONF=dirty_decay_ms:3 was asked for, and is not in what jemalloc confirmed on stderr in the run";
     assert!(said.contains(words), "{said}");
-    let said = gate(2, &pair(program, &other), &["--lens", "purged"]);
+    let said = gate(2, &pair(JEMALLOC, &other), &["--lens", "purged"]);
     for part in [
         "no usable data of the candidate",
         "is not in what jemalloc confirmed on stderr in the run",
@@ -168,12 +157,10 @@ fn a_setting_that_jemalloc_does_not_confirm_in_the_run_was_not_in_force() {
 }
 
 /// What jemalloc confirmed when it was started lies between the start and the end that are kept of stderr.
-#[cfg(feature = "fixture-jemalloc")]
 #[test]
 fn a_gate_refuses_a_setting_that_the_run_was_to_confirm_and_cannot_show() {
-    let program = env!("CARGO_BIN_EXE_fixture-jemalloc");
     let flood = "head -c 300000 /dev/zero | tr '\\0' 'x' >&2; echo >&2";
-    let ground = pair(program, &format!("{flood}\n{program} \"$@\"; {flood}; exit 0"));
+    let ground = pair(JEMALLOC, &format!("{flood}\n{JEMALLOC} \"$@\"; {flood}; exit 0"));
     let said = gate(2, &ground, &["--env", "_RJEM_MALLOC_CONF=dirty_decay_ms:3"]);
     for part in [
         "nothing is decided of servers that ran without their settings: `candidate` in",
@@ -186,11 +173,9 @@ fn a_gate_refuses_a_setting_that_the_run_was_to_confirm_and_cannot_show() {
     assert_eq!(ground.records("out").len(), 4);
 }
 
-#[cfg(feature = "fixture-jemalloc")]
 #[test]
 fn a_gate_through_both_lenses_takes_a_setting_in_the_variable_of_the_lens() {
-    let program = env!("CARGO_BIN_EXE_fixture-jemalloc");
-    let said = gate(0, &pair(program, "true"), &["--env", "_RJEM_MALLOC_CONF=narenas:1"]);
+    let said = gate(0, &pair(JEMALLOC, "true"), &["--env", "_RJEM_MALLOC_CONF=narenas:1"]);
     assert!(said.contains("told to purge, verified"), "{said}");
 }
 

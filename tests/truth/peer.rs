@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::fixture::SYSTEM;
+
 /// Long enough for a loaded machine; only a failing test waits for it.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -37,7 +39,7 @@ pub struct Peer {
 impl Peer {
     /// Spawns the server, without a word.
     pub fn spawn(arguments: &[&str]) -> Peer {
-        Peer::spawn_on(env!("CARGO_BIN_EXE_fixture-system"), arguments)
+        Peer::spawn_on(SYSTEM, arguments)
     }
 
     fn spawn_on(program: &str, arguments: &[&str]) -> Peer {
@@ -65,7 +67,7 @@ impl Peer {
 
     /// A server that is initialized and has indexed the shop.
     pub fn start(arguments: &[&str]) -> Peer {
-        Peer::start_on(env!("CARGO_BIN_EXE_fixture-system"), arguments)
+        Peer::start_on(SYSTEM, arguments)
     }
 
     /// The same, on the allocator of that fixture.

@@ -8,10 +8,9 @@ use std::process::{Command, Output};
 
 use lsp_soak::record::{AllocatorFamily, Confidence, Event};
 
+use crate::fixture::{JEMALLOC, SNMALLOC, SYSTEM};
 use crate::ground::Ground;
 use crate::soak::{START, Soak};
-
-const SYSTEM: &str = env!("CARGO_BIN_EXE_fixture-system");
 
 const ALL: [AllocatorFamily; 4] = [
     AllocatorFamily::Jemalloc,
@@ -217,10 +216,9 @@ fn what_was_typed_is_preloaded_too_and_a_child_that_is_not_served_is_told() {
     assert_eq!(without, ["sleep"]);
 }
 
-#[cfg(feature = "fixture-jemalloc")]
 #[test]
 fn a_server_that_embeds_its_allocator_is_refused() {
-    let jemalloc = env!("CARGO_BIN_EXE_fixture-jemalloc");
+    let jemalloc = JEMALLOC;
     for family in ALL {
         refused(
             &format!("preload={family} {jemalloc}"),
@@ -307,14 +305,11 @@ fn what_does_not_call_a_preloaded_allocator_is_refused() {
     for family in ALL {
         refused(&format!("preload={family} {}", empty.display()), "and is not used");
     }
-    #[cfg(feature = "fixture-snmalloc")]
     {
         // Nothing in its file tells what it has.
         let bare = directory.path().join("bare");
         let mut strip = Command::new("strip");
-        strip
-            .arg("-o")
-            .args([bare.as_os_str(), env!("CARGO_BIN_EXE_fixture-snmalloc").as_ref()]);
+        strip.arg("-o").args([bare.as_os_str(), SNMALLOC.as_ref()]);
         assert!(strip.status().expect("there are binutils").success());
         for family in ALL {
             refused(&format!("preload={family} {}", bare.display()), "and is not used");

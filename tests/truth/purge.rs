@@ -31,13 +31,15 @@ fn root(path: &str) -> PathBuf {
 /// Builds the library and gives its path.
 fn library(target: &Path) -> PathBuf {
     let built = Command::new(env!("CARGO"))
-        .args(["build", "--locked", "--release", "--quiet", "--manifest-path"])
+        .args([
+            "build", "--locked", "--profile", "preloaded", "--quiet", "--manifest-path",
+        ])
         .arg(root("purge-shim/Cargo.toml"))
         .arg("--target-dir")
         .arg(target)
         .status();
     assert!(built.expect("cargo starts").success());
-    target.join("release/libpurge_shim.so")
+    target.join("preloaded/libpurge_shim.so")
 }
 
 fn churn(target: &Path) -> PathBuf {

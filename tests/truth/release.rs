@@ -16,13 +16,15 @@ pub fn library() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("purge-shim");
     let built = Command::new(env!("CARGO"))
-        .args(["build", "--locked", "--release", "--quiet", "--manifest-path"])
+        .args([
+            "build", "--locked", "--profile", "preloaded", "--quiet", "--manifest-path",
+        ])
         .arg(root.join("purge-shim/Cargo.toml"))
         .arg("--target-dir")
         .arg(&target)
         .status();
     assert!(built.expect("cargo starts").success());
-    target.join("release/libpurge_shim.so")
+    target.join("preloaded/libpurge_shim.so")
 }
 
 fn shim() -> String {

@@ -15,6 +15,7 @@ use lsp_soak::record::{self, Event};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+use crate::fixture::SYSTEM;
 use crate::outcome::{KIB, MIB, Outcome};
 use crate::peer::PATIENCE;
 
@@ -106,7 +107,7 @@ impl Soak {
             directory: Arc::new(directory),
             mark,
             options: Vec::new(),
-            server: env!("CARGO_BIN_EXE_fixture-system").into(),
+            server: SYSTEM.into(),
             wrap: Vec::new(),
         }
     }
@@ -129,10 +130,7 @@ impl Soak {
     pub fn script(mut self, script: &str) -> Soak {
         use std::os::unix::fs::PermissionsExt;
         let path = self.directory.path().join("scripted-server");
-        let text = format!(
-            "#!/bin/sh\nFIXTURE='{}'\n{script}\n",
-            env!("CARGO_BIN_EXE_fixture-system")
-        );
+        let text = format!("#!/bin/sh\nFIXTURE='{}'\n{script}\n", SYSTEM);
         fs::write(&path, text).expect("the directory is ours");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("the file is ours");
         self.server = path;

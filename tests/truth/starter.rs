@@ -8,6 +8,8 @@ use std::process::Command;
 use lsp_soak::analyse;
 use lsp_soak::record;
 
+use crate::fixture::{JEMALLOC, MIMALLOC, SYSTEM};
+
 #[test]
 fn the_starter_of_a_project_runs_as_it_is() {
     let directory = tempfile::tempdir().expect("there is a place for temporary files");
@@ -29,7 +31,7 @@ fn the_starter_of_a_project_runs_as_it_is() {
     };
     soak(&["init"]);
     soak(&["check", "lsp-soak/soak.toml"]);
-    let server = env!("CARGO_BIN_EXE_fixture-system");
+    let server = SYSTEM;
     soak(&[
         "run", "lsp-soak/soak.toml", "--server", server, "--out", "reports/first",
     ]);
@@ -43,9 +45,9 @@ fn the_starter_of_a_project_runs_as_it_is() {
 #[test]
 fn the_second_server_of_the_starter_has_a_setting_that_its_allocator_takes() {
     for (program, variable) in [
-        (env!("CARGO_BIN_EXE_fixture-jemalloc"), "_RJEM_MALLOC_CONF = "),
-        (env!("CARGO_BIN_EXE_fixture-mimalloc"), "MIMALLOC_PURGE_DELAY = "),
-        (env!("CARGO_BIN_EXE_fixture-system"), "MALLOC_ARENA_MAX = "),
+        (JEMALLOC, "_RJEM_MALLOC_CONF = "),
+        (MIMALLOC, "MIMALLOC_PURGE_DELAY = "),
+        (SYSTEM, "MALLOC_ARENA_MAX = "),
     ] {
         let directory = tempfile::tempdir().expect("there is a place for temporary files");
         let place = &directory.path().join("shop");

@@ -7,6 +7,7 @@ use lsp_soak::analyse::compare::{compare, counts};
 use lsp_soak::record::{CallKind, PhaseRef};
 use lsp_soak::{analyse, record};
 
+use crate::fixture::SYSTEM;
 use crate::outcome::{MIB, Outcome};
 use crate::soak::{START, Soak, is_traced};
 
@@ -134,7 +135,7 @@ fn calls_of_children_count_too() {
 fn traced_runs_are_made_beside_those_that_count_and_have_no_say() {
     let outcome = Soak::new(START)
         .options(&["--trace-syscalls", "--runs", "2", "--server"])
-        .options(&[&format!("second: {}", env!("CARGO_BIN_EXE_fixture-system"))])
+        .options(&[&format!("second: {}", SYSTEM)])
         .run();
     outcome.exits_with(0);
     outcome.says(&[

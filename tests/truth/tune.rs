@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
+use crate::fixture::JEMALLOC;
 use crate::ground::{Ground, scenario};
 use crate::outcome::MIB;
 
@@ -39,9 +40,8 @@ fn ground() -> Ground {
     for name in ["till.py", "yard.py"] {
         ground.write(&format!("workspace/{name}"), &shop);
     }
-    let program = env!("CARGO_BIN_EXE_fixture-jemalloc");
     let server = format!(
-        "[server.je]\nprograms = ['{program}']\nargs = ['--via', 'allocator', '--retain-open', '16MiB']\nlanguages = ['python']\n"
+        "[server.je]\nprograms = ['{JEMALLOC}']\nargs = ['--via', 'allocator', '--retain-open', '16MiB']\nlanguages = ['python']\n"
     );
     ground.write("servers.toml", &server);
     ground.write("grid.toml", GRID);

@@ -7,7 +7,8 @@ use std::process::Command;
 
 use lsp_soak::analyse::{Deaf, Unreached};
 
-use crate::ground::{Ground, SYSTEM, scenario};
+use crate::fixture::SYSTEM;
+use crate::ground::{Ground, LINKED_SYSTEM, scenario};
 use crate::outcome::{MIB, Outcome, phase, private};
 use crate::phases::{CLOSE_TWO, HOLDS, KEEPS, OPEN};
 use crate::release::library;
@@ -20,7 +21,7 @@ fn behind(script: &str) -> Outcome {
         .server(&HOLDS);
     let program = soak.workspace().with_file_name("scripted-server");
     let profile = format!(
-        "[server.behind]\nprograms = ['{}']\nlanguages = ['python']\n{SYSTEM}",
+        "[server.behind]\nprograms = ['{}']\nlanguages = ['python']\n{LINKED_SYSTEM}",
         program.display()
     );
     let shim = format!("--purge-shim={}", library().display());
@@ -120,17 +121,16 @@ fn a_gate_does_not_decide_on_memory_that_was_freed() {
         &scenario("behind", "200ms", &format!("{START}{OPEN}{CLOSE_TWO}")),
         "def price(item):\n    return item\n",
     );
-    let program = env!("CARGO_BIN_EXE_fixture-system");
     ground.write(
         "launcher",
-        &format!("#!/bin/sh\nenv -u LD_PRELOAD {program} \"$@\"\ntrue\n"),
+        &format!("#!/bin/sh\nenv -u LD_PRELOAD {SYSTEM} \"$@\"\ntrue\n"),
     );
     let launcher = ground.join("launcher");
     fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).expect("the file is ours");
     let args = format!("args = {HOLDS:?}\n");
     ground.write(
         "servers.toml",
-        &format!("[server.behind]\nprograms = [{launcher:?}]\nlanguages = ['python']\n{args}{SYSTEM}"),
+        &format!("[server.behind]\nprograms = [{launcher:?}]\nlanguages = ['python']\n{args}{LINKED_SYSTEM}"),
     );
     let shim = format!("--purge-shim={}", library().display());
     let words = [

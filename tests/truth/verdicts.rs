@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::ground::{Ground, SYSTEM, ended};
+use crate::ground::{Ground, LINKED_SYSTEM, ended};
 
 /// Longer than a loaded machine takes for a handful of short runs.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -17,8 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 fn ground() -> Ground {
     let ground = Ground::pair()
         .ending_idle()
-        .with("base", &["--ballast", "200MiB"], SYSTEM);
-    ground.with("more", &["--ballast", "206MiB"], SYSTEM)
+        .with("base", &["--ballast", "200MiB"], LINKED_SYSTEM);
+    ground.with("more", &["--ballast", "206MiB"], LINKED_SYSTEM)
 }
 
 const GATE: [&str; 13] = [

@@ -4,6 +4,7 @@ use lsp_soak::analyse::decay::WindowKind;
 use lsp_soak::record::WindowEnd;
 
 use crate::decay::{course, one};
+use crate::fixture::SYSTEM;
 use crate::outcome::{MIB, changed};
 use crate::soak::{START, Soak};
 
@@ -104,7 +105,7 @@ fn a_window_that_is_over_before_the_dwell_is_too_short_and_nothing_in_it_moved()
 fn a_guessed_allocator_or_that_of_a_wrapper_is_not_blamed() {
     let phases = "[[phase]]\nname = \"decay\"\nsteps = [{ idle = { mode = \"silent\", until = \"settled\" } }]\n";
     let soak = || Soak::new(&format!("{START}{phases}"));
-    let execs = format!("exec '{}' \"$@\"", env!("CARGO_BIN_EXE_fixture-system"));
+    let execs = format!("exec '{}' \"$@\"", SYSTEM);
     let runs = [
         (soak().script("\"$FIXTURE\" \"$@\"\nexit $?"), WindowEnd::Settled),
         (

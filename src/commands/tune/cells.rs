@@ -35,7 +35,7 @@ pub fn grids(paths: &[PathBuf]) -> (Vec<Cell>, Report) {
 pub fn looked_at(mut server: ServerChoice, quiet: bool) -> anyhow::Result<ServerChoice> {
     if let Program::Build(command) = &server.program {
         // Once, and not for every run of every cell: they are one program.
-        let built = super::super::block_on(build::build(&server.label, command, quiet))?;
+        let built = super::super::block_on(build::build(&server.label, command, server.profile.build_time, quiet))?;
         server.program = Program::File(built);
     }
     detector::look(std::slice::from_mut(&mut server));
