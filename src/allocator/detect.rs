@@ -10,7 +10,8 @@ use super::modules;
 use super::probe::{self, Subject};
 use super::scan::{self, Mark};
 use super::verdict::{Place, Signs, families, unasked, verdict};
-use super::{behind, glibc, jemalloc, mimalloc, seen, stated};
+use super::{behind, glibc, mimalloc, seen, stated};
+use crate::record::jemalloc;
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence};
 use crate::units;
 

@@ -5,27 +5,7 @@ pub mod malloc;
 
 use std::collections::BTreeMap;
 
-/// The variables of old that are tunables under other names.
-pub const LEGACY: [(&str, &str); 8] = [
-    ("MALLOC_ARENA_MAX", "glibc.malloc.arena_max"),
-    ("MALLOC_ARENA_TEST", "glibc.malloc.arena_test"),
-    ("MALLOC_CHECK_", "glibc.malloc.check"),
-    ("MALLOC_MMAP_MAX_", "glibc.malloc.mmap_max"),
-    ("MALLOC_MMAP_THRESHOLD_", "glibc.malloc.mmap_threshold"),
-    ("MALLOC_PERTURB_", "glibc.malloc.perturb"),
-    ("MALLOC_TOP_PAD_", "glibc.malloc.top_pad"),
-    ("MALLOC_TRIM_THRESHOLD_", "glibc.malloc.trim_threshold"),
-];
-
-/// Whether `GLIBC_TUNABLES` sets what a variable of old would set, to the same value. Of two entries the last holds.
-pub fn is_tuned_so(tunables: &str, variable: &str, value: &str) -> bool {
-    let Some((_, tunable)) = LEGACY.iter().find(|(name, _)| *name == variable) else {
-        return false;
-    };
-    let mut entries = tunables.split(':').filter_map(|entry| entry.split_once('='));
-    let own = entries.rfind(|(name, _)| name == tunable).map(|(_, own)| own);
-    own.is_some_and(|own| own == value || number(own).is_some_and(|own| number(value) == Some(own)))
-}
+use crate::record::variables::number;
 
 /// One tunable: its value, and the least and the most that it takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,24 +50,6 @@ fn tunable(text: &str) -> Tunable {
     }
 }
 
-/// A number as the loader reads it, and jemalloc: decimal, `0x` hexadecimal or `0` octal, with or without a sign, and
-/// nothing after it.
-pub fn number(text: &str) -> Option<i128> {
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let plain = |text: &str| text.chars().all(|c| c.is_ascii_hexdigit());
-    let value = if let Some(hexadecimal) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-        i128::from_str_radix(Some(hexadecimal).filter(|text| plain(text))?, 16)
-    } else if digits.len() > 1 && digits.starts_with('0') {
-        i128::from_str_radix(Some(digits).filter(|text| plain(text))?, 8)
-    } else {
-        Some(digits).filter(|text| plain(text))?.parse()
-    };
-    value.ok().map(|value| if negative { -value } else { value })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,23 +83,5 @@ glibc.malloc.arena_max: 0x7 (min: 0x1, max: 0xffffffffffffffff)
             ("0x7", Some((1, i128::from(u64::MAX))))
         );
         assert_eq!(listed["glibc.cpu.x86_shstk"].bounds, None);
-    }
-
-    #[test]
-    fn numbers_are_read_as_the_loader_does() {
-        for (text, value) in [
-            ("12", Some(12)),
-            ("0x10", Some(16)),
-            ("010", Some(8)),
-            ("0", Some(0)),
-            ("-1", Some(-1)),
-            ("12k", None),
-            ("abc", None),
-            ("0x", None),
-            ("", None),
-            ("08", None),
-        ] {
-            assert_eq!(number(text), value, "{text}");
-        }
     }
 }

@@ -10,7 +10,6 @@ mod elf;
 mod follow;
 mod glibc;
 mod golang;
-mod jemalloc;
 pub mod knobs;
 mod launcher;
 mod mimalloc;
@@ -25,9 +24,6 @@ mod within;
 pub use decay::decay;
 pub use detect::{Detection, detect, missing, of_file, of_process};
 pub use elf::{Machine, is_static, machine};
-pub use glibc::is_tuned_so;
-pub use jemalloc::{Said as JemallocSaid, read as read_jemalloc};
-pub use knobs::same as same_value;
 pub use probe::Subject;
 pub use within::within;
 

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::mimalloc;
 use super::scan::Mark;
-use super::{jemalloc, mimalloc};
+use crate::record::jemalloc;
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence};
 
 /// Where an allocator's marks were found, the nearest to the program first.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::record::{CallCount, CallKind, SystemCalls, TracerFacts};
 
-use super::exit::{Exit, exit};
+use super::exit::exit;
 use super::summary::Summary;
+use crate::exit::Exit;
 
 /// The calls of one phase, over all its rounds.
 #[derive(Clone, Debug, PartialEq, Eq)]

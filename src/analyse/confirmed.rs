@@ -1,15 +1,13 @@
 //! Settings of jemalloc that were seen in force before the run: it confirms them once more when it starts in the run.
 
-use crate::allocator::{JemallocSaid, read_jemalloc, same_value};
+use crate::record::jemalloc::{CONFIRM, Said, read};
+use crate::record::variables::same;
 use crate::record::{Close, KnobFacts, ServerFacts};
 
 use super::carried::UNCONFIRMED;
 
 /// Where a confirmation is looked for.
 const SEEN: &str = "what jemalloc confirmed on stderr in the run";
-
-/// What begins a list of settings in a run in which jemalloc is told to confirm them.
-pub const CONFIRM: &str = "confirm_conf:true";
 
 /// What a record keeps at most of the end of stderr, in bytes.
 const TAIL: u64 = 64 * 1024;
@@ -32,7 +30,7 @@ pub(super) fn correct(server: &mut ServerFacts, close: &Close) -> bool {
             .filter_map(|said| said.set.iter().rev().find(|(one, _)| one == option));
         let mut values = values.map(|(_, value)| value);
         // Of several processes one that has it is enough: whoever has the memory is looked for in its environment.
-        if values.clone().any(|value| same_value(value, &knob.requested)) {
+        if values.clone().any(|value| same(value, &knob.requested)) {
             continue;
         }
         knob.effective = values.next_back().cloned();
@@ -50,10 +48,10 @@ pub(super) fn correct(server: &mut ServerFacts, close: &Close) -> bool {
 }
 
 /// What each process of a jemalloc said. A line that the start was cut in is none.
-fn said(close: &Close) -> Vec<JemallocSaid> {
+fn said(close: &Close) -> Vec<Said> {
     let head = close.stderr_head.rsplit_once('\n').map_or("", |(whole, _)| whole);
-    let mut all = read_jemalloc(head);
-    all.extend(read_jemalloc(&close.stderr_tail));
+    let mut all = read(head);
+    all.extend(read(&close.stderr_tail));
     all
 }
 

@@ -100,7 +100,8 @@ pub(super) fn last_words(close: &Close) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::analyse::tests::of;
-    use crate::analyse::{Exit, Finding, Severity, exit, findings};
+    use crate::analyse::{Finding, Severity, exit, findings};
+    use crate::exit::Exit;
     use crate::record::golden::Session;
     use crate::record::{Event, Survivor};
 

@@ -1,52 +1,10 @@
 //! The exit code that a run earns.
 
+use crate::exit::Exit;
 use crate::record::{EmptyStep, Ending};
 
 use super::departure::{Departure, departures};
 use super::summary::Summary;
-
-/// What a run comes to, as a number for scripts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// The scenario was played to its end and the server left cleanly.
-    Passed,
-    /// A gate failed: more of something than is tolerated.
-    GateFailed,
-    /// A gate could not be decided.
-    Inconclusive,
-    /// The record does not say how the run ended: lsp-soak itself was stopped or its disk failed. Or the scenario had no
-    /// place to ask at in the files that it opened.
-    OwnFailure,
-    /// The server failed the scenario, crashed while it was shut down, or left processes behind that had to be killed.
-    ServerFailed,
-    Interrupted,
-}
-
-impl Exit {
-    pub fn code(self) -> u8 {
-        match self {
-            Exit::Passed => 0,
-            Exit::GateFailed => 1,
-            Exit::OwnFailure => 2,
-            Exit::Inconclusive => 3,
-            Exit::ServerFailed => 4,
-            Exit::Interrupted => 130,
-        }
-    }
-
-    /// Which of two outcomes of one invocation decides: 130 > 2 > 4 > 1 > 3 > 0.
-    pub fn worse(self, other: Exit) -> Exit {
-        let rank = |exit| match exit {
-            Exit::Passed => 0,
-            Exit::Inconclusive => 1,
-            Exit::GateFailed => 2,
-            Exit::ServerFailed => 3,
-            Exit::OwnFailure => 4,
-            Exit::Interrupted => 5,
-        };
-        if rank(other) > rank(self) { other } else { self }
-    }
-}
 
 /// What a run comes to.
 ///

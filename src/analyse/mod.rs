@@ -45,10 +45,10 @@ mod tests;
 
 pub use advice::{Strain, beforehand};
 pub use collect::{read, read_with, summarise};
-pub use confirmed::{CONFIRM, is_denied};
+pub use confirmed::is_denied;
 pub use curves::{Curves, Slot, Span, Window};
 pub use departure::Departure;
-pub use exit::{Exit, exit};
+pub use exit::exit;
 pub use findings::{Doubt, Finding, Severity, brief, doubts, findings, outcome, ready_rule, setting};
 pub use histogram::Histogram;
 pub use latency::quantile;

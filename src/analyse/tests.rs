@@ -10,7 +10,8 @@ use crate::record::golden::{self, Session};
 use crate::record::{Ending, Entry, Event, ShutdownStage};
 
 use super::decay::{Window, WindowKind};
-use super::{Exit, Peak, PrivateMetric, Severity, Summary, exit, findings, read, summarise};
+use super::{Peak, PrivateMetric, Severity, Summary, exit, findings, read, summarise};
+use crate::exit::Exit;
 
 const MIB: u64 = 1 << 20;
 

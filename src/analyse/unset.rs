@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::lists::holds;
+use crate::record::variables::holds;
 use crate::record::{AllocatorFacts, Checkpoint, Environment, ServerFacts};
 use crate::units;
 

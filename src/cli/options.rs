@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use crate::config::Preload;
 use crate::config::files::LARGEST;
 use crate::plan::Partition;
 use crate::progress::Talk;
 use crate::record::HugePages;
+use crate::record::Preload;
 use crate::units::{Size, Span};
 
 use super::values::{CpuList, Lenses, LookPlan, Runs, ServerText, cpus, interval, looks, partition};

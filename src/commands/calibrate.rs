@@ -2,9 +2,10 @@
 
 use crate::analyse::calibration::{Calibrated, noise, recommended};
 use crate::analyse::compare::{Played, Target, by_target, circumstances};
+use crate::analyse::exit;
 use crate::analyse::stats::Looks;
-use crate::analyse::{Exit, exit};
 use crate::cli::{self, Command, Repeating, Runs};
+use crate::exit::Exit;
 use crate::record::{CALIBRATION_FORMAT, Calibration};
 use crate::report;
 use crate::soak::Interrupt;

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::analyse;
 use crate::analyse::calibration::{believed, uncalibrated};
 use crate::analyse::compare::{Measure, Played, by_target, counts, primary};
 use crate::analyse::stats::decide_by_looks;
-use crate::analyse::{self, Exit};
 use crate::cli::{Measuring, Repeating, Runs};
 use crate::config::{Loaded, ServerChoice};
+use crate::exit::Exit;
 use crate::lens::Lens;
 use crate::plan::{self, Blocks, Partition};
 use crate::progress::{Course, Place, Progress, Talk};

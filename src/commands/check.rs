@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use crate::analyse::{self, Exit, Summary};
+use crate::analyse::{self, Summary};
 use crate::cli::{self, Lenses, Measuring, Repeating, Runs};
 use crate::config::{Loaded, ServerChoice};
 use crate::drive::lacks;
+use crate::exit::Exit;
 use crate::plan;
 use crate::progress::Progress;
 use crate::record::{Ending, PlanFacts};

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use anyhow::bail;
 
-use crate::analyse::Exit;
 use crate::analyse::compare::{Played, Target, Weight, by_target};
 use crate::cli::{self, CompareFormat};
+use crate::exit::Exit;
 use crate::report::comparison;
 use crate::text::nearest;
 

@@ -35,9 +35,9 @@ use std::io;
 
 use anyhow::Context;
 
-use crate::analyse::Exit;
 use crate::cli::{Cli, Color, Command};
 use crate::config;
+use crate::exit::Exit;
 use crate::host;
 use crate::progress;
 use crate::soak::Interrupt;

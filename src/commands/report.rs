@@ -1,7 +1,8 @@
 //! `lsp-soak report`: renders records again.
 
-use crate::analyse::{self, Exit};
+use crate::analyse;
 use crate::cli;
+use crate::exit::Exit;
 
 use super::is_broken_pipe;
 use super::show::{self, Printer};

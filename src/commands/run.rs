@@ -4,9 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::analyse::compare::{Played, by_target, counts};
-use crate::analyse::{Exit, exit};
+use crate::analyse::exit;
 use crate::cli::{self, Command, CompareFormat, Format};
 use crate::config::{Loaded, ServerChoice};
+use crate::exit::Exit;
 use crate::soak::Interrupt;
 use crate::trace::Tracer;
 use crate::units;

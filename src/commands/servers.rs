@@ -4,9 +4,10 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use crate::cli;
-use crate::config::{Preload, Profile, Program, ServerChoice, Setting, installed};
+use crate::config::{Profile, Program, ServerChoice, Setting, installed};
 use crate::host;
 use crate::lsp::process::Launch;
+use crate::record::Preload;
 use crate::text::Paint;
 use crate::text::table;
 use crate::text::table::{Cell, Column};

@@ -1,6 +1,7 @@
 //! `run --trace-syscalls`: one more run of each server, for its memory calls alone.
 
-use crate::analyse::{self, Exit};
+use crate::analyse;
+use crate::exit::Exit;
 use crate::progress::{Place, Progress, Talk};
 use crate::record::PlanFacts;
 use crate::report;

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::catalogue::Catalogue;
-use super::preload::Preload;
 use super::purge::Setting;
 use super::server::{Allocator, Profile, own_home};
 use super::shim::Shim;
 use super::spec::{ServerSpec, check_label};
 use super::which::Which;
+use crate::record::Preload;
 use crate::record::{AllocatorFacts, CellFacts};
 use crate::text::nearest;
 

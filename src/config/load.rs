@@ -12,7 +12,7 @@ use super::problem::{Fault, Report};
 use super::project::{self, Project};
 use super::scenario::{Isolation, Scenario, Workspace};
 use super::{check, include, kind};
-use crate::regular;
+use crate::record::regular;
 use crate::text::nearest;
 use crate::units::Size;
 

@@ -41,7 +41,7 @@ pub use catalogue::Catalogue;
 pub use choice::{ChoiceError, Common, Program, ServerChoice, choose, installed};
 pub use gate::GateContext;
 pub use load::{Loaded, Overrides, load_scenario, read_text};
-pub use preload::{Known, Preload, PreloadName, Twice, distinct, spread};
+pub use preload::{Twice, distinct, spread};
 pub use problem::{Fault, Report};
 pub use project::{Project, plain_path};
 pub use purge::{PurgeError, Setting, asks_for, needs_traffic, purged};

@@ -213,8 +213,9 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::config::{Preload, Profile, Program};
+    use crate::config::{Profile, Program};
     use crate::record::AllocatorFacts;
+    use crate::record::Preload;
 
     fn server(label: &str, allocator: Option<Allocator>, env: &[(&str, &str)]) -> ServerChoice {
         let env = env

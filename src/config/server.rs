@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::surroundings::sets_memory;
+use crate::record::variables::sets_memory;
 use crate::units::Span;
 
-use super::preload::Preload;
 use super::scenario::Readiness;
+use crate::record::Preload;
 
 /// A `servers.toml`, or the built-in profiles.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

@@ -1,7 +1,7 @@
 //! `--server '[LABEL:] [K=V …] NAME|PATH'`, taken apart.
 
 use super::choice::ChoiceError;
-use super::preload::Preload;
+use crate::record::Preload;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSpec {

@@ -44,7 +44,7 @@ pub fn listen(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool
         .stderr(Stdio::piped());
     // Whoever is killed while asking leaves nobody behind.
     #[cfg(unix)]
-    crate::lsp::process::tie(command);
+    crate::exit::with_us(command);
     let mut child = spawn(command)?;
     let stdout = child.stdout.take().map(drain);
     let stderr = child.stderr.take().map(drain);

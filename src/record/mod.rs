@@ -16,10 +16,14 @@ mod ending;
 mod event;
 mod header;
 mod idle;
+pub mod jemalloc;
 mod memory;
 mod preload;
+mod preloaded;
 mod read;
+pub mod regular;
 mod release;
+pub mod variables;
 mod write;
 
 #[cfg(test)]
@@ -49,6 +53,7 @@ pub use memory::{
     Counters, Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen, Used,
 };
 pub use preload::{Environment, Libraries, PreloadFacts};
+pub use preloaded::{Known, Preload, PreloadName};
 pub use read::{FORMAT, LeftOut, ReadError, Reader, open};
 pub use release::{Holder, Listening, Release, ReleasedBy, Releaser, SelfReport, ShimFacts};
 pub use write::{Journal, JournalEnd, Storage, WriteError};

@@ -7,7 +7,7 @@ use std::thread;
 
 use tokio::sync::watch;
 
-use crate::analyse::Exit;
+use crate::exit::Exit;
 
 #[derive(Clone, Debug)]
 pub struct Interrupt {

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use crate::allocator;
 use crate::drive::{Given, Library};
 use crate::lsp;
+use crate::record::regular;
 use crate::record::{AllocatorFamily, Listening, ReleasedBy, Releaser};
-use crate::regular;
 use crate::sample;
 use crate::units;
 

@@ -2,7 +2,8 @@
 //!
 //! That nothing is left and that the run ends at all is looked at for every run, in `Running::finish`.
 
-use lsp_soak::analyse::{Exit, exit};
+use lsp_soak::analyse::exit;
+use lsp_soak::exit::Exit;
 use lsp_soak::record::{Ending, Event, Outcome as Answer, ShutdownStage, WarningKind};
 
 use crate::fixture::SYSTEM;

@@ -5,7 +5,8 @@ use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use lsp_soak::analyse::{Exit, exit};
+use lsp_soak::analyse::exit;
+use lsp_soak::exit::Exit;
 use lsp_soak::record::{Ending, Event, ShutdownStage};
 use rustix::process::{Pid, Signal, kill_process};
 

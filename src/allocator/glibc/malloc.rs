@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{LEGACY, Tunable, number};
+use super::Tunable;
+use crate::record::variables::{LEGACY, number};
 
 pub const TUNABLES: &str = "GLIBC_TUNABLES";
 

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 
 use super::super::glibc::malloc::{TUNABLES, is_read, most, numbers, size};
-use super::super::glibc::{LEGACY, Tunable, ask, number};
+use super::super::glibc::{Tunable, ask};
 use super::super::preload;
 use super::super::probe::Subject;
 use super::{Checked, KnobError, Question, near, unseen};
+use crate::record::variables::{LEGACY, number};
 use crate::record::{AllocatorFamily, KnobFacts};
 
 pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> {

@@ -2,10 +2,11 @@
 //!
 //! It is not told to abort, though it could be: it would leave a core file behind, and tell of one mistake only.
 
-use super::super::jemalloc::{Said, pairs, read};
 use super::super::probe;
-use super::{Checked, KnobError, Question, near, same, unseen};
+use super::{Checked, KnobError, Question, near, unseen};
 use crate::record::KnobFacts;
+use crate::record::jemalloc::{Said, pairs, read};
+use crate::record::variables::same;
 
 /// What the options of the user are put after, so that theirs win.
 const CONFIRM: &str = "confirm_conf:true,stats_print:true";

@@ -377,11 +377,5 @@ fn tail(name: &str) -> &str {
     }
 }
 
-/// Whether two values are the same, as text or as numbers.
-pub fn same(a: &str, b: &str) -> bool {
-    let number = |text: &str| super::glibc::number(text);
-    a == b || number(a).zip(number(b)).is_some_and(|(a, b)| a == b)
-}
-
 #[cfg(test)]
 pub(super) mod tests;

@@ -1,7 +1,7 @@
 //! Misspelt names of allocator variables: no allocator reads or reports them.
 
-use super::super::glibc::LEGACY;
 use super::reader;
+use crate::record::variables::LEGACY;
 
 /// The names that are known in full. Of allocators with many settings the beginning is, below.
 const NAMES: [&str; 9] = [

@@ -205,14 +205,6 @@ fn only_what_is_near_by_its_own_part_is_suggested() {
 }
 
 #[test]
-fn numbers_are_compared_as_numbers() {
-    for written in ["5", "+5", "05", "0x5"] {
-        assert!(same("5", written), "{written}");
-    }
-    assert!(!same("5", "-5") && !same("5", "+-5") && !same("5", "5k"));
-}
-
-#[test]
 fn what_sets_nothing_of_memory_is_no_setting() {
     assert!(!concerns("MALLOC_TRACE"));
     assert!(concerns("MALLOC_TRACE_"), "nobody has that");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::find::stems;
-use crate::config::Known;
+use crate::record::Known;
 
 /// A distribution, by what `/etc/os-release` says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

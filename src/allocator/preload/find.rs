@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::elf::{self, Machine};
 use super::distribution::Distribution;
-use crate::config::{Known, Preload};
+use crate::record::{Known, Preload};
 
 #[derive(Clone, Debug)]
 pub struct Places {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::compose;
 use super::find::{FindError, Places};
-use crate::config::Preload;
 use crate::record::AllocatorFamily;
+use crate::record::Preload;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Typed {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::lens::Lens;
 use crate::record::Header;
-use crate::surroundings::sets_memory;
+use crate::record::variables::sets_memory;
 use crate::units;
 
 /// How much a difference means, the least first.

@@ -3,7 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 
 use crate::analyse::calls::Traced;
-use crate::analyse::{self, Doubt, Exit, Summary, exit};
+use crate::analyse::{self, Doubt, Summary, exit};
+use crate::exit::Exit;
 use crate::record::{Header, KnobFacts, PreloadFacts};
 use crate::units;
 

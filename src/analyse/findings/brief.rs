@@ -6,9 +6,10 @@ use crate::record::{Ending, Nanos};
 use crate::units;
 
 use super::super::departure::{departures, last_words};
-use super::super::exit::{Exit, exit};
+use super::super::exit::exit;
 use super::super::summary::Summary;
 use super::ending::status;
+use crate::exit::Exit;
 
 /// What a server's complaint is known by among the lines of its stderr.
 const COMPLAINTS: [&str; 7] = [

@@ -321,8 +321,9 @@ pub(super) fn status(code: Option<i32>, signal: Option<i32>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analyse::exit;
     use crate::analyse::tests::of;
-    use crate::analyse::{Exit, exit};
+    use crate::exit::Exit;
     use crate::record::golden::Session;
 
     #[test]

@@ -1,8 +1,8 @@
 //! What a gate says, with everything that it rests on.
 
-use crate::analyse::Exit;
 use crate::analyse::compare::{Difference, HugePages, Inequality, Played, Strained};
 use crate::analyse::stats::{Answer, BudgetVerdict, Endpoint, EndpointVerdict, Known};
+use crate::exit::Exit;
 use crate::lens::Lens;
 use crate::record::{Calibration, LensFacts, PreloadFacts};
 

@@ -4,7 +4,8 @@
 use crate::analyse::compare::{
     Difference, Inequality, Played, WorkLimits, counts, differences, differences_between, differences_of, inequalities,
 };
-use crate::analyse::{Exit, Summary, exit};
+use crate::analyse::{Summary, exit};
+use crate::exit::Exit;
 use crate::lens::Lens;
 use crate::record::Header;
 

@@ -1,6 +1,7 @@
+use crate::analyse::PrivateMetric;
 use crate::analyse::compare::{self, Figure, Played, WorkLimits};
 use crate::analyse::stats::{Answer, LeakLimit, Looks, Tolerance};
-use crate::analyse::{Exit, PrivateMetric};
+use crate::exit::Exit;
 use crate::lens::Lens;
 use crate::record::Ending;
 

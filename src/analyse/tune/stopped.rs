@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analyse::compare::{Inequality, Played, WorkLimits, counts, inequalities, unseen};
-use crate::analyse::{Exit, Summary, brief, exit};
+use crate::analyse::{Summary, brief, exit};
+use crate::exit::Exit;
 
 use super::figure::{Places, Tuned, places};
 use super::judge::{Look, Weighed, judged};

@@ -2,11 +2,11 @@
 
 use anyhow::{Context, bail};
 
-use crate::analyse::Exit;
 use crate::analyse::compare::Played;
 use crate::analyse::gate::{Judgement, Rules, Sides, judge_calibrated};
 use crate::analyse::stats::Looks;
 use crate::cli::{self, Command, Lenses, Repeating, Runs};
+use crate::exit::Exit;
 use crate::progress::Talk;
 use crate::soak::Interrupt;
 

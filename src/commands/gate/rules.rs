@@ -7,10 +7,11 @@ use anyhow::bail;
 use crate::analyse::compare::Played;
 use crate::analyse::gate::Rules;
 use crate::analyse::stats::LEAST_ROUNDS;
-use crate::analyse::{Exit, exit, growth};
+use crate::analyse::{exit, growth};
 use crate::cli;
 use crate::commands::{Mistakes, detector, shim};
 use crate::config::{self, GateContext, Loaded, Repeat, ServerChoice, Step};
+use crate::exit::Exit;
 use crate::lens::Lens;
 
 /// The servers under both lenses when nobody says which, or as they are and why.

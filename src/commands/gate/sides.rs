@@ -8,8 +8,9 @@ use crate::analyse::compare::{Played, counts, doubts, unseen};
 use crate::analyse::gate::{Role, Sides};
 use crate::analyse::{Unset, is_denied, setting};
 use crate::cli;
-use crate::config::{self, Preload};
+use crate::config;
 use crate::lens::Lens;
+use crate::record::Preload;
 use crate::report;
 
 /// The servers that are driven here, each with the name of its part unless it was given one. What is preloaded into all of

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::bail;
 
-use crate::analyse::Exit;
 use crate::analyse::compare::{Difference, Weight, by_target};
 use crate::analyse::gate::{Judgement, Sides};
 use crate::cli::{self, CompareFormat, Inconclusive};
 use crate::commands::{github, output, show};
+use crate::exit::Exit;
 use crate::report::{self, comparison};
 
 /// A verdict and the runs that it is of.

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use crate::analyse::Exit;
 use crate::analyse::compare::Played;
 use crate::analyse::stats::Looks;
 use crate::analyse::tune::{Rules, alike, planned, stopped, sweep};
 use crate::cli::{self, Command, Lenses, LookPlan, Repeating, Runs};
 use crate::config::tune::of_sweep;
 use crate::config::{Loaded, Report, ServerChoice};
+use crate::exit::Exit;
 use crate::progress::Talk;
 use crate::record::{self, SweepFacts};
 use crate::report::tune::{set, stop};

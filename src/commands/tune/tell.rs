@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::bail;
 
-use crate::analyse::Exit;
 use crate::analyse::compare::Played;
 use crate::analyse::tune::{Choice, Keep, Sweep, Swept};
 use crate::cli::{self, TuneFormat};
 use crate::commands::{github, output, say, show};
+use crate::exit::Exit;
 use crate::report::{self, tune};
 
 use super::asked::unknown;

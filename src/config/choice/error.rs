@@ -1,6 +1,6 @@
 //! What is wrong with a server that was named, with what to write instead.
 
-use super::super::preload::{Preload, PreloadName};
+use crate::record::{Preload, PreloadName};
 
 /// Why a server cannot be driven.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

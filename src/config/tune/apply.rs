@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use super::super::choice::ServerChoice;
 use super::cell::{Cell, DEFAULT, overlay};
-use crate::lists::added;
+use crate::record::variables::added;
 use crate::record::{CellFacts, SweepFacts};
 
 /// The server as it is, which comes first, and once for each cell.

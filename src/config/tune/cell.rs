@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::super::preload::Preload;
 use super::super::spec::names_files;
 use super::file::ValueEntry;
-use crate::lists::{added, separator};
+use crate::record::Preload;
+use crate::record::variables::{added, separator};
 
 /// The label of the server with nothing changed.
 pub const DEFAULT: &str = "default";

@@ -1,10 +1,10 @@
 //! What a server is given anyway beside what cells set: said before anything is started.
 
-use crate::allocator::is_tuned_so;
+use crate::record::variables::is_tuned_so;
 
 use super::super::choice::ServerChoice;
 use super::cell::Cell;
-use crate::lists::{added, separator};
+use crate::record::variables::{added, separator};
 
 /// Cells that are named in a sentence, at most.
 const NAMED: usize = 4;

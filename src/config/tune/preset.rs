@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::super::choice::ServerChoice;
-use super::super::preload::{Known, Preload};
 use super::super::server::Allocator;
 use super::cell::Cell;
 use super::given::is_given;
 use super::joined;
 use crate::allocator::knobs::purge_delay;
-use crate::lists::pairs;
+use crate::record::variables::pairs;
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence};
+use crate::record::{Known, Preload};
 
 /// A grid that comes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

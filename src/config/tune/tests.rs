@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::config::server::Profile;
-use crate::config::{Preload, Program, ServerChoice, Setting};
+use crate::config::{Program, ServerChoice, Setting};
+use crate::record::Preload;
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, SweepFacts};
 
 /// Compares with the checked-in text; the expression would only repeat it.

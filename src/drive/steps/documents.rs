@@ -15,8 +15,9 @@ use crate::drive::document::{self, Document};
 use crate::drive::{Stage, Stop, uri};
 use crate::lsp::{self, Watcher};
 use crate::random::Random;
+use crate::record::regular;
 use crate::record::{Ending, Event, Warning, WarningKind};
-use crate::{regular, units};
+use crate::units;
 
 use super::{Cadence, Scene, files};
 

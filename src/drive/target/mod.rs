@@ -13,7 +13,7 @@ use super::language::{Language, Sites, sites};
 use super::workspace::SourceFile;
 use crate::lsp::position::strip_bom;
 use crate::random::Random;
-use crate::regular;
+use crate::record::regular;
 
 /// What kind of place is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

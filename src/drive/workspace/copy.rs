@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use super::WorkspaceError;
 use crate::config::files::is_left_out;
 #[cfg(target_os = "linux")]
-use crate::regular;
+use crate::record::regular;
 
 /// How the contents of files get over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

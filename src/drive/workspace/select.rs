@@ -10,7 +10,7 @@ use super::{WorkspaceError, canonical};
 use crate::config::files;
 use crate::config::glob::Glob;
 use crate::drive::language;
-use crate::regular;
+use crate::record::regular;
 
 /// A file that may be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]

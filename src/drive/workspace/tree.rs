@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::config::files::is_left_out;
 use crate::record::TreeFacts;
-use crate::regular;
+use crate::record::regular;
 
 /// The longest file that is read whole. Sources are shorter; of what is longer, libraries and data, the ends differ
 /// when anything does.

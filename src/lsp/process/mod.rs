@@ -24,11 +24,11 @@ use tokio::task::AbortHandle;
 use tokio::time;
 
 pub use self::gauge::Gauge;
+#[cfg(unix)]
+pub use self::platform::ignores_hangup;
 pub use self::platform::kill_pid;
 #[cfg(target_os = "linux")]
 pub use self::platform::signal_thread;
-#[cfg(unix)]
-pub use self::platform::{ignores_hangup, tie};
 use self::tail::Stderr;
 
 /// How often orphans that were left to us are reaped while a server runs.

@@ -17,6 +17,8 @@ use std::process::ExitStatus;
 use rustix::process::{Pid, Signal};
 use tokio::process::{Child, Command};
 
+use crate::exit;
+
 /// Size that pipes are given, where the system allows it.
 #[cfg(target_os = "linux")]
 const PIPE: usize = 1 << 20;
@@ -35,23 +37,8 @@ pub(super) fn prepare(command: &mut Command) -> io::Result<()> {
     // Orphans of the server come to us instead of to init, so that they can be seen and ended.
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    tie(command.as_std_mut());
+    exit::with_us(command.as_std_mut());
     Ok(())
-}
-
-/// Puts a program into a group of its own; on Linux it dies when the thread that starts it ends.
-pub fn tie(command: &mut std::process::Command) {
-    use std::os::unix::process::CommandExt;
-    command.process_group(0);
-    #[cfg(target_os = "linux")]
-    {
-        let parent = rustix::process::getpid();
-        // SAFETY: the hook runs between fork and exec; it makes two system calls through functions that
-        // neither allocate nor lock.
-        unsafe {
-            command.pre_exec(move || die_with(parent));
-        }
-    }
 }
 
 /// Keeps a program, and all that it starts, to some processors.
@@ -69,17 +56,6 @@ pub(super) fn keep_to(command: &mut std::process::Command, cpus: &[usize]) {
     // SAFETY: the hook runs between fork and exec; it makes one system call, on a value that was made before.
     unsafe {
         command.pre_exec(move || Ok(sched_setaffinity(None, &set)?));
-    }
-}
-
-/// Asks the kernel for SIGKILL when the parent's thread ends; if that already happened, nobody will send it.
-#[cfg(target_os = "linux")]
-fn die_with(parent: Pid) -> io::Result<()> {
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-    if rustix::process::getppid() == Some(parent) {
-        Ok(())
-    } else {
-        Err(io::Error::from_raw_os_error(libc::ESRCH))
     }
 }
 

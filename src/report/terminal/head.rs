@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::analyse::{Exit, Peak, Summary, exit, outcome, ready_rule};
+use crate::analyse::{Peak, Summary, exit, outcome, ready_rule};
+use crate::exit::Exit;
 use crate::record::{Nanos, ReadyOutcome, ShutdownReply, ShutdownStage};
 use crate::report::lens;
 use crate::text::{Paint, Tone, clean, line_of, paragraph, together, width};

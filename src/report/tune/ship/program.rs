@@ -1,6 +1,6 @@
 //! Settings that are built into a program: only a Rust program with a jemalloc of its own takes any so.
 
-use crate::lists::added;
+use crate::record::variables::added;
 use crate::record::{AllocatorFacts, AllocatorFamily};
 
 use super::Setting;

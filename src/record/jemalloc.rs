@@ -12,6 +12,9 @@ pub const QUESTIONS: [(&str, &str); 3] = [
     ("JE_MALLOC_CONF", "confirm_conf:true,stats_print:true,abort_conf:false"),
 ];
 
+/// What begins a list of settings in a run in which jemalloc is told to confirm them.
+pub const CONFIRM: &str = "confirm_conf:true";
+
 /// What one jemalloc in a process printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {

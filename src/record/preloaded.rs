@@ -1,0 +1,187 @@
+//! What `--preload` and profiles name: an allocator to be preloaded into a server that nobody rebuilt.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::AllocatorFamily;
+use crate::text::nearest;
+
+/// What is preloaded into a server, written `system`, `jemalloc`, `mimalloc`, `tcmalloc`, `tbbmalloc`, or the path of a
+/// library.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+pub enum Preload {
+    /// Nothing: the server keeps the allocator that it has.
+    #[default]
+    System,
+    /// One that distributions have, found where they keep it.
+    Known(Known),
+    /// This library.
+    Path(PathBuf),
+}
+
+/// Allocators that distributions have as a library to be preloaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Known {
+    Jemalloc,
+    Mimalloc,
+    Tcmalloc,
+    Tbbmalloc,
+}
+
+/// A word that names nothing to preload.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{word}` is nothing to preload: {cure}")]
+pub struct PreloadName {
+    word: String,
+    cure: String,
+}
+
+impl Known {
+    pub const ALL: [Known; 4] = [Known::Jemalloc, Known::Mimalloc, Known::Tcmalloc, Known::Tbbmalloc];
+
+    pub fn family(self) -> AllocatorFamily {
+        match self {
+            Known::Jemalloc => AllocatorFamily::Jemalloc,
+            Known::Mimalloc => AllocatorFamily::Mimalloc,
+            Known::Tcmalloc => AllocatorFamily::Tcmalloc,
+            Known::Tbbmalloc => AllocatorFamily::Tbbmalloc,
+        }
+    }
+}
+
+impl FromStr for Preload {
+    type Err = PreloadName;
+
+    fn from_str(text: &str) -> Result<Preload, PreloadName> {
+        let known = Known::ALL.into_iter().find(|known| known.family().name() == text);
+        if let Some(known) = known {
+            return Ok(Preload::Known(known));
+        }
+        if text == SYSTEM {
+            return Ok(Preload::System);
+        }
+        if text.contains(['/', '\\']) || library_name(text).is_some() {
+            return Ok(Preload::Path(PathBuf::from(text)));
+        }
+        let names = || Known::ALL.iter().map(|known| known.family().name()).chain([SYSTEM]);
+        let all = names().collect::<Vec<&str>>().join(", ");
+        Err(PreloadName {
+            word: text.to_owned(),
+            cure: match nearest(text, names()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("write one of {all}, or the path of a library"),
+            },
+        })
+    }
+}
+
+const SYSTEM: &str = "system";
+
+impl Preload {
+    /// What a label is given for it: nothing where nothing is preloaded, otherwise `-jemalloc`; of a library its name
+    /// without what all libraries are called.
+    pub fn suffix(&self) -> String {
+        match self {
+            Preload::System => String::new(),
+            Preload::Known(known) => format!("-{}", known.family().name()),
+            Preload::Path(path) => {
+                let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+                let name = library_name(name).unwrap_or(name);
+                let safe = name
+                    .chars()
+                    .map(|c| match c.is_ascii_alphanumeric() || "-_".contains(c) {
+                        true => c,
+                        false => '-',
+                    });
+                format!("-{}", safe.collect::<String>())
+            }
+        }
+    }
+
+    /// The kind of allocator that its name promises.
+    pub fn family(&self) -> Option<AllocatorFamily> {
+        match self {
+            Preload::System => None,
+            Preload::Known(known) => Some(known.family()),
+            Preload::Path(path) => Some(family_of(path)),
+        }
+    }
+}
+
+/// The kind of allocator that the name of a library tells.
+fn family_of(path: &Path) -> AllocatorFamily {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    AllocatorFamily::named(name)
+}
+
+/// `jemalloc` of `libjemalloc.so.2` and `libjemalloc.2.dylib`; `None` of what is not called like a library.
+fn library_name(file: &str) -> Option<&str> {
+    let stem = match file.split_once(".so") {
+        Some((stem, rest)) if rest.is_empty() || rest.starts_with('.') => stem,
+        Some(_) | None => file.strip_suffix(".dylib")?.split('.').next()?,
+    };
+    Some(stem.strip_prefix("lib").unwrap_or(stem)).filter(|name| !name.is_empty())
+}
+
+impl TryFrom<String> for Preload {
+    type Error = PreloadName;
+
+    fn try_from(text: String) -> Result<Preload, PreloadName> {
+        text.parse()
+    }
+}
+
+impl From<Preload> for String {
+    fn from(preload: Preload) -> String {
+        preload.to_string()
+    }
+}
+
+impl fmt::Display for Preload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Preload::System => f.pad(SYSTEM),
+            Preload::Known(known) => f.pad(known.family().name()),
+            Preload::Path(path) => path.display().fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn suffix(text: &str) -> String {
+        text.parse::<Preload>().unwrap().suffix()
+    }
+
+    #[test]
+    fn a_preload_is_a_known_name_or_a_library() {
+        for (text, ends) in [
+            ("system", ""),
+            ("jemalloc", "-jemalloc"),
+            ("tbbmalloc", "-tbbmalloc"),
+            ("/opt/je-5.3/lib/libjemalloc.so.2", "-jemalloc"),
+            ("libmine.so", "-mine"),
+            ("./my alloc.so.1.2", "-my-alloc"),
+            ("/opt/homebrew/lib/libmimalloc.2.dylib", "-mimalloc"),
+            ("./odd", "-odd"),
+        ] {
+            assert_eq!(suffix(text), ends, "{text}");
+            assert_eq!(text.parse::<Preload>().unwrap().to_string(), text);
+        }
+        let said = |text: &str| text.parse::<Preload>().unwrap_err().to_string();
+        assert_eq!(
+            said("jemaloc"),
+            "`jemaloc` is nothing to preload: did you mean `jemalloc`?"
+        );
+        assert!(said("hoard").ends_with("system, or the path of a library"));
+        assert!(said("").contains("write one of"));
+        assert!(".so".parse::<Preload>().is_err());
+    }
+}

@@ -1,0 +1,309 @@
+//! Environment variables: which change how much memory a server takes, how lists in them are changed, and which values
+//! are equal.
+
+use std::collections::BTreeSet;
+
+/// Variables by which somebody's shell would change how much memory a server takes, without anybody having asked for it.
+/// What is on this list is taken from a server's environment unless it was set for the run, the header names what was
+/// taken, and runs of one server that differ in it are not pooled.
+///
+/// In whatever case: mimalloc reads its own so. `X*` is all that begin so, `*X` all that end so.
+#[rustfmt::skip]
+const MEMORY: &[&str] = &[
+    // The loader: what else is in the process, and which pages it writes to.
+    "LD_PRELOAD", "LD_AUDIT", "LD_BIND_NOW", "DYLD_INSERT_LIBRARIES",
+    // Allocators. Those of macOS are called `MallocNanoZone` and the like.
+    "GLIBC_TUNABLES", "MALLOC*", "*MALLOC_CONF", "JEMALLOC_*", "MIMALLOC_*", "SNMALLOC_*", "TCMALLOC_*", "TBB_MALLOC_*",
+    "HEAPPROFILE", "HEAP_PROFILE_*", "HEAPCHECK", "HEAP_CHECK_*", "SCUDO_OPTIONS", "*SAN_OPTIONS", "G_SLICE",
+    "GLIBCXX_FORCE_NEW", "GLIBCXX_TUNABLES",
+    // Collectors: Boehm's, Go's, those of JavaScript.
+    "GC_*", "GOGC", "GOMEMLIMIT", "GODEBUG", "NODE_OPTIONS", "NODE_V8_COVERAGE", "DENO_V8_FLAGS", "BUN_OPTIONS",
+    "BUN_JSC_*", "BUN_GC_*",
+    // Java, and the scripts that start it.
+    "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "IBM_JAVA_OPTIONS", "OPENJ9_JAVA_OPTIONS", "JAVA_OPTS",
+    "JAVA_OPTIONS", "KOTLIN_LANGUAGE_SERVER_OPTS", "GRADLE_OPTS", "MAVEN_OPTS", "SBT_OPTS",
+    // .NET and Mono.
+    "COMPLUS_*", "CORECLR_*", "DOTNET_GC*", "DOTNET_TC_*", "DOTNET_TIERED*", "DOTNET_READYTORUN*",
+    "DOTNET_PROCESSOR_COUNT", "MONO_GC_*", "MONO_ENV_OPTIONS",
+    // Python, Ruby, Erlang, Haskell, OCaml, Julia, R, Dart.
+    "PYTHONMALLOC*", "PYTHONTRACEMALLOC", "PYTHONDEVMODE", "PYTHONOPTIMIZE", "PYTHONNODEBUGRANGES", "PYTHON_JIT",
+    "PYTHON_GIL", "RUBYOPT", "RUBY_GC_*", "RUBY_YJIT*", "RUBY_THREAD_*", "ERL_FLAGS", "ERL_AFLAGS", "ERL_ZFLAGS",
+    "ELIXIR_ERL_OPTIONS", "GHCRTS", "OCAMLRUNPARAM", "CAMLRUNPARAM", "JULIA_HEAP_SIZE_HINT", "JULIA_NUM_GC_THREADS",
+    "R_MAX_VSIZE", "R_VSIZE", "R_NSIZE", "R_GC_*", "DART_VM_OPTIONS",
+    // How many threads there are, each with a stack and often an arena, and how large the stacks are.
+    "GOMAXPROCS", "*_NUM_THREADS", "RAYON_RS_NUM_CPUS", "TOKIO_WORKER_THREADS", "UV_THREADPOOL_SIZE", "OMP_STACKSIZE",
+    "RUST_MIN_STACK",
+];
+
+/// Whether it is one of them.
+pub fn sets_memory(variable: &str) -> bool {
+    let name = variable.to_ascii_uppercase();
+    MEMORY
+        .iter()
+        .any(|pattern| match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+            (Some(end), _) => name.ends_with(end),
+            (None, Some(start)) => name.starts_with(start),
+            (None, None) => name == *pattern,
+        })
+}
+
+/// Options of jemalloc that add to themselves: the later of two does not take the place of the earlier.
+const ADDING: [&str; 2] = ["bin_shards", "slab_sizes"];
+
+/// What separates the entries of a variable that holds a list, so that two of them can be set by different axes.
+pub fn separator(variable: &str) -> Option<&'static str> {
+    match variable {
+        "_RJEM_MALLOC_CONF" | "MALLOC_CONF" | "JE_MALLOC_CONF" | "GODEBUG" => Some(","),
+        "GLIBC_TUNABLES" => Some(":"),
+        "NODE_OPTIONS" => Some(" "),
+        _ => None,
+    }
+}
+
+/// A list with more on its end, where it wins; `None` of a variable that holds no list. An option that both set is there
+/// once, with the later value: a line that is shipped says what is in force.
+pub fn added(variable: &str, own: &str, more: &str) -> Option<String> {
+    let separator = separator(variable)?;
+    let entries = |list| str::split(list, separator).filter(|entry| !entry.is_empty());
+    let again: BTreeSet<String> = entries(more).filter_map(|entry| option(variable, entry)).collect();
+    let is_set_again = |entry: &&str| option(variable, entry).is_some_and(|name| again.contains(&name));
+    // Between quotes a blank is no end of an option.
+    let parts: Vec<&str> = if own.contains(['"', '\'']) {
+        [own, more].into_iter().filter(|part| !part.is_empty()).collect()
+    } else {
+        let kept = entries(own).filter(|entry| !is_set_again(entry));
+        kept.chain(entries(more)).collect()
+    };
+    Some(parts.join(separator))
+}
+
+/// The name of the option that an entry sets; `None` where several of a name stand beside each other.
+fn option(variable: &str, entry: &str) -> Option<String> {
+    match variable {
+        "GODEBUG" | "GLIBC_TUNABLES" => entry.split_once('=').map(|(name, _)| name.to_owned()),
+        "NODE_OPTIONS" => {
+            let (name, _) = entry.split_once('=')?;
+            // V8 takes both; and but for sizes, what is given twice may be meant twice, as `--require` is.
+            let name = name.replace('_', "-");
+            name.ends_with("-size").then_some(name)
+        }
+        _ => {
+            let (name, _) = entry.split_once(':')?;
+            (!ADDING.contains(&name)).then(|| name.to_owned())
+        }
+    }
+}
+
+/// Whether a list still sets all that `asked` does: whoever changed it only added to it. Of an option that is there twice the
+/// later counts. False of a variable that holds no list.
+pub fn holds(variable: &str, asked: &str, list: &str) -> bool {
+    let Some(separator) = separator(variable) else {
+        return false;
+    };
+    let (mut own, now) = (asked.split(separator), list.split(separator).collect::<Vec<&str>>());
+    let last = |list: &[&str], name: &str| {
+        let mut entries = list.iter().rev();
+        let is_named = |entry: &&&str| option(variable, entry).as_deref() == Some(name);
+        entries.find(is_named).map(|entry| (*entry).to_owned())
+    };
+    let all: Vec<&str> = asked.split(separator).collect();
+    own.all(|entry| match option(variable, entry) {
+        Some(name) => last(&now, &name) == last(&all, &name),
+        None => now.contains(&entry),
+    })
+}
+
+/// The pairs of jemalloc's options in a list.
+pub fn pairs(list: &str) -> impl Iterator<Item = (&str, &str)> {
+    list.split(',').filter_map(|entry| entry.split_once(':'))
+}
+
+/// The variables of old that are tunables under other names.
+pub const LEGACY: [(&str, &str); 8] = [
+    ("MALLOC_ARENA_MAX", "glibc.malloc.arena_max"),
+    ("MALLOC_ARENA_TEST", "glibc.malloc.arena_test"),
+    ("MALLOC_CHECK_", "glibc.malloc.check"),
+    ("MALLOC_MMAP_MAX_", "glibc.malloc.mmap_max"),
+    ("MALLOC_MMAP_THRESHOLD_", "glibc.malloc.mmap_threshold"),
+    ("MALLOC_PERTURB_", "glibc.malloc.perturb"),
+    ("MALLOC_TOP_PAD_", "glibc.malloc.top_pad"),
+    ("MALLOC_TRIM_THRESHOLD_", "glibc.malloc.trim_threshold"),
+];
+
+/// Whether `GLIBC_TUNABLES` sets what a variable of old would set, to the same value. Of two entries the last holds.
+pub fn is_tuned_so(tunables: &str, variable: &str, value: &str) -> bool {
+    let Some((_, tunable)) = LEGACY.iter().find(|(name, _)| *name == variable) else {
+        return false;
+    };
+    let mut entries = tunables.split(':').filter_map(|entry| entry.split_once('='));
+    let own = entries.rfind(|(name, _)| name == tunable).map(|(_, own)| own);
+    own.is_some_and(|own| own == value || number(own).is_some_and(|own| number(value) == Some(own)))
+}
+
+/// Whether two values are the same, as text or as numbers.
+pub fn same(a: &str, b: &str) -> bool {
+    a == b || number(a).zip(number(b)).is_some_and(|(a, b)| a == b)
+}
+
+/// A number as the loader reads it, and jemalloc: decimal, `0x` hexadecimal or `0` octal, with or without a sign, and
+/// nothing after it.
+pub fn number(text: &str) -> Option<i128> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let plain = |text: &str| text.chars().all(|c| c.is_ascii_hexdigit());
+    let value = if let Some(hexadecimal) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        i128::from_str_radix(Some(hexadecimal).filter(|text| plain(text))?, 16)
+    } else if digits.len() > 1 && digits.starts_with('0') {
+        i128::from_str_radix(Some(digits).filter(|text| plain(text))?, 8)
+    } else {
+        Some(digits).filter(|text| plain(text))?.parse()
+    };
+    value.ok().map(|value| if negative { -value } else { value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_that_two_set_is_there_once_with_the_later_value() {
+        for (variable, own, more, both) in [
+            (
+                "MALLOC_CONF",
+                "narenas:2,dirty_decay_ms:0",
+                "dirty_decay_ms:5",
+                "narenas:2,dirty_decay_ms:5",
+            ),
+            (
+                "MALLOC_CONF",
+                "bin_shards:1-8:2",
+                "bin_shards:9-16:4",
+                "bin_shards:1-8:2,bin_shards:9-16:4",
+            ),
+            ("MALLOC_CONF", "", "narenas:1", "narenas:1"),
+            ("MALLOC_CONF", "narenas:1", "", "narenas:1"),
+            (
+                "GLIBC_TUNABLES",
+                "glibc.malloc.arena_max=1:glibc.a.b=2",
+                "glibc.malloc.arena_max=4",
+                "glibc.a.b=2:glibc.malloc.arena_max=4",
+            ),
+            (
+                "GODEBUG",
+                "madvdontneed=0,gctrace=1",
+                "madvdontneed=1",
+                "gctrace=1,madvdontneed=1",
+            ),
+            (
+                "NODE_OPTIONS",
+                "--require=a --max_old_space_size=9",
+                "--require=b --max-old-space-size=7",
+                "--require=a --require=b --max-old-space-size=7",
+            ),
+            (
+                "NODE_OPTIONS",
+                "--require='a  b'",
+                "--expose-gc",
+                "--require='a  b' --expose-gc",
+            ),
+        ] {
+            assert_eq!(added(variable, own, more).as_deref(), Some(both));
+        }
+        assert_eq!(added("MALLOC_ARENA_MAX", "1", "2"), None);
+    }
+
+    #[test]
+    fn a_list_that_was_only_added_to_sets_all_that_was_asked_for() {
+        for (variable, asked, list, holds_all) in [
+            ("MALLOC_CONF", "dirty_decay_ms:0", "dirty_decay_ms:0,narenas:2", true),
+            ("MALLOC_CONF", "dirty_decay_ms:0", "narenas:2,dirty_decay_ms:0", true),
+            ("MALLOC_CONF", "narenas:1,narenas:2", "narenas:2,thp:never", true),
+            (
+                "MALLOC_CONF",
+                "dirty_decay_ms:0",
+                "dirty_decay_ms:0,dirty_decay_ms:5",
+                false,
+            ),
+            ("MALLOC_CONF", "dirty_decay_ms:0", "narenas:2", false),
+            ("GODEBUG", "madvdontneed=1", "gctrace=1,madvdontneed=1", true),
+            ("NODE_OPTIONS", "--require='a b'", "--expose-gc --require='a b'", true),
+            (
+                "NODE_OPTIONS",
+                "--max-old-space-size=9",
+                "--max-old-space-size=9 --max_old_space_size=7",
+                false,
+            ),
+            ("GOGC", "5", "50", false),
+        ] {
+            assert_eq!(holds(variable, asked, list), holds_all, "{variable}={list}");
+        }
+    }
+
+    #[test]
+    fn what_changes_memory_is_told_from_what_a_server_needs_to_start() {
+        for variable in [
+            "PYTHONMALLOC",
+            "PYTHONMALLOCSTATS",
+            "JAVA_TOOL_OPTIONS",
+            "_JAVA_OPTIONS",
+            "JDK_JAVA_OPTIONS",
+            "NODE_OPTIONS",
+            "DENO_V8_FLAGS",
+            "TBB_MALLOC_USE_HUGE_PAGES",
+            "mimalloc_purge_delay",
+            "MIMALLOC_PURGE_DELAY",
+            "GOGC",
+            "MALLOC_ARENA_MAX",
+            "MallocNanoZone",
+            "_RJEM_MALLOC_CONF",
+            "_rjem_je_MALLOC_CONF",
+            "DOTNET_gcServer",
+            "DOTNET_GCHeapHardLimit",
+            "COMPlus_GCgen0size",
+            "GLIBC_TUNABLES",
+            "RUST_MIN_STACK",
+            "LD_PRELOAD",
+            "GHCRTS",
+            "RAYON_NUM_THREADS",
+            "ASAN_OPTIONS",
+            "OCAMLRUNPARAM",
+        ] {
+            assert!(sets_memory(variable), "{variable}");
+        }
+        for variable in [
+            "PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "NODE_PATH", "JAVA_HOME",
+            "DOTNET_ROOT", "DOTNET_CLI_HOME", "GOPATH", "GOFLAGS", "CARGO_HOME", "RUSTUP_HOME", "ERL_LIBS", "R_HOME",
+            "R_LIBS", "JULIA_DEPOT_PATH", "GEM_HOME", "RUBYLIB", "XDG_CACHE_HOME", "VIRTUAL_ENV", "TMPDIR",
+        ] {
+            assert!(!sets_memory(variable), "{variable}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_as_the_loader_does() {
+        for (text, value) in [
+            ("12", Some(12)),
+            ("0x10", Some(16)),
+            ("010", Some(8)),
+            ("0", Some(0)),
+            ("-1", Some(-1)),
+            ("12k", None),
+            ("abc", None),
+            ("0x", None),
+            ("", None),
+            ("08", None),
+        ] {
+            assert_eq!(number(text), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_compared_as_numbers() {
+        for written in ["5", "+5", "05", "0x5"] {
+            assert!(same("5", written), "{written}");
+        }
+        assert!(!same("5", "-5") && !same("5", "+-5") && !same("5", "5k"));
+    }
+}
