@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use lsp_soak::analyse::Summary;
 use lsp_soak::analyse::compare::{Played, by_target};
+use lsp_soak::document::{markdown, page};
 use lsp_soak::record::{
     Checkpoint, Counters, Entry, Event, Nanos, Outcome, PeakMark, PhaseRef, Process, ReadError, Request, Rollup,
     Sample, StepEnd, StepStart,
@@ -133,7 +134,7 @@ fn pass(name: &str, path: &Path) -> io::Result<()> {
             Some(())
         }
         "page" => {
-            black_box(report::html::run(&summarised(path)?, "day.jsonl"));
+            black_box(page::render(&report::run::document(&summarised(path)?, "day.jsonl")));
             Some(())
         }
         "json" => {
@@ -143,10 +144,9 @@ fn pass(name: &str, path: &Path) -> io::Result<()> {
         "markdown" => {
             let summary = summarised(path)?;
             let record = "day.jsonl".to_owned();
-            let scenarios = by_target(vec![Played { record, summary }], None);
-            scenarios.values().for_each(|targets| {
-                black_box(report::comparison::markdown(targets));
-            });
+            let runs = [Played { record, summary }];
+            let scenarios = by_target(runs.to_vec(), None);
+            black_box(markdown::render(&report::comparison::document(&scenarios, &runs)));
             Some(())
         }
         "picture" => {

@@ -118,7 +118,7 @@ pub enum Command {
 }
 
 /// Options that stand beside `--resume`: they change nothing but the output.
-const OUTPUT: [&str; 3] = ["format", "quiet", "verbose"];
+const OUTPUT: [&str; 4] = ["details", "format", "quiet", "verbose"];
 
 /// The command line. Beside `--resume` there is nothing that would change what is played.
 pub fn parse() -> Result<Cli, clap::Error> {
@@ -274,6 +274,9 @@ pub struct Report {
     /// What to print
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+    /// Also print what the answer rests on: every table, what words mean, how it is made again
+    #[arg(long)]
+    pub details: bool,
 }
 
 const COMPARE: &str = "\
@@ -294,6 +297,9 @@ pub struct Compare {
     /// What to print
     #[arg(long, value_enum, default_value_t)]
     pub format: CompareFormat,
+    /// Also print what the answer rests on: every table, what words mean, how it is made again
+    #[arg(long)]
+    pub details: bool,
 }
 
 /// What a comparison is printed as.

@@ -13,6 +13,7 @@ pub mod band;
 pub mod cli;
 pub mod commands;
 pub mod config;
+pub mod document;
 pub mod drive;
 pub mod exit;
 pub mod host;

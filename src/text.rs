@@ -5,7 +5,10 @@ use std::io;
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+mod sentence;
 pub mod table;
+
+pub use sentence::{Sentence, Weight};
 
 /// A blank at which lines do not break; an ordinary one takes its place in the end.
 const NO_BREAK: &str = "\u{a0}";

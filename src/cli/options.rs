@@ -207,6 +207,9 @@ pub struct Output {
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Voice {
+    /// Also print what the answer rests on: every table, what words mean, how it is made again
+    #[arg(long, hide_short_help = true)]
+    pub details: bool,
     /// Nothing but the report and errors
     #[arg(long, short, overrides_with = "verbose")]
     pub quiet: bool,

@@ -21,7 +21,7 @@ pub fn run(options: &cli::AllocatorOptions) -> anyhow::Result<u8> {
         (None, None) => bail!("nothing is named; name a program, a server or a process"),
     };
     let text = match options.format {
-        TextOrJson::Terminal => report::allocator::terminal(&shown, &found, &knobs, show::look()),
+        TextOrJson::Terminal => report::allocator::terminal(&shown, &found, &knobs, show::look(true)),
         TextOrJson::Json => report::allocator::json(&shown, &found, &knobs)?,
     };
     print(&text)?;

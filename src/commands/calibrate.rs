@@ -5,6 +5,7 @@ use crate::analyse::compare::{Played, Target, by_target, circumstances};
 use crate::analyse::exit;
 use crate::analyse::stats::Looks;
 use crate::cli::{self, Command, Repeating, Runs};
+use crate::document::terminal;
 use crate::exit::Exit;
 use crate::record::{CALIBRATION_FORMAT, Calibration};
 use crate::report;
@@ -61,11 +62,9 @@ pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8
     // What was not played to its end says less than it was asked for.
     if outcomes.exit == Exit::Passed {
         for calibration in calibrated(outcomes.runs, &options.repeating.looks.0) {
-            super::print(&report::calibration::render(
-                &calibration,
-                &options.repeating.looks.0,
-                show::look(),
-            ))?;
+            let document = report::calibration::document(&calibration, &options.repeating.looks.0);
+            let look = show::look(options.output.voice.details);
+            super::print(&terminal::render(&document, look))?;
             let path = calibrations::store(&calibration)?;
             if !options.output.voice.quiet {
                 super::say(&format!("calibration: {}", path.display()));

@@ -31,7 +31,7 @@ pub fn run(options: &cli::Check, interrupt: &Interrupt) -> anyhow::Result<u8> {
     for scenario in &scenarios {
         let runs = campaign::of_runs(&options.repeating, &choices, scenario.scenario.seed());
         let until = until(&options.repeating);
-        print(&plan::describe(scenario, &runs, &labels, &until, show::look().columns))?;
+        print(&plan::describe(scenario, &runs, &labels, &until, show::columns()))?;
         for doubt in choices.iter().flat_map(|choice| caps::too_short(choice, scenario)) {
             print(&format!("warning: {doubt}\n"))?;
         }
@@ -105,7 +105,7 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
             ))?;
         }
         _ => {
-            show::Printer::new(cli::Format::Terminal, false).record(path)?;
+            show::Printer::new(cli::Format::Terminal, false, true).record(path)?;
         }
     }
     Ok(exit)
@@ -113,7 +113,7 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
 
 /// Prints sentences, as wide as the terminal.
 fn tell(text: &str) -> anyhow::Result<()> {
-    print(&fold(text, show::look().columns))
+    print(&fold(text, show::columns()))
 }
 
 /// What is said of a server that can play the scenario, with the optional steps that it leaves out.

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use anyhow::bail;
 
-use crate::analyse::compare::{Played, Target, Weight, by_target};
+use crate::analyse::compare::{Played, Weight, by_target};
 use crate::cli::{self, CompareFormat};
+use crate::document::terminal;
 use crate::exit::Exit;
 use crate::report::comparison;
 use crate::text::nearest;
@@ -18,20 +19,16 @@ pub fn run(options: &cli::Compare) -> anyhow::Result<u8> {
     let labels = runs.iter().map(|run| run.summary.header.server.label.as_str());
     known(labels, options.baseline.as_deref())?;
     comparable(&runs)?;
-    print(runs, options.baseline.as_deref(), options.format)?;
+    print(runs, options.baseline.as_deref(), options.format, options.details)?;
     Ok(Exit::Passed.code())
 }
 
 /// Compares the runs and prints that, for GitHub too where it is asked for.
-pub fn print(runs: Vec<Played>, baseline: Option<&str>, format: CompareFormat) -> anyhow::Result<()> {
+pub fn print(runs: Vec<Played>, baseline: Option<&str>, format: CompareFormat, details: bool) -> anyhow::Result<()> {
     let scenarios = by_target(runs.clone(), baseline);
-    let each = |render: &dyn Fn(&[Target]) -> String| -> String {
-        let texts: Vec<String> = scenarios.values().map(|targets| render(targets)).collect();
-        texts.join("\n")
-    };
     let text = match format {
-        CompareFormat::Terminal => each(&|targets| comparison::terminal(targets, show::look())),
-        CompareFormat::Markdown => each(&|targets| comparison::markdown(targets)),
+        CompareFormat::Terminal => terminal::render(&comparison::document(&scenarios, &runs), show::look(details)),
+        CompareFormat::Markdown => html::pasted(&runs, baseline),
         CompareFormat::Html => html::page(&runs, baseline),
         CompareFormat::Svg => html::picture(&runs, baseline),
         CompareFormat::Json => comparison::json::render(&scenarios, &runs)?,
@@ -40,7 +37,7 @@ pub fn print(runs: Vec<Played>, baseline: Option<&str>, format: CompareFormat) -
         CompareFormat::GithubActionBenchmark => comparison::benchmark_action(&scenarios)?,
     };
     super::print(&text)?;
-    github::tell(&scenarios);
+    github::tell(&runs, baseline);
     Ok(())
 }
 

@@ -4,16 +4,18 @@ use std::env;
 use std::fs::{self, File};
 use std::io::Write;
 
-use crate::analyse::compare::Scenarios;
+use crate::analyse::compare::{Played, by_target};
+use crate::document::markdown;
 use crate::report::comparison::{self, Suite};
 
 /// Tells the workflow of a comparison, where there is one. What cannot be told there is no failure of the runs.
-pub fn tell(scenarios: &Scenarios) {
-    let texts: Vec<String> = scenarios
-        .values()
-        .map(|targets| comparison::markdown(targets))
-        .collect();
-    tell_of(&texts.join("\n"), &comparison::suites(scenarios));
+pub fn tell(runs: &[Played], baseline: Option<&str>) {
+    if env::var_os("GITHUB_ACTIONS").is_none() || runs.is_empty() {
+        return;
+    }
+    let scenarios = by_target(runs.to_vec(), baseline);
+    let document = comparison::document(&scenarios, runs);
+    tell_of(&markdown::render(&document), &comparison::suites(&scenarios));
 }
 
 /// Appends the Markdown to the summary of the step, and annotates the run with what is wrong in the suites; once for each

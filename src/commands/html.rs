@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::analyse::compare::{Played, by_target};
 use crate::cli::Format;
-use crate::report::{comparison, html, markdown, svg};
+use crate::document::{Document, markdown, page};
+use crate::report::{comparison, run, svg};
 
 use super::output;
 
@@ -13,11 +14,21 @@ const FILE: &str = "report.html";
 
 /// One page of these runs: of one by itself, or of several side by side.
 pub fn page(runs: &[Played], baseline: Option<&str>) -> String {
+    documented(runs, baseline, page::render)
+}
+
+/// The same for a pull request.
+pub fn pasted(runs: &[Played], baseline: Option<&str>) -> String {
+    documented(runs, baseline, markdown::render)
+}
+
+fn documented(runs: &[Played], baseline: Option<&str>, render: fn(&Document<'_>) -> String) -> String {
     match runs {
-        [only] => html::run(&only.summary, &file_name(&only.record)),
+        [only] => render(&run::document(&only.summary, &file_name(&only.record))),
         several => {
             let several = without_directories(several);
-            html::comparison(&by_target(several.clone(), baseline), &several)
+            let scenarios = by_target(several.clone(), baseline);
+            render(&comparison::document(&scenarios, &several))
         }
     }
 }
@@ -29,18 +40,6 @@ pub fn picture(runs: &[Played], baseline: Option<&str>) -> String {
         several => {
             let several = without_directories(several);
             svg::comparison(&by_target(several.clone(), baseline), &several)
-        }
-    }
-}
-
-/// The tables of these runs for a pull request, in the same way.
-fn pasted(runs: &[Played], baseline: Option<&str>) -> String {
-    match runs {
-        [only] => markdown::run(&only.summary, &file_name(&only.record)),
-        several => {
-            let scenarios = by_target(without_directories(several), baseline);
-            let each = scenarios.values().map(|targets| comparison::markdown(targets));
-            each.collect::<Vec<String>>().join("\n")
         }
     }
 }

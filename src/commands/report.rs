@@ -12,7 +12,7 @@ use super::show::{self, Printer};
 pub fn run(options: &cli::Report) -> anyhow::Result<u8> {
     let records = show::records(&options.records)?;
     let one_file = records == options.records && records.len() == 1;
-    let mut printer = Printer::new(options.format, !one_file);
+    let mut printer = Printer::new(options.format, !one_file, options.details);
     let (mut worst, mut failed) = (Exit::Passed, Vec::new());
     for path in &records {
         match printer.record(path) {

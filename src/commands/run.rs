@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::analyse::compare::{Played, by_target, counts};
+use crate::analyse::compare::{Played, counts};
 use crate::analyse::exit;
 use crate::cli::{self, Command, CompareFormat, Format};
 use crate::config::{Loaded, ServerChoice};
@@ -43,13 +43,14 @@ pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
             compared: choices.len() > 1,
             several,
             format: options.output.format,
+            details: options.output.voice.details,
             // Without a warm-up the first run is drawn by lot: the first server that was named is the baseline.
             baseline: options
                 .repeating
                 .baseline
                 .as_deref()
                 .or(choices.first().map(|first| first.label.as_str())),
-            printer: Printer::new(options.output.format, list),
+            printer: Printer::new(options.output.format, list, options.output.voice.details),
             runs: Vec::new(),
         };
         let asked = Asked {
@@ -176,6 +177,7 @@ struct Report<'r> {
     /// Whether servers are run more than once.
     several: bool,
     format: Format,
+    details: bool,
     baseline: Option<&'r str>,
     printer: Printer,
     /// What is printed in the end: one comparison of all scenarios.
@@ -189,7 +191,7 @@ impl Report<'_> {
             Format::Json if self.compared => self.runs.extend_from_slice(runs),
             Format::Html | Format::Svg | Format::Markdown | Format::Junit => {
                 self.runs.extend_from_slice(runs);
-                github::tell(&by_target(runs.to_vec(), self.baseline));
+                github::tell(runs, self.baseline);
             }
             Format::Terminal if (self.several || self.compared) && !runs.is_empty() => {
                 // Where none counts, how a server failed is all there is to know.
@@ -203,13 +205,13 @@ impl Report<'_> {
                 if any {
                     super::print("\n")?;
                 }
-                compare::print(runs.to_vec(), self.baseline, CompareFormat::Terminal)?;
+                compare::print(runs.to_vec(), self.baseline, CompareFormat::Terminal, self.details)?;
             }
             Format::Terminal | Format::Json | Format::Csv | Format::Perfetto => {
                 for run in runs {
                     self.printer.record(Path::new(&run.record))?;
                 }
-                github::tell(&by_target(runs.to_vec(), self.baseline));
+                github::tell(runs, self.baseline);
             }
         }
         Ok(())
@@ -221,7 +223,7 @@ impl Report<'_> {
             return super::print(&text);
         }
         if self.compared && self.format == Format::Json {
-            return compare::print(self.runs, self.baseline, CompareFormat::Json);
+            return compare::print(self.runs, self.baseline, CompareFormat::Json, self.details);
         }
         self.printer.finish()
     }

@@ -48,7 +48,7 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
 /// As wide as the terminal; what is read by another program keeps all of its columns.
 fn width() -> usize {
     match io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some() {
-        true => show::look().columns,
+        true => show::columns(),
         false => usize::MAX,
     }
 }

@@ -9,10 +9,12 @@ use anyhow::{Context, anyhow, bail};
 use crate::analyse::compare::{self, Played};
 use crate::analyse::{self, Severity, Summary};
 use crate::cli::Format;
+use crate::document::{Look, terminal};
 use crate::locale;
 use crate::progress;
 use crate::record::{self, Reader, is_record};
-use crate::report::{self, terminal::Look, trace::Trace};
+use crate::report;
+use crate::report::trace::Trace;
 use crate::units;
 
 use super::{UNPRINTED, html};
@@ -99,6 +101,7 @@ fn below(directory: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
 /// Prints records one after the other in one format, each read once.
 pub struct Printer {
     format: Format,
+    details: bool,
     list: bool,
     printed: u64,
     /// What is shown together in the end.
@@ -109,9 +112,10 @@ pub struct Printer {
 
 impl Printer {
     /// Nothing is printed yet. A `list` stays one however many records there are.
-    pub fn new(format: Format, list: bool) -> Printer {
+    pub fn new(format: Format, list: bool, details: bool) -> Printer {
         Printer {
             format,
+            details,
             list,
             printed: 0,
             kept: Vec::new(),
@@ -143,11 +147,10 @@ impl Printer {
             }
             Format::Json => report::json::render(&summary)?,
             _ => {
-                format!(
-                    "{}{}",
-                    self.between("", "\n"),
-                    report::terminal::render(&summary, look())
-                )
+                let record = path.display().to_string();
+                let document = report::run::document(&summary, &record);
+                let text = terminal::render(&document, look(self.details));
+                format!("{}{text}", self.between("", "\n"))
             }
         };
         self.printed += 1;
@@ -237,11 +240,17 @@ fn open(path: &Path) -> anyhow::Result<Reader<Box<dyn BufRead>>> {
     Reader::new(record::plain(source).with_context(about)?).with_context(about)
 }
 
-/// As wide as the terminal; `anstream` takes the colours away where they are not wanted.
-pub fn look() -> Look {
-    let said = std::env::var_os("COLUMNS").is_some() || io::stdout().is_terminal();
+/// Columns of what is printed: as wide as the terminal.
+pub fn columns() -> usize {
+    let known = std::env::var_os("COLUMNS").is_some() || io::stdout().is_terminal();
+    if known { progress::columns() } else { WIDTH }
+}
+
+/// `anstream` takes the colours away where they are not wanted.
+pub fn look(details: bool) -> Look {
     Look {
-        columns: if said { progress::columns() } else { WIDTH },
+        columns: columns(),
+        details,
         color: true,
         ascii: !locale::is_utf8(),
     }

@@ -6,7 +6,7 @@ use crate::analyse::setting;
 use crate::record::{AllocatorFacts, AllocatorFamily, KnobFacts, ServerFacts};
 
 use super::fingerprint;
-use super::terminal::Look;
+use crate::document::Look;
 use crate::text::table::WIDEST;
 use crate::text::{Paint, Tone, clean_styled, line_of, paragraph};
 
@@ -153,6 +153,7 @@ pub(super) mod tests {
             columns: 80,
             color: false,
             ascii: false,
+            details: true,
         };
         let text = terminal("/opt/bin/ty", &facts, &knobs, look);
         insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(text) });
@@ -174,6 +175,7 @@ pub(super) mod tests {
             columns: 80,
             color: false,
             ascii: false,
+            details: true,
         };
         let text = terminal("/usr/bin/clangd", &facts, &[], look);
         let at = |value: &str| text.lines().find_map(|line| line.find(value));

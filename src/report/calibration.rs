@@ -9,37 +9,16 @@ use crate::lens::Lens;
 use crate::record::{Calibration, Noise};
 use crate::units;
 
-use super::terminal::Look;
-use crate::text::table;
+use crate::document::{Document, Section, Weight};
 use crate::text::table::{Cell, Column};
-use crate::text::{Paint, Tone, line_of, paragraph};
+use crate::text::{Sentence, Tone};
 
 /// Numbers of runs in the table.
 const RUNS: [(usize, &str); 4] = [(3, "3 runs"), (5, "5 runs"), (8, "8 runs"), (12, "12 runs")];
 
-/// The table of a calibration, and what it recommends.
-pub fn render(calibration: &Calibration, looks: &Looks, look: Look) -> String {
-    let columns = look.columns.clamp(40, table::WIDEST);
-    let paint = Paint(look.color);
-    let mut out = String::new();
-    let title = format!(
-        "{}: {} against itself, {}, {}",
-        calibration.scenario,
-        calibration.server,
-        calibration.lens,
-        units::counted(calibration.runs, "run")
-    );
-    line_of(&mut out, paint.paint(Tone::Strong, &title));
-    out.push('\n');
-    table::draw(
-        &mut out,
-        paint,
-        table(calibration, looks),
-        columns,
-        "the calibration's own file",
-    );
-    out.push('\n');
-    let text = format!(
+/// What so many runs of one server against itself say of later ones.
+pub fn document<'a>(calibration: &Calibration, looks: &Looks) -> Document<'a> {
+    let legend = format!(
         "CV: the spread from run to run, as a share of the mean; so many runs of each side show a difference of at least \
          so much to be more than the {} that is tolerated, with a chance of {}, at the level of one of {} looks; * decides a \
          comparison",
@@ -47,17 +26,25 @@ pub fn render(calibration: &Calibration, looks: &Looks, look: Look) -> String {
         units::percent(WANTED),
         looks.runs().len()
     );
-    paragraph(&mut out, paint, Tone::Quiet, "  ", &text, columns);
-    out.push('\n');
-    paragraph(
-        &mut out,
-        paint,
-        Tone::Strong,
-        "",
-        &recommendation(calibration, looks),
-        columns,
-    );
-    look.finish(&out)
+    let noise = Section::new("noise", "Noise", Weight::Answer)
+        .with(table(calibration, looks))
+        .with(Sentence::definition("calibrate.legend", legend));
+    Document {
+        title: format!(
+            "{}: {} against itself, {}, {}",
+            calibration.scenario,
+            calibration.server,
+            calibration.lens,
+            units::counted(calibration.runs, "run")
+        ),
+        origin: String::new(),
+        verdict: vec![Sentence::answer(
+            "calibrate.runs",
+            Tone::Strong,
+            recommendation(calibration, looks),
+        )],
+        sections: vec![noise],
+    }
 }
 
 fn table(calibration: &Calibration, looks: &Looks) -> Vec<Column> {
@@ -188,6 +175,8 @@ pub fn can_see(calibration: &Calibration, runs: &[usize], alpha: f64, both: bool
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::tests::is_whole;
+    use crate::document::{Look, terminal};
     use crate::record::CALIBRATION_FORMAT;
 
     fn calibration() -> Calibration {
@@ -222,15 +211,15 @@ mod tests {
 
     #[test]
     fn a_calibration_says_how_much_varies_and_what_is_seen() {
-        for columns in [60, 100, 200] {
-            let look = Look {
-                columns,
-                color: false,
-                ascii: false,
-            };
-            let text = render(&calibration(), &Looks::default(), look);
-            insta::assert_snapshot!(format!("calibration-{columns}"), text);
-        }
+        let document = document(&calibration(), &Looks::default());
+        let look = Look {
+            columns: 100,
+            color: false,
+            ascii: false,
+            details: true,
+        };
+        insta::assert_snapshot!("calibration", terminal::render(&document, look));
+        is_whole(&document);
     }
 
     #[test]

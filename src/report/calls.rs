@@ -7,7 +7,7 @@ use crate::units;
 use crate::text::Tone;
 use crate::text::table::{Cell, Column};
 
-pub(super) const TITLE: &str = "system calls";
+pub(super) const TITLE: &str = "System calls";
 
 /// A difference of fewer calls than this is not worth a sentence.
 const WORTH: u64 = 1_000;

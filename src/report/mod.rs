@@ -12,7 +12,6 @@ use crate::lens::Lens;
 use crate::units;
 
 pub mod allocator;
-mod ascii;
 pub mod calibration;
 mod calls;
 pub mod chart;
@@ -26,12 +25,11 @@ mod growth;
 pub mod html;
 pub mod json;
 mod lens;
-pub mod markdown;
 mod release;
 mod reproduce;
+pub mod run;
 mod spark;
 pub mod svg;
-pub mod terminal;
 pub mod trace;
 pub mod tune;
 

@@ -12,8 +12,8 @@ use crate::record::golden::{self, Session};
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Entry, Event, Header, LateTicks, Reader};
 
 use super::comparison::{Case, Outcome, Suite};
-use super::terminal::Look;
-use super::{comparison, csv, html, json, markdown, one_line, svg, terminal};
+use super::{comparison, csv, json, one_line, run, svg};
+use crate::document::{Look, markdown, page, terminal};
 use crate::text::is_hidden;
 
 /// The largest numbers of every width that a field may have.
@@ -105,10 +105,11 @@ fn survives(lines: &[Value], mut which: impl FnMut(&str, u64) -> Option<u64>) {
         columns: 100,
         color: false,
         ascii: false,
+        details: true,
     };
-    assert!(!terminal::render(&summary, look).is_empty());
+    assert!(!terminal::render(&run::document(&summary, "record"), look).is_empty());
     assert!(!json::render(&summary).unwrap().is_empty());
-    assert!(!markdown::run(&summary, "record").is_empty());
+    assert!(!markdown::render(&run::document(&summary, "record")).is_empty());
     let mut out = Vec::new();
     let mut samples = csv::Samples::of("record", &summary.header);
     for entry in Reader::new(&bytes[..]).unwrap() {
@@ -158,11 +159,12 @@ fn the_head_says_the_allocator_and_how_sure_that_is() {
         columns: 160,
         color: false,
         ascii: false,
+        details: true,
     };
-    let text = terminal::render(&summary, look);
+    let text = terminal::render(&run::document(&summary, "record"), look);
     assert!(text.contains("allocator glibc 2.36 (likely)"), "{text}");
     summary.header.server.allocator = Some(AllocatorFacts::default());
-    let text = terminal::render(&summary, look);
+    let text = terminal::render(&run::document(&summary, "record"), look);
     assert!(text.contains("allocator n/a"), "{text}");
 }
 
@@ -204,7 +206,7 @@ fn no_format_shows_memory_or_latency_of_a_traced_run() {
     let whole =
         serde_json::from_str::<Value>(&json::render(&analyse::read(golden::open("completed")).unwrap()).unwrap());
     assert_eq!(whole.unwrap()["unmeasured"], Value::Null);
-    let page = html::run(&summary, "traced-ty.jsonl");
+    let page = page::render(&run::document(&summary, "traced-ty.jsonl"));
     let body = &page[page.find("<body>").unwrap()..page.find("<footer>").unwrap()];
     assert!(!body.contains("private") && !body.contains("resident"), "{body}");
     assert!(!body.contains("application/json") && body.contains("no memory and no latency is taken from it"));
@@ -265,6 +267,7 @@ fn no_format_passes_on_what_steers_a_terminal_or_hides() {
         columns: 100,
         color: false,
         ascii: false,
+        details: true,
     };
     let record = "run\u{202e}.jsonl";
     let played = |label: &str| {
@@ -288,7 +291,7 @@ fn no_format_passes_on_what_steers_a_terminal_or_hides() {
             text: hostile,
         }],
     });
-    let targets = || scenarios.values();
+    let compared = comparison::document(&scenarios, &runs);
     let mut sheet = Vec::new();
     let reader = Reader::new(text.as_bytes()).unwrap();
     let mut samples = csv::Samples::of(record, reader.header());
@@ -296,22 +299,16 @@ fn no_format_passes_on_what_steers_a_terminal_or_hides() {
         samples.write(&entry.unwrap(), &mut sheet).unwrap();
     }
     for (format, shown) in [
-        ("terminal", terminal::render(&summary, look)),
-        ("markdown", markdown::run(&summary, record)),
-        ("html", html::run(&summary, record)),
+        ("terminal", terminal::render(&run::document(&summary, "record"), look)),
+        ("markdown", markdown::render(&run::document(&summary, record))),
+        ("html", page::render(&run::document(&summary, record))),
         ("svg", svg::run(&summary, record)),
         ("csv", String::from_utf8(sheet).unwrap().replace("\r\n", "\n")),
         ("junit", comparison::junit(&suites)),
         ("annotations", comparison::annotations(&suites).join("\n")),
-        (
-            "compared",
-            targets().map(|all| comparison::terminal(all, look)).collect(),
-        ),
-        (
-            "compared in markdown",
-            targets().map(|all| comparison::markdown(all)).collect(),
-        ),
-        ("compared in html", html::comparison(&scenarios, &runs)),
+        ("compared", terminal::render(&compared, look)),
+        ("compared in markdown", markdown::render(&compared)),
+        ("compared in html", page::render(&compared)),
         ("compared in svg", svg::comparison(&scenarios, &runs)),
     ] {
         assert!(!shown.is_empty(), "{format}");

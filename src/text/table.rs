@@ -64,6 +64,7 @@ pub struct Column {
     /// Which columns leave first: the highest. The first column never leaves, it is cut; nor does any of rank 0.
     rank: u8,
     left: bool,
+    sketch: bool,
     cells: Vec<Cell>,
 }
 
@@ -74,6 +75,7 @@ impl Column {
             head: head.into(),
             rank,
             left: true,
+            sketch: false,
             cells,
         }
     }
@@ -84,6 +86,7 @@ impl Column {
             head: head.into(),
             rank,
             left: false,
+            sketch: false,
             cells,
         }
     }
@@ -97,6 +100,22 @@ impl Column {
     pub fn gap(mut self, row: usize) -> Column {
         self.cells.insert(row, Cell::toned(Tone::Quiet, "⋮"));
         self
+    }
+
+    /// The column with only so many rows of its beginning and of its end, and a gap between them.
+    pub fn shortened(&self, kept: usize) -> Column {
+        let mut short = self.clone();
+        short.cells.drain(kept..self.cells.len() - kept);
+        short.gap(kept)
+    }
+
+    /// A drawing of characters, which a format with pictures has no use for.
+    pub fn sketched(self) -> Column {
+        Column { sketch: true, ..self }
+    }
+
+    pub fn is_sketch(&self) -> bool {
+        self.sketch
     }
 
     /// The first line of its head, the second, and whether it is set to the left, for a table that is no text.

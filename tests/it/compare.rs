@@ -58,13 +58,13 @@ fn every_format_is_one_document() {
     assert!(html.starts_with("<!DOCTYPE html>") && html.ends_with("</html>"));
     let picture = printed("svg");
     assert!(picture.starts_with("<svg") && picture.ends_with("</svg>\n"));
-    assert!(printed("terminal").contains("2 servers"));
+    assert!(printed("terminal").contains("clangd against ty"));
 }
 
 #[test]
 fn a_run_counts_once_however_often_it_is_named() {
     let records = records();
-    let once = said(&mut compare(&records)).0;
+    let once = said(compare(&records).arg("--details")).0;
     fs::create_dir(records.path().join("copies")).expect("the directory is ours");
     fs::copy(
         records.path().join("run-003-ty.jsonl"),
@@ -72,7 +72,7 @@ fn a_run_counts_once_however_often_it_is_named() {
     )
     .expect("the directory is ours");
     let mut twice = compare(&records);
-    let (twice, errors) = said(twice.arg(records.path().join("run-001-ty.jsonl")));
+    let (twice, errors) = said(twice.arg("--details").arg(records.path().join("run-001-ty.jsonl")));
     assert!(
         errors.contains("is of the same run as") && errors.contains("and so for 1 more"),
         "{errors}"

@@ -197,7 +197,7 @@ impl Soak {
         let mut command = Command::new(&words[0]);
         command
             .args(&words[1..])
-            .arg("run")
+            .args(["run", "--details"])
             .arg(at("scenario.toml"))
             .arg("--server")
             .arg(&self.server)

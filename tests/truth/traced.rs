@@ -140,7 +140,7 @@ fn traced_runs_are_made_beside_those_that_count_and_have_no_say() {
     outcome.exits_with(0);
     outcome.says(&[
         "2 runs + 1 for warming up + 1 traced",
-        "system calls calls and their bytes",
+        "System calls calls and their bytes",
     ]);
     let runs: Vec<_> = traced(&outcome);
     assert_eq!(runs.len(), 2);

@@ -8,6 +8,7 @@ use crate::analyse::compare::{Difference, Weight, by_target};
 use crate::analyse::gate::{Judgement, Sides};
 use crate::cli::{self, CompareFormat, Inconclusive};
 use crate::commands::{github, output, show};
+use crate::document::{markdown, page, terminal};
 use crate::exit::Exit;
 use crate::report::{self, comparison};
 
@@ -32,14 +33,16 @@ pub fn tell(options: &cli::Gate, verdict: &Verdict<'_>, beside: Option<&Path>) -
     // What has no data is no skipped case of a gate that ends with an error.
     let strict = inconclusive == Some(Inconclusive::Fail) || !judgement.missing.is_empty();
     let suites = report::gate::suites(judgement, strict);
-    let markdown = report::gate::markdown(judgement, notes);
+    let compared = report::gate::Compared::new(verdict.sides);
+    let document = report::gate::document(judgement, &compared, notes);
+    let markdown = markdown::render(&document);
     let json = report::gate::json::render(judgement, notes, exit.code())?;
     let junit = comparison::junit(&suites);
-    let page = || report::html::gate(judgement, verdict.sides, notes);
+    let page = || page::render(&document);
     // What is followed over many commits is what the candidate needs.
     let followed = || by_target(verdict.sides.candidate.clone(), None);
     let text = match options.format {
-        CompareFormat::Terminal => report::gate::terminal(judgement, notes, show::look()),
+        CompareFormat::Terminal => terminal::render(&document, show::look(options.voice.details)),
         CompareFormat::Markdown => markdown.clone(),
         CompareFormat::Html => page(),
         CompareFormat::Svg => report::svg::gate(judgement, verdict.sides),

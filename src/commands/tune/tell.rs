@@ -8,8 +8,9 @@ use crate::analyse::compare::Played;
 use crate::analyse::tune::{Choice, Keep, Sweep, Swept};
 use crate::cli::{self, TuneFormat};
 use crate::commands::{github, output, say, show};
+use crate::document::{markdown, page, terminal};
 use crate::exit::Exit;
-use crate::report::{self, tune};
+use crate::report::tune;
 
 use super::asked::unknown;
 
@@ -23,8 +24,10 @@ pub fn tell(
 ) -> anyhow::Result<u8> {
     let exit = exit(sweep);
     let json = tune::json::render(sweep, notes, exit.code())?;
-    let markdown = tune::markdown(sweep, notes);
-    let page = || report::html::tune(sweep, runs, notes);
+    let compared = tune::Compared::new(sweep, runs);
+    let document = tune::document(sweep, &compared, notes);
+    let markdown = markdown::render(&document);
+    let page = || page::render(&document);
     if let Some(out) = beside {
         for (name, text) in [("tune.md", &markdown), ("tune.json", &json), ("report.html", &page())] {
             let path = out.join(name);
@@ -33,7 +36,7 @@ pub fn tell(
     }
     if options.telling.print.is_empty() {
         crate::commands::print(&match options.telling.format {
-            TuneFormat::Terminal => tune::terminal(sweep, notes, show::look()),
+            TuneFormat::Terminal => terminal::render(&document, show::look(options.voice.details)),
             TuneFormat::Markdown => markdown.clone(),
             TuneFormat::Html => page(),
             TuneFormat::Json => json,

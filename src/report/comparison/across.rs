@@ -2,63 +2,40 @@
 //!
 //! Sizes of different systems stand side by side and are never set in a ratio: they are different quantities.
 
-use crate::analyse::compare::{Cell, Figure, Measure, Place, Target, Unit};
+use crate::analyse::compare::{Cell as Figures, Figure, Measure, Place, Target, Unit};
+use crate::text::table::{Cell, Column};
+use crate::text::{Sentence, Tone};
 
 use super::figures::{self, HOLE};
-use super::notes::{self, Note};
-use super::{alone, words};
+use super::{alone, notes, words};
 
-/// Private memory after each step, of every server on every target.
-pub struct Steps {
-    /// System and server of each column.
-    pub heads: Vec<(String, String)>,
-    pub rows: Vec<(String, Vec<String>)>,
-}
-
-/// The average peak of each server on each target.
-pub struct Peaks {
-    pub heads: Vec<String>,
-    pub rows: Vec<(String, Vec<String>)>,
-}
-
-/// What to conclude on one target.
-pub struct Conclusion {
-    pub system: String,
-    /// Work that was not done as the baseline did it.
-    pub unequal: Vec<Note>,
-    /// On the figure that a choice hangs on, of all servers, without a full stop.
-    pub sentence: String,
-}
-
-/// What to conclude on each target.
-pub fn conclusions(targets: &[Target]) -> Vec<Conclusion> {
+/// What to conclude on each target: work that was not done as the baseline did it, and of all servers the figure that a
+/// choice hangs on.
+pub fn conclusions(targets: &[Target]) -> Vec<Sentence> {
     let conclusion = |(target, system): (&Target, String)| {
         let comparison = &target.comparison;
         let others = 1..comparison.sides.len();
         let baseline = comparison.sides.first().map_or("", |side| side.label.as_str());
-        let unequal = comparison
-            .sides
-            .iter()
-            .skip(1)
-            .flat_map(|side| notes::work(side, baseline));
-        let unequal = unequal.map(|(weight, text)| (weight, format!("{system}: {text}")));
-        let said: Vec<String> = match words::no_run_counts(comparison).or_else(|| alone::kept(comparison)) {
-            Some(said) => vec![said],
+        let sides = comparison.sides.iter().skip(1);
+        let unequal = sides.flat_map(|side| notes::work(side, baseline));
+        let texts: Vec<String> = match words::no_run_counts(comparison).or_else(|| alone::kept(comparison)) {
+            Some(text) => vec![text],
             None => others
                 .filter_map(|place| words::verdict(comparison, place).into_iter().next())
                 .collect(),
         };
-        Conclusion {
-            unequal: unequal.collect(),
-            sentence: said.join("; "),
-            system,
-        }
+        let told = Sentence::answer("compare.target", Tone::Strong, texts.join("; "));
+        let all = unequal.chain([told]).map(|one| Sentence {
+            text: format!("{system}: {}", one.text),
+            ..one
+        });
+        all.collect::<Vec<Sentence>>()
     };
-    targets.iter().zip(systems(targets)).map(conclusion).collect()
+    targets.iter().zip(systems(targets)).flat_map(conclusion).collect()
 }
 
-pub fn steps(targets: &[Target]) -> Steps {
-    let systems = systems(targets);
+/// Private memory after each step, of every server on every target.
+pub fn steps(targets: &[Target]) -> Vec<Column> {
     let mut steps: Vec<&Measure> = Vec::new();
     for row in targets.iter().flat_map(|target| &target.comparison.rows) {
         if row.measure.figure == Figure::Private && !steps.contains(&&row.measure) {
@@ -67,58 +44,49 @@ pub fn steps(targets: &[Target]) -> Steps {
     }
     // A target may lack a step that others have, so that none has the whole order.
     steps.sort_unstable();
-    let cells = |step: &Measure| {
-        let cells = targets.iter().flat_map(|target| {
-            let row = target.comparison.row(step);
-            let sides = 0..target.comparison.sides.len();
-            sides.map(move |side| row.map_or_else(|| HOLE.to_owned(), |row| in_bytes(&row.cells[side])))
-        });
-        cells.collect()
-    };
-    Steps {
-        heads: targets
-            .iter()
-            .zip(&systems)
-            .flat_map(|(target, system)| {
-                let sides = target.comparison.sides.iter();
-                sides.map(|side| (system.clone(), side.label.clone()))
-            })
-            .collect(),
-        rows: steps
-            .iter()
-            .map(|step| (format!("after {}", figures::heading(&step.place)), cells(step)))
-            .collect(),
+    let names = steps
+        .iter()
+        .map(|step| Cell::plain(format!("after {}", figures::heading(&step.place))));
+    let mut table = vec![Column::text("step", 0, names.collect())];
+    for (target, system) in targets.iter().zip(systems(targets)) {
+        for (place, side) in target.comparison.sides.iter().enumerate() {
+            let cells = steps.iter().map(|step| {
+                let row = target.comparison.row(step);
+                let text = row.map(|row| figures::with_interval(&row.cells[place], Unit::Bytes));
+                Cell::plain(text.unwrap_or_else(|| HOLE.to_owned()))
+            });
+            table.push(Column::text(side.label.clone(), 1, cells.collect()).of(system.clone()));
+        }
     }
+    table
 }
 
-pub fn peaks(targets: &[Target]) -> Peaks {
-    let mut heads: Vec<String> = Vec::new();
+/// The average peak of each server on each target.
+pub fn peaks(targets: &[Target]) -> Vec<Column> {
+    let mut servers: Vec<&str> = Vec::new();
     for side in targets.iter().flat_map(|target| &target.comparison.sides) {
-        if !heads.contains(&side.label) {
-            heads.push(side.label.clone());
+        if !servers.contains(&side.label.as_str()) {
+            servers.push(&side.label);
         }
     }
     let peak = Measure {
         place: Place::Run,
         figure: Figure::Peak,
     };
-    let cells = |target: &Target| {
-        let row = target.comparison.row(&peak);
-        let cells = heads.iter().map(|label| {
-            let side = target.comparison.sides.iter().position(|side| side.label == *label);
-            let cell = side.zip(row).map(|(side, row)| &row.cells[side]);
-            cell.map_or_else(|| HOLE.to_owned(), average)
-        });
-        cells.collect()
+    let cell = |target: &Target, label: &str| {
+        let side = target.comparison.sides.iter().position(|side| side.label == label);
+        let cell = side
+            .zip(target.comparison.row(&peak))
+            .map(|(side, row)| &row.cells[side]);
+        Cell::plain(cell.map_or_else(|| HOLE.to_owned(), average))
     };
-    let rows = targets
-        .iter()
-        .zip(systems(targets))
-        .map(|(target, system)| (system, cells(target)));
-    Peaks {
-        rows: rows.collect(),
-        heads,
+    let names = systems(targets).into_iter().map(Cell::plain).collect();
+    let mut table = vec![Column::text("target", 0, names)];
+    for label in servers {
+        let cells = targets.iter().map(|target| cell(target, label)).collect();
+        table.push(Column::text(label.to_owned(), 1, cells));
     }
+    table
 }
 
 /// The short names that are not those of their targets, each with its target.
@@ -154,12 +122,8 @@ fn system(triple: &str) -> &str {
         .map_or(triple, |(_, name)| name)
 }
 
-fn in_bytes(cell: &Cell) -> String {
-    figures::with_interval(cell, Unit::Bytes)
-}
-
 /// `379.1 (+1.4 %, +0.2 to +2.6 %)`: the mean of the runs, with the difference of geometric means from the baseline.
-fn average(cell: &Cell) -> String {
+fn average(cell: &Figures) -> String {
     let known: Vec<f64> = cell.values.iter().copied().flatten().collect();
     if known.is_empty() {
         return HOLE.to_owned();

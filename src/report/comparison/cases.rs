@@ -109,7 +109,7 @@ fn work(side: &Side, baseline: &Side) -> Case {
     };
     let mut lines: Vec<String> = notes::work(side, &baseline.label)
         .into_iter()
-        .map(|(_, text)| text)
+        .map(|one| one.text)
         .collect();
     if lines.is_empty() {
         lines.push(unknown.unwrap_or_else(|| format!("the same work as {}", baseline.label)));

@@ -26,36 +26,24 @@ struct Line<'c> {
     decayed: &'c Decayed,
 }
 
-/// How often the name of a window stands in its table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Named {
-    /// Once, beside its first server: a terminal is read downwards.
-    Once,
-    /// Beside each server: a table that is copied and sorted.
-    Always,
-}
-
 /// The table of windows, a row for each window and server, those of one window on one scale; `None` where there was none.
-pub fn columns(comparison: &Comparison, named: Named) -> Option<Vec<Column>> {
+pub fn columns(comparison: &Comparison) -> Option<Vec<Column>> {
     let lines = lines(comparison);
     let cells = |cell: &dyn Fn(&Line) -> Cell| lines.iter().map(cell).collect::<Vec<Cell>>();
     let plain = |text: &dyn Fn(&Decayed) -> String| cells(&|line| Cell::plain(text(line.decayed)));
-    let name = |line: &Line| match (named, line.first) {
-        (Named::Once, false) => Cell::plain(""),
-        (Named::Once, true) | (Named::Always, _) => Cell::toned(Tone::Strong, &line.name),
-    };
+    let name = |line: &Line| Cell::toned(Tone::Strong, &line.name);
     let against = |line: &Line| match line.decayed.floor.ratio.as_ref().filter(|_| !line.first) {
-        Some(ratio) => Cell::toned(
-            figures::tone(ratio),
-            figures::difference(ratio).unwrap_or_else(|| HOLE.to_owned()),
-        ),
+        Some(ratio) => {
+            let difference = figures::against(ratio);
+            Cell::toned(difference.tone(), difference.range)
+        }
         None => Cell::plain(""),
     };
     let size = |value: f64| figures::value(value, Unit::Bytes);
     let mut table = vec![
         Column::text("window", 0, cells(&name)),
         Column::text("server", 0, cells(&|line| Cell::plain(line.server))),
-        Column::text(decay::CURVE, 3, cells(&|line| Cell::plain(&line.curve))),
+        Column::text(decay::CURVE, 3, cells(&|line| Cell::plain(&line.curve))).sketched(),
         Column::number("from", 6, plain(&|one| middle(&one.before, size))),
     ];
     for (place, seconds) in AFTER.iter().enumerate() {

@@ -1,24 +1,20 @@
 //! The figures of a comparison as text, with their units.
 
+use std::cmp::Ordering;
 use std::time::Duration;
 
 use crate::analyse::compare::{Cell, Comparison, Figure, Place, Ratio, Row, Unit};
 use crate::analyse::stats::MedianInterval;
-use crate::text::Tone;
+use crate::document::{self, Difference, LEAST, MatrixCell};
 use crate::units;
 
-/// What stands where nothing is known.
-pub const HOLE: &str = "–";
+pub use crate::document::HOLE;
 
 /// Says that so few runs do not reach the confidence that is asked for.
 pub const MARK: &str = "*";
 
 /// Where the least and the most of a place are marked.
 pub const ENDS: &str = "where its interval is apart from all others and 4 runs or more show it";
-
-/// Signs of the least and of the most of a place.
-pub const LEAST: &str = "▾";
-pub const MOST_OF_ALL: &str = "▴";
 
 /// Fewest runs of each server that put one apart: the ranges of two servers that are alike leave each other out by chance
 /// in one case of ten with three runs, in one of 35 with four.
@@ -46,7 +42,7 @@ pub fn end_of(row: &Row, side: usize) -> Option<&'static str> {
         others().all(|other| own.low > other.high),
     ) {
         (true, _) => Some(LEAST),
-        (_, true) => Some(MOST_OF_ALL),
+        (_, true) => Some(document::MOST),
         (false, false) => None,
     }
 }
@@ -59,7 +55,7 @@ pub fn has_ends(rows: &[Row]) -> bool {
 
 /// What the signs mean, where any of these rows has one.
 pub fn ends(rows: &[Row]) -> Option<String> {
-    has_ends(rows).then(|| format!("{LEAST} the least and {MOST_OF_ALL} the most of a place, {ENDS}"))
+    has_ends(rows).then(|| format!("{LEAST} the least and {} the most of a place, {ENDS}", document::MOST))
 }
 
 /// That the figures of a phase are those of one round, where any was played more than once.
@@ -147,12 +143,28 @@ pub fn around(median: &MedianInterval, text: impl Fn(f64) -> String) -> String {
     format!("{middle} ({}{mark})", span(&text(median.low), &text(median.high)))
 }
 
-/// How a ratio looks: more is told apart from less, and both from what is not known.
-pub fn tone(ratio: &Ratio) -> Tone {
-    match ratio {
-        ratio if ratio.low > 1.0 => Tone::Warning,
-        ratio if ratio.high < 1.0 => Tone::Good,
-        _ => Tone::Quiet,
+/// A cell of a table of servers.
+pub fn cell(row: &Row, side: usize) -> MatrixCell {
+    let (cell, unit) = (&row.cells[side], row.measure.figure.unit());
+    MatrixCell {
+        median: median(cell, unit),
+        interval: interval(cell, unit),
+        end: end_of(row, side),
+        difference: cell.ratio.as_ref().map(against),
+        values: cell.values.clone(),
+    }
+}
+
+/// How a server differs from the baseline.
+pub fn against(ratio: &Ratio) -> Difference {
+    Difference {
+        direction: match ratio {
+            ratio if ratio.low > 1.0 => Some(Ordering::Greater),
+            ratio if ratio.high < 1.0 => Some(Ordering::Less),
+            _ => None,
+        },
+        range: difference(ratio).unwrap_or_else(|| HOLE.to_owned()),
+        by_machine: spread(ratio),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::analyse::compare::{
 };
 use crate::analyse::setting;
 use crate::record::KnobFacts;
+use crate::text::{Sentence, Tone};
 use crate::units;
 
 use super::figures;
@@ -16,52 +17,41 @@ const WORTH: f64 = 0.01;
 /// Of the digits of a hash so many are shown.
 const HASH: usize = 12;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weight {
-    Warning,
-    /// The comparison may be worth nothing.
-    Bad,
-}
-
-pub type Note = (Weight, String);
-
 /// Everything but unequal work: groups and outliers of memory, and circumstances that differ.
-pub fn notes(comparison: &Comparison) -> Vec<Note> {
+pub fn notes(comparison: &Comparison) -> Vec<Sentence> {
     let mut notes = Vec::new();
     for side in &comparison.sides {
-        let settings = side.unseen.iter().map(|knob| (Weight::Bad, unseen(&side.label, knob)));
-        notes.extend(settings);
-        notes.extend(side.doubts.iter().map(|text| (Weight::Bad, doubt(&side.label, text))));
+        let settings = side.unseen.iter().map(|knob| unseen(&side.label, knob));
+        let doubts = side.doubts.iter().map(|text| doubt(&side.label, text));
+        notes.extend(settings.chain(doubts).map(|text| bad("compare.settings", text)));
     }
     for (place, side) in comparison.sides.iter().enumerate() {
-        notes.extend(groups(comparison, place, side).map(|text| (Weight::Warning, text)));
-        notes.extend(
-            outliers(comparison, place, side)
-                .into_iter()
-                .map(|text| (Weight::Warning, text)),
-        );
+        notes.extend(groups(comparison, place, side).map(|text| Sentence::warning("compare.groups", text)));
+        let outliers = outliers(comparison, place, side).into_iter();
+        notes.extend(outliers.map(|text| Sentence::warning("compare.outliers", text)));
     }
     let baseline = comparison.sides.first().map_or("", |side| side.label.as_str());
-    notes.extend(comparison.sides.iter().filter_map(|side| {
-        let found = side.huge_pages.as_ref()?;
-        Some((Weight::Warning, huge_pages(&side.label, baseline, found)))
-    }));
-    notes.extend(looked(comparison).map(|text| (Weight::Warning, text)));
-    notes.extend(comparison.differences.iter().map(|differing| {
-        let weight = if differing.is_decisive() {
-            Weight::Bad
-        } else {
-            Weight::Warning
-        };
-        (weight, difference(differing))
-    }));
+    let huge = comparison.sides.iter();
+    let huge = huge.filter_map(|side| Some(huge_pages(&side.label, baseline, side.huge_pages.as_ref()?)));
+    notes.extend(huge.map(|text| Sentence::warning("compare.huge-pages", text)));
+    notes.extend(looked(comparison).map(|text| Sentence::warning("compare.looked", text)));
     notes.extend(
         comparison
-            .strains
+            .differences
             .iter()
-            .map(|found| (Weight::Warning, strained(found))),
+            .map(|differing| match differing.is_decisive() {
+                true => bad("compare.circumstances", difference(differing)),
+                false => Sentence::warning("compare.circumstances", difference(differing)),
+            }),
     );
+    let strained = comparison.strains.iter().map(strained);
+    notes.extend(strained.map(|text| Sentence::warning("compare.strained", text)));
     notes
+}
+
+/// The comparison may be worth nothing.
+fn bad(id: &'static str, text: String) -> Sentence {
+    Sentence::answer(id, Tone::Bad, text).marked("important")
 }
 
 /// What an interval is where the runs were ended by what they showed.
@@ -94,14 +84,17 @@ pub fn unknown_work(side: &Side, baseline: &Side) -> Option<String> {
 }
 
 /// What a side did less of than the baseline, and what it did otherwise: a sentence each.
-pub fn work(side: &Side, baseline: &str) -> Vec<Note> {
+pub fn work(side: &Side, baseline: &str) -> Vec<Sentence> {
     let of = |less: bool| -> Vec<&Inequality> { side.work.iter().filter(|work| work.is_less() == less).collect() };
     let mut notes = Vec::new();
-    for (less, weight, verb) in [(true, Weight::Bad, "less"), (false, Weight::Warning, "other")] {
+    for (less, verb) in [(true, "less"), (false, "other")] {
         let tasks: Vec<String> = of(less).chunk_by(|a, b| a.task == b.task).map(task).collect();
         if !tasks.is_empty() {
             let text = format!("{} does {verb} work than {baseline}: {}", side.label, tasks.join("; "));
-            notes.push((weight, text));
+            notes.push(match less {
+                true => bad("compare.less-work", text),
+                false => Sentence::warning("compare.other-work", text),
+            });
         }
     }
     notes

@@ -6,7 +6,6 @@ use crate::text::Tone;
 use crate::text::table::{Cell, Column};
 use crate::units;
 
-use super::decay::Named;
 use super::figures::{HOLE, around};
 
 /// What is said of each server, in a sentence for each phase.
@@ -38,7 +37,7 @@ fn places<'s>(all: impl Iterator<Item = (&'s str, Option<u32>)> + Clone) -> impl
 pub const SUBJECT: &str = "private, MiB, by force before checkpoints";
 
 /// What servers gave back before checkpoints, a row for each phase and server; `None` where that was not asked for.
-pub fn columns(comparison: &Comparison, named: Named) -> Option<Vec<Column>> {
+pub fn columns(comparison: &Comparison) -> Option<Vec<Column>> {
     let mut phases: Vec<&str> = Vec::new();
     let all = comparison.sides.iter().flat_map(|side| &side.forced_before_checkpoints);
     for one in all {
@@ -48,13 +47,9 @@ pub fn columns(comparison: &Comparison, named: Named) -> Option<Vec<Column>> {
     }
     let mut rows: Vec<(&str, &str, &Forced)> = Vec::new();
     for phase in phases {
-        let mut name = phase;
         for side in &comparison.sides {
             for one in side.forced_before_checkpoints.iter().filter(|one| one.phase == phase) {
-                rows.push((name, &side.label, one));
-                if named == Named::Once {
-                    name = "";
-                }
+                rows.push((phase, &side.label, one));
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use crate::analyse::compare::{Cell, Comparison, Figure, Measure, Place, Ratio, Row, Side, Unit, Why};
 use crate::analyse::{is_denied, setting};
-use crate::record::PreloadFacts;
 use crate::units;
 
 use super::figures::{self, digits};
@@ -129,16 +128,6 @@ pub fn runs(side: &Side) -> String {
         }
     }
     text
-}
-
-/// How many runs of a side count, and what was preloaded into it.
-pub fn played(side: &Side) -> String {
-    let preload = side.preload.iter().map(PreloadFacts::words);
-    [runs(side)]
-        .into_iter()
-        .chain(preload)
-        .collect::<Vec<String>>()
-        .join(", ")
 }
 
 /// The figures that a choice hangs on: private memory where the baseline has most and at the end, the peak, CPU.

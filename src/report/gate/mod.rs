@@ -1,17 +1,15 @@
 //! A gate's verdict: the same findings for terminals, pull requests, test reports and other programs.
 
 mod cases;
+mod document;
 mod findings;
 pub mod json;
-mod markdown;
-mod terminal;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
 pub use cases::suites;
+pub use document::{Compared, document};
+pub(super) use document::{headline, told_apart};
 pub use findings::{About, Finding, findings};
-pub(super) use markdown::headline;
-pub use markdown::render as markdown;
-pub use terminal::render as terminal;

@@ -4,13 +4,14 @@ use crate::analyse;
 use crate::analyse::compare::{Figure, Played, WorkLimits};
 use crate::analyse::gate::{At, Judgement, Leak, Limit, Rule, Rules, Sides, What, judge};
 use crate::analyse::stats::{LeakLimit, Looks, Tolerance};
+use crate::document::tests::is_whole;
+use crate::document::{Look, markdown, terminal};
 use crate::lens::Lens;
 use crate::record::{Ending, PreloadFacts, golden};
 use crate::report::comparison::{annotations, junit};
-use crate::report::terminal::Look;
 
 use super::findings::{self, About, findings};
-use super::{markdown, suites, terminal};
+use super::{Compared, document, suites};
 
 /// A run whose private memory, peak and latencies are so many thousandths of the golden record's.
 fn run(label: &str, number: u32, lens: Lens, thousandths: u64) -> Played {
@@ -162,20 +163,27 @@ pub(super) fn all() -> Vec<(&'static str, Judgement)> {
     ]
 }
 
+/// The answer; the comparison below it is that of any runs.
+fn drawn(judgement: &Judgement, notes: &[String], look: Look) -> String {
+    let compared = Compared::new(&sides(&[], &[]));
+    let look = Look { details: false, ..look };
+    terminal::render(&document(judgement, &compared, notes), look)
+}
+
 #[test]
 fn each_verdict_in_each_form() {
     let look = Look {
         columns: 110,
         color: false,
         ascii: false,
+        details: true,
     };
     for (name, judgement) in all() {
         let notes = ["as-shipped advises only".to_owned()];
         let suites = suites(&judgement, false);
         let told = annotations(&suites).join("\n");
         for (form, text) in [
-            ("terminal", terminal(&judgement, &notes, look)),
-            ("markdown", markdown(&judgement, &notes)),
+            ("terminal", drawn(&judgement, &notes, look)),
             ("junit", junit(&suites)),
             ("annotations", told),
         ] {
@@ -187,17 +195,13 @@ fn each_verdict_in_each_form() {
 }
 
 #[test]
-fn a_verdict_in_a_narrow_and_in_a_wide_terminal() {
-    for columns in [60, 100, 200] {
-        let look = Look {
-            columns,
-            color: false,
-            ascii: false,
-        };
-        let text = terminal(&inconclusive(), &[], look);
-        insta::with_settings!({ omit_expression => true }, {
-            insta::assert_snapshot!(format!("inconclusive-{columns}"), text);
-        });
+fn every_block_of_a_verdict_is_in_every_format() {
+    for (_, judgement) in all() {
+        is_whole(&document(
+            &judgement,
+            &Compared::new(&sides(&[1_000; 3], &[1_000; 3])),
+            &[],
+        ));
     }
 }
 
@@ -208,13 +212,13 @@ fn sizes_of_both_sides_and_answers_are_whole_in_any_terminal() {
             columns,
             color: false,
             ascii: false,
+            details: true,
         };
         for (name, judgement) in all() {
-            let text = terminal(&judgement, &[], look);
-            let heads: Vec<&str> = text.lines().filter(|line| line.contains(" at least ")).collect();
-            let heads: Vec<&&str> = heads.iter().filter(|line| line.contains("  rule ")).collect();
+            let text = drawn(&judgement, &[], look);
+            let heads: Vec<&str> = text.lines().filter(|line| line.contains("  rule ")).collect();
             assert!(
-                heads.iter().all(|line| line.contains(" candidate ")),
+                heads.iter().all(|line| line.contains(" passes below")),
                 "{name} at {columns}: {text}"
             );
             assert!(
@@ -397,12 +401,7 @@ fn what_huge_pages_do_to_the_difference_and_what_was_preloaded_is_told() {
         taken.huge_pages = taken.huge_pages.map(|huge| huge + (8 << 20));
     }
     let judgement = judge(&sides, &rules(), &Looks::default());
-    let look = Look {
-        columns: 100,
-        color: false,
-        ascii: false,
-    };
-    let told = terminal::render(&judgement, &[], look);
+    let told = markdown::render(&document(&judgement, &Compared::new(&sides), &[]));
     let words = told.split_whitespace().collect::<Vec<&str>>().join(" ");
     for part in [
         "candidate has 8.0 MiB more in huge pages than baseline, and 4.4 MiB more private memory in all",
@@ -419,7 +418,7 @@ fn a_gate_says_on_which_side_the_machine_was_busy() {
         run.summary.header.host.load = run.summary.header.host.cpus.map(|cpus| 2.0 * cpus as f64);
     }
     let judgement = judge(&sides, &rules(), &Looks::default());
-    let told = markdown(&judgement, &[]);
+    let told = markdown::render(&document(&judgement, &Compared::new(&sides), &[]));
     let part = "the machine was busy when 6 of 12 runs began (load up to ";
     assert!(
         told.contains(part) && told.contains("; the baseline 0 of 6, the candidate 6 of 6)"),

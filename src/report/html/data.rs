@@ -1,6 +1,7 @@
 //! The numbers of a chart, as the script on the page reads them.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
@@ -11,11 +12,14 @@ use crate::analyse::{PhaseSummary, PrivateMetric, Summary};
 use crate::record::{IdleKind, Nanos};
 use crate::text::clean;
 
-use super::parts::Keys;
+use crate::document::Picture;
+use crate::document::page::Keys;
+use crate::report::chart;
+use crate::units;
 
 /// A timeline: every run of every server on one grid of time.
 #[derive(Debug, Serialize)]
-pub struct Timeline {
+struct Timeline {
     /// Seconds from one place of the grid to the next.
     width: f64,
     /// Whether private memory at checkpoints is of exact counters: the line, which is of cheap ones, is an upper bound of it.
@@ -42,11 +46,11 @@ struct Run {
     /// When its phases began, and when the last of them and the run itself ended: by these the script lays the phases of
     /// all runs under each other.
     bounds: Vec<f64>,
-    lines: Lines,
+    lines: Quantities,
 }
 
 /// By the name of the quantity.
-type Lines = BTreeMap<&'static str, Coded>;
+type Quantities = BTreeMap<&'static str, Coded>;
 
 /// A line as differences, which are short: the first value from place to place, over places that are not known, and what
 /// the second is above it; left out where it never differs.
@@ -90,8 +94,58 @@ struct Window {
 /// A run with the name of its record.
 pub type Named<'s> = (&'s str, &'s Summary);
 
-/// The timeline of these servers, each with its label and its runs. `None` where nothing was sampled.
-pub fn timeline(servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Timeline> {
+/// The lines of every run of some servers.
+pub struct Lines<'s> {
+    timeline: Timeline,
+    /// The only run, which a terminal has room for.
+    only: Option<&'s Summary>,
+}
+
+impl<'s> Lines<'s> {
+    /// `None` where nothing was sampled.
+    pub fn of_run(summary: &'s Summary, record: &'s str) -> Option<Lines<'s>> {
+        let servers = [(summary.header.server.label.as_str(), vec![(record, summary)])];
+        let only = Some(summary);
+        timeline(&servers, Keys::ALIKE).map(|timeline| Lines { timeline, only })
+    }
+
+    /// These servers, each with its label and its runs.
+    pub fn of_servers(servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Lines<'s>> {
+        timeline(servers, keys).map(|timeline| Lines { timeline, only: None })
+    }
+}
+
+impl Picture for Lines<'_> {
+    fn rows(&self, columns: usize) -> Option<(Vec<String>, String)> {
+        let summary = self.only?;
+        let chart = chart::draw(&summary.timeline, &summary.phases, summary.duration, columns)?;
+        let resident = match summary.most_processes > 1 {
+            true => "· resident (a lower bound)",
+            false => "· resident",
+        };
+        let blank = if chart.gaps { "; blank: not known" } else { "" };
+        let legend = format!(
+            "█ private (an upper bound); {resident}; ┬ a phase begins, right after the checkpoint of the one before; each column is \
+             the highest of {}{blank}",
+            units::duration(Duration::from_nanos(chart.column))
+        );
+        let rows = chart.rows.into_iter().chain([chart.ticks]).chain(chart.names);
+        Some((rows.collect(), legend))
+    }
+
+    /// Without a script, the numbers are in the tables.
+    fn markup(&self) -> Option<Markup> {
+        Some(html! {
+            div.chart {
+                noscript { p { "The timeline needs JavaScript, which is part of this file. Every figure is in the tables." } }
+                (embed(&self.timeline))
+            }
+        })
+    }
+}
+
+/// All runs on one grid of time. `None` where nothing was sampled.
+fn timeline(servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Timeline> {
     let all = || {
         servers
             .iter()
@@ -123,7 +177,7 @@ fn server(label: &str, place: usize, rest: bool, runs: &[Named], width: Nanos) -
                 .skip(1)
                 .map(|at| seconds(at as Nanos))
                 .collect(),
-            lines: Lines::new(),
+            lines: Quantities::new(),
         })
         .collect();
     for quantity in Quantity::ALL {
@@ -229,7 +283,7 @@ fn seconds(time: Nanos) -> f64 {
 }
 
 /// An element that holds the numbers. JSON inside of HTML can only be ended by `<`, so that is written in another way.
-pub fn embed(timeline: &Timeline) -> Markup {
+fn embed(timeline: &Timeline) -> Markup {
     let json = serde_json::to_string(timeline).expect("all keys are strings and all numbers are finite");
     let json = json.replace('<', "\\u003c");
     html! { script type="application/json" { (PreEscaped(json)) } }

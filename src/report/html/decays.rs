@@ -8,18 +8,14 @@ use crate::analyse::compare::{Comparison, Decay};
 use crate::analyse::decay::{self, Course, Window};
 use crate::analyse::together::middle;
 use crate::record::Nanos;
-use crate::report::comparison::decay::{self as compared, Named::Always};
-use crate::report::comparison::release;
 use crate::report::decay as words;
-use crate::report::terminal::decay::{SUBJECT, columns_of_windows, told};
-use crate::text::table::Column;
 use crate::text::{clean, cut};
 use crate::units;
 
 use super::data::Named;
-use super::parts::{self, Keys};
 use super::strips::tenth;
-use super::tables;
+use crate::document::Picture;
+use crate::document::page::{self, Keys};
 
 const WIDTH: f64 = 480.0;
 const LEFT: f64 = 52.0;
@@ -41,76 +37,59 @@ struct Decaying<'w> {
     windows: Vec<&'w Window>,
 }
 
-/// The section of one run: a plot and a row for each window.
-pub fn of_run(summary: &Summary) -> Markup {
-    let Some(table) = columns_of_windows(summary).map(plotted) else {
-        return html! {};
-    };
-    let label = summary.header.server.label.as_str();
-    let shown = told(&summary.windows);
-    let plots = shown.iter().map(|window| {
-        let one = Decaying {
-            label,
-            class: parts::class(0),
-            windows: vec![window],
+/// A plot for each window.
+pub struct Decays<'w> {
+    plots: Vec<(String, Vec<Decaying<'w>>)>,
+}
+
+impl<'w> Decays<'w> {
+    /// These windows of one run.
+    pub fn of_run(summary: &'w Summary, windows: Vec<&'w Window>) -> Decays<'w> {
+        let plot = |window: &'w Window| {
+            let one = Decaying {
+                label: &summary.header.server.label,
+                class: page::class(0),
+                windows: vec![window],
+            };
+            (words::name(window), vec![one])
         };
-        plot(&words::name(window), &[one])
-    });
-    let body = html! {
-        p.quiet { (LEGEND) }
-        div.plots.wide { @for plot in plots { (plot) } }
-        (tables::of_columns(&format!("What came back, {SUBJECT}"), &table))
-        p.quiet { (words::legend(&table)) }
-    };
-    parts::section("decay", "What came back", &body)
-}
-
-/// The section of several servers: a plot for each window, and a row for each server in it.
-pub fn of_comparison(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Markup {
-    let said: Vec<String> = compared::verdict(comparison)
-        .into_iter()
-        .chain(release::verdict(comparison))
-        .collect();
-    let table = compared::columns(comparison, Always).map(plotted);
-    let forced = release::columns(comparison, Always);
-    if said.is_empty() && table.is_none() && forced.is_none() {
-        return html! {};
+        Decays {
+            plots: windows.into_iter().map(plot).collect(),
+        }
     }
-    let plots = comparison.decays.iter().enumerate().map(|(place, window)| {
-        let alike = comparison.decays[..place]
-            .iter()
-            .filter(|other| is_alike(other, window));
-        let number = alike.count();
-        let of = servers.iter().enumerate().map(|(place, (label, runs))| Decaying {
-            label,
-            class: keys.class(place),
-            windows: runs
-                .iter()
-                .filter_map(|run| found(&run.1.windows, window, number))
-                .collect(),
+
+    /// The windows of all runs of several servers.
+    pub fn of_comparison(comparison: &Comparison, servers: &[(&'w str, Vec<Named<'w>>)], keys: Keys) -> Decays<'w> {
+        let plots = comparison.decays.iter().enumerate().map(|(place, window)| {
+            let before = &comparison.decays[..place];
+            let number = before.iter().filter(|other| is_alike(other, window)).count();
+            let servers = servers.iter().enumerate().map(|(place, (label, runs))| Decaying {
+                label,
+                class: keys.class(place),
+                windows: runs
+                    .iter()
+                    .filter_map(|run| found(&run.1.windows, window, number))
+                    .collect(),
+            });
+            let title = words::label(&window.phase, window.kind, window.control);
+            (title, servers.collect())
         });
-        let title = words::label(&window.phase, window.kind, window.control);
-        plot(&title, &of.collect::<Vec<Decaying>>())
-    });
-    let body = html! {
-        (parts::sentences(said.into_iter().map(|text| ("plain", text))))
-        @if let Some(table) = table {
-            p.quiet { (LEGEND) }
-            div.plots.wide { @for plot in plots { (plot) } }
-            (tables::of_columns(&format!("What came back, {}", compared::SUBJECT), &table))
-            p.quiet { (compared::legend(&table)) }
-        }
-        @if let Some(forced) = forced {
-            (tables::of_columns(&format!("Given back, {}", release::SUBJECT), &forced))
-        }
-    };
-    parts::section(&format!("{id}decay"), "What came back", &body)
+        Decays { plots: plots.collect() }
+    }
 }
 
-/// The table without its curves, which stand above it as plots.
-fn plotted(mut table: Vec<Column>) -> Vec<Column> {
-    table.retain(|column| column.name() != words::CURVE);
-    table
+impl Picture for Decays<'_> {
+    /// Its tables have curves of characters.
+    fn rows(&self, _: usize) -> Option<(Vec<String>, String)> {
+        None
+    }
+
+    fn markup(&self) -> Option<Markup> {
+        Some(html! {
+            p.quiet { (LEGEND) }
+            div.plots.wide { @for (title, servers) in &self.plots { (plot(title, servers)) } }
+        })
+    }
 }
 
 fn is_alike(one: &Decay, other: &Decay) -> bool {
@@ -329,7 +308,7 @@ mod tests {
         let windows = [window(60, 10), window(140, 20), window(90, 15)];
         let one = Decaying {
             label: "server",
-            class: parts::class(0),
+            class: page::class(0),
             windows: windows.iter().collect(),
         };
         let longest = windows[1].took as f64;

@@ -10,8 +10,8 @@ use crate::report::svg::labels::{Area, Label, beside};
 use crate::report::tune::{amount, order};
 use crate::text::clean;
 
-use super::parts::Keys;
 use super::strips::{Scale, tenth};
+use crate::document::page::Keys;
 
 /// The drawing in units of its own; the page scales it, to no less than four fifths on a phone.
 const WIDTH: f64 = 440.0;
@@ -25,7 +25,7 @@ const BOTTOM: f64 = 282.0;
 const POINT: f64 = 5.0;
 
 /// How the settings of a sweep are told from each other on its page.
-pub struct Told {
+pub struct Front {
     /// Of each cell its row in the table, from 1.
     pub numbers: Vec<usize>,
     /// Of each cell its place on the page, which is its colour.
@@ -36,9 +36,9 @@ pub struct Told {
     pub keys: Keys,
 }
 
-impl Told {
+impl Front {
     /// The default first, then what is chosen, then the front, and then all others; these in the order of the table.
-    pub fn of(sweep: &Sweep, chosen: Option<&Swept>) -> Told {
+    pub fn new(sweep: &Sweep, chosen: Option<&Swept>) -> Front {
         let table = order(sweep);
         let rank = |cell: &Swept| match cell {
             cell if cell.sets.default => 0,
@@ -56,7 +56,7 @@ impl Told {
             }
             places
         };
-        Told {
+        Front {
             numbers: places_of(&table).into_iter().map(|place| place + 1).collect(),
             places: places_of(&page),
             order: page,
@@ -75,7 +75,7 @@ struct Point<'s> {
 }
 
 /// The picture of private memory against this, with a number at each point.
-pub fn draw(sweep: &Sweep, told: &Told, against: Tuned) -> Markup {
+pub fn draw(sweep: &Sweep, front: &Front, against: Tuned) -> Markup {
     let title = match (against, &sweep.places.method) {
         (Tuned::P95, Some(method)) => format!("private memory against p95 of {method}"),
         (Tuned::P95, None) => return html! {},
@@ -90,8 +90,8 @@ pub fn draw(sweep: &Sweep, told: &Told, against: Tuned) -> Markup {
             let (place, across, up) = point((place, cell))?;
             Some(Point {
                 cell,
-                number: told.numbers[place],
-                class: told.keys.class(told.places[place]),
+                number: front.numbers[place],
+                class: front.keys.class(front.places[place]),
                 across,
                 up,
             })

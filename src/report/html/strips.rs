@@ -6,7 +6,8 @@ use crate::analyse::compare::{Cell, Comparison, Figure, Place, Row, Unit};
 use crate::report::comparison::figures;
 use crate::text::{clean, cut, width};
 
-use super::parts::Keys;
+use crate::document::Picture;
+use crate::document::page::Keys;
 
 /// The drawing in units of its own; the page scales it.
 pub(super) const WIDTH: f64 = 360.0;
@@ -23,15 +24,27 @@ const LETTERS: usize = 16;
 const LONGEST: usize = 56;
 
 /// A plot for the private memory of each phase, and for the figures of whole runs.
-pub fn draw(comparison: &Comparison, keys: Keys) -> Markup {
-    let rows = comparison.rows.iter().filter(|row| match row.measure.place {
-        Place::Phase { .. } => row.measure.figure == Figure::Private,
-        Place::Run => true,
-        Place::Method(_) => false,
-    });
-    html! {
-        p.quiet { "Every dot is a run, the bar is the median, the band its interval. Each plot has a scale of its own, which does not begin at 0." }
-        div.plots { @for row in rows { (plot(comparison, row, keys)) } }
+pub struct Strips<'c> {
+    pub comparison: &'c Comparison,
+    pub keys: Keys,
+}
+
+impl Picture for Strips<'_> {
+    /// Its tables have a strip in each row.
+    fn rows(&self, _: usize) -> Option<(Vec<String>, String)> {
+        None
+    }
+
+    fn markup(&self) -> Option<Markup> {
+        let rows = self.comparison.rows.iter().filter(|row| match row.measure.place {
+            Place::Phase { .. } => row.measure.figure == Figure::Private,
+            Place::Run => true,
+            Place::Method(_) => false,
+        });
+        Some(html! {
+            p.quiet { "Every dot is a run, the bar is the median, the band its interval. Each plot has a scale of its own, which does not begin at 0." }
+            div.plots { @for row in rows { (plot(self.comparison, row, self.keys)) } }
+        })
     }
 }
 

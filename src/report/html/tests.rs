@@ -1,13 +1,15 @@
-use super::*;
 use crate::analyse::compare::{Played, WorkLimits, by_target};
 use crate::analyse::gate::{Rule, Rules, Sides, judge};
 use crate::analyse::stats::{Looks, Tolerance};
 use crate::analyse::{self, Summary};
+use crate::document::page;
+use crate::document::tests::is_whole;
 use crate::lens::Lens;
 use crate::record::golden::{self, Session};
 use crate::record::{
     AllocatorFacts, AllocatorFamily, Confidence, Ending, Evidence, IdleKind, Outcome, Reader, ShutdownStage,
 };
+use crate::report::{comparison, gate, run};
 
 /// A name that ends every element that it could stand in.
 pub const HOSTILE: &str = "</script></title></style><img src=x onerror=alert(1)>\"'`&";
@@ -16,24 +18,8 @@ fn of(name: &str) -> Summary {
     analyse::read(golden::open(name)).unwrap()
 }
 
-/// The page without its style and script, which are files of their own, and without the numbers of its chart.
-fn without_assets(page: &str) -> String {
-    let cut = |page: &str, from: &str, to: &str| {
-        let start = page.rfind(from).unwrap() + from.len();
-        let end = start + page[start..].find(to).unwrap();
-        format!("{}…{}", &page[..start], &page[end..])
-    };
-    let page = cut(&cut(page, "<style>", "</style>"), "<script>", "</script>");
-    let page = cut(&page, "Policy\" content=\"", "\"");
-    let page = match page.contains("application/json") {
-        true => cut(&page, "application/json\">", "</script>"),
-        false => page,
-    };
-    page.replace("><", ">\n<")
-}
-
 fn compared(runs: &[Played]) -> String {
-    comparison(&by_target(runs.to_vec(), None), runs)
+    page::render(&comparison::document(&by_target(runs.to_vec(), None), runs))
 }
 
 /// Runs of a session that differs from run to run.
@@ -84,24 +70,25 @@ pub fn two() -> Vec<Played> {
         .collect()
 }
 
+fn paged(summary: &Summary, record: &str) -> String {
+    page::render(&run::document(summary, record))
+}
+
 #[test]
-fn pages_of_one_run() {
-    for name in ["completed", "crashed", "tree"] {
-        insta::assert_snapshot!(
-            format!("one-{name}"),
-            without_assets(&run(&of(name), &format!("{name}.jsonl")))
-        );
+fn every_block_of_a_run_is_in_every_format() {
+    for name in ["completed", "crashed", "tree", "interrupted", "truncated"] {
+        is_whole(&run::document(&of(name), name));
     }
 }
 
 #[test]
 fn pages_of_runs_that_did_not_come_far_are_whole() {
     for name in ["interrupted", "truncated"] {
-        let page = run(&of(name), name);
+        let page = paged(&of(name), name);
         assert!(page.ends_with("</html>"), "{name}");
     }
     let nothing = Session::new("server").bytes();
-    let page = run(
+    let page = paged(
         &analyse::read(Reader::new(&nothing[..]).unwrap()).unwrap(),
         "nothing.jsonl",
     );
@@ -113,7 +100,7 @@ fn pages_of_runs_that_did_not_come_far_are_whole() {
 fn a_page_of_two_servers() {
     let page = compared(&two());
     assert!(page.contains("ty-jemalloc keeps"), "the verdict is there");
-    insta::assert_snapshot!("two", without_assets(&page));
+    is_whole(&comparison::document(&by_target(two(), None), &two()));
 }
 
 #[test]
@@ -130,10 +117,10 @@ fn of_the_work_of_a_server_that_failed_nothing_is_said() {
     assert!(page.contains("ty-jemalloc did the same work as ty"));
     assert!(!page.contains(&format!("{label} did the same work")));
     assert!(page.contains(&format!(
-        "{label}: nothing is known of its work: no run of {label} counts."
+        "{label}: nothing is known of its work: no run of {label} counts"
     )));
     // Beside a baseline that has none, nothing is known of anybody's.
-    let page = comparison(&by_target(runs.clone(), Some(&label)), &runs);
+    let page = page::render(&comparison::document(&by_target(runs.clone(), Some(&label)), &runs));
     assert!(page.contains("ty-jemalloc: nothing is known of its work"));
     assert!(!page.contains("did the same work"), "{page}");
 }
@@ -157,8 +144,8 @@ fn a_page_of_one_server_says_what_it_keeps_and_its_peak() {
         .collect();
     let page = compared(&runs);
     let start = page.find("<div class=\"verdict\">").unwrap();
-    let said = "<p class=\"say\">ty keeps 84.3 MiB (83.3–85.3 MiB *) private after decay, 115.0 MiB (114.0–116.0 MiB *) \
-                resident at its peak, 4 runs.</p>";
+    let said = "<p class=\"say ending strong\">ty keeps 84.3 MiB (83.3–85.3 MiB *) private after decay, 115.0 MiB (114.0–116.0 MiB *) \
+                resident at its peak, 4 runs</p>";
     assert!(
         page[start..].starts_with(&format!("<div class=\"verdict\">{said}")),
         "{}",
@@ -178,17 +165,21 @@ fn a_page_of_several_systems_begins_with_a_sentence_for_each() {
     let page = compared(&runs);
     let main = page.find("<main>").unwrap();
     let end = page.find("<section id=\"all-").unwrap();
-    let said = |system: &str| {
+    let said = |size: &str, system: &str| {
         format!(
-            "<p class=\"say\"><strong>{system}: </strong>ty-jemalloc keeps 28–32 % more private memory than ty after goto \
-             &lt;i&gt;, 4 runs each.</p>"
+            "<p class=\"{size} strong\">{system}: ty-jemalloc keeps 28–32 % more private memory than ty after goto &lt;i&gt;, 4 runs \
+             each</p>"
         )
     };
     assert_eq!(
         page[main..end],
-        format!("<main><div class=\"verdict\">{}{}</div>", said("macOS"), said("Linux"))
+        format!(
+            "<main><div class=\"verdict\">{}{}</div>",
+            said("say ending", "macOS"),
+            said("more", "Linux")
+        )
     );
-    assert!(page.contains("(* of all runs, which are too few for 95 %). Sizes of different systems"));
+    assert!(page.contains("sizes of different systems are different quantities"));
 }
 
 #[test]
@@ -216,14 +207,10 @@ fn a_server_against_itself_is_two_servers_on_the_page_of_a_gate() {
         work: WorkLimits::default(),
     };
     let judgement = judge(&sides, &rules, &Looks::default());
-    let page = gate(&judgement, &sides, &["a note".to_owned()]);
+    let compared = gate::Compared::new(&sides);
+    let page = page::render(&gate::document(&judgement, &compared, &["a note".to_owned()]));
     assert!(page.contains("ty (baseline)") && page.contains("ty (candidate)"));
     assert!(page.contains("a note"));
-    let start = page.find("<p class=\"ending").unwrap();
-    insta::assert_snapshot!(
-        "gate-verdict",
-        page[start..start + page[start..].find("</ul>").unwrap()].replace("><", ">\n<")
-    );
 }
 
 /// A session in which everything that others write is [`HOSTILE`].
@@ -259,7 +246,7 @@ pub fn hostile(run: u64) -> Session {
 #[test]
 fn what_others_wrote_is_text_wherever_it_stands() {
     let runs: Vec<Played> = (1..=4).map(|number| played(hostile, number)).collect();
-    for page in [run(&runs[0].summary, HOSTILE), compared(&runs)] {
+    for page in [paged(&runs[0].summary, HOSTILE), compared(&runs)] {
         assert!(!page.contains("<img"), "an element of theirs");
         assert_eq!(page.matches("</title>").count(), page.matches("<title>").count());
         assert_eq!(page.matches("</style>").count(), 1);
@@ -267,7 +254,7 @@ fn what_others_wrote_is_text_wherever_it_stands() {
         let scripts = page.matches("<script").count();
         assert_eq!(page.matches("</script>").count(), scripts);
         assert!(page.contains("&lt;img src=x"));
-        assert!(page.contains("Options in force in") && page.contains("jemalloc (certain)"));
+        assert!(page.contains("Options in force") && page.contains("jemalloc (certain)"));
         assert!(page.contains("\\u003c/script>"), "in the numbers of the chart");
     }
 }

@@ -19,11 +19,14 @@ use crate::analyse::compare::{Comparison, Played, Scenarios, Target, by_target};
 use crate::analyse::gate::{Judgement, Sides};
 use crate::analyse::{Summary, held_up, measured};
 use crate::report::gate::{findings, headline};
-use crate::report::terminal::decay;
+use crate::report::run::windows;
 use crate::text::{clean, clean_lines, width, wrap};
 
+use super::comparison::document::{played, title};
 use super::comparison::{alone, words};
-use super::html::{Named, PALETTE, played, title, told_apart};
+use super::gate::told_apart;
+use super::html::Named;
+use crate::document::page::PALETTE;
 use panel::Panel;
 
 /// The picture in units of its own, which are pixels where nobody scales it.
@@ -41,7 +44,7 @@ pub fn run(summary: &Summary, record: &str) -> String {
     let header = &summary.header;
     let said = match held_up(header) {
         Some(why) => vec![why],
-        None => decay::sentences(summary),
+        None => windows::sentences(summary),
     };
     let summary = &*measured(summary);
     let panel = Panel {

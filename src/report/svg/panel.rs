@@ -5,9 +5,10 @@ use maud::{Markup, html};
 use crate::analyse::lines::{self, Line, Quantity};
 use crate::analyse::together::{self, Middle, Together, median};
 use crate::analyse::{PhaseSummary, PrivateMetric, Span, Summary, held_up};
+use crate::document::page::class;
 use crate::record::{IdleKind, Nanos};
 use crate::report::chart::{mebibytes, scale};
-use crate::report::html::{Named, class, tenth};
+use crate::report::html::{Named, tenth};
 use crate::text::{clean, cut, wrap};
 use crate::units;
 

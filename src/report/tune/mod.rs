@@ -1,20 +1,17 @@
 //! A sweep as text: the same table, the same sentences and the same lines to ship in every format.
 
 mod columns;
+mod document;
 mod doubts;
 pub mod json;
-mod markdown;
 pub mod ship;
-mod terminal;
 mod why;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
-pub(super) use columns::{amount, columns, order};
-pub use markdown::{render as markdown, set};
-pub use terminal::render as terminal;
+pub(super) use columns::{amount, order};
+pub use document::{Compared, document, set};
 pub use why::why_not;
-pub(super) use words::sentences;
-pub use words::{Sentence, chosen, headline, reservations, stop};
+pub use words::{chosen, headline, reservations, stop};

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use crate::analyse::compare::Played;
 use crate::analyse::tune::tests::{cells, crashes, played, with_impostor};
 use crate::analyse::tune::{Rules, Sweep, sweep};
+use crate::document::tests::is_whole;
+use crate::document::{Look, markdown as pasted, page as paged, terminal as drawn};
 use crate::record::{SweepFacts, WindowEnd};
-use crate::report::html;
-use crate::report::terminal::Look;
 
 use super::words::{legend, sentences};
-use super::{headline, json, markdown, reservations, terminal};
+use super::{Compared, document, headline, json, reservations};
 
 /// Compares with the checked-in text; the expression would only repeat it.
 macro_rules! shown {
@@ -24,6 +24,7 @@ fn look(columns: usize) -> Look {
         columns,
         color: false,
         ascii: false,
+        details: true,
     }
 }
 
@@ -53,35 +54,41 @@ fn notes() -> Vec<String> {
     vec!["not tried of the preset jemalloc: dirty-10000, which is its default".to_owned()]
 }
 
+fn terminal(sweep: &Sweep, notes: &[String], look: Look) -> String {
+    drawn::render(&document(sweep, &Compared::new(sweep, &runs()), notes), look)
+}
+
+fn markdown(sweep: &Sweep, notes: &[String]) -> String {
+    pasted::render(&document(sweep, &Compared::new(sweep, &runs()), notes))
+}
+
+fn page(sweep: &Sweep, runs: &[Played], notes: &[String]) -> String {
+    paged::render(&document(sweep, &Compared::new(sweep, runs), notes))
+}
+
 #[test]
 fn a_sweep_in_a_terminal() {
-    shown!(terminal(&shipped(), &notes(), look(140)));
+    let look = Look {
+        details: false,
+        ..look(100)
+    };
+    shown!(terminal(&shipped(), &notes(), look));
 }
 
 #[test]
-fn a_sweep_in_a_wide_terminal() {
-    shown!(terminal(&shipped(), &[], look(200)));
-}
-
-#[test]
-fn a_sweep_in_a_terminal_of_100_columns() {
-    shown!(terminal(&shipped(), &[], look(100)));
-}
-
-#[test]
-fn a_sweep_in_a_narrow_terminal() {
+fn a_narrow_terminal_breaks_nothing_that_is_to_be_pasted() {
     let text = terminal(&shipped(), &[], look(60));
     assert!(
         text.lines()
             .all(|line| line.contains('"') || line.chars().count() <= 100),
         "{text}"
     );
-    shown!(text);
 }
 
 #[test]
-fn a_sweep_for_a_pull_request() {
-    shown!(markdown(&shipped(), &notes()));
+fn every_block_of_a_sweep_is_in_every_format() {
+    let sweep = shipped();
+    is_whole(&document(&sweep, &Compared::new(&sweep, &runs()), &notes()));
 }
 
 #[test]
@@ -128,11 +135,11 @@ fn a_cost_that_is_left_open_says_so_and_how_many_runs_may_settle_it() {
     shown!(headline(&open));
     let text = terminal(&open, &[], look(140));
     assert!(
-        text.contains("not chosen  dirty-0: its runs do not show whether it costs more"),
+        text.contains("not chosen: dirty-0: its runs do not show whether it costs more"),
         "{text}"
     );
-    assert!(markdown(&open, &[]).contains("- dirty-0: its runs do not show whether"));
-    assert!(html::tune(&open, &runs, &[]).contains("its runs do not show whether"));
+    assert!(markdown(&open, &[]).contains("dirty-0: its runs do not show whether"));
+    assert!(page(&open, &runs, &[]).contains("its runs do not show whether"));
     let why = &value(&open)["cells"][1]["why_not"];
     assert_eq!(why["reason"], json!("cost-open"));
 }
@@ -296,7 +303,7 @@ fn a_sweep_says_what_ended_it_and_what_it_was_played_for() {
 
 #[test]
 fn a_page_has_the_front_with_every_setting_that_has_its_figures() {
-    let page = html::tune(&shipped(), &runs(), &notes());
+    let page = page(&shipped(), &runs(), &notes());
     // The first is its caption.
     let picture = page.split("private memory against p95 of").nth(2).unwrap();
     let picture = &picture[..picture.find("</svg>").unwrap()];
@@ -313,8 +320,8 @@ fn a_page_has_the_front_with_every_setting_that_has_its_figures() {
 
 #[test]
 fn a_page_of_a_sweep_is_of_a_tune_and_says_no_verdict_of_a_comparison() {
-    let page = html::tune(&shipped(), &runs(), &notes());
-    assert!(page.contains("<h1>completions: tune of ty 0.0.104, 5 settings</h1>"));
+    let page = page(&shipped(), &runs(), &notes());
+    assert!(page.contains("<h1>tune ty on completions, ty 0.0.104,"), "{page}");
     assert_eq!(page.matches("class=\"verdict\"").count(), 1);
     assert!(!page.contains("than default after"), "a sentence of a comparison");
 }

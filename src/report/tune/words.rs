@@ -8,19 +8,12 @@ use crate::analyse::setting;
 use crate::analyse::tune::{Choice, Cost, Failure, Keep, Stopped, Sweep, Swept, Tuned, Why, as_fast, cost, cost_of};
 use crate::record::KnobFacts;
 use crate::report::comparison::{figures, notes};
-use crate::text::Tone;
+use crate::text::{Sentence, Tone};
 use crate::units;
 
 use super::columns::{against, amount};
 use super::doubts::{doubts, unsettled};
 use super::why;
-
-/// A sentence and how much it matters.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sentence {
-    pub(in crate::report) tone: Tone,
-    pub text: String,
-}
 
 /// What is recommended; `None` of nothing.
 pub fn chosen(sweep: &Sweep) -> Option<&Swept> {
@@ -163,7 +156,10 @@ pub(super) fn name(figure: Tuned) -> &'static str {
 /// The reason, the price, and everything that limits what was found; what was stopped is told by itself.
 pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
     let mut said = Vec::new();
-    let mut add = |tone: Tone, text: String| said.push(Sentence { tone, text });
+    let mut add = |tone: Tone, text: String| {
+        let mark = if tone == Tone::Plain { "" } else { "note" };
+        said.push(Sentence::answer("tune.sentence", tone, text).marked(mark));
+    };
     if let Some(cell) = chosen(sweep) {
         add(Tone::Plain, reason(sweep, cell));
         add(Tone::Plain, price(cell));

@@ -129,12 +129,13 @@ fn servers_that_purge_in_different_ways_are_in_no_ratio_and_the_lens_names_them_
     assert_eq!(ratios(2), 0);
     let sides = &target.comparison.sides;
     assert!(sides[1].is_purged_as(&sides[0]) && !sides[2].is_purged_as(&sides[0]));
-    let said = crate::report::comparison::terminal(
-        &scenarios.values().next().unwrap()[..],
-        crate::report::terminal::Look {
+    let said = crate::document::terminal::render(
+        &crate::report::comparison::document(&scenarios, &runs.concat()),
+        crate::document::Look {
             columns: 400,
             color: false,
             ascii: false,
+            details: true,
         },
     );
     assert!(

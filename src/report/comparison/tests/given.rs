@@ -16,10 +16,7 @@ fn given() -> Vec<Played> {
 
 #[test]
 fn what_servers_gave_back_by_force_and_account_for_is_said_of_each() {
-    let text = drawn(given(), 100);
-    let at = text.rfind("\n\n").expect("the sentences come last");
-    insta::assert_snapshot!("given-sentences", &text[at..]);
-    insta::assert_snapshot!("given-markdown", pasted(given()));
+    insta::assert_snapshot!("given", answered(given()));
 }
 
 /// The same before a checkpoint, as the purged lens asks for it.
@@ -33,16 +30,12 @@ fn before_checkpoints() -> Vec<Played> {
 
 #[test]
 fn what_was_given_back_before_checkpoints_has_medians_and_intervals_in_every_format() {
-    let text = drawn(before_checkpoints(), 120);
-    let at = text.find("given back").expect("there is a table");
-    let parts: Vec<&str> = text[at..].split("\n\n").take(2).collect();
-    insta::assert_snapshot!("before-checkpoints", parts.join("\n\n"));
     let markdown = pasted(before_checkpoints());
     let at = markdown.find("Given back").expect("there is a table");
     let end = markdown[at..].find("</details>").expect("it ends");
     insta::assert_snapshot!("before-checkpoints-markdown", &markdown[at..at + end]);
     let scenarios = compared(before_checkpoints());
-    let page = crate::report::html::comparison(&scenarios, &before_checkpoints());
+    let page = page::render(&document(&scenarios, &before_checkpoints()));
     assert!(page.contains("Given back, private, MiB, by force before checkpoints"));
     assert!(!page.contains("a forced release in"), "it is no step");
     let json = crate::report::comparison::json::report(&scenarios, &[]);
@@ -78,12 +71,12 @@ fn a_server_is_shown_with_what_was_preloaded_into_it() {
     }
     let terminal = drawn(all.clone(), 100);
     assert!(
-        terminal.contains("ty-mimalloc 0.4.2, mimalloc 2.0.9+ds-2 preloaded\n"),
+        terminal.contains("6 runs, ty-mimalloc 0.4.2, mimalloc 2.0.9+ds-2 preloaded\n"),
         "{terminal}"
     );
     let markdown = pasted(all);
     assert!(
-        markdown.contains("ty-mimalloc 6 runs, mimalloc 2.0.9+ds-2 preloaded"),
+        markdown.contains("6 runs, ty-mimalloc 0.4.2, mimalloc 2.0.9+ds-2 preloaded"),
         "{markdown}"
     );
 }

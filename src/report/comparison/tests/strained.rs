@@ -50,7 +50,7 @@ fn every_form_of_a_comparison_says_that_the_machine_was_busy() {
     }
     let scenarios = compared(busy.clone());
     let json = crate::report::comparison::json::render(&scenarios, &busy).unwrap();
-    let page = crate::report::html::comparison(&scenarios, &busy);
+    let page = page::render(&document(&scenarios, &busy));
     for text in [drawn(busy.clone(), 160), pasted(busy), json, page] {
         assert!(text.contains("the machine was busy when all 12 runs began"), "{text}");
     }
@@ -64,7 +64,7 @@ fn every_form_of_a_comparison_says_that_looks_decided_how_many_runs_there_are() 
     }
     let scenarios = compared(looked.clone());
     let json = crate::report::comparison::json::render(&scenarios, &looked).unwrap();
-    let page = crate::report::html::comparison(&scenarios, &looked);
+    let page = page::render(&document(&scenarios, &looked));
     assert!(json.contains("\"looks\": ["), "{json}");
     for text in [drawn(looked.clone(), 160), pasted(looked), page] {
         assert!(text.contains("ended these runs by what they showed"), "{text}");

@@ -1,0 +1,233 @@
+//! A document to be pasted into a pull request: the answer first, everything else folded.
+
+use crate::text::table::Column;
+use crate::text::{Tone, clean, clean_lines, cut, is_hidden, line_of};
+
+use super::{Block, Document, Matrix, MatrixCell, Section, Sentence, Weight, rows_left_out, shortened};
+
+/// Columns of a line of somebody else's text.
+const WIDEST: usize = 400;
+
+/// The whole document.
+pub fn render(document: &Document<'_>) -> String {
+    let mut out = String::new();
+    line_of(&mut out, format!("### {}", prose(&clean(&document.title))));
+    out.push('\n');
+    sentences(&mut out, document.verdict.iter());
+    for section in &document.sections {
+        match section.weight {
+            Weight::Answer => {
+                line_of(&mut out, format!("\n#### {}", escape(&section.title)));
+                blocks(&mut out, section);
+            }
+            Weight::Evidence | Weight::Definition => folded(&mut out, section),
+        }
+    }
+    line_of(
+        &mut out,
+        format!("\n<sub>{} Made by lsp-soak.</sub>", escape(&document.origin)),
+    );
+    clean_lines(&out)
+}
+
+/// A part that is read by who opens it.
+fn folded(out: &mut String, section: &Section<'_>) {
+    line_of(
+        out,
+        format!("\n<details><summary>{}</summary>", escape(&section.caption())),
+    );
+    blocks(out, section);
+    out.push_str("\n</details>\n");
+}
+
+/// Its blocks, and what their words mean in small print beneath them.
+fn blocks(out: &mut String, section: &Section<'_>) {
+    let mut small: Vec<String> = Vec::new();
+    if section.weight == Weight::Answer {
+        small.extend((!section.note.is_empty()).then(|| section.note.clone()));
+    }
+    let is_small = |block: &&Block<'_>| matches!(block, Block::Sentence(one) if one.weight == Weight::Definition);
+    let (definitions, others): (Vec<&Block<'_>>, Vec<&Block<'_>>) = section.blocks.iter().partition(is_small);
+    for block in others {
+        match block {
+            Block::Sentence(sentence) => sentences(out, std::iter::once(sentence)),
+            Block::Facts { caption, facts } => {
+                line_of(out, format!("\n{}:\n", escape(caption)));
+                for (name, text) in facts {
+                    line_of(out, format!("- {}: {}", escape(name), prose(text)));
+                }
+            }
+            Block::Table { caption, columns } => {
+                if let Some(caption) = caption {
+                    line_of(out, format!("\n{}:", escape(caption)));
+                }
+                out.push('\n');
+                let (short, more) = shortened(columns);
+                table(out, &short);
+                small.extend(rows_left_out(more));
+            }
+            Block::Matrix(matrix) => {
+                out.push('\n');
+                table(out, &columns_of(matrix));
+            }
+            Block::Picture(_) => {}
+            Block::Code { language, title, text } => {
+                if let Some(title) = title {
+                    line_of(out, format!("\n{}:", escape(title)));
+                }
+                out.push('\n');
+                fenced(out, language, text);
+            }
+            Block::Folded(section) => folded(out, section),
+        }
+    }
+    small.extend(definitions.into_iter().filter_map(|block| match block {
+        Block::Sentence(sentence) => Some(sentence.text.clone()),
+        _ => None,
+    }));
+    if !small.is_empty() {
+        let small: Vec<String> = small.iter().map(|text| prose(text)).collect();
+        line_of(out, format!("\n<sub>{}</sub>", small.join("<br>")));
+    }
+}
+
+fn sentences<'s>(out: &mut String, sentences: impl Iterator<Item = &'s Sentence>) {
+    for sentence in sentences {
+        let text = prose(&clean(&sentence.text));
+        let text = match sentence.mark {
+            "" => text,
+            mark => format!("{mark}: {text}"),
+        };
+        match sentence.tone {
+            Tone::Bad => line_of(out, format!("- **{text}**")),
+            Tone::Plain | Tone::Strong | Tone::Quiet | Tone::Good | Tone::Warning => line_of(out, format!("- {text}")),
+        }
+        if !sentence.details.is_empty() {
+            let lines: Vec<String> = sentence.details.iter().map(|line| cut(&clean(line), WIDEST)).collect();
+            out.push('\n');
+            fenced(out, "text", &lines.join("\n"));
+            out.push('\n');
+        }
+    }
+}
+
+/// A column for each server; of a cell its median, interval and difference.
+fn columns_of(matrix: &Matrix) -> Vec<Column> {
+    use crate::text::table::Cell;
+    let places = matrix.rows.iter().map(|row| Cell::plain(row.place.clone()));
+    let servers = matrix.heads.iter().enumerate().map(|(place, label)| {
+        let cells = matrix.rows.iter().map(|row| Cell::plain(text_of(&row.cells[place])));
+        Column::number(label.clone(), 1, cells.collect())
+    });
+    std::iter::once(Column::text(matrix.first.clone(), 0, places.collect()))
+        .chain(servers)
+        .collect()
+}
+
+/// `361.1 (355.0–367.2) ▴, +4.1 to +5.9 %`.
+fn text_of(cell: &MatrixCell) -> String {
+    let mut text = cell.median.clone();
+    if !cell.interval.is_empty() {
+        text.push_str(&format!(" ({})", cell.interval));
+    }
+    text.extend(cell.end.map(|end| format!(" {end}")));
+    if let Some(difference) = &cell.difference {
+        text.push_str(&format!(", {}", difference.range));
+        text.extend(
+            difference
+                .by_machine
+                .as_ref()
+                .map(|spread| format!(", by machine {spread}")),
+        );
+    }
+    text
+}
+
+/// All columns, the first and others of words to the left.
+fn table(out: &mut String, columns: &[Column]) {
+    let row = |out: &mut String, cells: Vec<String>| line_of(out, format!("| {} |", cells.join(" | ")));
+    row(out, columns.iter().map(|column| escape(&column.name())).collect());
+    let sides: String = columns
+        .iter()
+        .map(|column| if column.head().2 { "---|" } else { "--:|" })
+        .collect();
+    line_of(out, format!("|{sides}"));
+    for number in 0..columns.first().map_or(0, |first| first.cells().len()) {
+        let cells = columns.iter().map(|column| {
+            let text = escape(column.cells()[number].whole().trim());
+            // A column without a name says how a row came out.
+            match column.name().is_empty() && !text.is_empty() {
+                true => format!("**{text}**"),
+                false => text,
+            }
+        });
+        row(out, cells.collect());
+    }
+}
+
+/// What a block of code begins and ends with: longer than whatever is in it.
+fn fence(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(3.max(longest + 1))
+}
+
+/// Lines as they are, between fences that none of them can end.
+fn fenced(out: &mut String, language: &str, text: &str) {
+    let fence = fence(text);
+    line_of(out, format!("{fence}{language}"));
+    out.push_str(text.trim_end_matches('\n'));
+    line_of(out, format!("\n{fence}"));
+}
+
+/// A sentence in which backticks set names apart, as they do everywhere in messages.
+fn prose(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    // An odd number of them sets nothing apart.
+    if parts.len().is_multiple_of(2) {
+        return escape(text);
+    }
+    let parts = parts.iter().enumerate().map(|(place, part)| match place % 2 {
+        1 if part.trim().is_empty() => escape(&format!("`{part}`")),
+        1 => format!("`{}`", part.replace(is_hidden, " ")),
+        _ => escape(part),
+    });
+    parts.collect()
+}
+
+/// The text without what Markdown and HTML would read as theirs.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' => escaped.extend(['\\', c]),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            c if is_hidden(c) => escaped.push(' '),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_between_backticks_are_code_and_nothing_else_is_markup() {
+        for (text, markdown) in [
+            ("the server `a_b <c>` *ran*", "the server `a_b <c>` \\*ran\\*"),
+            ("one ` of them", "one \\` of them"),
+            ("nothing between `` them", "nothing between \\`\\` them"),
+            ("`a\n\n# b`", "`a  # b`"),
+        ] {
+            assert_eq!(prose(text), markdown);
+        }
+    }
+
+    #[test]
+    fn what_turns_text_around_is_a_blank() {
+        assert_eq!(escape("a\u{202e}b\u{2069}c"), "a b c");
+    }
+}

@@ -1,0 +1,359 @@
+//! A document as one HTML file: nothing is loaded from anywhere, and the file itself forbids it.
+//!
+//! Every text that came from a server, a path, a label or a scenario reaches the page through `maud`, which escapes it,
+//! or as numbers of a picture; there is no third way.
+
+mod shell;
+
+use maud::{Markup, html};
+
+use crate::text::table::Column;
+use crate::text::{Tone, clean, clean_lines, width};
+
+use super::matrix::{HOLE, LEAST};
+use super::{Block, Difference, Document, Matrix, MatrixCell, Section, Sentence, Weight};
+
+pub use shell::PALETTE;
+
+/// Colours, and as many dashes, that tell servers apart.
+const COLORS: usize = 7;
+
+/// Servers that have room side by side; of more each has a row.
+const BESIDE: usize = 6;
+
+/// The whole page.
+pub fn render(document: &Document<'_>) -> String {
+    let body = html! {
+        header {
+            div.bar {
+                p.brand { "lsp-soak" }
+                button type="button" data-theme="" hidden { "Dark" }
+            }
+            h1 { (clean(&document.title)) }
+            p.quiet { (clean(&document.origin)) }
+        }
+        main {
+            @if !document.verdict.is_empty() { div.verdict {
+                @for (place, sentence) in document.verdict.iter().enumerate() { (said(place, sentence)) }
+            } }
+            @for section in &document.sections { (drawn(section)) }
+        }
+    };
+    shell::document(&document.title, &body)
+}
+
+/// A sentence of the verdict, the first of which is the largest.
+fn said(place: usize, sentence: &Sentence) -> Markup {
+    let size = if place == 0 { "say ending" } else { "more" };
+    html! {
+        p class={ (size) " " (tone(sentence.tone)) } { (marked(sentence)) (details(sentence)) }
+    }
+}
+
+/// A section under a heading, which is named after its place in the page.
+fn drawn(section: &Section<'_>) -> Markup {
+    let id = &section.anchor;
+    html! {
+        section id=(id) aria-labelledby={ (id) "-title" } {
+            h2 id={ (id) "-title" } { (clean(&section.title)) }
+            @match section.weight {
+                Weight::Answer | Weight::Evidence => (blocks(section)),
+                Weight::Definition => details { summary { (clean(&section.caption())) } (blocks(section)) },
+            }
+        }
+    }
+}
+
+fn blocks(section: &Section<'_>) -> Markup {
+    let drawings: Vec<Option<Markup>> = section
+        .blocks
+        .iter()
+        .map(|block| match block {
+            Block::Picture(picture) => picture.markup(),
+            _ => None,
+        })
+        .collect();
+    let has_pictures = drawings.iter().any(Option::is_some);
+    // Sentences that follow each other are one list.
+    let runs = section.blocks.chunk_by(|a, b| is_listed(a) && is_listed(b));
+    let mut drawings = drawings.into_iter();
+    html! {
+        @for run in runs {
+            @let pictures: Vec<Option<Markup>> = drawings.by_ref().take(run.len()).collect();
+            @if is_listed(&run[0]) { (list(run)) } @else {
+                @for (block, picture) in run.iter().zip(pictures) { (one(section, block, picture, has_pictures)) }
+            }
+        }
+    }
+}
+
+fn is_listed(block: &Block<'_>) -> bool {
+    matches!(block, Block::Sentence(sentence) if sentence.weight < Weight::Definition)
+}
+
+fn list(sentences: &[Block<'_>]) -> Markup {
+    html! {
+        ul.sentences {
+            @for block in sentences { @if let Block::Sentence(sentence) = block {
+                li class=(tone(sentence.tone)) { (marked(sentence)) (details(sentence)) }
+            } }
+        }
+    }
+}
+
+fn one(section: &Section<'_>, block: &Block<'_>, picture: Option<Markup>, has_pictures: bool) -> Markup {
+    match block {
+        Block::Sentence(sentence) => html! { p.quiet { (prose(&sentence.text)) } },
+        Block::Facts { caption, facts } => facts_of(caption, facts),
+        Block::Table { caption, columns } => {
+            let caption = caption.clone().unwrap_or_else(|| section.caption());
+            let kept: Vec<&Column> = columns
+                .iter()
+                .filter(|column| !(has_pictures && column.is_sketch()))
+                .collect();
+            table(&caption, &kept)
+        }
+        Block::Matrix(matrix) => figures(matrix),
+        Block::Picture(_) => picture.unwrap_or_default(),
+        Block::Code { title, text, .. } => html! {
+            @if let Some(title) = title { p { (clean(title)) ":" } }
+            div.copyable { pre tabindex="0" { code { (clean_lines(text.trim_end_matches('\n'))) } } }
+        },
+        Block::Folded(section) => html! { details { summary { (clean(&section.caption())) } (blocks(section)) } },
+    }
+}
+
+/// What stands before a sentence that matters, and the sentence.
+fn marked(sentence: &Sentence) -> Markup {
+    let mut letters = sentence.mark.chars();
+    let mark = letters
+        .next()
+        .map(|first| format!("{}{}: ", first.to_uppercase(), letters.as_str()));
+    html! { (mark.unwrap_or_default()) (prose(&sentence.text)) }
+}
+
+fn details(sentence: &Sentence) -> Markup {
+    html! {
+        @if !sentence.details.is_empty() {
+            pre tabindex="0" { @for line in &sentence.details { (clean(line)) "\n" } }
+        }
+    }
+}
+
+/// A sentence in which backticks set names apart, as they do everywhere in messages.
+pub fn prose(text: &str) -> Markup {
+    let text = clean(text);
+    let parts: Vec<&str> = text.split('`').collect();
+    // An odd number of them sets nothing apart.
+    let even = parts.len() % 2 == 1;
+    html! {
+        @if even {
+            @for (place, part) in parts.iter().enumerate() {
+                @if place % 2 == 1 { code { (part) } } @else { (part) }
+            }
+        } @else { (text) }
+    }
+}
+
+/// How a tone is called in the style.
+fn tone(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "plain",
+        Tone::Strong => "strong",
+        Tone::Quiet => "quiet",
+        Tone::Good => "good",
+        Tone::Warning => "warning",
+        Tone::Bad => "bad",
+    }
+}
+
+/// A table that a reader can take along: the script adds buttons that copy it.
+fn taken_along(caption: &str, table: &Markup) -> Markup {
+    html! {
+        div.copyable {
+            // What scrolls must be reachable by keys.
+            div.scroll tabindex="0" role="region" aria-label=(clean(caption)) { (table) }
+        }
+    }
+}
+
+fn table(caption: &str, columns: &[&Column]) -> Markup {
+    let rows = columns.first().map_or(0, |first| first.cells().len());
+    let side = |column: &Column| if column.head().2 { "text" } else { "number" };
+    let table = html! {
+        table {
+            caption { (clean(caption)) }
+            thead { tr { @for column in columns { th scope="col" class=(side(column)) { (column.name()) } } } }
+            tbody {
+                @for row in 0..rows { tr {
+                    @for (place, column) in columns.iter().enumerate() {
+                        @let cell = &column.cells()[row];
+                        @let class = format!("{} {}", side(column), tone(cell.tone));
+                        @if place == 0 { th scope="row" class=(class) { (cell.whole()) } }
+                        @else { td class=(class) { (unbroken(&cell.whole())) } }
+                    }
+                } }
+            }
+        }
+    };
+    taken_along(caption, &table)
+}
+
+fn facts_of(caption: &str, facts: &[(String, String)]) -> Markup {
+    let table = html! {
+        table.facts {
+            caption { (clean(caption)) }
+            tbody { @for (name, text) in facts { tr {
+                th scope="row" class="text" { (clean(name)) }
+                td class="text" { (clean(text)) }
+            } } }
+        }
+    };
+    taken_along(caption, &table)
+}
+
+/// A value with its interval, which goes to the next line as a whole or not at all.
+fn unbroken(text: &str) -> Markup {
+    const INTERVAL: usize = 32;
+    match text.split_once(" (") {
+        Some((value, interval)) if width(interval) <= INTERVAL => html! { (value) " " span.whole { "(" (interval) } },
+        _ => html! { (text) },
+    }
+}
+
+/// A row for each place and a column for each server, or, where these are many, the other way round.
+fn figures(matrix: &Matrix) -> Markup {
+    let servers = || 0..matrix.heads.len();
+    let is_turned = matrix.heads.len() > BESIDE.max(matrix.rows.len());
+    let table = html! {
+        table.figures {
+            caption { (clean(&matrix.caption)) }
+            @if is_turned {
+                thead { tr {
+                    th scope="col" class="text" { "server" }
+                    @for row in &matrix.rows { th scope="col" class="number" { (clean(format!("{} {}", matrix.first, row.place).trim())) } }
+                } }
+                tbody { @for server in servers() { tr {
+                    th scope="row" class="text" { (head(matrix, server)) }
+                    @for row in &matrix.rows { td class="number" { (figure(&row.cells[server], server)) } }
+                } } }
+            } @else {
+                thead { tr {
+                    th scope="col" class="text" { (matrix.first) }
+                    @for server in servers() { th scope="col" class="number" { (head(matrix, server)) } }
+                } }
+                tbody { @for row in &matrix.rows { tr {
+                    th scope="row" class="text" { (clean(&row.place)) }
+                    @for (server, cell) in row.cells.iter().enumerate() { td class="number" { (figure(cell, server)) } }
+                } } }
+            }
+        }
+    };
+    taken_along(&matrix.caption, &table)
+}
+
+/// A server's name in its colour.
+fn head(matrix: &Matrix, server: usize) -> Markup {
+    let keys = Keys::of_first(matrix.colored);
+    html! {
+        span class={ "key " (keys.class(server)) } aria-hidden="true" {}
+        (clean(&matrix.heads[server]))
+        @if server == 0 && matrix.heads.len() > 1 { " " span.quiet { "(baseline)" } }
+    }
+}
+
+fn figure(cell: &MatrixCell, server: usize) -> Markup {
+    html! {
+        strong { (cell.median) }
+        @if !cell.interval.is_empty() { " " span.quiet { "(" (cell.interval) ")" } }
+        // In words: the arrows of differences would be taken for the signs of the terminal.
+        @match cell.end {
+            Some(LEAST) => { " " span.mark.good { "least" } }
+            Some(_) => { " " span.mark.warning { "most" } }
+            None => {}
+        }
+        @if let Some(difference) = &cell.difference { @if server > 0 { " " (ratio(difference)) } }
+    }
+}
+
+/// The difference with an arrow where there is one, so that it is not told by colour alone.
+fn ratio(difference: &Difference) -> Markup {
+    use std::cmp::Ordering;
+    let (class, mark) = match difference.direction {
+        Some(Ordering::Greater) => ("more", "▲ "),
+        Some(Ordering::Less) => ("less", "▼ "),
+        Some(Ordering::Equal) | None => ("same", "≈ "),
+    };
+    let mark = if difference.range == HOLE { "" } else { mark };
+    html! {
+        span class={ "ratio " (class) } {
+            (mark) (difference.range)
+            @if let Some(spread) = &difference.by_machine { ", by machine " (spread) }
+        }
+    }
+}
+
+/// Which servers of a page are drawn strongly: the first ones, where there are too many to tell all apart at a glance.
+#[derive(Clone, Copy, Debug)]
+pub struct Keys {
+    strong: usize,
+}
+
+impl Keys {
+    pub const ALIKE: Keys = Keys { strong: usize::MAX };
+
+    /// The first so many, each in a colour of its own, and the rest near grey.
+    pub fn of_first(strong: usize) -> Keys {
+        match strong {
+            usize::MAX => Keys::ALIKE,
+            strong => Keys {
+                strong: strong.min(COLORS),
+            },
+        }
+    }
+
+    /// How many are drawn strongly.
+    pub fn colored(self) -> usize {
+        self.strong
+    }
+
+    pub fn is_rest(self, place: usize) -> bool {
+        place >= self.strong
+    }
+
+    /// The classes of the server at a place.
+    pub fn class(self, place: usize) -> String {
+        let rest = if self.is_rest(place) { " rest" } else { "" };
+        class(place) + rest
+    }
+}
+
+/// The classes that give a server its colour and its dash. Where colours begin anew each has the next dash, so that of 49
+/// servers no two are drawn alike.
+pub fn class(place: usize) -> String {
+    match place / COLORS {
+        0 => format!("s{place}"),
+        again => format!("s{} d{}", place % COLORS, (place + again) % COLORS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_of_49_servers_have_one_colour_and_one_dash() {
+        let drawn = |place: usize| {
+            let class = class(place);
+            let (color, dash) = class.split_once(' ').unwrap_or((&class, &class));
+            (color.to_owned(), dash.replace('s', "d"))
+        };
+        let all: BTreeSet<(String, String)> = (0..49).map(drawn).collect();
+        assert_eq!(all.len(), 49);
+        assert_eq!([class(6), class(7), class(13)], ["s6", "s0 d1", "s6 d0"]);
+        assert_eq!(Keys::of_first(2).class(2), "s2 rest");
+        assert_eq!(Keys::ALIKE.class(12), class(12));
+    }
+}

@@ -1,0 +1,250 @@
+//! A document as a person reads it in a terminal: the answer, and what it rests on where that is asked for.
+
+use crate::text::table::{self, Cell, Column, WIDEST};
+use crate::text::{Paint, Tone, clean_styled, cut, hanging, line_of, paragraph, width};
+
+use super::ascii::ascii;
+use super::matrix::{HOLE, LEAST};
+use super::{Block, Document, Matrix, MatrixCell, Section, Sentence, Weight, rows_left_out, shortened, strip};
+
+const NARROWEST: usize = 40;
+
+/// Where a report has what had no room.
+const JSON: &str = "`--format json`";
+
+/// Most and fewest columns of a strip of runs.
+const STRIP: (usize, usize) = (24, 8);
+
+/// How a report is to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Columns of the terminal; kept within 40 and 160.
+    pub columns: usize,
+    /// Whether to write colour codes. Printing through `anstream` takes them away where they are not wanted.
+    pub color: bool,
+    /// Whether what the answer rests on is printed too.
+    pub details: bool,
+    pub ascii: bool,
+}
+
+/// The whole document.
+pub fn render(document: &Document<'_>, look: Look) -> String {
+    let mut page = Page {
+        out: String::new(),
+        paint: Paint(look.color),
+        columns: look.columns.clamp(NARROWEST, WIDEST),
+        details: look.details,
+    };
+    page.paragraph(Tone::Strong, "", &document.title);
+    for (place, sentence) in document.verdict.iter().enumerate() {
+        page.sentence(if place == 0 { "  " } else { "  - " }, sentence);
+    }
+    let shown = |section: &&Section<'_>| look.details || section.weight == Weight::Answer;
+    for section in document.sections.iter().filter(shown) {
+        page.out.push('\n');
+        page.section(section);
+    }
+    let more: Vec<&str> = document
+        .sections
+        .iter()
+        .filter(|section| !shown(section))
+        .map(|section| section.title.as_str())
+        .collect();
+    if !more.is_empty() {
+        page.out.push('\n');
+        let text = format!("--details shows also: {}", more.join(", "));
+        page.paragraph(Tone::Quiet, "  ", &text);
+    }
+    look.finish(&page.out)
+}
+
+impl Look {
+    /// What is printed of a whole report.
+    pub fn finish(self, report: &str) -> String {
+        let report = clean_styled(report);
+        if self.ascii { ascii(&report) } else { report }
+    }
+}
+
+struct Page {
+    out: String,
+    paint: Paint,
+    columns: usize,
+    details: bool,
+}
+
+impl Page {
+    fn paragraph(&mut self, tone: Tone, first: &str, text: &str) {
+        paragraph(&mut self.out, self.paint, tone, first, text, self.columns);
+    }
+
+    fn heading(&mut self, title: &str, note: &str) {
+        let note = cut(note, self.columns.saturating_sub(width(title) + 2));
+        let (title, note) = (
+            self.paint.paint(Tone::Strong, title),
+            self.paint.paint(Tone::Quiet, &note),
+        );
+        line_of(&mut self.out, format!("{title}  {note}"));
+        self.out.push('\n');
+    }
+
+    fn section(&mut self, section: &Section<'_>) {
+        self.heading(&section.title, &section.note);
+        let mut missed = Vec::new();
+        for block in &section.blocks {
+            missed.extend(self.block(block));
+        }
+        // Tables of one section have the same columns, or nearly, so that it is said once of them all.
+        table::tell(&mut self.out, self.paint, &missed, self.columns, JSON);
+    }
+
+    /// Returns the columns of a table that had no room.
+    fn block(&mut self, block: &Block<'_>) -> Vec<String> {
+        match block {
+            Block::Sentence(sentence) if sentence.weight == Weight::Definition && !self.details => {}
+            Block::Sentence(sentence) => self.sentence("  ", sentence),
+            Block::Facts { facts, .. } => self.facts(facts),
+            Block::Table { caption, columns } => {
+                if let Some(caption) = caption {
+                    self.out.push('\n');
+                    self.paragraph(Tone::Quiet, "  ", caption);
+                }
+                return self.table(columns);
+            }
+            Block::Matrix(matrix) => {
+                let columns = rows_of(matrix, self.columns);
+                return self.table(&columns);
+            }
+            Block::Picture(picture) => {
+                if let Some((rows, legend)) = picture.rows(self.columns) {
+                    rows.iter().for_each(|row| line_of(&mut self.out, row));
+                    self.out.push('\n');
+                    self.paragraph(Tone::Quiet, "  ", &legend);
+                }
+            }
+            Block::Code { title, text, .. } => {
+                if let Some(title) = title {
+                    self.paragraph(Tone::Quiet, "  ", title);
+                    self.out.push('\n');
+                }
+                // To be copied: without anything before it that would have to be taken away.
+                self.out.push_str(text);
+                self.out.push('\n');
+            }
+            Block::Folded(_) if !self.details => {}
+            Block::Folded(section) => {
+                self.out.push('\n');
+                self.section(section);
+            }
+        }
+        Vec::new()
+    }
+
+    fn sentence(&mut self, indent: &str, sentence: &Sentence) {
+        let first = match sentence.mark {
+            "" => indent.to_owned(),
+            mark => format!("{indent}{mark}: "),
+        };
+        self.paragraph(sentence.tone, &first, &sentence.text);
+        for detail in &sentence.details {
+            hanging(&mut self.out, self.paint, Tone::Quiet, 4, detail, self.columns);
+        }
+    }
+
+    fn facts(&mut self, facts: &[(String, String)]) {
+        let widest = facts.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
+        let widest = widest.min(self.columns / 3);
+        for (name, text) in facts {
+            let fill = " ".repeat(widest.saturating_sub(width(name)));
+            self.paragraph(Tone::Plain, &format!("  {name}{fill}  "), text);
+        }
+    }
+
+    fn table(&mut self, columns: &[Column]) -> Vec<String> {
+        let (short, more) = shortened(columns);
+        let missed = table::fit(&mut self.out, self.paint, short, self.columns);
+        if let Some(text) = rows_left_out(more) {
+            self.paragraph(Tone::Quiet, "  ", &text);
+        }
+        missed
+    }
+}
+
+/// A row for each server and place; the strips of one place share their scale.
+fn rows_of(matrix: &Matrix, columns: usize) -> Vec<Column> {
+    let lines: Vec<(usize, usize)> = (0..matrix.rows.len())
+        .flat_map(|row| (0..matrix.heads.len()).map(move |server| (row, server)))
+        .collect();
+    let cells = |cell: &dyn Fn(usize, &MatrixCell) -> Cell| {
+        lines
+            .iter()
+            .map(|(row, server)| cell(*server, &matrix.rows[*row].cells[*server]))
+            .collect::<Vec<Cell>>()
+    };
+    let places = lines.iter().map(|(row, server)| match server {
+        0 => Cell::toned(Tone::Strong, &matrix.rows[*row].place),
+        _ => Cell::plain(""),
+    });
+    let mut table = vec![
+        Column::text("", 0, places.collect()),
+        Column::text(
+            "server",
+            0,
+            cells(&|server, _| Cell::plain(matrix.heads[server].clone())),
+        ),
+        Column::number("median", 0, cells(&|_, cell| Cell::plain(cell.median.clone()))),
+        Column::text("", 0, cells(&|_, cell| end(cell))),
+        Column::text(
+            "interval",
+            3,
+            cells(&|_, cell| Cell::toned(Tone::Quiet, cell.interval.clone())),
+        ),
+        Column::text("vs baseline", 1, cells(&|server, cell| difference(server, cell))),
+        Column::text(
+            "on each machine",
+            4,
+            cells(&|_, cell| {
+                let by_machine = cell.difference.as_ref().and_then(|one| one.by_machine.clone());
+                Cell::plain(by_machine.unwrap_or_default())
+            }),
+        ),
+    ];
+    table.retain(|column| column.is_filled(HOLE));
+    let room = strip_columns(&table, columns);
+    let strips = lines.iter().map(|(row, server)| {
+        let cells = &matrix.rows[*row].cells;
+        let all = || cells.iter().flat_map(|cell| cell.values.iter().flatten().copied());
+        let low = all().fold(f64::INFINITY, f64::min);
+        let high = all().fold(f64::NEG_INFINITY, f64::max);
+        let values = cells[*server].values.iter().flatten().copied();
+        Cell::plain(strip::draw(values, low, high, room))
+    });
+    table.push(Column::text("runs", 2, strips.collect()));
+    table
+}
+
+fn end(cell: &MatrixCell) -> Cell {
+    match cell.end {
+        Some(LEAST) => Cell::toned(Tone::Good, LEAST),
+        Some(most) => Cell::toned(Tone::Warning, most),
+        None => Cell::plain(""),
+    }
+}
+
+fn difference(server: usize, cell: &MatrixCell) -> Cell {
+    let Some(difference) = cell.difference.as_ref().filter(|_| server > 0) else {
+        return Cell::toned(Tone::Quiet, if server > 0 { HOLE } else { "" });
+    };
+    Cell::toned(difference.tone(), difference.range.clone())
+}
+
+/// What the other columns leave, or would leave if the widest that may go went.
+fn strip_columns(table: &[Column], columns: usize) -> usize {
+    const GAP: usize = 2;
+    let left = columns.saturating_sub(table::width_of(table) + GAP);
+    if left >= STRIP.1 {
+        return left.min(STRIP.0);
+    }
+    let kept: usize = columns.saturating_sub(table::width_without(table, 3) + GAP);
+    kept.clamp(STRIP.1, STRIP.0)
+}

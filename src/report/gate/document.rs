@@ -1,0 +1,281 @@
+//! What a gate says: the verdict with what decided it, above the comparison of its sides.
+
+use crate::analyse::compare::{Played, Scenarios, by_target};
+use crate::analyse::gate::{Against, Judged, Judgement, Role, Sides};
+use crate::analyse::stats::{Answer, Evidence, Seen};
+use crate::document::page::Keys;
+use crate::document::{Block, Document, Section, Weight};
+use crate::lens::Lens;
+use crate::report::comparison::{self, amount};
+use crate::report::lens;
+use crate::text::table::{Cell, Column};
+use crate::text::{Sentence, Tone};
+use crate::units;
+
+use super::findings::{Finding, doubts, findings};
+use super::words::{change, limit, name, outcome, who, word};
+
+/// More rules than this are only counted in the headline.
+const MOST_SAID: usize = 2;
+
+/// The runs of both sides, each under a label of its own, and what comes of comparing them: what a verdict's document
+/// borrows from.
+pub struct Compared {
+    runs: Vec<Played>,
+    scenarios: Scenarios,
+}
+
+impl Compared {
+    pub fn new(sides: &Sides) -> Compared {
+        let runs = told_apart(sides);
+        let baseline = runs.first().map(|run| run.summary.header.server.label.clone());
+        let scenarios = by_target(runs.clone(), baseline.as_deref());
+        Compared { runs, scenarios }
+    }
+}
+
+/// The whole document; `notes` are told after what was found.
+pub fn document<'a>(judgement: &Judgement, compared: &'a Compared, notes: &[String]) -> Document<'a> {
+    let found = findings(judgement);
+    let mut sections: Vec<Section<'a>> = Vec::new();
+    for against in judgement.against.iter().filter(|_| !judgement.is_refused()) {
+        sections.extend(rules(against, "rules", Weight::Answer, &against.primaries));
+    }
+    sections.extend(advice(judgement, &found));
+    sections.extend(every_run(judgement));
+    sections.push(parties(judgement));
+    let compared_sections = comparison::sections(&compared.scenarios, &compared.runs, Keys::ALIKE, true);
+    // What a gate answers is its rules; everything else of the comparison supports them.
+    sections.extend(compared_sections.into_iter().map(|section| Section {
+        weight: section.weight.max(Weight::Evidence),
+        ..section
+    }));
+    Document {
+        title: format!(
+            "gate {}: {} against {}",
+            judgement.scenario,
+            name(judgement, Role::Candidate),
+            name(judgement, Role::Baseline)
+        ),
+        origin: comparison::origin(&compared.runs),
+        verdict: verdict(judgement, &found, notes),
+        sections,
+    }
+}
+
+fn verdict(judgement: &Judgement, found: &[Finding], notes: &[String]) -> Vec<Sentence> {
+    let tone = match judgement.is_refused() {
+        true => Tone::Bad,
+        false => tone(judgement.answer),
+    };
+    let mut verdict = vec![Sentence::answer("gate.verdict", tone, headline(judgement, found))];
+    let deciding = found.iter().filter(|one| one.decides);
+    verdict.extend(deciding.map(|one| {
+        let tone = match one.answer {
+            Answer::Pass => Tone::Plain,
+            answer => self::tone(answer),
+        };
+        Sentence::answer("gate.finding", tone, shown(&one.text)).marked(word(one.answer))
+    }));
+    let doubts = doubts(judgement).into_iter().chain(notes.iter().cloned());
+    verdict.extend(doubts.map(|text| Sentence::answer("gate.note", Tone::Warning, text).marked("note")));
+    verdict
+}
+
+/// The verdict in one sentence: what decided it, with its bounds.
+pub fn headline(judgement: &Judgement, found: &[Finding]) -> String {
+    let answer = match judgement.is_refused() {
+        true => Answer::Fail,
+        false => judgement.answer,
+    };
+    let mut reasons: Vec<&str> = Vec::new();
+    for one in found.iter().filter(|one| one.decides && one.answer == answer) {
+        if !reasons.contains(&one.short.as_str()) {
+            reasons.push(&one.short);
+        }
+    }
+    let more = match reasons.len().saturating_sub(MOST_SAID) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    reasons.truncate(MOST_SAID);
+    format!(
+        "{}: {}, {} against {}: {}{more}",
+        judgement.scenario,
+        outcome(judgement),
+        name(judgement, Role::Candidate),
+        name(judgement, Role::Baseline),
+        reasons.join(", ")
+    )
+}
+
+/// A sentence as people read it: with the sign that a rule is typed without.
+fn shown(text: &str) -> String {
+    text.replace("<=", "≤")
+}
+
+/// The bounds of these rules against what they are held to.
+fn rules<'a>(against: &Against, anchor: &str, weight: Weight, judged: &[Judged]) -> Option<Section<'a>> {
+    let role = against.role.name();
+    let what = "geometric means, and one-sided bounds of their ratio at α = 0.05 over all looks of a comparison: a rule fails when \
+                the lower one is above what is tolerated, and passes when the upper one is below what must be ruled out";
+    (!judged.is_empty()).then(|| {
+        Section::new(format!("{anchor}-{role}"), format!("Rules against the {role}"), weight)
+            .with(table_of(against.role, judged))
+            .with(Sentence::definition("gate.legend", what))
+    })
+}
+
+fn table_of(role: Role, judged: &[Judged]) -> Vec<Column> {
+    let cells = |cell: &dyn Fn(&Judged) -> Cell| judged.iter().map(cell).collect::<Vec<Cell>>();
+    let number = |text: &dyn Fn(&Judged, &Evidence) -> String| {
+        cells(&|judged| {
+            let evidence = judged.verdict.evidence.as_ref();
+            Cell::plain(evidence.map_or_else(|_| units::UNKNOWN.to_owned(), |evidence| text(judged, evidence)))
+        })
+    };
+    let amounts = |judged: &Judged, value: f64| amount(value, judged.rule.what.figure.unit());
+    let bounds = |evidence: &Evidence| {
+        format!(
+            "{} to {}",
+            change(evidence.lower).replace(" %", ""),
+            change(evidence.upper)
+        )
+    };
+    vec![
+        Column::text("rule", 0, cells(&|judged| Cell::plain(judged.rule.what.to_string()))),
+        Column::text(
+            "",
+            0,
+            cells(&|judged| Cell::toned(tone(judged.verdict.answer), word(judged.verdict.answer))),
+        ),
+        Column::number(
+            role.name(),
+            3,
+            number(&|judged, evidence| amounts(judged, evidence.means.0)),
+        ),
+        Column::number(
+            "candidate",
+            2,
+            number(&|judged, evidence| amounts(judged, evidence.means.1)),
+        ),
+        Column::number(
+            "difference",
+            4,
+            number(&|_, evidence| change(evidence.contrast.ratio())),
+        ),
+        Column::number("bounds", 0, number(&|_, evidence| bounds(evidence))),
+        Column::number("fails above", 0, number(&|_, evidence| limit(evidence.fail_above))),
+        Column::number("passes below", 0, number(&|_, evidence| limit(evidence.pass_below))),
+        Column::number(
+            "runs",
+            5,
+            cells(&|judged| Cell::plain(units::or_unknown(judged.basis.look, |look| look.to_string()))),
+        ),
+    ]
+}
+
+/// The rules that advise, and decide nothing.
+fn advice<'a>(judgement: &Judgement, found: &[Finding]) -> Option<Section<'a>> {
+    let tables = judgement.against.iter().filter(|_| !judgement.is_refused());
+    let tables = tables.filter_map(|against| rules(against, "advice", Weight::Evidence, &against.advisory));
+    let advising = found.iter().filter(|one| !one.decides);
+    let sentences = advising.map(|one| Sentence::evidence("gate.advice", shown(&one.text)).marked(word(one.answer)));
+    Section::new("advice", "What advises, and decides nothing", Weight::Evidence)
+        .with_all(tables)
+        .with_all(sentences)
+        .filled()
+}
+
+/// The figure in each run, machines apart.
+fn every_run<'a>(judgement: &Judgement) -> Option<Section<'a>> {
+    let against = judgement.against.iter().filter(|_| !judgement.is_refused());
+    let rows: Vec<(&Against, &Judged)> = against
+        .flat_map(|against| {
+            let judged = against.primaries.iter().chain(&against.advisory);
+            judged.map(move |judged| (against, judged))
+        })
+        .collect();
+    let values = |judged: &Judged, seen: &[Seen]| -> String {
+        let unit = judged.rule.what.figure.unit();
+        let machines = seen.chunk_by(|a, b| a.machine == b.machine);
+        let of_machine = |runs: &[Seen]| -> String {
+            let values = runs
+                .iter()
+                .map(|run| units::or_unknown(run.value, |value| amount(value, unit)));
+            values.collect::<Vec<String>>().join(", ")
+        };
+        machines.map(of_machine).collect::<Vec<String>>().join("; ")
+    };
+    let cells = |text: &dyn Fn(&Against, &Judged) -> String| {
+        let cells = rows.iter().map(|(against, judged)| Cell::plain(text(against, judged)));
+        cells.collect::<Vec<Cell>>()
+    };
+    let table = vec![
+        Column::text("rule", 0, cells(&|_, judged| judged.rule.what.to_string())),
+        Column::text("against", 2, cells(&|against, _| against.role.name().to_owned())),
+        Column::text(
+            "its runs",
+            1,
+            cells(&|_, judged| values(judged, &judged.endpoint.baseline)),
+        ),
+        Column::text(
+            "the candidate's",
+            1,
+            cells(&|_, judged| values(judged, &judged.endpoint.candidate)),
+        ),
+    ];
+    let section = Section::new("gate-runs", "Every run, by rule", Weight::Evidence);
+    (!rows.is_empty()).then(|| section.with(table))
+}
+
+/// What was run, and through which lens it is decided.
+fn parties<'a>(judgement: &Judgement) -> Section<'a> {
+    let mut facts: Vec<(String, String)> = judgement
+        .parties
+        .iter()
+        .map(|party| (party.role.name().to_owned(), who(party)))
+        .collect();
+    let candidate = judgement.parties.iter().find(|party| party.role == Role::Candidate);
+    let lenses = candidate.into_iter().flat_map(|party| &party.lenses);
+    facts.extend(lenses.filter_map(lens::words).map(|words| ("lens".to_owned(), words)));
+    let decides = match judgement.lens {
+        Lens::Purged => "the purged lens; what is as shipped advises, unless a rule says otherwise",
+        Lens::AsShipped => "the as-shipped lens, with its noise: there is no purged one",
+    };
+    facts.push(("decides".to_owned(), decides.to_owned()));
+    Section::new("parties", "What was run", Weight::Evidence).with(Block::facts("What was run", facts))
+}
+
+fn tone(answer: Answer) -> Tone {
+    match answer {
+        Answer::Pass => Tone::Good,
+        Answer::Fail => Tone::Bad,
+        Answer::Inconclusive => Tone::Warning,
+    }
+}
+
+/// The runs of all sides, each under a label of its own: a server may be judged against itself.
+pub fn told_apart(sides: &Sides) -> Vec<Played> {
+    let label = |runs: &[Played]| runs.first().map(|run| run.summary.header.server.label.clone());
+    let anchor = sides.anchor.as_deref().unwrap_or_default();
+    let all = [
+        (Role::Baseline, sides.baseline.as_slice()),
+        (Role::Candidate, sides.candidate.as_slice()),
+        (Role::Anchor, anchor),
+    ];
+    let alike = |runs: &[Played]| all.iter().filter(|(_, other)| label(other) == label(runs)).count() > 1;
+    let named = all.iter().flat_map(|(role, runs)| {
+        let alike = alike(runs);
+        runs.iter().map(move |run| {
+            let mut run = run.clone();
+            // Records of two directories may have one name.
+            run.record = format!("{}: {}", role.name(), run.record);
+            if alike {
+                run.summary.header.server.label = format!("{} ({})", run.summary.header.server.label, role.name());
+            }
+            run
+        })
+    });
+    named.collect()
+}

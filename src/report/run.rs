@@ -1,0 +1,303 @@
+//! What one run says.
+
+pub(super) mod head;
+pub(super) mod phases;
+pub(super) mod tables;
+pub(super) mod windows;
+
+use maud::{Markup, html};
+
+use crate::analyse::calls::Traced;
+use crate::analyse::growth::repeated;
+use crate::analyse::stats::LEAST_CYCLES;
+use crate::analyse::{self, Severity, Summary};
+use crate::document::page;
+use crate::document::{Block, Document, Picture, Section, Weight};
+use crate::record::ServerFacts;
+use crate::text::table::{Cell, Column};
+use crate::text::{Sentence, Tone};
+use crate::units;
+
+use super::html::{Decays, Latencies, Lines, latencies};
+use super::{allocator, calls, decay, fingerprint, given, growth, reproduce};
+
+/// Everything that a run says. `record` is the name of its record.
+pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document<'s> {
+    let header = &summary.header;
+    let mut sections: Vec<Option<Section<'s>>> = Vec::new();
+    // What a tracer holds up has no memory and no latency worth a look.
+    let traced = Traced::of(summary);
+    match &traced {
+        Some(traced) => sections.push(Some(called(&header.server.label, traced))),
+        None => sections.extend([phases(summary)]),
+    }
+    sections.push(warnings(summary));
+    if traced.is_none() {
+        sections.extend([
+            timeline(summary, record),
+            came_back(summary),
+            released(summary),
+            grown(summary),
+            requests(summary),
+            steps(summary),
+            processes(summary),
+        ]);
+    }
+    sections.extend([
+        self::allocators("", &[&header.server]),
+        Some(facts(summary)),
+        Some(reproduced(&[header])),
+    ]);
+    Document {
+        title: format!("{} on {}", header.scenario.name, header.server.label),
+        origin: format!("{record}, {}.", header.started),
+        verdict: verdict(summary),
+        sections: sections.into_iter().flatten().collect(),
+    }
+}
+
+fn verdict(summary: &Summary) -> Vec<Sentence> {
+    let (tone, ending) = head::ending(summary);
+    let mut verdict = vec![Sentence::answer("run.ending", tone, ending)];
+    if summary.header.plan.traced.is_none() {
+        let kept = head::conclusion(summary).map(|text| Sentence::answer("run.kept", Tone::Plain, text));
+        verdict.extend(kept);
+        let back = windows::sentences(summary).into_iter();
+        verdict.extend(back.map(|text| Sentence::answer("run.came-back", Tone::Plain, text)));
+    }
+    verdict
+}
+
+fn phases(summary: &Summary) -> Option<Section<'_>> {
+    let all: Vec<_> = summary.phases.iter().collect();
+    let legend = phases::legend(summary).into_iter();
+    (!all.is_empty()).then(|| {
+        Section::new("phases", "Phases", Weight::Answer)
+            .noted("sizes in MiB")
+            .with(phases::table(summary, &all))
+            .with_all(legend.map(|text| Sentence::definition("phases.legend", text)))
+    })
+}
+
+/// Everything to know, the weightiest first.
+fn warnings(summary: &Summary) -> Option<Section<'_>> {
+    let sentences = analyse::findings(summary).into_iter().rev().map(|finding| {
+        let (id, tone, mark) = match finding.severity {
+            Severity::Note => ("run.note", Tone::Quiet, "note"),
+            Severity::Warning => ("run.warning", Tone::Warning, "warning"),
+            Severity::Failure => ("run.failure", Tone::Bad, "failure"),
+        };
+        Sentence {
+            details: finding.details,
+            ..Sentence::answer(id, tone, finding.text).marked(mark)
+        }
+    });
+    Section::new("warnings", "Warnings", Weight::Answer)
+        .with_all(sentences)
+        .filled()
+}
+
+fn timeline<'s>(summary: &'s Summary, record: &'s str) -> Option<Section<'s>> {
+    let lines = Lines::of_run(summary, record)?;
+    let section = Section::new("timeline", "Timeline", Weight::Evidence);
+    let note = format!("MiB over {}", head::time(summary.duration));
+    Some(section.noted(note).with(Block::picture(lines)))
+}
+
+/// What came back while the server was left alone.
+fn came_back(summary: &Summary) -> Option<Section<'_>> {
+    let table = windows::columns(summary)?;
+    let shown = windows::shown(&summary.windows);
+    let remarks = shown.iter().filter_map(|window| decay::remark(window));
+    let legend = decay::legend(&table);
+    Some(
+        Section::new("decay", "What came back", Weight::Evidence)
+            .noted(windows::SUBJECT)
+            .with(Block::picture(Decays::of_run(summary, shown.clone())))
+            .with(table)
+            .with(Sentence::definition("windows.legend", legend))
+            .with_all(remarks.map(|text| Sentence::evidence("windows.remark", text))),
+    )
+}
+
+/// What came back by force, and what the server accounts for.
+fn released(summary: &Summary) -> Option<Section<'_>> {
+    let tables = [
+        (given::RELEASES, given::releases(summary)),
+        (given::REPORTS, given::reports(summary)),
+    ];
+    let tables = tables
+        .into_iter()
+        .filter_map(|(caption, table)| Some((caption, table?)));
+    Section::new("given", "Forced release and self-report", Weight::Evidence)
+        .with_all(tables)
+        .filled()
+}
+
+/// What grows from round to round, if anything was repeated often enough.
+fn grown(summary: &Summary) -> Option<Section<'_>> {
+    let repeated = repeated(summary);
+    if repeated.iter().all(|one| one.values.len() < LEAST_CYCLES) {
+        return None;
+    }
+    let lines: Vec<growth::Line> = repeated.iter().map(growth::Line::of_run).collect();
+    let names = lines.iter().map(|line| Cell::plain(&line.name)).collect();
+    let mut table = vec![Column::text("phase", 0, names)];
+    table.extend(growth::columns(&lines));
+    let said = growth::attribution(&lines, summary.header.server.lens.name, 1).into_iter();
+    let few = "one run is no verdict: compare 3 runs or more, with --runs 3";
+    Some(
+        Section::new("growth", "Growth per round", Weight::Evidence)
+            .noted(growth::note())
+            .with(table)
+            .with_all(said.map(|text| Sentence::evidence("growth.attribution", text)))
+            .with(Sentence::definition("growth.one-run", few)),
+    )
+}
+
+/// The memory calls of a traced run.
+fn called<'s>(label: &str, traced: &Traced) -> Section<'s> {
+    let servers = [(label, traced)];
+    Section::new("calls", "System calls", Weight::Answer)
+        .noted("calls and their bytes")
+        .with(calls::columns(&servers))
+        .with(Sentence::definition("calls.note", calls::note(&servers)))
+}
+
+fn requests(summary: &Summary) -> Option<Section<'_>> {
+    let methods = tables::most_sent(summary);
+    let left_out = summary.methods.len() - methods.len();
+    let few = methods.iter().any(|method| method.answered > 0 && method.p95.is_none());
+    let notes = [
+        few.then(|| "p95 n/a: fewer than 20 answers".to_owned()),
+        (left_out > 0).then(|| format!("{left_out} more with fewer requests; `--format json` has them all")),
+    ];
+    (!methods.is_empty()).then(|| {
+        Section::new("latency", "Requests", Weight::Evidence)
+            .noted("latency until the last byte, retries included")
+            .with(Block::picture(Distributions(summary)))
+            .with(tables::methods(&methods))
+            .with_all(
+                notes
+                    .into_iter()
+                    .flatten()
+                    .map(|text| Sentence::definition("requests.note", text)),
+            )
+    })
+}
+
+struct Distributions<'s>(&'s Summary);
+
+impl Picture for Distributions<'_> {
+    fn rows(&self, _: usize) -> Option<(Vec<String>, String)> {
+        None
+    }
+
+    fn markup(&self) -> Option<Markup> {
+        let plots = tables::most_sent(self.0).into_iter().map(|method| {
+            let one = Latencies {
+                label: &self.0.header.server.label,
+                class: page::class(0),
+                histogram: method.distribution.clone(),
+                p50: method.p50.map(|time| time as f64),
+                p95: method.p95.map(|time| time as f64),
+            };
+            latencies(&method.method, &[one])
+        });
+        Some(html! {
+            p.quiet { "From sending until the last byte, retries included, over powers of ten. The solid mark is the median, the dashed one the 95th percentile." }
+            div.plots { @for plot in plots { (plot) } }
+        })
+    }
+}
+
+fn steps(summary: &Summary) -> Option<Section<'_>> {
+    let table = tables::steps(summary)?;
+    let section = Section::new("work", "Steps", Weight::Evidence);
+    Some(
+        section
+            .noted("results with something in them, of all requested")
+            .with(table),
+    )
+}
+
+fn processes(summary: &Summary) -> Option<Section<'_>> {
+    let note = format!(
+        "sizes in MiB · at most {} at once",
+        units::count(summary.most_processes)
+    );
+    tables::has_processes(summary).then(|| {
+        Section::new("processes", "Processes", Weight::Evidence)
+            .noted(note)
+            .with(tables::programs(summary))
+    })
+}
+
+fn facts(summary: &Summary) -> Section<'_> {
+    Section::new("facts", "Server and machine", Weight::Evidence)
+        .with(Block::facts("The run", head::facts(summary)))
+        .with(fingerprint(&summary.header.server.label, &summary.header))
+}
+
+/// Everything by which a run can be told from another.
+pub(super) fn fingerprint<'a>(title: &str, header: &crate::record::Header) -> Section<'a> {
+    let facts = fingerprint::facts(header);
+    Section::new("", format!("Fingerprint of {title}"), Weight::Definition).with(Block::facts("Fingerprint", facts))
+}
+
+/// The commands that make such a report again.
+pub(super) fn reproduced<'a>(headers: &[&crate::record::Header]) -> Section<'a> {
+    let commands = reproduce::commands(headers);
+    let none = "the records do not say by which command they were made";
+    let none = commands
+        .is_empty()
+        .then(|| Sentence::definition("reproduce.unknown", none));
+    let code = commands.into_iter().map(|text| Block::Code {
+        language: "sh",
+        title: None,
+        text: text + "\n",
+    });
+    let notes = reproduce::notes(headers).into_iter();
+    Section::new("reproduce", "How to reproduce", Weight::Definition)
+        .with_all(none)
+        .with_all(code)
+        .with_all(notes.map(|text| Sentence::definition("reproduce.processors", text)))
+}
+
+/// Which allocator each server has, and how that is known.
+pub(super) fn allocators<'a>(id: &str, servers: &[&ServerFacts]) -> Option<Section<'a>> {
+    let known: Vec<_> = servers
+        .iter()
+        .filter_map(|server| Some((*server, server.allocator.as_ref()?)))
+        .collect();
+    let cells = |cell: &dyn Fn(&ServerFacts, &crate::record::AllocatorFacts) -> Option<String>| {
+        let cells = known
+            .iter()
+            .map(|(server, facts)| Cell::plain(units::or_unknown(cell(server, facts), |text| text)));
+        cells.collect::<Vec<Cell>>()
+    };
+    let mut table = vec![
+        Column::text("server", 0, cells(&|server, _| Some(server.label.clone()))),
+        Column::text("allocator", 0, cells(&|_, facts| Some(allocator::headline(facts)))),
+        Column::text("version", 1, cells(&|server, facts| allocator::version(server, facts))),
+        Column::text("reads", 2, cells(&|_, facts| facts.variable.clone())),
+        Column::text("built with", 3, cells(&|_, facts| facts.baked.clone())),
+        Column::text("beside it", 4, cells(&|_, facts| facts.beside.clone())),
+    ];
+    table.retain(|column| column.is_filled(units::UNKNOWN));
+    let evidence = known.iter().filter_map(|(server, facts)| {
+        let (seen, options) = (allocator::evidence(server, facts), allocator::options(facts));
+        let section = Section::new("", format!("How that is known of {}", server.label), Weight::Definition);
+        let seen = (!seen.is_empty()).then(|| Block::facts("Settings and evidence", seen));
+        let options = (!options.is_empty()).then(|| Block::facts("Options in force", options));
+        section.with_all(seen).with_all(options).filled()
+    });
+    (!known.is_empty()).then(|| {
+        Section::new(format!("{id}allocators"), "Allocators", Weight::Definition)
+            .with(table)
+            .with_all(evidence)
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,207 @@
+//! The table of phases, with a legend for the words that it uses.
+
+use crate::analyse::{PhaseSummary, PrivateMetric, ResidentMetric, StepSummary, Summary};
+use crate::text::Tone;
+use crate::text::table::{Cell, Column};
+use crate::units;
+
+use super::head::{cpu_time, peak, time};
+
+/// What each of these phases cost.
+pub fn table(summary: &Summary, phases: &[&PhaseSummary]) -> Vec<Column> {
+    let column = |head: &'static str, rank: u8, cell: &dyn Fn(&PhaseSummary) -> Cell| {
+        Column::number(head, rank, phases.iter().map(|phase| cell(phase)).collect())
+    };
+    let names = phases.iter().map(|phase| name(phase, summary)).collect();
+    let first = summary.phases.first().map(|phase| phase.phase.clone());
+    let is_first = |phase: &PhaseSummary| first.as_ref() == Some(&phase.phase);
+    let tree = summary.resident_metric == ResidentMetric::Proportional;
+    let settled = if tree { "proportional" } else { "resident" };
+    let gone = if tree { "private" } else { "resident" };
+    let private = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.private, units::mib));
+    let highest = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.peak, peak));
+    let cpu = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.cpu, cpu_time));
+    let faults = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.minor_faults, units::count));
+    let threads = |phase: &PhaseSummary| phase.checkpoint.as_ref().and_then(|taken| taken.threads);
+    let mut table = vec![
+        Column::text("phase", 0, names),
+        column("checkpoint", 0, &private).of("private"),
+        column("increment", 1, &|phase| increment(phase, is_first(phase))).of("private"),
+        column("peak", 2, &highest).of("resident"),
+        column("checkpoint", 5, &|phase| Cell::plain(resident(phase, tree))).of(settled),
+        column("returned", 3, &|phase| returned(phase, tree)).of(gone),
+        column("CPU", 7, &cpu),
+        column("time", 6, &|phase| {
+            Cell::plain(time(phase.ended.saturating_sub(phase.started)))
+        }),
+        column("hits", 4, &|phase| hits(&phase.steps)),
+    ];
+    table.extend(rare(phases));
+    table.push(column("faults", 10, &faults).of("minor"));
+    table.push(column("threads", 11, &|phase| {
+        Cell::plain(units::or_unknown(threads(phase), units::count))
+    }));
+    table
+}
+
+/// Columns that are shown only where there is something in them.
+fn rare(phases: &[&PhaseSummary]) -> Vec<Column> {
+    type Figure = fn(&PhaseSummary) -> Option<u64>;
+    let figures: [(&'static str, &'static str, Figure); 3] = [
+        ("huge", "pages", |phase| phase.checkpoint.as_ref()?.huge_pages),
+        ("lazily", "freed", |phase| phase.checkpoint.as_ref()?.lazy_free),
+        ("swapped", "out", |phase| phase.checkpoint.as_ref()?.swap),
+    ];
+    let cell = |phase: &&PhaseSummary, value: Figure| Cell::plain(units::or_unknown(value(phase), units::mib));
+    figures
+        .into_iter()
+        .filter(|(.., value)| phases.iter().any(|phase| value(phase).unwrap_or(0) > 0))
+        .map(|(of, head, value)| {
+            Column::number(head, 9, phases.iter().map(|phase| cell(phase, value)).collect()).of(of)
+        })
+        .collect()
+}
+
+/// The name between a mark and the round of a phase that repeats, neither of which may be cut off with a long name.
+fn name(phase: &PhaseSummary, summary: &Summary) -> Cell {
+    let (tone, mark) = match &phase.checkpoint {
+        Some(taken) if taken.settled => (Tone::Plain, " "),
+        Some(_) => (Tone::Warning, "~"),
+        None => (Tone::Bad, "✗"),
+    };
+    let any = |is: &dyn Fn(&PhaseSummary) -> bool| summary.phases.iter().any(is);
+    let marks = any(&|phase| phase.checkpoint.as_ref().is_none_or(|taken| !taken.settled));
+    let repeats = any(&|other| other.phase.phase == phase.phase.phase && other.phase.cycle > 0);
+    let mark = if marks { format!("{mark} ") } else { String::new() };
+    let round = if repeats {
+        format!(" #{}", u64::from(phase.phase.cycle) + 1)
+    } else {
+        String::new()
+    };
+    Cell::toned(tone, format!("{mark}{}", phase.phase.name)).ending(round)
+}
+
+fn increment(phase: &PhaseSummary, first: bool) -> Cell {
+    if first && phase.private.is_some() {
+        return Cell::toned(Tone::Quiet, "start value");
+    }
+    Cell::plain(units::or_unknown(phase.increment, units::signed_mib))
+}
+
+/// One process: what it has resident. A tree: its proportional size; where the system has none, the sum as a bound.
+fn resident(phase: &PhaseSummary, tree: bool) -> String {
+    let Some(taken) = &phase.checkpoint else {
+        return units::UNKNOWN.to_owned();
+    };
+    match (tree, taken.proportional, taken.resident) {
+        (false, _, resident) => units::or_unknown(resident, units::mib),
+        (true, Some(proportional), _) => units::mib(proportional),
+        (true, None, Some(sum)) => format!("≤ {}", units::mib(sum)),
+        (true, None, None) => units::UNKNOWN.to_owned(),
+    }
+}
+
+/// The share that came back, in the one metric that can tell it.
+fn share(phase: &PhaseSummary, tree: bool) -> Option<f64> {
+    if tree {
+        phase.returned.private
+    } else {
+        phase.returned.resident
+    }
+}
+
+fn returned(phase: &PhaseSummary, tree: bool) -> Cell {
+    Cell::plain(units::or_unknown(share(phase, tree), units::percent))
+}
+
+/// Hits of requests, over the steps that expect any. Those of a step that did not end are not known.
+fn hits(steps: &[StepSummary]) -> Cell {
+    let sum = |value: fn(&StepSummary) -> Option<u64>| {
+        let mut values = steps.iter().map(value);
+        values.try_fold(0, |sum: u64, value| Some(sum.saturating_add(value?)))
+    };
+    match sum(|step| step.hits).zip(sum(|step| step.requests)) {
+        None => Cell::plain(units::UNKNOWN),
+        Some((_, 0)) => Cell::toned(Tone::Quiet, "–"),
+        Some((0, requests)) => Cell::toned(Tone::Bad, format!("0/{}", units::count(requests))),
+        Some((hits, requests)) => Cell::plain(format!("{}/{}", units::count(hits), units::count(requests))),
+    }
+}
+
+/// What the words of the table mean, and only those that it uses.
+pub fn legend(summary: &Summary) -> Vec<String> {
+    let tree = summary.resident_metric == ResidentMetric::Proportional;
+    let private = match summary.private_metric {
+        PrivateMetric::Exact => "private: what this server alone pays for, without what is lazily freed",
+        PrivateMetric::Sampled => "private: by cheap counters, an upper bound where pages are shared",
+    };
+    let resident = if tree {
+        "resident: all that it has in memory, its peak by high-water marks · proportional: resident with each shared page divided among its users"
+    } else {
+        "resident: all that it has in memory, its peak by high-water mark"
+    };
+    let mut legend = vec![format!(
+        "{private} · {resident} · checkpoint: the settled end of a phase · increment: against the checkpoint before · returned: of what the highest point so far had above the lowest checkpoint so far"
+    )];
+    let marks = marks(&summary.phases);
+    if !marks.is_empty() {
+        legend.push(marks.join(" · "));
+    }
+    legend.extend(unreturned(summary, tree));
+    legend
+}
+
+/// The signs that the table uses.
+fn marks(phases: &[PhaseSummary]) -> Vec<&'static str> {
+    let peaks: Vec<String> = phases.iter().filter_map(|phase| phase.peak).map(peak).collect();
+    let any = |is: &dyn Fn(&str) -> bool| peaks.iter().any(|peak| is(peak));
+    let settled = |wanted: Option<bool>| {
+        phases
+            .iter()
+            .any(|phase| phase.checkpoint.as_ref().map(|taken| taken.settled) == wanted)
+    };
+    let mut marks = Vec::new();
+    if any(&|peak| peak.starts_with('≥')) {
+        marks.push("≥ a: at least that much, for a high-water mark is not known, or a process ended in between and may have had more");
+    }
+    if any(&|peak| peak.contains('–')) {
+        marks.push("a–b: the peak of a tree lies between the largest sum seen and the sum of the marks");
+    }
+    if any(&|peak| peak.ends_with('?')) {
+        marks.push("?: a process ended in between and may have had more");
+    }
+    if settled(Some(false)) {
+        marks.push("~ not settled: still moving when its checkpoint was taken");
+    }
+    if settled(None) {
+        marks.push("✗ not finished, so without a checkpoint");
+    }
+    marks
+}
+
+/// Why a share is not known.
+fn unreturned(summary: &Summary, tree: bool) -> Option<String> {
+    let shares = |phase: &PhaseSummary| tree && phase.checkpoint.as_ref().is_some_and(|taken| taken.forked > 0);
+    let mut before: Option<&PhaseSummary> = None;
+    let mut reasons: Vec<&str> = Vec::new();
+    for phase in &summary.phases {
+        let known = phase.checkpoint.as_ref().and_then(|taken| {
+            let private = taken.private_sampled.zip(phase.private_peak).map(|_| ());
+            let resident = taken.resident.zip(phase.peak).map(|_| ());
+            if tree { private } else { resident }
+        });
+        let reason = match (share(phase, tree), known, before) {
+            (Some(_), ..) => None,
+            (None, None, _) if phase.checkpoint.is_none() => Some("the phase was not finished"),
+            (None, None, _) => Some("the peak or the checkpoint is not known"),
+            (None, Some(()), None) => Some("at the start value nothing has been taken yet"),
+            (None, Some(()), Some(_)) if shares(phase) => {
+                Some("samples count pages twice that a forked process shares with its parent")
+            }
+            (None, Some(()), Some(_)) => Some("less than 1 MiB has been taken"),
+        };
+        reasons.extend(reason.filter(|reason| !reasons.contains(reason)));
+        before = before.or(phase.checkpoint.as_ref().map(|_| phase));
+    }
+    (!reasons.is_empty()).then(|| format!("returned n/a: {}", reasons.join("; ")))
+}

@@ -1,0 +1,214 @@
+//! Tables of programs, requests and steps.
+
+use crate::analyse::{MethodSummary, ProgramSummary, Summary};
+use crate::record::Nanos;
+use crate::text::Tone;
+use crate::text::table::{Cell, Column};
+use crate::units;
+
+use super::head::{cpu_time, time};
+
+/// Programs and methods that are listed.
+const LISTED: usize = 20;
+
+/// Whether there is more to say than of one process.
+pub fn has_processes(summary: &Summary) -> bool {
+    summary.most_processes > 1 || summary.programs.len() > 1
+}
+
+/// The programs that have most.
+pub fn programs(summary: &Summary) -> Vec<Column> {
+    let mut programs: Vec<&ProgramSummary> = summary.programs.iter().collect();
+    programs.sort_by_key(|program| std::cmp::Reverse((program.private, program.peak)));
+    programs.truncate(LISTED);
+    let cells =
+        |cell: &dyn Fn(&ProgramSummary) -> String| programs.iter().map(|program| Cell::plain(cell(program))).collect();
+    vec![
+        Column::text("program", 0, cells(&|program| program.name.clone())),
+        Column::number("count", 1, cells(&|program| units::count(program.count))),
+        Column::number("gone", 4, cells(&|program| units::count(program.ended))),
+        Column::number(
+            "at the end",
+            2,
+            cells(&|program| units::or_unknown(program.private, units::mib)),
+        )
+        .of("private"),
+        Column::number(
+            "most of one",
+            3,
+            cells(&|program| units::or_unknown(program.peak, units::mib)),
+        )
+        .of("resident"),
+        Column::number("CPU", 5, cells(&|program| units::or_unknown(program.cpu, cpu_time))),
+    ]
+}
+
+/// The methods with most requests.
+pub fn most_sent(summary: &Summary) -> Vec<&MethodSummary> {
+    let mut methods: Vec<&MethodSummary> = summary.methods.iter().collect();
+    methods.sort_by_key(|method| std::cmp::Reverse(method.count));
+    methods.truncate(LISTED);
+    methods
+}
+
+/// How the requests of these methods ended, and when.
+pub fn methods(methods: &[&MethodSummary]) -> Vec<Column> {
+    let cells =
+        |cell: &dyn Fn(&MethodSummary) -> Cell| methods.iter().map(|method| cell(method)).collect::<Vec<Cell>>();
+    let count = |value: fn(&MethodSummary) -> u64| cells(&|method| Cell::plain(units::count(value(method))));
+    let bad = |value: fn(&MethodSummary) -> u64| {
+        let tone = |number| if number > 0 { Tone::Warning } else { Tone::Plain };
+        cells(&|method| Cell::toned(tone(value(method)), units::count(value(method))))
+    };
+    let latency =
+        |value: fn(&MethodSummary) -> Option<u64>| cells(&|method| Cell::plain(units::or_unknown(value(method), time)));
+    let table = vec![
+        Column::text("method", 0, cells(&|method| Cell::plain(method.method.clone()))),
+        Column::number("count", 1, count(|method| method.count)),
+        Column::number("hits", 5, count(|method| method.hits)),
+        Column::number("null", 7, count(|method| method.null)),
+        Column::number("empty", 7, count(|method| method.empty)),
+        Column::number("errors", 6, bad(|method| method.errors)),
+        Column::number("timed out", 6, bad(|method| method.timeouts)),
+        Column::number("lost", 6, bad(|method| method.lost)),
+        Column::number("parked", 9, count(|method| method.parked)),
+        Column::number("retries", 8, count(|method| method.retries)),
+        Column::number("p50", 2, latency(|method| method.p50)),
+        Column::number("p95", 2, latency(|method| method.p95)),
+        Column::number("max", 3, latency(|method| method.max)),
+    ];
+    table.into_iter().filter(|column| column.is_filled("0")).collect()
+}
+
+/// A step of the scenario, all its rounds together.
+struct StepRow {
+    /// Places of the phase in the scenario and of the step in the phase.
+    place: (u32, u32),
+    name: String,
+    hits: u64,
+    requests: u64,
+    took: Option<Nanos>,
+    skipped: bool,
+}
+
+/// The steps that ask for something.
+fn step_rows(summary: &Summary) -> Vec<StepRow> {
+    let mut rows: Vec<StepRow> = Vec::new();
+    for phase in &summary.phases {
+        for step in &phase.steps {
+            let (requests, hits) = (step.requests.unwrap_or(0), step.hits.unwrap_or(0));
+            if requests == 0 && !step.skipped && step.took.is_some() {
+                continue;
+            }
+            let place = (phase.phase.phase, step.step);
+            if let Some(row) = rows.iter_mut().find(|row| row.place == place) {
+                row.hits = row.hits.saturating_add(hits);
+                row.requests = row.requests.saturating_add(requests);
+                row.took = row.took.zip(step.took).map(|(a, b)| a.saturating_add(b));
+                row.skipped &= step.skipped;
+                continue;
+            }
+            let name = step.method.as_ref().unwrap_or(&step.name);
+            let alike = phase
+                .steps
+                .iter()
+                .filter(|other| other.method.as_ref().unwrap_or(&other.name) == name);
+            let number = match alike.count() {
+                0 | 1 => String::new(),
+                _ => format!(" (step {})", u64::from(step.step) + 1),
+            };
+            rows.push(StepRow {
+                place,
+                name: format!("{} / {name}{number}", phase.phase.name),
+                hits,
+                requests,
+                took: step.took,
+                skipped: step.skipped,
+            });
+        }
+    }
+    rows
+}
+
+/// The steps that ask for something, if there are any.
+pub fn steps(summary: &Summary) -> Option<Vec<Column>> {
+    let rows = step_rows(summary);
+    let share = |hits: u64, requests: u64, skipped: bool| match requests {
+        _ if skipped => Cell::toned(Tone::Warning, "skipped: not offered"),
+        0 => Cell::toned(Tone::Warning, "not finished"),
+        requests => {
+            let tone = if hits == 0 { Tone::Bad } else { Tone::Plain };
+            Cell::toned(tone, format!("{}/{}", units::count(hits), units::count(requests)))
+        }
+    };
+    let table = vec![
+        Column::text(
+            "phase / step",
+            0,
+            rows.iter().map(|row| Cell::plain(&row.name)).collect(),
+        ),
+        Column::number(
+            "hits",
+            1,
+            rows.iter()
+                .map(|row| share(row.hits, row.requests, row.skipped))
+                .collect(),
+        ),
+        Column::number(
+            "time",
+            2,
+            rows.iter()
+                .map(|row| Cell::plain(units::or_unknown(row.took, time)))
+                .collect(),
+        ),
+    ];
+    (!rows.is_empty()).then_some(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyse;
+    use crate::record::golden::Session;
+    use crate::record::{Event, Reader};
+
+    #[test]
+    fn two_steps_of_one_kind_have_a_row_each_and_the_rounds_of_one_share_it() {
+        let mut session = Session::new("server");
+        for cycle in 0..2 {
+            let began = session.entries.len();
+            session.phase("raw");
+            for (name, requests, hits) in [("request", 20, 20), ("request", 8, 0), ("hover", 5, 4)] {
+                session.step(name);
+                if let Some(Event::StepStarted(start)) = session.entries.last_mut().map(|entry| &mut entry.event) {
+                    start.method = (name == "request").then(|| "x/y".to_owned());
+                }
+                session.step_end(name, requests, hits);
+            }
+            for entry in &mut session.entries[began..] {
+                let phase = match &mut entry.event {
+                    Event::PhaseStarted(phase) => phase,
+                    Event::StepStarted(start) => &mut start.phase,
+                    Event::StepEnded(end) => &mut end.phase,
+                    _ => continue,
+                };
+                (phase.phase, phase.cycle) = (0, cycle);
+            }
+        }
+        let bytes = session.bytes();
+        let summary = analyse::read(Reader::new(&bytes[..]).unwrap()).unwrap();
+        let rows = step_rows(&summary);
+        let rows: Vec<(&str, u64, u64)> = rows
+            .iter()
+            .map(|row| (row.name.as_str(), row.hits, row.requests))
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                ("raw / x/y (step 1)", 40, 40),
+                ("raw / x/y (step 2)", 0, 16),
+                ("raw / hover", 8, 10)
+            ]
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! What came back while the server was left alone: window by window, and in a sentence.
+
+use crate::analyse::Summary;
+use crate::analyse::decay::{self, AFTER, Course, Window};
+use crate::record::{Nanos, WindowEnd};
+use crate::report::decay as words;
+use crate::report::release;
+use crate::report::spark::Scale;
+use crate::text::Tone;
+use crate::text::table::{Cell, Column};
+use crate::units;
+
+/// What the table of windows is of.
+pub const SUBJECT: &str = "MiB, private, from the beginning of each window";
+
+/// Most rows: of many windows the last.
+const ROWS: usize = 12;
+
+const CURVE: usize = 20;
+
+/// A row for each window, if there were any.
+pub fn columns(summary: &Summary) -> Option<Vec<Column>> {
+    let shown = shown(&summary.windows);
+    (!shown.is_empty()).then(|| rows(&shown))
+}
+
+/// Which window gave memory back, and what is there in the end.
+pub fn sentences(summary: &Summary) -> Vec<String> {
+    let gave = words::sentence(&decay::gave(&summary.windows));
+    let forced = release::sentences(summary);
+    let lazily = shown(&summary.windows).into_iter().filter_map(words::lazily);
+    let left_out = shown(&summary.windows).into_iter().filter_map(words::left_out);
+    let cost = decay::traffic(&summary.windows).as_ref().map(words::cost);
+    let after = cost.into_iter().chain(left_out).chain(lazily).chain(forced);
+    gave.into_iter().chain(after).chain(at_the_end(summary)).collect()
+}
+
+/// The windows that are worth a row.
+pub fn shown(all: &[Window]) -> Vec<&Window> {
+    let shown: Vec<&Window> = all
+        .iter()
+        .filter(|one| one.control || decay::counts(one, all))
+        .collect();
+    shown[shown.len().saturating_sub(ROWS)..].to_vec()
+}
+
+/// Private memory at the last checkpoint against the first.
+fn at_the_end(summary: &Summary) -> Option<String> {
+    let known: Vec<u64> = summary.phases.iter().filter_map(|phase| phase.private).collect();
+    let [first, .., last] = known[..] else { return None };
+    let more = i64::try_from(i128::from(last) - i128::from(first)).unwrap_or(0);
+    Some(format!(
+        "at the last checkpoint {} MiB private, {} MiB against the first",
+        units::mib(last),
+        units::signed_mib(more)
+    ))
+}
+
+fn rows(windows: &[&Window]) -> Vec<Column> {
+    let scale = Scale::of(windows.iter().copied());
+    let cells = |cell: &dyn Fn(&Window) -> Cell| windows.iter().map(|window| cell(window)).collect::<Vec<Cell>>();
+    let plain = |text: &dyn Fn(&Window) -> String| cells(&|window| Cell::plain(text(window)));
+    let size =
+        |value: fn(&Course) -> Option<u64>| plain(&move |window| known(window.private.as_ref(), value, units::mib));
+    let when =
+        |value: fn(&Course) -> Option<Nanos>| plain(&move |window| known(window.private.as_ref(), value, words::time));
+    let share =
+        |value: fn(&Course) -> Option<f64>| plain(&move |window| known(window.private.as_ref(), value, units::percent));
+    let mut table = vec![
+        Column::text("window", 0, plain(&words::name)),
+        Column::text(words::CURVE, 2, plain(&|window| scale.draw(window, CURVE))).sketched(),
+        Column::number("from", 1, size(|course| Some(course.before))),
+    ];
+    let ats: [fn(&Course) -> Option<u64>; AFTER.len()] = [
+        |course| course.at[0],
+        |course| course.at[1],
+        |course| course.at[2],
+        |course| course.at[3],
+    ];
+    for (seconds, value) in AFTER.iter().zip(ats) {
+        table.push(Column::number(format!("+{seconds} s"), 6, size(value)));
+    }
+    table.extend([
+        Column::number("floor", 0, size(|course| Some(course.floor))),
+        Column::number("t50", 4, when(|course| course.t50)),
+        Column::number("t90", 3, when(|course| course.t90)),
+        Column::number("half-life", 8, when(|course| course.half_life)),
+        Column::number(
+            "MiB·s held",
+            7,
+            plain(&|window| known(window.private.as_ref(), |course| Some(course.held), words::held)),
+        ),
+        Column::number(words::IN_WINDOW, 1, share(|course| course.share)).of(words::RETURNED),
+        Column::number(words::BY_THEN, 2, share(|course| course.returned)).of(words::RETURNED),
+        Column::number(
+            "resident",
+            5,
+            plain(&|window| known(window.resident.as_ref(), |course| Some(course.floor), units::mib)),
+        ),
+        Column::text("", 0, cells(&|window| Cell::toned(tone(window), words::end(window)))),
+    ]);
+    table.retain(|column| column.is_filled(units::UNKNOWN));
+    table
+}
+
+fn known<T>(course: Option<&Course>, value: impl Fn(&Course) -> Option<T>, text: fn(T) -> String) -> String {
+    units::or_unknown(course.and_then(value), text)
+}
+
+fn tone(window: &Window) -> Tone {
+    match window.why() {
+        Some(WindowEnd::Settled) => Tone::Good,
+        Some(WindowEnd::Held | WindowEnd::TimedOut | WindowEnd::TooShort) => Tone::Warning,
+        Some(WindowEnd::Ended) | None => Tone::Plain,
+    }
+}
