@@ -1,8 +1,8 @@
 //! A language-server memory soak tester: drives a language server through a scripted session while it
 //! samples the memory of the server's whole process tree, and reports what each step cost.
 //!
-//! The modules are the stages of one pipeline: [`config`] → [`plan`] → [`drive`] ∥ [`sample`] →
-//! [`record`] → [`analyse`] → [`report`]. Only [`soak`] knows both LSP and memory, and only
+//! The modules are the stages of one pipeline: [`config`] → [`resolve`] → [`plan`] → [`drive`] ∥
+//! [`sample`] → [`record`] → [`analyse`] → [`report`]. Only [`soak`] knows both LSP and memory, and only
 //! [`commands`] opens what the user named and prints.
 
 #![deny(clippy::disallowed_macros)]
@@ -26,6 +26,7 @@ pub mod progress;
 pub mod random;
 pub mod record;
 pub mod report;
+pub mod resolve;
 pub mod sample;
 pub mod soak;
 pub mod text;

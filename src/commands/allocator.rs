@@ -7,9 +7,9 @@ use anyhow::{Context, bail};
 
 use crate::allocator::{self, Detection};
 use crate::cli::{self, TextOrJson};
-use crate::config::{self, Common, Program, ServerChoice, ServerSpec};
 use crate::record::{AllocatorFacts, KnobFacts};
 use crate::report;
+use crate::resolve::{Common, Program, ServerChoice, ServerSpec};
 use crate::sample;
 
 use super::{Mistakes, build, detector, preload, prepare, print, show};
@@ -36,7 +36,7 @@ fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<
     let path = Path::new(&spec.target);
     let which = prepare::which(None);
     // A library cannot be started, but it can be looked into.
-    let mut choice = match config::choose(std::slice::from_ref(&spec), &Common::default(), &catalogue, &which) {
+    let mut choice = match crate::resolve::choose(std::slice::from_ref(&spec), &Common::default(), &catalogue, &which) {
         Ok(choices) => choices.into_iter().next().context("one server was named")?,
         Err(_) if path.is_file() => {
             let found = allocator::of_file(path, &|| false);

@@ -9,13 +9,14 @@ use crate::analyse::calibration::{believed, uncalibrated};
 use crate::analyse::compare::{Measure, Played, by_target, counts, primary};
 use crate::analyse::stats::decide_by_looks;
 use crate::cli::{Measuring, Repeating, Runs};
-use crate::config::{Loaded, ServerChoice};
+use crate::config::Loaded;
 use crate::exit::Exit;
 use crate::lens::Lens;
 use crate::plan::{self, Blocks, Partition};
 use crate::progress::{Course, Place, Progress, Talk};
 use crate::record::PlanFacts;
 use crate::report;
+use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 
 use super::resume::{self, Before};

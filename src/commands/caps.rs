@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use crate::config::step::{Idle, IdleEnd, IdleMode};
-use crate::config::{Loaded, Program, ServerChoice, Step};
+use crate::config::{Loaded, Step};
 use crate::drive::settling::{Rule, USUAL};
 use crate::record::AllocatorDecay;
+use crate::resolve::{Program, ServerChoice};
 use crate::units;
 
 use super::detector;

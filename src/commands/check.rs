@@ -4,12 +4,13 @@ use std::path::Path;
 
 use crate::analyse::{self, Summary};
 use crate::cli::{self, Lenses, Measuring, Repeating, Runs};
-use crate::config::{Loaded, ServerChoice};
+use crate::config::Loaded;
 use crate::drive::lacks;
 use crate::exit::Exit;
 use crate::plan;
 use crate::progress::Progress;
 use crate::record::{Ending, PlanFacts};
+use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 use crate::text::fold;
 use crate::units::{self, Span};

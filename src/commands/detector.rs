@@ -11,11 +11,12 @@ use std::time::SystemTime;
 use crate::allocator::knobs::{self, Checked, KnobError};
 use crate::allocator::preload::VARIABLE;
 use crate::allocator::{self, Detection, Subject};
-use crate::config::{Allocator, Program, ServerChoice, asks_for};
+use crate::config::Allocator;
 use crate::drive::KnownDecay;
 use crate::lsp::process::Launch;
 use crate::record::jemalloc::CONFIRM;
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, LensFacts, ServerFacts};
+use crate::resolve::{Program, ServerChoice, asks_for};
 
 use super::{preload, prepare};
 

@@ -2,9 +2,9 @@
 
 use crate::analyse::compare::Played;
 use crate::cli::Runs;
-use crate::config::ServerChoice;
 use crate::lens::Lens;
 use crate::report::calibration::can_see;
+use crate::resolve::ServerChoice;
 use crate::text::quoted;
 use crate::units;
 

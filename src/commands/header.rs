@@ -7,12 +7,13 @@ use std::ffi::OsString;
 use crate::allocator::Detection;
 use crate::allocator::knobs::Checked;
 use crate::cli::Measuring;
-use crate::config::{Loaded, ServerChoice};
+use crate::config::Loaded;
 use crate::drive::Job;
 use crate::host;
 use crate::lsp::process::Launch;
 use crate::processors;
 use crate::record::{self, Header, ScenarioFacts, ServerFacts, Settings, TreeFacts, WorkspaceFacts};
+use crate::resolve::ServerChoice;
 
 use super::single::Run;
 use super::{detector, preload, prepare, servers, shim};

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use crate::allocator::preload::{self, Places, PreloadError, Question, VARIABLE};
 use crate::allocator::{self, Detection, Machine, machine};
-use crate::config::{Program, ServerChoice};
 use crate::host;
 use crate::lsp::process::Launch;
 use crate::record::Preload;
 use crate::record::{AllocatorFamily, KnobFacts, PreloadFacts};
+use crate::resolve::{Program, ServerChoice};
 
 use super::detector::{self, Key};
 use super::scratch::Scratch;

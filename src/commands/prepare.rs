@@ -10,15 +10,13 @@ use anyhow::Context;
 
 use crate::allocator::preload::{Unlistable, VARIABLE, compose};
 use crate::cli::{self, CpuList, Lenses, ScenarioOptions, ServerExtras};
-use crate::config::{
-    self, Catalogue, ChoiceError, Common, IdleMode, Isolation, Loaded, Overrides, Report, ServerChoice, ServerSpec,
-    Step, Which,
-};
+use crate::config::{self, Catalogue, IdleMode, Isolation, Loaded, Overrides, Report, Step};
 use crate::drive::workspace::{self, Workspace};
 use crate::host;
 use crate::lens::Lens;
 use crate::lsp::process::Launch;
 use crate::record::HugePages;
+use crate::resolve::{ChoiceError, Common, ServerChoice, ServerSpec, Which};
 
 use super::{Mistakes, detector, output, places, preload, shim};
 use value::value;
@@ -60,7 +58,7 @@ pub fn understood_with(typed: &Typed<'_>, mut mistakes: Report) -> anyhow::Resul
     let first = typed.scenarios.first().map(PathBuf::as_path);
     let catalogue = profiles(typed.extras.file.as_deref(), first, &mut mistakes);
     let mut choices = servers(typed, &catalogue, &mut mistakes);
-    config::suits(&choices, &scenarios, &mut mistakes);
+    crate::resolve::suits(&choices, &scenarios, &mut mistakes);
     shim::ask(typed.extras, &scenarios, &mut choices, &mut mistakes);
     let choices = through(typed, choices, &mut mistakes);
     for mistake in detector::mistakes(&choices) {
@@ -194,7 +192,7 @@ fn servers(typed: &Typed<'_>, catalogue: &Catalogue, mistakes: &mut Report) -> V
         args: extras.server_args.clone(),
         env: extras.env.iter().filter_map(|text| variable(text, mistakes)).collect(),
     };
-    let (preloads, twice) = config::distinct(&extras.preload);
+    let (preloads, twice) = crate::resolve::distinct(&extras.preload);
     for wrong in twice {
         mistakes.add_loose(wrong.to_string(), "");
     }
@@ -206,8 +204,8 @@ fn servers(typed: &Typed<'_>, catalogue: &Catalogue, mistakes: &mut Report) -> V
             Err(error) => wrong(error),
         }
     }
-    let specs = config::spread(&specs, &preloads);
-    let mut chosen = match config::choose(&specs, &common, catalogue, &which(None)) {
+    let specs = crate::resolve::spread(&specs, &preloads);
+    let mut chosen = match crate::resolve::choose(&specs, &common, catalogue, &which(None)) {
         Ok(chosen) => chosen,
         Err(errors) => {
             errors.into_iter().for_each(wrong);
@@ -252,7 +250,7 @@ fn through(typed: &Typed<'_>, mut choices: Vec<ServerChoice>, mistakes: &mut Rep
     for lens in lenses.list() {
         match lens {
             Lens::AsShipped => all.extend_from_slice(&choices),
-            Lens::Purged => match config::purged(&choices, &|choice| shim::of_lens(choice).ok()) {
+            Lens::Purged => match crate::resolve::purged(&choices, &|choice| shim::of_lens(choice).ok()) {
                 Ok(purged) => {
                     shim::tell_approximate(&purged);
                     all.extend(purged);
@@ -268,7 +266,10 @@ fn through(typed: &Typed<'_>, mut choices: Vec<ServerChoice>, mistakes: &mut Rep
 
 /// That an allocator gives back only while it is used, where the scenario never uses it so.
 pub fn quiet_purge(choices: &[ServerChoice], scenario: &Loaded) -> Option<String> {
-    let label = &choices.iter().find(|choice| config::needs_traffic(choice))?.label;
+    let label = &choices
+        .iter()
+        .find(|choice| crate::resolve::needs_traffic(choice))?
+        .label;
     let steps = scenario.scenario.phases.iter().flat_map(|phase| &phase.steps);
     let simmers = |step: &Step| matches!(step, Step::Idle(idle) if idle.mode == IdleMode::Simmer);
     (!steps.into_iter().any(simmers)).then(|| {

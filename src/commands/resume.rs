@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::analyse::compare::{Played, changes};
 use crate::cli::{self, Command};
-use crate::config::{Loaded, ServerChoice};
+use crate::config::Loaded;
 use crate::record::{CellFacts, Ending, Header};
+use crate::resolve::ServerChoice;
 
 use super::output::{self, Directory};
 use super::show;

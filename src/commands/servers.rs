@@ -4,10 +4,11 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use crate::cli;
-use crate::config::{Profile, Program, ServerChoice, Setting, installed};
+use crate::config::Profile;
 use crate::host;
 use crate::lsp::process::Launch;
 use crate::record::Preload;
+use crate::resolve::{Program, ServerChoice, Setting, installed};
 use crate::text::Paint;
 use crate::text::table;
 use crate::text::table::{Cell, Column};

@@ -10,11 +10,12 @@ use anyhow::Context;
 use crate::allocator::preload::{Unlistable, VARIABLE, compose};
 use crate::allocator::{self, Detection};
 use crate::cli::ServerExtras;
-use crate::config::{LIBRARY, Loaded, Program, Report, Scenario, ServerChoice, Shim, Step};
+use crate::config::{Loaded, Report, Scenario, Step};
 use crate::drive::Library;
 use crate::host;
 use crate::lsp::process::Launch;
 use crate::record::ShimFacts;
+use crate::resolve::{LIBRARY, Program, ServerChoice, Shim};
 
 use super::{build, detector};
 

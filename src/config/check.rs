@@ -6,8 +6,8 @@ use std::ops::Range;
 use super::decode::{Document, Segment};
 use super::problem::Fault;
 use super::scenario::{FORMAT, Isolation, Phase, Repeat, Scenario, Settle, SettleLimits};
-use super::spec::names_files;
 use super::step::{Idle, IdleMode, Step, template};
+use crate::config::names_files;
 
 /// The mistakes of one scenario file. `isolation` is that of the workspace it is played on.
 pub fn scenario(scenario: &Scenario, document: &Document<'_>, isolation: Isolation) -> Vec<Fault> {

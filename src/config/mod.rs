@@ -6,7 +6,6 @@
 
 mod catalogue;
 mod check;
-mod choice;
 mod decode;
 mod destructive;
 #[expect(clippy::disallowed_methods, reason = "it finds the files of a project")]
@@ -20,40 +19,28 @@ mod load;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "it writes scenarios to be read")]
 mod mistakes;
-mod preload;
+mod names;
 mod problem;
 #[expect(clippy::disallowed_methods, reason = "it looks for the directory of a project")]
 mod project;
-mod purge;
 mod scenario;
 pub mod schema;
 mod server;
-mod shim;
-mod spec;
 pub mod step;
-mod suits;
 pub mod tune;
-#[expect(clippy::disallowed_methods, reason = "it looks for programs")]
-mod which;
 mod wording;
 
 pub use catalogue::Catalogue;
-pub use choice::{ChoiceError, Common, Program, ServerChoice, choose, installed};
 pub use gate::GateContext;
 pub use load::{Loaded, Overrides, load_scenario, read_text};
-pub use preload::{Twice, distinct, spread};
+pub use names::names_files;
 pub use problem::{Fault, Report};
 pub use project::{Project, plain_path};
-pub use purge::{PurgeError, Setting, asks_for, needs_traffic, purged};
 pub use scenario::{
     FORMAT, Isolation, Phase, Readiness, ReadinessLimits, Repeat, Scenario, Settle, SettleLimits, Workspace,
 };
 pub use server::{
     Allocator, Failure, NotificationSignal, Profile, ProgressSignal, Question, Ready, SelfReport, Servers, Signal,
-    Total,
+    Total, own_home,
 };
-pub use shim::{LIBRARY, Shim};
-pub use spec::ServerSpec;
 pub use step::{IdleMode, Step};
-pub use suits::suits;
-pub use which::Which;

@@ -29,9 +29,10 @@ pub mod workspace;
 use std::io;
 use std::path::PathBuf;
 
-use crate::config::{Scenario, ServerChoice};
+use crate::config::Scenario;
 use crate::lsp::process::Launch;
 use crate::record::{AllocatorDecay, Ending};
+use crate::resolve::ServerChoice;
 
 pub use player::{Player, lacks};
 pub use stage::{Cpu, Frame, Given, Stage};

@@ -7,10 +7,11 @@ use crate::analyse::gate::Rules;
 use crate::analyse::stats::Looks;
 use crate::cli;
 use crate::commands::{header, single};
-use crate::config::{Loaded, ServerChoice};
+use crate::config::Loaded;
 use crate::drive::workspace;
 use crate::host;
 use crate::record::{Header, WorkspaceFacts};
+use crate::resolve::ServerChoice;
 
 use super::sides::{alike, lens_of};
 use super::tell;

@@ -10,9 +10,10 @@ use crate::analyse::stats::LEAST_ROUNDS;
 use crate::analyse::{exit, growth};
 use crate::cli;
 use crate::commands::{Mistakes, detector, shim};
-use crate::config::{self, GateContext, Loaded, Repeat, ServerChoice, Step};
+use crate::config::{self, GateContext, Loaded, Repeat, Step};
 use crate::exit::Exit;
 use crate::lens::Lens;
+use crate::resolve::ServerChoice;
 
 /// The servers under both lenses when nobody says which, or as they are and why.
 pub fn lenses(options: &cli::Gate, mut choices: Vec<ServerChoice>) -> (Vec<ServerChoice>, Vec<String>) {
@@ -20,7 +21,7 @@ pub fn lenses(options: &cli::Gate, mut choices: Vec<ServerChoice>) -> (Vec<Serve
         return (choices, Vec::new());
     }
     detector::look(&mut choices);
-    match config::purged(&choices, &|choice| shim::of_lens(choice).ok()) {
+    match crate::resolve::purged(&choices, &|choice| shim::of_lens(choice).ok()) {
         Ok(purged) => match detector::mistakes(&purged).as_slice() {
             [] => ([purged, choices].concat(), Vec::new()),
             refused => {

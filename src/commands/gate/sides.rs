@@ -8,7 +8,6 @@ use crate::analyse::compare::{Played, counts, doubts, unseen};
 use crate::analyse::gate::{Role, Sides};
 use crate::analyse::{Unset, is_denied, setting};
 use crate::cli;
-use crate::config;
 use crate::lens::Lens;
 use crate::record::Preload;
 use crate::report;
@@ -29,7 +28,7 @@ pub fn driven(options: &cli::Gate, anchor: Option<&str>) -> Vec<String> {
 }
 
 fn labelled(role: Role, text: &str, preload: Option<&Preload>) -> String {
-    let spec: Result<config::ServerSpec, _> = text.parse();
+    let spec: Result<crate::resolve::ServerSpec, _> = text.parse();
     // What is wrong with it is told with everything else that is.
     let Ok(mut spec) = spec else {
         return text.to_owned();

@@ -7,7 +7,8 @@ use anyhow::{Context, bail};
 
 use crate::cli;
 use crate::config::schema::{self, Kind};
-use crate::config::{Catalogue, Profile, Program, installed};
+use crate::config::{Catalogue, Profile};
+use crate::resolve::{Program, installed};
 use crate::text::nearest;
 use crate::text::quoted;
 

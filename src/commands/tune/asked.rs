@@ -6,10 +6,11 @@ use clap::ValueEnum;
 
 use crate::analyse::tune::Server;
 use crate::cli::{ServerExtras, Telling, Tune, TuneFormat};
+use crate::config::Report;
 use crate::config::tune::Preset;
-use crate::config::{Program, Report, ServerChoice};
 use crate::record::CellFacts;
 use crate::report::tune::ship::{Form, text};
+use crate::resolve::{Program, ServerChoice};
 use crate::text::nearest;
 
 use super::super::detector;

@@ -4,9 +4,11 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use crate::allocator::preload::{VARIABLE, by_own_name, compose};
-use crate::config::tune::{Cell, Preset, applied, joined, preset_cells, read_grid, shared};
-use crate::config::{Program, Report, ServerChoice, read_text};
+use crate::config::tune::{Cell, Preset, joined, read_grid};
+use crate::config::{Report, read_text};
 use crate::host;
+use crate::resolve::cells::{applied, preset_cells, shared};
+use crate::resolve::{Program, ServerChoice};
 
 use super::super::{Mistakes, build, detector, preload};
 

@@ -10,12 +10,13 @@ use crate::analyse::compare::Played;
 use crate::analyse::stats::Looks;
 use crate::analyse::tune::{Rules, alike, planned, stopped, sweep};
 use crate::cli::{self, Command, Lenses, LookPlan, Repeating, Runs};
-use crate::config::tune::of_sweep;
-use crate::config::{Loaded, Report, ServerChoice};
+use crate::config::{Loaded, Report};
 use crate::exit::Exit;
 use crate::progress::Talk;
 use crate::record::{self, SweepFacts};
 use crate::report::tune::{set, stop};
+use crate::resolve::ServerChoice;
+use crate::resolve::cells::of_sweep;
 use crate::soak::Interrupt;
 
 use super::campaign::{Campaign, Outcomes, Sweeping};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::super::spec::names_files;
 use super::file::ValueEntry;
+use crate::config::names_files;
 use crate::record::Preload;
 use crate::record::variables::{added, separator};
 

@@ -1,20 +1,13 @@
 //! The settings that a sweep tries: a grid file or presets, to cells that are each a server with something changed.
 
-mod apply;
 mod cell;
 mod file;
-mod given;
 mod preset;
 mod read;
 
-#[cfg(test)]
-mod tests;
-
-pub use apply::{applied, of_sweep};
-pub use cell::{Cell, DEFAULT, leaves};
+pub use cell::{Cell, DEFAULT, leaves, overlay};
 pub use file::GridFile;
-pub use given::shared;
-pub use preset::{Preset, PresetError, cells as preset_cells};
+pub use preset::Preset;
 pub use read::read_grid;
 
 /// More cells than this are a slip: with one run of each a week would not be enough.

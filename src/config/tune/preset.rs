@@ -1,17 +1,8 @@
-//! Grids that come along: what is worth trying on each allocator, in the variables that this one reads.
+//! Grids that come along, by name.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
-use super::super::choice::ServerChoice;
-use super::super::server::Allocator;
-use super::cell::Cell;
-use super::given::is_given;
-use super::joined;
-use crate::allocator::knobs::purge_delay;
-use crate::record::variables::pairs;
-use crate::record::{AllocatorFacts, AllocatorFamily, Confidence};
-use crate::record::{Known, Preload};
+use crate::record::AllocatorFamily;
 
 /// A grid that comes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -30,29 +21,6 @@ pub enum Preset {
     Preloads,
 }
 
-/// Why a preset cannot be tried on a server.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PresetError {
-    #[error("`--preset {preset}` is for {reader}, and `{label}` uses {uses}: {cure}")]
-    Another {
-        preset: Preset,
-        reader: &'static str,
-        label: String,
-        uses: String,
-        cure: String,
-    },
-    #[error(
-        "`--preset {preset}` needs to know the allocator of `{label}`, which was not found: where it is so, say it in a \
-         profile, `allocator = {{ linked = \"{word}\" }}`, or write a grid file"
-    )]
-    Unknown {
-        preset: Preset,
-        /// What a profile calls its allocator.
-        word: &'static str,
-        label: String,
-    },
-}
-
 impl Preset {
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -67,7 +35,7 @@ impl Preset {
     }
 
     /// The allocator that it is for; `None` where it brings its own.
-    fn family(self) -> Option<AllocatorFamily> {
+    pub fn family(self) -> Option<AllocatorFamily> {
         Some(match self {
             Preset::Jemalloc => AllocatorFamily::Jemalloc,
             Preset::Mimalloc => AllocatorFamily::Mimalloc,
@@ -78,7 +46,7 @@ impl Preset {
         })
     }
 
-    fn reader(self) -> &'static str {
+    pub fn reader(self) -> &'static str {
         match self {
             Preset::Go => "Go",
             Preset::Node => "V8 in Node.js and Deno",
@@ -108,292 +76,4 @@ impl fmt::Display for Preset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
-}
-
-/// The cells of a preset on a server that was looked at, and what is said of those that it does not need.
-pub fn cells(preset: Preset, server: &ServerChoice) -> Result<(Vec<Cell>, Vec<String>), PresetError> {
-    let found = server.found.clone().unwrap_or_default();
-    let linked = match &server.profile.allocator {
-        Some(Allocator::Linked(name)) => Some(AllocatorFamily::named(name)),
-        Some(Allocator::Preload(_)) | None => None,
-    };
-    let family = server.preload.family().or(linked).unwrap_or(found.family);
-    let beside = found.beside.as_deref().unwrap_or_default();
-    let fits = |own: AllocatorFamily| family == own || beside.starts_with(own.name());
-    if preset.family().is_some_and(|own| !fits(own)) {
-        return Err(misfit(preset, family, &found, &server.label));
-    }
-    let variable = found.variable.as_deref().unwrap_or("_RJEM_MALLOC_CONF");
-    let own = Own {
-        // Of what the profile names otherwise nothing was found.
-        options: if found.family == family {
-            found.options.clone()
-        } else {
-            BTreeMap::new()
-        },
-        given: given(preset, variable, &server.env),
-        skipped: Vec::new(),
-    };
-    let (cells, mut skipped) = match preset {
-        Preset::Jemalloc => own.jemalloc(variable),
-        Preset::Mimalloc => own.mimalloc(),
-        Preset::Glibc => own.glibc(),
-        Preset::Go => own.go(found.version.as_deref()),
-        Preset::Node => own.node(found.variable.as_deref()),
-        Preset::Preloads => own.preloads(&server.preload),
-    };
-    let (known, cells): (Vec<Cell>, Vec<Cell>) = cells.into_iter().partition(|cell| is_given(server, cell));
-    skipped.extend(known.iter().map(|cell| format!("{}, {GIVEN}", cell.label)));
-    let notes = match skipped.is_empty() {
-        true => Vec::new(),
-        false => vec![format!("not tried of the preset {preset}: {}", skipped.join(", "))],
-    };
-    Ok((joined(cells), notes))
-}
-
-fn misfit(preset: Preset, family: AllocatorFamily, found: &AllocatorFacts, label: &str) -> PresetError {
-    let is_guess = found.family == family && found.confidence == Some(Confidence::Guess);
-    if family == AllocatorFamily::Unknown || is_guess {
-        return PresetError::Unknown {
-            preset,
-            word: if preset == Preset::Glibc {
-                "system"
-            } else {
-                preset.name()
-            },
-            label: label.to_owned(),
-        };
-    }
-    PresetError::Another {
-        preset,
-        reader: preset.reader(),
-        label: label.to_owned(),
-        uses: if found.family == family {
-            found.to_string()
-        } else {
-            family.to_string()
-        },
-        cure: match Preset::fitting(family) {
-            Some(fitting) => format!("use --preset {fitting}, or write a grid file"),
-            None => "no preset is for that; write a grid file of what it reads".to_owned(),
-        },
-    }
-}
-
-/// Why what the user sets is not tried again.
-const GIVEN: &str = "which it is given anyway";
-
-/// The options of an allocator that the user sets: whoever looked at the server looked without them.
-fn given(preset: Preset, variable: &str, env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    match preset {
-        Preset::Jemalloc => env
-            .get(variable)
-            .into_iter()
-            .flat_map(|list| pairs(list))
-            .map(owned)
-            .collect(),
-        Preset::Mimalloc => env
-            .iter()
-            .filter_map(|(name, value)| Some((name.strip_prefix("MIMALLOC_")?.to_ascii_lowercase(), value.clone())))
-            .collect(),
-        Preset::Glibc | Preset::Go | Preset::Node | Preset::Preloads => BTreeMap::new(),
-    }
-}
-
-/// What a server has already, so that it is not tried again.
-struct Own {
-    /// What its allocator does by itself.
-    options: BTreeMap<String, String>,
-    given: BTreeMap<String, String>,
-    skipped: Vec<String>,
-}
-
-impl Own {
-    /// Those of the pairs that change something; nothing, and why, where none does or one is not there.
-    fn changed<'p>(&mut self, label: &str, pairs: &[(&'p str, String)]) -> Option<Vec<(&'p str, String)>> {
-        let known = !self.options.is_empty();
-        if let Some((missing, _)) = pairs
-            .iter()
-            .find(|(name, _)| known && !self.options.contains_key(*name))
-        {
-            self.skipped.push(format!("{label}, for it has no option `{missing}`"));
-            return None;
-        }
-        let has = |name: &str| self.given.get(name).or(self.options.get(name));
-        let differs = |(name, value): &&(&str, String)| has(name) != Some(value);
-        let changed: Vec<_> = pairs.iter().filter(differs).cloned().collect();
-        if changed.is_empty() {
-            let is_given = pairs.iter().any(|(name, _)| self.given.contains_key(*name));
-            let why = if is_given { GIVEN } else { "which is its default" };
-            self.skipped.push(format!("{label}, {why}"));
-            return None;
-        }
-        Some(changed)
-    }
-
-    fn jemalloc(mut self, variable: &str) -> (Vec<Cell>, Vec<String>) {
-        let text = str::to_owned;
-        let mut wanted: Vec<(String, Vec<(&str, String)>)> = Vec::new();
-        for thread in [true, false] {
-            for dirty in ["10000", "5000", "1000", "0"] {
-                let thread_too = if thread { "thread." } else { "" };
-                wanted.push((
-                    format!("{thread_too}dirty-{dirty}"),
-                    vec![
-                        ("background_thread", thread.to_string()),
-                        ("dirty_decay_ms", text(dirty)),
-                    ],
-                ));
-            }
-        }
-        wanted.push((
-            text("thread.dirty-1000.muzzy-1000"),
-            vec![
-                ("background_thread", text("true")),
-                ("dirty_decay_ms", text("1000")),
-                ("muzzy_decay_ms", text("1000")),
-            ],
-        ));
-        // Four for each processor unless it was told otherwise, so that a quarter is one for each.
-        let processors = self
-            .options
-            .get("narenas")
-            .and_then(|arenas| arenas.parse::<u32>().ok());
-        let mut arenas = vec![1, 2, processors.unwrap_or(0) / 4];
-        arenas.sort_unstable();
-        arenas.dedup();
-        for arenas in arenas.into_iter().filter(|arenas| *arenas > 0) {
-            wanted.push((format!("narenas-{arenas}"), vec![("narenas", arenas.to_string())]));
-        }
-        wanted.push((text("tcache_max-4096"), vec![("tcache_max", text("4096"))]));
-        wanted.push((
-            text("thread.dirty-1000.narenas-2"),
-            vec![
-                ("background_thread", text("true")),
-                ("dirty_decay_ms", text("1000")),
-                ("narenas", text("2")),
-            ],
-        ));
-        let mut cells = Vec::new();
-        for (label, pairs) in wanted {
-            if let Some(changed) = self.changed(&label, &pairs) {
-                let pairs: Vec<String> = changed.iter().map(|(name, value)| format!("{name}:{value}")).collect();
-                cells.push(Cell::variable(&label, variable, &pairs.join(",")));
-            }
-        }
-        (cells, self.skipped)
-    }
-
-    fn mimalloc(mut self) -> (Vec<Cell>, Vec<String>) {
-        let delay = purge_delay(&self.options);
-        let option = delay.trim_start_matches("MIMALLOC_").to_ascii_lowercase();
-        let thp = || ("allow_thp", "0".to_owned());
-        let mut wanted: Vec<(String, Vec<(&str, String)>)> = ["0", "10", "100", "1000"]
-            .map(|time| (format!("purge-{time}"), vec![(option.as_str(), time.to_owned())]))
-            .to_vec();
-        wanted.push(("thp-0".to_owned(), vec![thp()]));
-        wanted.push((
-            "purge-0.thp-0".to_owned(),
-            vec![(option.as_str(), "0".to_owned()), thp()],
-        ));
-        let mut cells = Vec::new();
-        for (label, pairs) in wanted {
-            if let Some(changed) = self.changed(&label, &pairs) {
-                let variable = |name: &str| format!("MIMALLOC_{}", name.to_ascii_uppercase());
-                cells.push(Cell {
-                    label,
-                    env: changed
-                        .into_iter()
-                        .map(|(name, value)| (variable(name), value))
-                        .collect(),
-                    ..Cell::default()
-                });
-            }
-        }
-        (cells, self.skipped)
-    }
-
-    fn glibc(self) -> (Vec<Cell>, Vec<String>) {
-        let arenas = "MALLOC_ARENA_MAX";
-        let trim = ("MALLOC_TRIM_THRESHOLD_", "65536");
-        let map = ("MALLOC_MMAP_THRESHOLD_", "65536");
-        let tunables = "GLIBC_TUNABLES";
-        let all: [(&str, &[(&str, &str)]); 8] = [
-            ("arenas-1", &[(arenas, "1")]),
-            ("arenas-2", &[(arenas, "2")]),
-            ("arenas-4", &[(arenas, "4")]),
-            ("trim-64k", &[trim]),
-            ("mmap-64k", &[map]),
-            ("trim-64k.mmap-64k", &[trim, map]),
-            ("tcache-0", &[(tunables, "glibc.malloc.tcache_count=0")]),
-            ("arenas-2.trim-64k.mmap-64k", &[(arenas, "2"), trim, map]),
-        ];
-        (all.map(|(label, env)| set(label, env)).to_vec(), self.skipped)
-    }
-
-    fn go(mut self, version: Option<&str>) -> (Vec<Cell>, Vec<String>) {
-        self.skipped.push("gogc-100, which is its default".to_owned());
-        let mut cells = vec![
-            set("gogc-25", &[("GOGC", "25")]),
-            set("gogc-50", &[("GOGC", "50")]),
-            set("gogc-200", &[("GOGC", "200")]),
-            set("limit-256MiB", &[("GOMEMLIMIT", "256MiB")]),
-            set("limit-1GiB", &[("GOMEMLIMIT", "1GiB")]),
-            set("gogc-50.limit-256MiB", &[("GOGC", "50"), ("GOMEMLIMIT", "256MiB")]),
-        ];
-        match version.and_then(minor_of_go) {
-            // Linux's MADV_FREE left memory in place that looked taken.
-            Some(minor) if !(12..16).contains(&minor) => {
-                self.skipped.push("madvdontneed-1, which is its default".to_owned());
-            }
-            Some(_) | None => cells.push(set("madvdontneed-1", &[("GODEBUG", "madvdontneed=1")])),
-        }
-        (cells, self.skipped)
-    }
-
-    fn preloads(self, own: &Preload) -> (Vec<Cell>, Vec<String>) {
-        let all = Known::ALL.into_iter().map(Preload::Known);
-        let cells = all.filter(|preload| preload != own).map(|preload| Cell {
-            label: preload.to_string(),
-            preload: Some(preload),
-            ..Cell::default()
-        });
-        (cells.collect(), self.skipped)
-    }
-
-    /// `reads` is the variable of a program that is not Node.js and passes it on to V8, with commas between the options.
-    fn node(self, reads: Option<&str>) -> (Vec<Cell>, Vec<String>) {
-        let option = |label: &str, value: &str| match reads {
-            Some(variable) => set(label, &[(variable, &value.replace(' ', ","))]),
-            None => set(label, &[("NODE_OPTIONS", value)]),
-        };
-        let cells = vec![
-            option("semi-1", "--max-semi-space-size=1"),
-            option("semi-8", "--max-semi-space-size=8"),
-            option("semi-64", "--max-semi-space-size=64"),
-            option("old-512", "--max-old-space-size=512"),
-            option("old-1024", "--max-old-space-size=1024"),
-            option("old-2048", "--max-old-space-size=2048"),
-            option("semi-1.old-512", "--max-semi-space-size=1 --max-old-space-size=512"),
-        ];
-        (cells, self.skipped)
-    }
-}
-
-fn set(label: &str, env: &[(&str, &str)]) -> Cell {
-    let env = env
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    Cell {
-        label: label.to_owned(),
-        env: env.collect(),
-        ..Cell::default()
-    }
-}
-
-/// `go1.22.1` → 22.
-fn minor_of_go(version: &str) -> Option<u32> {
-    let (_, rest) = version.split_once("1.")?;
-    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }

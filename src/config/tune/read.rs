@@ -8,10 +8,10 @@ use super::super::decode::{Document, Segment};
 use super::super::load::independent;
 use super::super::problem::{Fault, Report};
 use super::super::scenario::FORMAT;
-use super::super::spec::names_files;
 use super::MOST_CELLS;
 use super::cell::{Cell, DEFAULT, label_of};
 use super::file::{AxisEntry, GridFile, ValueEntry};
+use crate::config::names_files;
 use crate::processors;
 use crate::text::nearest;
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use lsp_soak::config::{Profile, Program, Scenario, ServerChoice, Setting};
+use lsp_soak::config::{Profile, Scenario};
 use lsp_soak::drive::desk::Desk;
 use lsp_soak::drive::workspace::select;
 use lsp_soak::drive::{Job, Player, Stop};
 use lsp_soak::record::Preload;
 use lsp_soak::record::{BARRIER, Ending, Event, StepEnd};
+use lsp_soak::resolve::{Program, ServerChoice, Setting};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;

@@ -1,8 +1,8 @@
 //! Whether servers are for the language of the project that they are to open.
 
 use super::choice::ServerChoice;
-use super::load::Loaded;
-use super::problem::Report;
+use crate::config::Loaded;
+use crate::config::Report;
 
 /// Adds a mistake for each server whose profile names languages and not that of a project. One whose languages nobody
 /// named may be for any.

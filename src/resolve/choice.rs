@@ -1,21 +1,16 @@
 //! Which server to drive: `--server '[LABEL:] [K=V …] NAME|PATH'` resolved to a program and its profile.
 
-mod error;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::catalogue::Catalogue;
-use super::purge::Setting;
-use super::server::{Allocator, Profile, own_home};
-use super::shim::Shim;
+use super::error::ChoiceError;
 use super::spec::{ServerSpec, check_label};
 use super::which::Which;
-use crate::record::Preload;
-use crate::record::{AllocatorFacts, CellFacts};
+use crate::config::Catalogue;
+use crate::config::{Allocator, Profile, own_home};
+use crate::lens::Lens;
+use crate::record::{AllocatorFacts, CellFacts, Preload};
 use crate::text::nearest;
-
-pub use error::ChoiceError;
 
 /// One server under one set of settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +43,30 @@ pub struct ServerChoice {
     /// The library that is preloaded so that memory can be given back by force; `None` for none.
     pub shim: Option<Shim>,
 }
+
+/// The lens of a server, and what it is told for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Setting {
+    pub lens: Lens,
+    /// The allocator that the settings are for, as the profile names it or as it was found; `None` where nothing is set.
+    pub allocator: Option<String>,
+    /// The variables that the lens set or added to.
+    pub env: BTreeMap<String, String>,
+    /// Whether the allocator has no setting for this, so that they only come near.
+    pub approximate: bool,
+    /// Whether memory is given back by force before each checkpoint, through the preloaded library.
+    pub forced: bool,
+}
+
+/// The library that is preloaded into a server so that its allocator can be told to give memory back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shim {
+    File(PathBuf),
+    /// What cargo builds from this manifest.
+    Build(PathBuf),
+}
+
+pub const LIBRARY: &str = "libpurge_shim.so";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Program {
@@ -229,7 +248,7 @@ fn plain_label(target: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::which::tests::programs;
+    use crate::resolve::which::tests::programs;
 
     fn spec(text: &str) -> ServerSpec {
         text.parse().unwrap()

@@ -1,6 +1,7 @@
 //! `--server '[LABEL:] [K=V …] NAME|PATH'`, taken apart.
 
-use super::choice::ChoiceError;
+use super::error::ChoiceError;
+use crate::config::names_files;
 use crate::record::Preload;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,14 +89,6 @@ pub(super) fn check_label(label: &str) -> Result<(), ChoiceError> {
         true => Ok(()),
         false => Err(ChoiceError::Label(label.to_owned())),
     }
-}
-
-/// Whether files and directories can be called this on every system.
-pub(super) fn names_files(label: &str) -> bool {
-    let safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let reserved = ["con", "prn", "aux", "nul"].contains(&label.to_ascii_lowercase().as_str());
-    let begins_well = label.starts_with(|c: char| c.is_ascii_alphanumeric());
-    begins_well && label.len() <= 64 && label.chars().all(safe) && !label.ends_with('.') && !reserved
 }
 
 /// A variable's name, its value, and what follows.

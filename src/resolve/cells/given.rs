@@ -2,9 +2,9 @@
 
 use crate::record::variables::is_tuned_so;
 
-use super::super::choice::ServerChoice;
-use super::cell::Cell;
+use crate::config::tune::Cell;
 use crate::record::variables::{added, separator};
+use crate::resolve::ServerChoice;
 
 /// Cells that are named in a sentence, at most.
 const NAMED: usize = 4;

@@ -2,10 +2,10 @@
 
 use sha2::{Digest, Sha256};
 
-use super::super::choice::ServerChoice;
-use super::cell::{Cell, DEFAULT, overlay};
+use crate::config::tune::{Cell, DEFAULT, overlay};
 use crate::record::variables::added;
 use crate::record::{CellFacts, SweepFacts};
+use crate::resolve::ServerChoice;
 
 /// The server as it is, which comes first, and once for each cell.
 pub fn applied(server: &ServerChoice, cells: &[Cell]) -> Vec<ServerChoice> {

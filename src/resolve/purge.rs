@@ -6,9 +6,8 @@ use crate::allocator::knobs::purge_delay;
 use crate::lens::Lens;
 use crate::record::{AllocatorFamily, Confidence, KnobFacts};
 
-use super::choice::ServerChoice;
-use super::server::Allocator;
-use super::shim::Shim;
+use super::choice::{ServerChoice, Setting, Shim};
+use crate::config::Allocator;
 
 /// How jemalloc is told; later options win over earlier ones.
 const JEMALLOC: &str = "background_thread:true,dirty_decay_ms:0,muzzy_decay_ms:0";
@@ -22,20 +21,6 @@ const GLIBC: [(&str, &str); 3] = [
     ("MALLOC_TRIM_THRESHOLD_", "0"),
     ("MALLOC_MMAP_THRESHOLD_", "65536"),
 ];
-
-/// The lens of a server, and what it is told for it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Setting {
-    pub lens: Lens,
-    /// The allocator that the settings are for, as the profile names it or as it was found; `None` where nothing is set.
-    pub allocator: Option<String>,
-    /// The variables that the lens set or added to.
-    pub env: BTreeMap<String, String>,
-    /// Whether the allocator has no setting for this, so that they only come near.
-    pub approximate: bool,
-    /// Whether memory is given back by force before each checkpoint, through the preloaded library.
-    pub forced: bool,
-}
 
 /// Why a server cannot be looked at through the purged lens.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -213,9 +198,10 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::config::{Profile, Program};
+    use crate::config::Profile;
     use crate::record::AllocatorFacts;
     use crate::record::Preload;
+    use crate::resolve::Program;
 
     fn server(label: &str, allocator: Option<Allocator>, env: &[(&str, &str)]) -> ServerChoice {
         let env = env

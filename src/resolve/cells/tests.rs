@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::config::server::Profile;
-use crate::config::{Program, ServerChoice, Setting};
+use crate::config::Profile;
+use crate::config::tune::*;
 use crate::record::Preload;
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, SweepFacts};
+use crate::resolve::{Program, ServerChoice, Setting};
 
 /// Compares with the checked-in text; the expression would only repeat it.
 macro_rules! shown {
