@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::record::{CallCount, CallKind, SystemCalls, TracerFacts};
 
 use super::exit::exit;
@@ -9,9 +12,10 @@ use super::summary::Summary;
 use crate::exit::Exit;
 
 /// The calls of one phase, over all its rounds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PhaseCalls {
     /// Its name; `None` of what came after the last phase, or before the first.
+    #[serde(rename = "phase")]
     pub name: Option<String>,
     /// By kind; one that was not called is missing.
     pub calls: BTreeMap<CallKind, CallCount>,
@@ -19,8 +23,9 @@ pub struct PhaseCalls {
     pub minor_faults: Option<u64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Traced {
+    /// What traced it.
     pub tracer: TracerFacts,
     /// Whether it was played to its end and the server did not fail.
     pub whole: bool,

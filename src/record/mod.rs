@@ -23,6 +23,7 @@ mod preloaded;
 mod read;
 pub mod regular;
 mod release;
+mod shown;
 pub mod variables;
 mod write;
 
@@ -56,6 +57,7 @@ pub use preload::{Environment, Libraries, PreloadFacts};
 pub use preloaded::{Known, Preload, PreloadName};
 pub use read::{FORMAT, LeftOut, ReadError, Reader, open};
 pub use release::{Holder, Listening, Release, ReleasedBy, Releaser, SelfReport, ShimFacts};
+pub(crate) use shown::shown;
 pub use write::{Journal, JournalEnd, Storage, WriteError};
 
 /// The method of a request that lsp-soak sends of its own accord. No server has it: every one answers that it is unknown,

@@ -2,8 +2,7 @@
 //!
 //! Sizes are bytes and times nanoseconds, as in the record. What is not known is `null`, never 0.
 
-pub(in crate::report) mod calls;
-pub(in crate::report) mod decay;
+mod decay;
 mod from;
 mod growth;
 mod release;
@@ -12,11 +11,13 @@ mod session;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 pub use growth::{Grows, Growth, Shape, Slope};
 pub use session::{Initialized, Shutdown};
 
+use crate::analyse::calls::Traced;
 use crate::analyse::{Summary, exit};
 use crate::record::{Ending, Header, Listening, Nanos, Pressure, Readiness, Version};
 
@@ -79,7 +80,7 @@ pub struct Report {
     /// Why memory, processor time and latencies are `null` and windows have no course: the run was traced.
     pub unmeasured: Option<String>,
     /// Memory calls by phase, if the run was traced.
-    pub system_calls: Option<calls::Traced>,
+    pub system_calls: Option<Traced>,
     /// Programs of the tree.
     pub programs: Vec<Program>,
     /// Most processes that were there at once.
@@ -350,9 +351,7 @@ pub enum Severity {
 
 /// The run as indented JSON with a line end.
 pub fn render(summary: &Summary) -> Result<String, serde_json::Error> {
-    let mut text = serde_json::to_string_pretty(&report(summary))?;
-    text.push('\n');
-    Ok(text)
+    lines(&report(summary))
 }
 
 /// The run in the types of this format.
@@ -361,7 +360,20 @@ pub fn report(summary: &Summary) -> Report {
 }
 
 pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(Report).to_value()
+    schema_of::<Report>()
+}
+
+/// As indented JSON with a line end.
+pub(in crate::report) fn lines(report: &impl Serialize) -> Result<String, serde_json::Error> {
+    let mut text = serde_json::to_string_pretty(report)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// The schema of what is written.
+pub(in crate::report) fn schema_of<T: JsonSchema>() -> serde_json::Value {
+    let settings = SchemaSettings::default().for_serialize();
+    settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
 #[cfg(test)]

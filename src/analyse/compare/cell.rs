@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::analyse::stats::{Arm, MedianInterval, NoiseFloor, Outlier, Strata, clusters, median_interval, outliers};
 
-use super::{CONFIDENCE, Cell, MachineRatio, Ratio};
+use super::{CONFIDENCE, Cell, Ratio};
 
 /// The figure in each run, with the machine of the run.
 pub(in crate::analyse) type Values = Vec<(String, Option<f64>)>;
@@ -63,10 +63,7 @@ fn ratio(baseline: &Values, candidate: &Values, floor: NoiseFloor) -> Option<Rat
         machines: strata
             .parts()
             .iter()
-            .map(|part| MachineRatio {
-                machine: part.machine.to_owned(),
-                ratio: part.ratio(),
-            })
+            .map(|part| (part.machine.to_owned(), part.ratio()))
             .collect(),
     })
 }

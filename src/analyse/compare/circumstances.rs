@@ -5,6 +5,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use crate::lens::Lens;
 use crate::record::Header;
 use crate::record::variables::sets_memory;
@@ -24,11 +27,20 @@ pub enum Weight {
 }
 
 /// A circumstance that is not the same in all runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
+    /// Which.
     pub what: Cow<'static, str>,
+    /// Its values, each once.
     pub values: Vec<String>,
+    /// Whether it alone can make memory differ.
+    #[serde(rename = "decisive", serialize_with = "decisive")]
+    #[schemars(with = "bool")]
     pub weight: Weight,
+}
+
+fn decisive<S: Serializer>(weight: &Weight, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bool(*weight > Weight::Noted)
 }
 
 impl Difference {

@@ -1,5 +1,8 @@
 //! What came back while servers were left alone, over all runs of each.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::analyse::Summary;
 use crate::analyse::decay::{self, AFTER, Course, Gave, Window, WindowKind};
 use crate::analyse::stats::{MedianInterval, NoiseFloor};
@@ -10,14 +13,16 @@ use super::cell::{Values, cell, median};
 use super::gather::Played;
 
 /// One window of the scenario, of all servers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Decay {
+    /// Its phase.
     pub phase: String,
     /// What gave the servers the occasion.
     pub kind: WindowKind,
     /// Whether it is the control of light traffic.
     pub control: bool,
     /// One for each side, in their order.
+    #[serde(skip)]
     pub sides: Vec<Decayed>,
 }
 

@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::analyse::calls::Traced;
 use crate::analyse::{self, Doubt, Summary, exit};
 use crate::exit::Exit;
@@ -62,14 +65,15 @@ fn nominal(bytes: u64) -> u64 {
 }
 
 /// A run that does not count.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Left {
     pub record: String,
     pub why: Why,
 }
 
 /// Why a run does not count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Why {
     /// It warmed caches up, as planned.
     WarmUp,

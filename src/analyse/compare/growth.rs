@@ -1,21 +1,27 @@
 //! Whether a server grows from round to round, judged over all its runs.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::analyse::Summary;
 use crate::analyse::growth::{Repeated, Sent, repeated, sent_by};
 use crate::analyse::stats::{LEAK_ALPHA, LEAST_CYCLES, LeakLimit, LeakVerdict, judge_leak};
 use crate::lens::Lens;
 
 /// What is said of one thing that the scenario repeats.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Grown {
     /// The phase's name, or that of whole rounds.
     pub name: String,
     /// The most rounds that a run has of it.
     pub rounds: usize,
     /// What one round sends; `None` where it is not known, or not the same in all runs.
+    #[serde(skip)]
     pub sent: Option<Sent>,
     /// What memory was looked at through: only the purged lens can call growth a leak.
+    #[serde(skip)]
     pub lens: Lens,
+    #[serde(flatten)]
     pub verdict: LeakVerdict,
 }
 

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::analyse::stats::NoiseFloor;
 use crate::analyse::{MethodSummary, PhaseSummary, ResidentMetric, Summary};
 use crate::units::{TICK, is_in_ticks};
@@ -10,6 +13,48 @@ use crate::units::{TICK, is_in_ticks};
 pub struct Measure {
     pub place: Place,
     pub figure: Figure,
+}
+
+/// A measure as it is written.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Named {
+    /// What part of the run.
+    place: Part,
+    /// The phase or the method; `null` of the whole run.
+    name: Option<String>,
+    /// Which figure.
+    figure: Figure,
+    /// What it counts.
+    unit: Unit,
+}
+
+/// A part of a run.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Part {
+    /// A phase; the last round of one that is repeated.
+    Phase,
+    /// The run as a whole.
+    Run,
+    /// All requests of a method.
+    Method,
+}
+
+impl From<&Measure> for Named {
+    fn from(measure: &Measure) -> Named {
+        let (place, name) = match &measure.place {
+            Place::Phase { name, .. } => (Part::Phase, Some(name.clone())),
+            Place::Run => (Part::Run, None),
+            Place::Method(method) => (Part::Method, Some(method.clone())),
+        };
+        let (figure, unit) = (measure.figure, measure.figure.unit());
+        Named {
+            place,
+            name,
+            figure,
+            unit,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,7 +70,8 @@ pub enum Place {
 }
 
 /// A figure. Less of it is better, whatever it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Figure {
     /// Private memory at the checkpoint, in bytes, in the private metric of the run.
     Private,
@@ -43,12 +89,16 @@ pub enum Figure {
     P95,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Unit {
     Bytes,
     /// Nanoseconds.
+    #[serde(rename = "nanoseconds")]
     Nanos,
     /// Nanoseconds of processor time, which is counted in ticks.
+    #[serde(rename = "nanoseconds")]
+    #[schemars(skip)]
     CpuNanos,
     Count,
 }

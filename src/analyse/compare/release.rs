@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::analyse::Summary;
 use crate::analyse::release::{Released, Reported, Share};
 use crate::analyse::stats::MedianInterval;
@@ -10,24 +13,28 @@ use crate::record::AllocatorFamily;
 use super::cell::median;
 
 /// One forced release of a phase, over the runs of a server. Sizes are bytes of private memory.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Forced {
+    /// Its phase; of one that repeats the last round.
     pub phase: String,
     /// Place of its step in the phase, from 0; `None` where it is part of the phase's checkpoint, as the lens asks for.
     pub step: Option<u32>,
+    /// What was used; empty where nothing was done.
     pub by: Vec<String>,
     /// Why something was not used or could do nothing, each once.
     pub missing: Vec<String>,
     /// Before it; `None` where nothing was done or it is not known.
     pub before: Option<MedianInterval>,
+    /// After it.
     pub after: Option<MedianInterval>,
     /// What came back; less than nothing where more was taken.
     pub gave: Option<MedianInterval>,
 }
 
 /// What a server accounts for at one step, over its runs. Sizes are bytes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Accounted {
+    /// In which phase; of one that repeats the last round.
     pub phase: String,
     /// Place of its step in the phase, from 0.
     pub step: u32,
@@ -37,6 +44,7 @@ pub struct Accounted {
     pub missing: Vec<String>,
     /// By its own words; `None` where no answer has a total.
     pub accounted: Option<MedianInterval>,
+    /// What it had.
     pub of: Option<MedianInterval>,
     /// Whether that is resident memory, and not private.
     pub resident: bool,

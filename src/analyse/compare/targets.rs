@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::lens::Lens;
 use crate::record::LensFacts;
 
@@ -9,14 +12,17 @@ use super::Comparison;
 use super::gather::{Played, compare};
 
 /// The servers on one target, through one lens.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Target {
+    /// Its triple.
     pub triple: String,
     /// What memory was looked at through: every allocator that was told to purge, and what holds of all runs.
+    #[serde(skip)]
     pub lens: LensFacts,
     /// What tells its machines from each other.
     pub machines: Vec<String>,
     /// The servers that were run on it.
+    #[serde(skip)]
     pub comparison: Comparison,
 }
 

@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::analyse::Summary;
 use crate::analyse::stats::middle;
+use crate::record::shown;
 
 /// How far two sides may be apart before their work counts as unequal, as a share of the baseline's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,9 +31,12 @@ impl Default for WorkLimits {
 }
 
 /// A piece of work that two sides did not do alike.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Inequality {
+    #[serde(flatten, serialize_with = "shown::<TaskNames, _, _>")]
+    #[schemars(with = "TaskNames")]
     pub task: Task,
+    /// What was counted.
     pub count: Count,
     /// Median over the runs of the baseline; `None` when it never did this.
     pub baseline: Option<f64>,
@@ -48,6 +55,27 @@ impl Inequality {
     }
 }
 
+/// A task as it is written: a step of a phase, or a method.
+#[derive(Serialize, JsonSchema)]
+struct TaskNames {
+    /// The phase; `null` of a method.
+    phase: Option<String>,
+    /// The step; `null` of a method.
+    step: Option<String>,
+    /// The method; `null` of a step.
+    method: Option<String>,
+}
+
+impl From<&Task> for TaskNames {
+    fn from(task: &Task) -> TaskNames {
+        let (phase, step, method) = match task {
+            Task::Step { phase, name, .. } => (Some(phase.clone()), Some(name.clone()), None),
+            Task::Method(method) => (None, None, Some(method.clone())),
+        };
+        TaskNames { phase, step, method }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
     Step {
@@ -62,7 +90,8 @@ pub enum Task {
 }
 
 /// What is counted of a piece of work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Count {
     /// Requests, per round of the phase.
     Requests,

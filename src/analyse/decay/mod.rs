@@ -10,6 +10,9 @@ mod windows;
 #[cfg(test)]
 mod tests;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::band;
 use crate::record::{AllocatorDecay, Nanos, PhaseRef, WindowEnd};
 
@@ -105,9 +108,12 @@ impl Window {
 }
 
 /// What a window gives the server the occasion to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum WindowKind {
+    /// Nothing was sent.
     Silent,
+    /// Light, harmless traffic.
     Simmer,
     /// All documents have been closed; it lasts until the next step or the phase's checkpoint.
     Closed,

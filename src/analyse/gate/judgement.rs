@@ -1,5 +1,8 @@
 //! What a gate says, with everything that it rests on.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::analyse::compare::{Difference, HugePages, Inequality, Played, Strained};
 use crate::analyse::stats::{Answer, BudgetVerdict, Endpoint, EndpointVerdict, Known};
 use crate::exit::Exit;
@@ -32,7 +35,8 @@ impl Calibrations {
 }
 
 /// A part that a server plays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Role {
     Baseline,
     Candidate,
@@ -50,9 +54,11 @@ impl Role {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Party {
+    /// As what.
     pub role: Role,
+    /// Its label.
     pub label: String,
     /// The profile it was run with.
     pub profile: Option<String>,
@@ -63,8 +69,10 @@ pub struct Party {
     /// Runs that count, over all lenses.
     pub runs: usize,
     /// Runs that do not: for warming up, or not played to an end.
+    #[serde(rename = "not_counted")]
     pub left: usize,
     /// The lenses that it was looked at through.
+    #[serde(skip)]
     pub lenses: Vec<LensFacts>,
 }
 
@@ -76,11 +84,12 @@ pub struct Broken {
 }
 
 /// How many runs of each side a rule was judged by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Basis {
     /// At the look that answered it, or at the last one that was reached; `None` before the first.
     pub look: Option<usize>,
     /// All that there are to judge it by.
+    #[serde(skip)]
     pub runs: usize,
 }
 
@@ -102,71 +111,96 @@ impl Missing {
 }
 
 /// What the runs say to a rule.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Judged {
+    #[serde(flatten)]
     pub rule: Rule,
     /// The figure in each run that counts.
+    #[serde(flatten)]
     pub endpoint: Endpoint,
     /// How many runs that rests on.
+    #[serde(skip)]
     pub basis: Basis,
+    #[serde(flatten)]
     pub verdict: EndpointVerdict,
     /// Runs of each side that would probably decide it, where it is not; `None` when no sensible number would.
+    #[serde(rename = "runs_needed")]
     pub needed: Option<usize>,
 }
 
 /// The candidate against one of the others.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Against {
+    /// Which.
+    #[serde(rename = "server")]
     pub role: Role,
     /// What the endpoints that decide say together.
     pub answer: Answer,
     /// Runs of each side at the last look that was needed, those alone that decide; `None` before the first.
     pub look: Option<usize>,
     /// Whether more runs would change none of the answers that decide.
+    #[serde(skip)]
     pub settled: bool,
+    #[serde(skip)]
     pub primaries: Vec<Judged>,
     /// What does not, each by itself.
+    #[serde(skip)]
     pub advisory: Vec<Judged>,
     /// Work that was not done alike.
+    #[serde(skip)]
     pub work: Vec<Inequality>,
     /// What huge pages do to the difference through the lens that decides, where that is more than a little.
+    #[serde(skip)]
     pub huge_pages: Option<HugePages>,
     /// Whether each side was run on one machine of its own, so that what differs may be the machine's.
     pub apart: bool,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Kept {
+    #[serde(flatten)]
     pub limit: Limit,
     /// Where the least noise that is believed comes from.
     pub known: Known,
     /// How many runs of the candidate the verdict rests on.
+    #[serde(flatten)]
     pub basis: Basis,
+    #[serde(flatten)]
     pub verdict: BudgetVerdict,
 }
 
 /// What a gate says, with everything that it rests on.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Judgement {
+    /// The scenario's name.
     pub scenario: String,
     /// The lens that decides where a rule names none.
     pub lens: Lens,
+    #[serde(skip)]
     pub parties: Vec<Party>,
     /// Runs that a server failed: nothing is decided then.
+    #[serde(skip)]
     pub broken: Vec<Broken>,
     /// Circumstances that are not the same in all runs.
     pub differences: Vec<Difference>,
     /// What about the machines makes figures less sure.
+    #[serde(skip)]
     pub strains: Vec<Strained>,
     /// The candidate against the baseline, and against the anchor if there is one.
+    #[serde(skip)]
     pub against: Vec<Against>,
+    /// Absolute limits.
     pub budgets: Vec<Kept>,
     /// Growth, where it is looked at.
+    #[serde(rename = "growth")]
     pub leaks: Vec<Leaking>,
     /// Rules that decide and were not judged: too few runs for a look, or a figure that was never measured.
+    #[serde(skip)]
     pub missing: Vec<Missing>,
     /// Whether more runs would change nothing: every rule that decides has its answer, or data that no more runs mend.
+    #[serde(skip)]
     pub settled: bool,
+    #[serde(skip)]
     pub answer: Answer,
 }
 

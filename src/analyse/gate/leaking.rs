@@ -1,5 +1,8 @@
 //! Growth of the candidate, in itself: nothing is compared.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::analyse::compare::Played;
 use crate::analyse::growth::{Repeated, Sent, repeated, sent_by};
 use crate::analyse::stats::{Answer, LEAST_ROUNDS, LeakLimit, LeakVerdict, Looks, judge_leak_by_looks};
@@ -8,17 +11,22 @@ use super::judgement::Basis;
 use super::rules::Leak;
 
 /// Whether the candidate grows from round to round of one thing that the scenario repeats.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Leaking {
     /// The phase's name, or that of whole rounds.
     pub name: String,
     /// What one round sends; `None` where it is not known, or not the same in all runs.
+    #[serde(skip)]
     pub sent: Option<Sent>,
+    #[serde(skip)]
     pub limit: LeakLimit,
     /// How many runs of the candidate the verdict rests on.
+    #[serde(flatten)]
     pub basis: Basis,
     /// Whether more runs would change nothing: it has its answer, or no run has the rounds that one takes.
+    #[serde(skip)]
     pub settled: bool,
+    #[serde(flatten)]
     pub verdict: LeakVerdict,
 }
 

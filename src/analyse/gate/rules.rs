@@ -1,10 +1,15 @@
 //! What a gate holds a candidate to, checked before anything runs.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::record::shown;
+
 use crate::analyse::compare::WorkLimits;
 use crate::analyse::stats::{LeakLimit, Tolerance};
 use crate::lens::Lens;
 
-use super::what::What;
+use super::what::{Named, What};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
@@ -22,15 +27,20 @@ pub struct Rules {
 }
 
 /// How much more of something is tolerated.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Rule {
+    #[serde(flatten, serialize_with = "shown::<Named, _, _>")]
+    #[schemars(with = "Named")]
     pub what: What,
+    #[serde(flatten)]
     pub tolerance: Tolerance,
 }
 
 /// How much of something there may be.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Limit {
+    #[serde(flatten, serialize_with = "shown::<Named, _, _>")]
+    #[schemars(with = "Named")]
     pub what: What,
     /// In its unit: bytes, nanoseconds or a number.
     pub limit: f64,

@@ -3,8 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::analyse::Summary;
-use crate::analyse::compare::{Figure, Measure, Place};
+use crate::analyse::compare::{Figure, Measure, Place, Unit};
 use crate::lens::Lens;
 
 /// A figure of a run, named before there is a run.
@@ -15,6 +18,30 @@ pub struct What {
     pub at: At,
     /// Through which lens; `None` for the one that decides.
     pub lens: Option<Lens>,
+}
+
+/// A figure as it is written.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Named {
+    /// The figure in words.
+    name: String,
+    /// Which figure.
+    figure: Figure,
+    /// What it counts.
+    unit: Unit,
+    /// The lens that it names; `null` for the one that decides.
+    lens: Option<Lens>,
+}
+
+impl From<&What> for Named {
+    fn from(what: &What) -> Named {
+        Named {
+            name: what.to_string(),
+            figure: what.figure,
+            unit: what.figure.unit(),
+            lens: what.lens,
+        }
+    }
 }
 
 /// A part of a run, by name.

@@ -1,5 +1,8 @@
 //! One arm of a comparison: the values of one server, one per run, on the log scale.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// The values of one arm, one per run in order: at least two, all finite and above zero.
 ///
 /// Everything is done on natural logs, because memory differs by factors: a ratio of 1.05 means the same at
@@ -49,7 +52,7 @@ impl Unusable {
 }
 
 /// A figure of one run, and where that was made.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Seen {
     /// Which machine: equal numbers are equal machines.
     pub machine: usize,

@@ -2,6 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::record::shown;
+
 use super::arm::{Arm, NoiseFloor, Seen, Unusable};
 use super::contrast::Contrast;
 use super::decide::Answer;
@@ -44,17 +49,44 @@ impl Budget {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BudgetVerdict {
     /// FAIL if the whole interval is over the limit on any machine, PASS if it is under it on every one.
     pub answer: Answer,
     /// The geometric mean with its one-sided bounds, lower and upper, on the machine that decides: the one with the
     /// highest; or why there is none.
+    #[serde(flatten, serialize_with = "shown::<Interval, _, _>")]
+    #[schemars(with = "Interval")]
     pub interval: Result<(f64, f64, f64), Unusable>,
+    /// Machines that it was held on.
     pub machines: usize,
     /// Runs at the look that it is of, counted as [`Budget::deciding`]; `None` where it was not judged by looks, or before
     /// the first.
+    #[serde(skip)]
     pub look: Option<usize>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Interval {
+    /// Geometric mean of the candidate, on the machine that has most.
+    value: Option<f64>,
+    /// Lower bound of it.
+    low: Option<f64>,
+    /// Upper bound of it.
+    high: Option<f64>,
+    /// Why there are no usable data.
+    unusable: Option<String>,
+}
+
+impl From<&Result<(f64, f64, f64), Unusable>> for Interval {
+    fn from(interval: &Result<(f64, f64, f64), Unusable>) -> Interval {
+        Interval {
+            value: interval.ok().map(|(mean, ..)| mean),
+            low: interval.ok().map(|(_, low, _)| low),
+            high: interval.ok().map(|(.., high)| high),
+            unusable: interval.err().map(|why| why.to_string()),
+        }
+    }
 }
 
 impl BudgetVerdict {

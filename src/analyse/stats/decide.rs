@@ -1,5 +1,8 @@
 //! The rule: three answers, per endpoint and overall, by interval and not by point estimate.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::endpoint::{Endpoint, EndpointVerdict};
 use super::holm::holm;
 use super::looks::Looks;
@@ -7,7 +10,8 @@ use super::looks::Looks;
 /// More primary endpoints than this would each get so little of α that none could be seen to fail.
 pub const MOST_ENDPOINTS: usize = 3;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// A difference that matters is ruled out.
     Pass,

@@ -2,19 +2,28 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use super::arm::{NoiseFloor, Seen, Unusable};
 use super::contrast::Contrast;
 use super::decide::Answer;
 use super::known::Known;
 use super::strata::Strata;
+use crate::record::shown;
 
 const MIB: f64 = 1_048_576.0;
 
 /// How much more is tolerated, and how much more must be ruled out.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Tolerance {
+    /// The share that is tolerated: 0.01 is 1 %.
+    #[serde(rename = "tolerated")]
     tol: f64,
+    /// The share that must be ruled out.
+    #[serde(rename = "ruled_out")]
     fail: f64,
+    /// What never matters, in the unit of the figure.
     floor: f64,
 }
 
@@ -111,16 +120,22 @@ pub struct Bound {
 }
 
 /// One thing that decides, named before the data are seen: a metric at a checkpoint, smaller is better.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Endpoint {
     /// What is measured, as reports call it.
+    #[serde(skip)]
     pub name: String,
+    #[serde(skip)]
     pub tolerance: Tolerance,
     /// The least noise that is believed of this metric on either side.
+    #[serde(rename = "least_spread", serialize_with = "relative")]
+    #[schemars(with = "f64")]
     pub noise: NoiseFloor,
+    /// Where the least spread that is believed comes from.
     pub known: Known,
     /// One value per run of the baseline, in order.
     pub baseline: Vec<Seen>,
+    /// The figure in each run of the candidate that counts.
     pub candidate: Vec<Seen>,
 }
 
@@ -131,11 +146,15 @@ pub enum Side {
 }
 
 /// What the data say of one endpoint, in numbers that are enough to put it in words.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct EndpointVerdict {
+    #[serde(skip)]
     pub name: String,
+    /// What it comes to.
     pub answer: Answer,
     /// What it rests on, or which side has no usable data and why.
+    #[serde(flatten, serialize_with = "shown::<Weighed, _, _>")]
+    #[schemars(with = "Weighed")]
     pub evidence: Result<Evidence, (Side, Unusable)>,
     /// Runs of each side at the look that it is of, where it was looked at several times.
     pub look: Option<usize>,
@@ -150,30 +169,114 @@ impl EndpointVerdict {
 }
 
 /// What an endpoint's answer rests on.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Evidence {
     /// Runs of the baseline and of the candidate, on machines that have two of each.
+    #[serde(flatten, serialize_with = "shown::<RunsOfBoth, _, _>")]
+    #[schemars(with = "RunsOfBoth")]
     pub runs: (usize, usize),
     /// Their geometric means; over several machines with the weights of the contrast, so that their ratio is its.
+    #[serde(flatten, serialize_with = "shown::<MeansOfBoth, _, _>")]
+    #[schemars(with = "MeansOfBoth")]
     pub means: (f64, f64),
     /// On how many machines they are compared.
     pub machines: usize,
     /// The lowest and the highest ratio that a machine has by itself.
+    #[serde(skip)]
     pub spread: (f64, f64),
     /// The difference, for intervals at any other level.
+    #[serde(rename = "ratio", serialize_with = "ratio")]
+    #[schemars(with = "f64")]
     pub contrast: Contrast,
     /// The lower bound of the ratio at `fail_level`; FAIL if it is above `fail_above`.
+    #[serde(rename = "low")]
     pub lower: f64,
     /// The one-sided level of `lower`, after Holm.
+    #[serde(rename = "low_level")]
     pub fail_level: f64,
+    /// The ratio that `low` must be above to fail.
+    #[serde(rename = "fails_above", serialize_with = "bound_ratio")]
+    #[schemars(with = "f64")]
     pub fail_above: Bound,
     /// The one-sided p of "no more than `fail_above`".
+    #[serde(rename = "p")]
     pub p_fail: f64,
     /// The upper bound of the ratio at `pass_level`; PASS if it is below `pass_below`.
+    #[serde(rename = "high")]
+    #[schemars(with = "Option<f64>")]
     pub upper: f64,
     /// The one-sided level of `upper`. Not corrected for the number of endpoints, because all of them must pass.
+    #[serde(rename = "high_level")]
     pub pass_level: f64,
+    /// The ratio that `high` must be below to pass.
+    #[serde(rename = "passes_below", serialize_with = "bound_ratio")]
+    #[schemars(with = "f64")]
     pub pass_below: Bound,
+}
+
+fn relative<S: Serializer>(noise: &NoiseFloor, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(noise.relative)
+}
+
+fn ratio<S: Serializer>(contrast: &Contrast, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(contrast.ratio())
+}
+
+fn bound_ratio<S: Serializer>(bound: &Bound, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(bound.ratio)
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RunsOfBoth {
+    /// Runs of the other server, of machines that have two of each.
+    baseline_runs: usize,
+    /// Runs of the candidate.
+    candidate_runs: usize,
+}
+
+impl From<&(usize, usize)> for RunsOfBoth {
+    fn from((baseline_runs, candidate_runs): &(usize, usize)) -> RunsOfBoth {
+        let (baseline_runs, candidate_runs) = (*baseline_runs, *candidate_runs);
+        RunsOfBoth {
+            baseline_runs,
+            candidate_runs,
+        }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+struct MeansOfBoth {
+    /// Geometric mean of the other server.
+    baseline: f64,
+    /// Geometric mean of the candidate.
+    candidate: f64,
+}
+
+impl From<&(f64, f64)> for MeansOfBoth {
+    fn from((baseline, candidate): &(f64, f64)) -> MeansOfBoth {
+        let (baseline, candidate) = (*baseline, *candidate);
+        MeansOfBoth { baseline, candidate }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Weighed {
+    /// What the answer rests on; `null` where there are no usable data.
+    evidence: Option<Evidence>,
+    /// Why there are none.
+    unusable: Option<String>,
+}
+
+impl From<&Result<Evidence, (Side, Unusable)>> for Weighed {
+    fn from(result: &Result<Evidence, (Side, Unusable)>) -> Weighed {
+        Weighed {
+            evidence: result.ok(),
+            unusable: result.err().map(|(side, why)| match side {
+                Side::Baseline => format!("baseline: {why}"),
+                Side::Candidate => format!("candidate: {why}"),
+            }),
+        }
+    }
 }
 
 impl Endpoint {

@@ -1,5 +1,8 @@
 //! What is known of the noise before the runs are seen.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::arm::NoiseFloor;
 
 /// The spread that is assumed where nobody measured it: that of the noisiest server that was, 5 % (METHOD.md, "Gates").
@@ -14,7 +17,8 @@ pub const LEAST_TO_PASS: usize = 5;
 /// Runs of one server can fall into groups, and few runs can all fall into one: three of two equal groups do so in a
 /// quarter of cases, and three of shares 0.7 and 0.3 in 37 %. Such runs show no spread, so that no test on them alone
 /// keeps its α where the other side has another shape.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Known {
     /// From the runs alone: what is measured has no groups that matter.
     #[default]

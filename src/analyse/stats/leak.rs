@@ -1,5 +1,10 @@
 //! Whether memory grows from round to round: a slope per run, and what the slopes of several runs show together.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::record::shown;
+
 use super::decide::Answer;
 use super::looks::Looks;
 use super::median::middle;
@@ -75,23 +80,71 @@ pub enum Growth {
     Unclear,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LeakVerdict {
     /// FAIL when growth over the limit is shown, PASS when growth that matters is ruled out.
     pub answer: Answer,
     /// Each run; `None` for one with fewer than eight rounds or an unknown value.
+    #[serde(skip)]
     pub runs: Vec<Option<RunGrowth>>,
     /// The median of the runs' slopes, and the hull of their intervals; `None` without any.
+    #[serde(flatten, serialize_with = "shown::<SlopeOfRuns, _, _>")]
+    #[schemars(with = "SlopeOfRuns")]
     pub slope: Option<(f64, f64, f64)>,
     /// The mean slope of the last half over the runs with its one-sided bounds; `None` with too few runs or rounds.
+    #[serde(flatten, serialize_with = "shown::<LateSlopes, _, _>")]
+    #[schemars(with = "LateSlopes")]
     pub late: Option<(f64, f64, f64)>,
     /// The shape of the runs' mean; `None` without any run.
+    #[serde(skip)]
     pub shape: Option<Shape>,
     /// Why nothing is decided; `None` where it is.
+    #[serde(skip)]
     pub open: Option<Open>,
     /// How many rounds would probably decide it; `None` where it is decided, where runs are missing, and where no sensible
     /// number would.
+    #[serde(rename = "needed_rounds")]
     pub needed: Option<usize>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct SlopeOfRuns {
+    /// The median of the runs' slopes, in bytes per round; `null` of too few rounds.
+    slope: Option<f64>,
+    /// Lowest lower end of the runs' intervals.
+    low: Option<f64>,
+    /// Highest upper end of the runs' intervals.
+    high: Option<f64>,
+}
+
+impl From<&Option<(f64, f64, f64)>> for SlopeOfRuns {
+    fn from(slope: &Option<(f64, f64, f64)>) -> SlopeOfRuns {
+        SlopeOfRuns {
+            slope: slope.map(|(slope, ..)| slope),
+            low: slope.map(|(_, low, _)| low),
+            high: slope.map(|(.., high)| high),
+        }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+struct LateSlopes {
+    /// The mean slope of the last half of the rounds, in bytes per round; `null` of too few runs or rounds.
+    late: Option<f64>,
+    /// Its lower bound: above the limit it fails.
+    late_lower: Option<f64>,
+    /// Its upper bound: below what must be ruled out it passes.
+    late_upper: Option<f64>,
+}
+
+impl From<&Option<(f64, f64, f64)>> for LateSlopes {
+    fn from(late: &Option<(f64, f64, f64)>) -> LateSlopes {
+        LateSlopes {
+            late: late.map(|(late, ..)| late),
+            late_lower: late.map(|(_, lower, _)| lower),
+            late_upper: late.map(|(.., upper)| upper),
+        }
+    }
 }
 
 /// Why growth is neither shown nor ruled out.

@@ -4,17 +4,27 @@ use std::cmp::Ordering;
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// A median and the order statistics around it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MedianInterval {
+    /// How many values it is of.
+    #[serde(rename = "runs")]
     pub n: usize,
+    /// The median.
+    #[serde(rename = "value")]
     pub median: f64,
+    /// The lower end of its interval; of few runs the lowest.
     pub low: f64,
+    /// The upper end.
     pub high: f64,
     /// The chance that such an interval has the true median in it: what was asked for or more, when so few values can
     /// give that; otherwise that of their whole range.
     pub coverage: f64,
     /// Whether the coverage is what was asked for.
+    #[serde(skip)]
     pub reached: bool,
 }
 

@@ -122,7 +122,7 @@ fn cell_of(place: usize, own: &Weights, base: &Weights) -> Swept {
                 high: versus.high,
                 p: 1.0,
                 runs: (own[0].len(), own[0].len()),
-                machines: Vec::new(),
+                machines: std::collections::BTreeMap::new(),
             }),
             ..Cell::default()
         }

@@ -197,7 +197,7 @@ pub fn spread(ratio: &Ratio) -> Option<String> {
     if ratio.machines.len() < 2 {
         return None;
     }
-    let ratios = || ratio.machines.iter().map(|machine| machine.ratio);
+    let ratios = || ratio.machines.values().copied();
     between(ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max))
 }
 
@@ -292,7 +292,7 @@ mod tests {
             high: 1.1,
             p: 1.0,
             runs: (8, 8),
-            machines: Vec::new(),
+            machines: std::collections::BTreeMap::new(),
         }
     }
 

@@ -103,7 +103,7 @@ mod tests {
             high,
             p: 0.5,
             runs: (8, 8),
-            machines: Vec::new(),
+            machines: std::collections::BTreeMap::new(),
         }
     }
 

@@ -1,9 +1,7 @@
 //! A comparison as JSON, for programs: versioned, with a schema in `docs/schemas/comparison-report.json`.
 //!
-//! Sizes are bytes and times nanoseconds, as in the summary of one run. What is not known is `null`, never 0.
-
-pub(in crate::report) mod from;
-mod gave;
+//! Sizes are bytes and times nanoseconds, as in the summary of one run. What is not known is `null`, never 0. Most of it
+//! is the comparison itself; here is what is put beside, such as the records that groups and outliers are of.
 
 #[cfg(test)]
 mod tests;
@@ -13,12 +11,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::analyse::compare::{self, Played};
+use crate::analyse::compare::{self, Comparison, Inequality, Played, Side};
 use crate::lens::Lens;
-use crate::record::{KnobFacts, PreloadFacts, Version};
+use crate::record::{Version, WindowEnd};
 use crate::report::json;
 
-pub use gave::{Accounted, Decay, Decayed, Forced, Middle, TrafficCost};
+use super::notes::{record, strained};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
@@ -26,317 +24,166 @@ pub const FORMAT: Version = Version { major: 2, minor: 0 };
 
 /// Servers compared, and every run that they are compared by. Sizes are bytes, times nanoseconds. What is not known is
 /// `null`.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Report {
+#[derive(Serialize, JsonSchema)]
+struct Report<'c> {
     /// Version of this format.
-    pub format: Version,
+    format: Version,
     /// Every scenario that was played, in the order of their names.
-    pub scenarios: Vec<Scenario>,
+    scenarios: Vec<Scenario<'c>>,
     /// Every run that was read, also those that do not count.
-    pub runs: Vec<Run>,
+    runs: Vec<Run<'c>>,
 }
 
 /// One record.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Run {
+#[derive(Serialize, JsonSchema)]
+struct Run<'c> {
     /// Its name.
-    pub record: String,
+    record: &'c str,
     /// What it says, as `lsp-soak report --format json` prints it.
-    pub summary: json::Report,
+    summary: json::Report,
 }
 
 /// One scenario.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Scenario {
+#[derive(Serialize, JsonSchema)]
+struct Scenario<'c> {
     /// Its name.
-    pub name: String,
+    name: &'c str,
     /// Every target that it was played on: ratios are taken within one, never across.
-    pub targets: Vec<Target>,
+    targets: Vec<Target<'c>>,
 }
 
 /// The servers on one target.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Target {
-    /// Its triple.
-    pub triple: String,
+#[derive(Serialize, JsonSchema)]
+struct Target<'c> {
+    #[serde(flatten)]
+    target: &'c compare::Target,
     /// What memory was looked at through.
-    pub lens: Lens,
-    /// What tells its machines from each other.
-    pub machines: Vec<String>,
+    lens: Lens,
     /// The servers, the baseline first.
-    pub servers: Vec<Server>,
+    servers: Vec<Server<'c>>,
     /// Every figure that at least one run has, in the order of the scenario.
-    pub rows: Vec<Row>,
+    rows: Vec<Row<'c>>,
     /// What came back while the servers were left alone, window by window.
-    pub decay: Vec<Decay>,
-    /// Circumstances that are not the same in all runs.
-    pub differences: Vec<Difference>,
+    decay: Vec<Decay<'c>>,
+    #[serde(flatten)]
+    comparison: &'c Comparison,
     /// What about the machines makes figures less sure, a sentence each: a load, memory that was short, inexact counters.
-    pub machine_doubts: Vec<String>,
+    machine_doubts: Vec<String>,
 }
 
 /// One server.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Server {
-    /// Its label.
-    pub label: String,
-    /// Its version, where all runs agree on one.
-    pub version: Option<String>,
-    /// The allocator that was preloaded into it, where that is the same in all runs.
-    pub preload: Option<PreloadFacts>,
-    /// Names of the records that count, in the order of the runs: `values` are in this order.
-    pub runs: Vec<String>,
-    /// Records that do not count.
-    pub left_out: Vec<LeftOut>,
+#[derive(Serialize, JsonSchema)]
+struct Server<'c> {
+    #[serde(flatten)]
+    side: &'c Side,
     /// Work that it did not do as the baseline did; of a server without `runs`, or beside such a baseline, nothing is known.
-    pub work: Vec<Inequality>,
-    /// Settings of its allocator that were asked for and not seen in force.
-    pub unseen_settings: Vec<KnobFacts>,
-    /// What its runs were to have and was not seen in them, a sentence each: libraries, settings, memory given back.
-    pub doubts: Vec<String>,
-    /// How it grows with what the scenario repeats.
-    pub growth: Vec<Growth>,
-    /// What it gave back by force in steps, phase by phase.
-    pub forced: Vec<Forced>,
-    /// What it gave back by force before the checkpoints, phase by phase, as the purged lens asks for.
-    pub forced_before_checkpoints: Vec<Forced>,
-    /// What it accounts for by its own words, phase by phase.
-    pub self_reports: Vec<Accounted>,
-    /// What light traffic by itself adds to its private memory in a minute, by control windows; `null` without any.
-    pub traffic_cost: Option<TrafficCost>,
-    /// Its memory calls, where a run of it was traced; of several the first.
-    pub system_calls: Option<json::calls::Traced>,
-}
-
-/// How a server grows with one thing that the scenario repeats.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Growth {
-    /// The phase's name, or that of whole rounds.
-    pub name: String,
-    /// The most rounds that a run has of it.
-    pub rounds: u64,
-    /// The median of the runs' slopes, in bytes per round; `null` of too few rounds.
-    pub slope: Option<f64>,
-    /// Lowest lower end of the runs' intervals.
-    pub low: Option<f64>,
-    /// Highest upper end of the runs' intervals.
-    pub high: Option<f64>,
-    /// Whether growth is shown, or 64 KiB per round are ruled out.
-    pub answer: Answer,
-    /// The mean slope of the last half of the rounds, in bytes per round; `null` of too few runs or rounds.
-    pub late: Option<f64>,
-    /// Its lower bound: above the limit it fails.
-    pub late_lower: Option<f64>,
-    /// Its upper bound: below what must be ruled out it passes.
-    pub late_upper: Option<f64>,
-    /// How many rounds would probably decide it; `null` where it is decided, runs are missing or no sensible number would.
-    pub needed_rounds: Option<u64>,
-}
-
-/// What can be said of a question that has a limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Answer {
-    /// More than the limit is ruled out.
-    Pass,
-    /// More than the limit is shown.
-    Fail,
-    /// Neither.
-    Inconclusive,
-}
-
-/// A record that does not count.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct LeftOut {
-    /// Its name.
-    pub record: String,
-    /// Why it does not count.
-    pub why: Why,
-}
-
-/// Why a record does not count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Why {
-    /// It warmed caches up, as planned.
-    WarmUp,
-    /// It was traced, which held the server up.
-    Traced,
-    /// It was not played to its end.
-    Unfinished,
-    /// The server failed the scenario.
-    Failed,
+    work: Vec<Work<'c>>,
 }
 
 /// A piece of work that a server did not do as the baseline did.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Inequality {
-    /// The phase; `null` of a method.
-    pub phase: Option<String>,
-    /// The step; `null` of a method.
-    pub step: Option<String>,
-    /// The method; `null` of a step.
-    pub method: Option<String>,
-    /// What was counted.
-    pub count: Count,
-    /// Median over the runs of the baseline; `null` when it never did this.
-    pub baseline: Option<f64>,
-    /// Median over the runs of this server; `null` when it never did this.
-    pub candidate: Option<f64>,
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct Work<'c> {
+    #[serde(flatten)]
+    inequality: &'c Inequality,
     /// Whether it did less, so that less memory is no merit of it.
-    pub less: bool,
+    less: bool,
 }
 
-/// What is counted of a piece of work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Count {
-    /// Requests, per round of the phase.
-    Requests,
-    /// Requests whose result had something in it, per round of the phase.
-    Hits,
-    /// Elements of the result, per answered request.
-    Items,
-    /// Bytes of the result, per answered request.
-    Bytes,
+impl<'c> From<&'c Inequality> for Work<'c> {
+    fn from(inequality: &'c Inequality) -> Work<'c> {
+        Work {
+            inequality,
+            less: inequality.is_less(),
+        }
+    }
 }
 
 /// One figure of all servers.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Row {
-    /// What part of the run.
-    pub place: Place,
-    /// The phase or the method; `null` of the whole run.
-    pub name: Option<String>,
-    /// Which figure.
-    pub figure: Figure,
-    /// What it counts.
-    pub unit: Unit,
+#[derive(Serialize, JsonSchema)]
+struct Row<'c> {
+    #[serde(flatten)]
+    row: &'c compare::Row,
     /// One for each server, in their order.
-    pub cells: Vec<Cell>,
-}
-
-/// A part of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Place {
-    /// A phase; the last round of one that is repeated.
-    Phase,
-    /// The run as a whole.
-    Run,
-    /// All requests of a method.
-    Method,
-}
-
-/// A figure. Less of it is better, whatever it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Figure {
-    /// Private memory at the checkpoint.
-    Private,
-    /// Peak of resident memory; of a tree a lower bound.
-    Peak,
-    /// Resident memory at the checkpoint; of a tree the proportional size.
-    Resident,
-    /// Processor time of the tree.
-    Cpu,
-    /// Minor page faults of the tree.
-    Faults,
-    /// Median latency.
-    P50,
-    /// 95th percentile of the latency.
-    P95,
-}
-
-/// What a figure counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Unit {
-    /// Bytes.
-    Bytes,
-    /// Nanoseconds.
-    Nanoseconds,
-    /// A plain number.
-    Count,
+    cells: Vec<Cell<'c>>,
 }
 
 /// One figure of one server.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Cell {
-    /// One for each run that counts.
-    pub values: Vec<Option<f64>>,
-    /// The median of what there is.
-    pub median: Option<Median>,
-    /// Against the baseline; `null` for the baseline itself and where either has less than two runs.
-    pub ratio: Option<Ratio>,
+#[derive(Serialize, JsonSchema)]
+struct Cell<'c> {
+    #[serde(flatten)]
+    cell: &'c compare::Cell,
     /// The groups that the values fall into: one, unless they are apart; none of less than two values, and over several
     /// machines.
-    pub groups: Vec<Group>,
+    groups: Vec<Group<'c>>,
     /// Values far from the others of their machine. They are counted too.
-    pub outliers: Vec<Outlier>,
-}
-
-/// A median with the interval of its order statistics.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Median {
-    /// The median.
-    pub value: f64,
-    /// Lower end of its interval.
-    pub low: f64,
-    /// Upper end of its interval.
-    pub high: f64,
-    /// The chance that such an interval has the true median in it.
-    pub coverage: f64,
-    /// How many values it is of.
-    pub runs: u64,
-}
-
-/// The ratio of two servers' geometric means, with Welch's interval on logs at 95 %.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Ratio {
-    /// The ratio: 1.1 is ten per cent more than the baseline.
-    pub value: f64,
-    /// Lower end of its interval.
-    pub low: f64,
-    /// Upper end of its interval; `null` where nothing bounds it.
-    pub high: Option<f64>,
-    /// Two-sided p of Welch's test.
-    pub p: f64,
-    /// The ratio on each machine, by its name.
-    pub machines: BTreeMap<String, f64>,
+    outliers: Vec<Outlier<'c>>,
 }
 
 /// Values that lie together.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Group {
+#[derive(Serialize, JsonSchema)]
+struct Group<'c> {
     /// The smallest.
-    pub low: f64,
+    low: f64,
     /// The largest.
-    pub high: f64,
+    high: f64,
     /// Names of their records.
-    pub runs: Vec<String>,
+    runs: Vec<&'c str>,
 }
 
 /// A value far from the others.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Outlier {
+#[derive(Serialize, JsonSchema)]
+struct Outlier<'c> {
     /// Name of its record.
-    pub run: String,
+    run: &'c str,
     /// The value.
-    pub value: f64,
+    value: f64,
     /// Its distance from the median in robust standard deviations of the logs, negative below.
-    pub distance: f64,
+    distance: f64,
 }
 
-/// A circumstance that is not the same in all runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Difference {
-    /// Which.
-    pub what: String,
-    /// Its values, each once.
-    pub values: Vec<String>,
-    /// Whether it alone can make memory differ.
-    pub decisive: bool,
+/// One window of the scenario.
+#[derive(Serialize, JsonSchema)]
+struct Decay<'c> {
+    #[serde(flatten)]
+    decay: &'c compare::Decay,
+    /// One for each server, in their order.
+    servers: Vec<Decayed<'c>>,
+}
+
+/// One window of one server, over its runs; all of private memory.
+#[derive(Serialize, JsonSchema)]
+struct Decayed<'c> {
+    /// How many runs ended how.
+    ends: BTreeMap<&'static str, u64>,
+    /// When it began, in bytes.
+    before: Cell<'c>,
+    /// The lowest, in bytes.
+    floor: Cell<'c>,
+    /// After 1 s, in bytes; here and below `null` in runs in which it was over by then.
+    after_1s: Cell<'c>,
+    /// After 5 s.
+    after_5s: Cell<'c>,
+    /// After 10 s.
+    after_10s: Cell<'c>,
+    /// After 30 s.
+    after_30s: Cell<'c>,
+    /// Until half of what fell had come back, in nanoseconds.
+    t50: Cell<'c>,
+    /// Until nine tenths of what fell had come back, in nanoseconds.
+    t90: Cell<'c>,
+    /// Until it had settled, in nanoseconds.
+    settle_time: Cell<'c>,
+    /// What was above the floor times how long, in byte seconds.
+    held_above_floor: Cell<'c>,
+    /// Half-life, of the runs whose curve has one with R² over 0.98, in nanoseconds.
+    half_life: Cell<'c>,
+    /// Returned by then of all that the run had taken: a part of one.
+    returned: Cell<'c>,
+    /// Of the private memory at its end what was freed with `MADV_FREE` and not taken yet, in bytes; `null` with traffic,
+    /// and where exact counters were not read.
+    lazily_freed: Cell<'c>,
+    /// Returned in the window, of the same; less than nothing where more was taken.
+    share: Cell<'c>,
 }
 
 /// The comparison of each scenario and the runs behind it, as indented JSON with a line end.
@@ -344,30 +191,113 @@ pub fn render(
     scenarios: &BTreeMap<String, Vec<compare::Target>>,
     runs: &[Played],
 ) -> Result<String, serde_json::Error> {
-    let mut text = serde_json::to_string_pretty(&report(scenarios, runs))?;
-    text.push('\n');
-    Ok(text)
+    let scenarios = scenarios.iter().map(|(name, targets)| Scenario {
+        name,
+        targets: targets.iter().map(target).collect(),
+    });
+    let runs = runs.iter().map(|run| Run {
+        record: &run.record,
+        summary: json::report(&run.summary),
+    });
+    json::lines(&Report {
+        format: FORMAT,
+        scenarios: scenarios.collect(),
+        runs: runs.collect(),
+    })
 }
 
-/// The comparison in the types of this format.
-pub fn report(scenarios: &BTreeMap<String, Vec<compare::Target>>, runs: &[Played]) -> Report {
-    let scenario = |(name, targets): (&String, &Vec<compare::Target>)| Scenario {
-        name: name.clone(),
-        targets: targets.iter().map(from::target).collect(),
-    };
-    Report {
-        format: FORMAT,
-        scenarios: scenarios.iter().map(scenario).collect(),
-        runs: runs
+fn target(target: &compare::Target) -> Target<'_> {
+    let comparison = &target.comparison;
+    Target {
+        target,
+        lens: target.lens.name,
+        servers: comparison.sides.iter().map(Server::from).collect(),
+        rows: comparison
+            .rows
             .iter()
-            .map(|run| Run {
-                record: run.record.clone(),
-                summary: json::report(&run.summary),
-            })
+            .map(|line| row(line, &comparison.sides))
             .collect(),
+        decay: comparison
+            .decays
+            .iter()
+            .map(|one| decay(one, &comparison.sides))
+            .collect(),
+        comparison,
+        machine_doubts: comparison.strains.iter().map(strained).collect(),
+    }
+}
+
+impl<'c> From<&'c Side> for Server<'c> {
+    fn from(side: &'c Side) -> Server<'c> {
+        Server {
+            side,
+            work: side.work.iter().map(Work::from).collect(),
+        }
+    }
+}
+
+fn row<'c>(row: &'c compare::Row, sides: &'c [Side]) -> Row<'c> {
+    let cells = sides.iter().zip(&row.cells).map(|(side, shown)| cell(side, shown));
+    Row {
+        row,
+        cells: cells.collect(),
+    }
+}
+
+fn cell<'c>(side: &'c Side, cell: &'c compare::Cell) -> Cell<'c> {
+    let name = |run: usize| record(side, cell, run);
+    let groups = cell.clusters.iter().map(|group| Group {
+        low: group.low,
+        high: group.high,
+        runs: group.runs.iter().map(|run| name(*run)).collect(),
+    });
+    let outliers = cell.outliers.iter().map(|outlier| Outlier {
+        run: name(outlier.run),
+        value: outlier.value,
+        distance: outlier.distance,
+    });
+    Cell {
+        cell,
+        groups: groups.collect(),
+        outliers: outliers.collect(),
+    }
+}
+
+fn decay<'c>(decay: &'c compare::Decay, sides: &'c [Side]) -> Decay<'c> {
+    let servers = sides.iter().zip(&decay.sides).map(|(side, one)| Decayed {
+        ends: one.ends.iter().map(|(end, count)| (word(*end), *count)).collect(),
+        before: cell(side, &one.before),
+        floor: cell(side, &one.floor),
+        after_1s: cell(side, &one.at[0]),
+        after_5s: cell(side, &one.at[1]),
+        after_10s: cell(side, &one.at[2]),
+        after_30s: cell(side, &one.at[3]),
+        t50: cell(side, &one.t50),
+        t90: cell(side, &one.t90),
+        settle_time: cell(side, &one.settle_time),
+        held_above_floor: cell(side, &one.held),
+        half_life: cell(side, &one.half_life),
+        returned: cell(side, &one.returned),
+        lazily_freed: cell(side, &one.lazily_freed),
+        share: cell(side, &one.share),
+    });
+    Decay {
+        decay,
+        servers: servers.collect(),
+    }
+}
+
+/// As in the summary of a run.
+fn word(end: WindowEnd) -> &'static str {
+    match end {
+        WindowEnd::Settled => "settled",
+        WindowEnd::Held => "held",
+        WindowEnd::TimedOut => "timed-out",
+        WindowEnd::TooShort => "too-short",
+        WindowEnd::Ended => "ended",
     }
 }
 
 pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(Report).to_value()
+    json::schema_of::<Report>()
 }

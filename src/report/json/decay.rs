@@ -16,7 +16,7 @@ pub struct Window {
     /// Place of its step in the phase, from 0.
     pub step: u32,
     /// What gave the server the occasion to give memory back.
-    pub kind: WindowKind,
+    pub kind: decay::WindowKind,
     /// Whether it is the control of light traffic, before there was anything to give back.
     pub control: bool,
     /// Why it ended; `null` where it lasted until the next step or checkpoint, and in old records.
@@ -46,20 +46,6 @@ pub struct Window {
     pub resident: Option<Course>,
     /// Private memory at even distances from beginning to end, each the highest since the one before.
     pub curve: Vec<u64>,
-}
-
-/// Occasions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WindowKind {
-    /// Nothing was sent.
-    Silent,
-    /// Light, harmless traffic.
-    Simmer,
-    /// All documents had been closed.
-    Closed,
-    /// Memory was released by force.
-    Released,
 }
 
 /// What one quantity did in a window. Times count from its beginning.
@@ -161,21 +147,12 @@ pub(super) fn idle(window: &decay::Window) -> Option<Idle> {
     })
 }
 
-pub(in crate::report) fn kind(kind: decay::WindowKind) -> WindowKind {
-    match kind {
-        decay::WindowKind::Silent => WindowKind::Silent,
-        decay::WindowKind::Simmer => WindowKind::Simmer,
-        decay::WindowKind::Closed => WindowKind::Closed,
-        decay::WindowKind::Released => WindowKind::Released,
-    }
-}
-
 pub(super) fn window(window: &decay::Window) -> Window {
     Window {
         phase: window.phase.name.clone(),
         cycle: window.phase.cycle,
         step: window.step,
-        kind: kind(window.kind),
+        kind: window.kind,
         control: window.control,
         end: window.end,
         moving: window.moving.clone(),

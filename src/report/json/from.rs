@@ -9,7 +9,7 @@ use crate::record::Close;
 
 use super::{
     Checkpoint, FORMAT, Finding, Grows, Growth, Method, Peak, Phase, PrivateMetric, Program, Report, Sampling,
-    ServerRequests, Severity, Shape, Slope, Step, Traffic, calls, decay, release, session,
+    ServerRequests, Severity, Shape, Slope, Step, Traffic, decay, release, session,
 };
 
 pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
@@ -55,7 +55,7 @@ pub(super) fn report(summary: &Summary, exit_code: u8) -> Report {
         self_reports: summary.reported.iter().map(release::reported).collect(),
         listening: summary.listening.clone(),
         unmeasured: held_up,
-        system_calls: analyse::calls::Traced::of(summary).as_ref().map(calls::traced),
+        system_calls: analyse::calls::Traced::of(summary),
         programs: summary.programs.iter().map(program).collect(),
         most_processes: summary.most_processes,
         methods: summary.methods.iter().map(method).collect(),

@@ -38,12 +38,7 @@ fn what_was_given_back_before_checkpoints_has_medians_and_intervals_in_every_for
     let page = page::render(&document(&scenarios, &before_checkpoints()));
     assert!(page.contains("Given back, private, MiB, by force before checkpoints"));
     assert!(!page.contains("a forced release in"), "it is no step");
-    let json = crate::report::comparison::json::report(&scenarios, &[]);
-    let sides = json
-        .scenarios
-        .iter()
-        .flat_map(|one| &one.targets)
-        .flat_map(|one| &one.servers);
+    let sides = scenarios.values().flatten().flat_map(|target| &target.comparison.sides);
     for side in sides {
         let [one] = side.forced_before_checkpoints.as_slice() else {
             panic!("{}", side.label)
