@@ -10,6 +10,7 @@
 pub mod allocator;
 pub mod analyse;
 pub mod band;
+pub mod child;
 pub mod cli;
 pub mod commands;
 pub mod config;

@@ -9,15 +9,18 @@ use std::process::Stdio;
 use anyhow::{Context, bail};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 
+#[cfg(unix)]
+use crate::child;
+use crate::host;
 use crate::units::Span;
 
 /// Lines of a hidden build that are told when it fails.
 const TOLD: usize = 20;
 
 /// Runs a profile's `build` command; its progress goes to stderr as it is. The command prints cargo's JSON messages,
-/// and the last `executable` in them is the program. Dropping the future kills the command.
+/// and the last `executable` in them is the program. Dropping the future kills the command with its helpers.
 pub async fn build(label: &str, command: &[String], time: Option<Span>, quiet: bool) -> anyhow::Result<PathBuf> {
     let [program, args @ ..] = command else {
         bail!("the profile of `{label}` has an empty `build` command")
@@ -27,14 +30,20 @@ pub async fn build(label: &str, command: &[String], time: Option<Span>, quiet: b
         let lasts = time.map_or_else(String::new, |time| format!(" (the first time about {time})"));
         super::say(&format!("building `{label}`{lasts}: {shown}"));
     }
-    let mut child = Command::new(program)
+    let mut build = Command::new(program);
+    build
         .args(args)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(if quiet { Stdio::piped() } else { Stdio::inherit() })
-        .kill_on_drop(true)
-        .spawn()
-        .with_context(|| format!("cannot build `{label}`: `{program}` cannot be run; install it, or name the path of a program that is built"))?;
+        .kill_on_drop(true);
+    #[cfg(unix)]
+    child::tie(build.as_std_mut());
+    let (mut child, _tied) = host::start(|| build.spawn(), Child::id).with_context(|| {
+        format!(
+            "cannot build `{label}`: `{program}` cannot be run; install it, or name the path of a program that is built"
+        )
+    })?;
     let stdout = child.stdout.take();
     let stdout = stdout.context("the build command was started without a pipe")?;
     let (executable, tail) = tokio::join!(executable(stdout), tail(child.stderr.take()));
@@ -124,6 +133,34 @@ mod tests {
             .await
             .expect_err("the command fails");
         assert!(error.to_string().ends_with("\nthe reason"), "{error}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_build_that_is_dropped_takes_its_helpers_along() {
+        let directory = tempfile::tempdir().expect("there is a place for temporary files");
+        let file = directory.path().join("helper");
+        let script = format!("sleep 1000 & echo $! > {}; wait", file.display());
+        let command = ["sh", "-c", &script].map(str::to_owned);
+        let helper = || fs::read_to_string(&file).ok()?.trim().parse::<u32>().ok();
+        let told = async {
+            while helper().is_none() {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        };
+        tokio::select! {
+            built = build("label", &command, None, true) => panic!("{built:?}"),
+            () = told => {}
+        }
+        let stat = PathBuf::from(format!("/proc/{}/stat", helper().expect("it was told")));
+        let lives = || fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z"));
+        for _ in 0..1000 {
+            if !lives() {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        panic!("the helper lives on");
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Asks a program something and gives up in time: no process of it is left behind.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::child::{self, Awaited};
 
 /// More than any version text, less than a program that prints without end.
 const MOST: u64 = 64 << 10;
@@ -13,8 +15,52 @@ const MOST: u64 = 64 << 10;
 /// How long the pipes of a program that was killed are waited for: they are closed by then, unless a helper fled.
 const LEFT: Duration = Duration::from_millis(500);
 
-/// The programs that are being asked, each by its process; `None` once nobody may be asked any more.
-static ASKED: Mutex<Option<BTreeSet<u32>>> = Mutex::new(Some(BTreeSet::new()));
+/// The programs that run for us, each by its process with the orphans that were there before; `None` once none may be
+/// started any more.
+static RUNNING: Mutex<Option<BTreeMap<u32, Vec<u32>>>> = Mutex::new(Some(BTreeMap::new()));
+
+/// A program in a session of its own. It is killed with its helpers when this is dropped, at the latest.
+#[derive(Debug)]
+pub struct Tied {
+    process: u32,
+    _awaited: Awaited,
+}
+
+impl Drop for Tied {
+    fn drop(&mut self) {
+        child::kill_group(self.process);
+        if let Some(running) = running().as_mut() {
+            running.remove(&self.process);
+        }
+    }
+}
+
+impl Tied {
+    /// Ends it also where it fled from its group.
+    fn clear(self) {
+        let before = running().as_mut().and_then(|running| running.remove(&self.process));
+        drop(self);
+        child::clear_orphans(&before.unwrap_or_default());
+    }
+}
+
+/// Starts a program that is tied to us, and that `hang_up` ends.
+pub fn start<C>(spawn: impl FnOnce() -> io::Result<C>, id: impl FnOnce(&C) -> Option<u32>) -> io::Result<(C, Tied)> {
+    let mut running = running();
+    let running = running.as_mut().ok_or(io::ErrorKind::Interrupted)?;
+    child::adopt_orphans();
+    let before = child::orphans();
+    let (child, awaited) = child::start(spawn, id)?;
+    let process = awaited.process();
+    running.insert(process, before);
+    Ok((
+        child,
+        Tied {
+            process,
+            _awaited: awaited,
+        },
+    ))
+}
 
 /// What a program printed, as far as it is kept.
 pub struct Said {
@@ -44,16 +90,16 @@ pub fn listen(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool
         .stderr(Stdio::piped());
     // Whoever is killed while asking leaves nobody behind.
     #[cfg(unix)]
-    crate::exit::with_us(command);
-    let mut child = spawn(command)?;
+    child::tie(command);
+    let (mut child, tied) = start(|| command.spawn(), |child| Some(child.id()))?;
     let stdout = child.stdout.take().map(drain);
     let stderr = child.stderr.take().map(drain);
     let ended = wait(&mut child, deadline, stop);
     // Before the pipes are read to their ends, because a helper that is left would hold them open.
-    kill(&mut child);
-    if let Some(asked) = asked().as_mut() {
-        asked.remove(&child.id());
-    }
+    child::kill_group(child.id());
+    let _ = child.kill();
+    let _ = child.wait();
+    tied.clear();
     let patience = deadline.saturating_duration_since(Instant::now()).max(LEFT);
     let text = |pipe: Option<mpsc::Receiver<String>>| {
         let text = pipe.and_then(|pipe| pipe.recv_timeout(patience).ok());
@@ -68,23 +114,16 @@ pub fn listen(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool
     })
 }
 
-/// Kills everything that is being asked, with its helpers, and has nothing more asked: for a program that is about to end.
+/// Kills everything that runs for us, with its helpers, and has nothing more started: for a program that is about to end.
 pub fn hang_up() {
-    for process in asked().take().into_iter().flatten() {
-        kill_group(process);
+    for (process, before) in running().take().into_iter().flatten() {
+        child::kill_group(process);
+        child::clear_orphans(&before);
     }
 }
 
-fn asked() -> MutexGuard<'static, Option<BTreeSet<u32>>> {
-    ASKED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn spawn(command: &mut Command) -> io::Result<Child> {
-    let mut asked = asked();
-    let asked = asked.as_mut().ok_or(io::ErrorKind::Interrupted)?;
-    let child = command.spawn()?;
-    asked.insert(child.id());
-    Ok(child)
+fn running() -> MutexGuard<'static, Option<BTreeMap<u32, Vec<u32>>>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Reads a pipe on a thread of its own, since a helper process may keep it open for good.
@@ -111,21 +150,3 @@ fn wait(child: &mut Child, deadline: Instant, stop: &dyn Fn() -> bool) -> Option
         }
     }
 }
-
-fn kill(child: &mut Child) {
-    kill_group(child.id());
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-/// Kills a program with its helpers, which are in its group.
-#[cfg(unix)]
-fn kill_group(process: u32) {
-    if let Some(group) = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw) {
-        // It fails when all of them are gone, which is what is wanted.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-}
-
-#[cfg(not(unix))]
-fn kill_group(_: u32) {}

@@ -112,6 +112,16 @@ mod tests {
         assert!(begun.elapsed() < Duration::from_secs(500));
     }
 
+    /// Also one that forked itself out of the group and the session of the program.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_daemon_of_a_version_is_killed() {
+        let script = "echo $(setsid sh -c 'sleep 1000 >/dev/null 2>&1 & echo $!')";
+        let daemon = shell(script, Duration::from_secs(60)).expect("it is told");
+        let stat = std::fs::read_to_string(format!("/proc/{daemon}/stat"));
+        assert!(stat.is_err(), "{stat:?}");
+    }
+
     #[test]
     fn a_program_that_is_to_stop_is_not_waited_for() {
         let begun = Instant::now();

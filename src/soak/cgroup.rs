@@ -58,7 +58,6 @@ fn own() -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::process::CommandExt;
     use std::process::Command;
     use std::time::{Duration, Instant};
 
@@ -76,7 +75,6 @@ mod tests {
         };
         let mut forking = Command::new("sh")
             .args(["-c", "while :; do sleep 100 & sleep 0.01; done"])
-            .process_group(0)
             .spawn()
             .unwrap();
         let pid = forking.id();

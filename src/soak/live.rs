@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::allocator::preload::take_accounts;
+use crate::child;
 use crate::drive::{Cpu, Frame, Given, Job, Library, Stage};
-use crate::lsp;
 use crate::progress::Progress;
 use crate::record::{Clock, Event, Journal, Nanos, PhaseRef, ServerFacts, Survivor, Warning, WarningKind};
 use crate::sample::{self, Done, Glance, Living, Sampler};
@@ -114,7 +114,7 @@ impl Live {
     /// Processes of the tree that have become our children since their own parents went.
     fn orphans(&self) -> Vec<Living> {
         let options = &self.0.options;
-        let pids = lsp::process::orphans().into_iter();
+        let pids = child::orphans().into_iter();
         let own = pids.filter(|pid| !options.apart.has(*pid)).filter_map(sample::living);
         own.filter(|(_, started, _)| options.orphans_since.is_some_and(|since| *started >= since))
             .collect()

@@ -3,6 +3,7 @@
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
+use crate::child;
 use crate::lsp;
 use crate::record::Survivor;
 use crate::sample::{self, Living};
@@ -95,7 +96,7 @@ pub async fn clear(
         found = Some(orphans())
             .filter(|orphans| !orphans.is_empty())
             .unwrap_or_else(&alive);
-        lsp::process::reap_orphans();
+        child::reap_orphans();
         empty = match found.is_empty() && !killed.iter().any(is_there) {
             true => empty + 1,
             false => 0,

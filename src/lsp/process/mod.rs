@@ -9,13 +9,12 @@ mod gauge;
 mod platform;
 mod tail;
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -30,6 +29,7 @@ pub use self::platform::kill_pid;
 #[cfg(target_os = "linux")]
 pub use self::platform::signal_thread;
 use self::tail::Stderr;
+use crate::child::{self, Awaited};
 
 /// How often orphans that were left to us are reaped while a server runs.
 const REAP_EVERY: Duration = Duration::from_secs(1);
@@ -101,14 +101,7 @@ impl Server {
         platform::prepare(&mut command)?;
         #[cfg(target_os = "linux")]
         platform::keep_to(command.as_std_mut(), &launch.cpus);
-        let (mut child, own) = {
-            // Held over the start, or a reaper could take a child that ends before it is known.
-            let mut servers = servers();
-            let child = command.spawn()?;
-            let pid = child.id();
-            servers.extend(pid);
-            (child, Own(pid))
-        };
+        let (mut child, own) = child::start(|| command.spawn(), Child::id)?;
         let group = platform::adopt(&mut child)?;
         let pid = child
             .id()
@@ -193,45 +186,16 @@ impl Drop for Server {
     }
 }
 
-/// Processes that were handed to us because their parents, children of a server, went first; ended ones included. It is
-/// read at one stroke, so that no process forks its way past it.
-pub fn orphans() -> Vec<u32> {
-    platform::orphans(&servers())
-}
-
-/// Reaps ended processes that were handed to us because their parents, children of a server, went first.
-/// Children that were started otherwise are left alone if they are in our own process group.
-pub fn reap_orphans() -> usize {
-    platform::reap(&servers())
-}
-
-/// The servers whose end is awaited: nobody else may reap them.
-static SERVERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
-
-fn servers() -> MutexGuard<'static, BTreeSet<u32>> {
-    SERVERS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-struct Own(Option<u32>);
-
-impl Drop for Own {
-    fn drop(&mut self) {
-        if let Some(pid) = self.0 {
-            servers().remove(&pid);
-        }
-    }
-}
-
 /// Waits for the child, and meanwhile reaps orphans. It holds on to the child until it is aborted: what a process had
 /// used can be read on Linux until it is reaped, and the sampler comes to that later.
-async fn watch_exit(mut child: Child, _own: Own, sender: watch::Sender<Option<Exit>>) {
+async fn watch_exit(mut child: Child, _own: Awaited, sender: watch::Sender<Option<Exit>>) {
     let mut ticks = time::interval(REAP_EVERY);
     ticks.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
     let mut ended = pin!(ended(&mut child));
     let exit = loop {
         tokio::select! {
             exit = &mut ended => break exit,
-            _now = ticks.tick() => reap_orphans(),
+            _now = ticks.tick() => child::reap_orphans(),
         };
     };
     sender.send_replace(Some(exit));

@@ -3,12 +3,11 @@
     target_os = "linux",
     expect(
         unsafe_code,
-        reason = "a hook between fork and exec is the only way to tie the server's life to ours, and no safe wrapper signals \
-                  one thread"
+        reason = "a hook between fork and exec is the only way to keep the server to processors, and no safe wrapper \
+                  signals one thread"
     )
 )]
 
-use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
@@ -17,7 +16,7 @@ use std::process::ExitStatus;
 use rustix::process::{Pid, Signal};
 use tokio::process::{Child, Command};
 
-use crate::exit;
+use crate::child;
 
 /// Size that pipes are given, where the system allows it.
 #[cfg(target_os = "linux")]
@@ -34,10 +33,8 @@ pub(super) struct Group {
 
 /// Puts the server into a group of its own, and ties it to us.
 pub(super) fn prepare(command: &mut Command) -> io::Result<()> {
-    // Orphans of the server come to us instead of to init, so that they can be seen and ended.
-    #[cfg(target_os = "linux")]
-    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    exit::with_us(command.as_std_mut());
+    child::adopt_orphans();
+    child::tie(command.as_std_mut());
     Ok(())
 }
 
@@ -173,59 +170,6 @@ pub fn kill_pid(pid: u32, is_meant: impl FnOnce() -> bool) -> io::Result<bool> {
         Err(rustix::io::Errno::SRCH) => Ok(false),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Children, ended ones included, that are none of `own` and not in our own process group: orphans of the server that
-/// were handed to us.
-#[cfg(target_os = "linux")]
-pub(super) fn orphans(own: &BTreeSet<u32>) -> Vec<u32> {
-    let group = rustix::process::getpgrp();
-    let ours = |child: &Pid| rustix::process::getpgid(Some(*child)).is_ok_and(|of_child| of_child == group);
-    let orphans = children().into_iter().filter(|child| !ours(child));
-    orphans
-        .map(|child| child.as_raw_nonzero().get().unsigned_abs())
-        .filter(|pid| !own.contains(pid))
-        .collect()
-}
-
-/// Reaps those of the orphans that have ended. Returns how many.
-#[cfg(target_os = "linux")]
-pub(super) fn reap(own: &BTreeSet<u32>) -> usize {
-    let reaped = |pid: &u32| {
-        let options = rustix::process::WaitOptions::NOHANG;
-        matches!(
-            rustix::process::waitpid(Pid::from_raw(pid.cast_signed()), options),
-            Ok(Some(_))
-        )
-    };
-    orphans(own).iter().filter(|pid| reaped(pid)).count()
-}
-
-#[cfg(target_os = "linux")]
-fn children() -> Vec<Pid> {
-    let Ok(threads) = std::fs::read_dir("/proc/self/task") else {
-        return Vec::new();
-    };
-    let lists = threads
-        .flatten()
-        .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
-    let parse = |list: String| {
-        list.split_ascii_whitespace()
-            .filter_map(|pid| pid.parse().ok())
-            .collect::<Vec<i32>>()
-    };
-    lists.flat_map(parse).filter_map(Pid::from_raw).collect()
-}
-
-/// Orphans go to launchd here, which reaps them.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn orphans(_own: &BTreeSet<u32>) -> Vec<u32> {
-    Vec::new()
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn reap(_own: &BTreeSet<u32>) -> usize {
-    0
 }
 
 /// Sends a signal to one thread of a process, so that no other is disturbed.

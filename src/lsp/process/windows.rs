@@ -4,7 +4,6 @@
     reason = "job objects and process handles are only reachable through the system's C interface"
 )]
 
-use std::collections::BTreeSet;
 use std::io;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::process::ExitStatus;
@@ -131,15 +130,6 @@ pub fn kill_pid(pid: u32, is_meant: impl FnOnce() -> bool) -> io::Result<bool> {
     // SAFETY: the handle is open and has the right that the call needs.
     checked(unsafe { TerminateProcess(process.as_raw_handle(), KILLED) })?;
     Ok(true)
-}
-
-pub(super) fn orphans(_own: &BTreeSet<u32>) -> Vec<u32> {
-    Vec::new()
-}
-
-/// Processes have no parent to be reaped by here.
-pub(super) fn reap(_own: &BTreeSet<u32>) -> usize {
-    0
 }
 
 fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {

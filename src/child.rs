@@ -1,0 +1,105 @@
+//! Programs that are started: in sessions of their own, tied to this process, and their orphans.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+#[cfg_attr(unix, path = "child/unix.rs")]
+#[cfg_attr(not(unix), path = "child/other.rs")]
+mod platform;
+
+#[cfg(unix)]
+pub use platform::tie;
+pub use platform::{adopt_orphans, kill_group};
+
+/// Longest that is killed what comes anew.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// The children whose end is awaited: nobody else may reap or kill them.
+static AWAITED: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+fn awaited() -> MutexGuard<'static, BTreeSet<u32>> {
+    AWAITED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A child that is awaited until this is dropped.
+#[derive(Debug)]
+pub struct Awaited(Option<u32>);
+
+impl Awaited {
+    /// Its id; 0 where it ended before it was known.
+    pub fn process(&self) -> u32 {
+        self.0.unwrap_or_default()
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        if let Some(pid) = self.0 {
+            awaited().remove(&pid);
+        }
+    }
+}
+
+/// Starts a program whose end is awaited.
+pub fn start<C>(spawn: impl FnOnce() -> io::Result<C>, id: impl FnOnce(&C) -> Option<u32>) -> io::Result<(C, Awaited)> {
+    // Held over the start, or a reaper could take a child that ends before it is known.
+    let mut awaited = awaited();
+    let child = spawn()?;
+    let pid = id(&child);
+    awaited.extend(pid);
+    Ok((child, Awaited(pid)))
+}
+
+/// Processes that were handed to us because their parents went first; ended ones included. It is read at one stroke, so that no
+/// process forks its way past it. Children that were started otherwise are left out: they are in our own process group, which
+/// nobody joins from another session.
+pub fn orphans() -> Vec<u32> {
+    platform::orphans(&awaited())
+}
+
+/// Reaps those of the orphans that have ended.
+pub fn reap_orphans() {
+    let awaited = awaited();
+    platform::orphans(&awaited).into_iter().for_each(platform::reap);
+}
+
+/// Kills the orphans that were not there `before`, until two looks in a row find none.
+pub fn clear_orphans(before: &[u32]) {
+    let begun = Instant::now();
+    let mut empty = 0;
+    while empty < 2 && begun.elapsed() < LONGEST {
+        let awaited = awaited();
+        let mut new = platform::orphans(&awaited);
+        new.retain(|pid| !before.contains(pid));
+        for pid in &new {
+            platform::kill(*pid);
+            platform::reap(*pid);
+        }
+        drop(awaited);
+        // What was reaped has handed its own children on to us by then.
+        empty = if new.is_empty() { empty + 1 } else { 0 };
+        std::thread::yield_now();
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// Processes of our own group are none of a server, and are not killed as such.
+    #[test]
+    fn what_a_program_starts_cannot_join_our_group() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "cut -d' ' -f6 /proc/$$/stat"]);
+        command.stdout(Stdio::piped());
+        tie(&mut command);
+        let (child, awaited) = start(|| command.spawn(), |child| Some(child.id())).unwrap();
+        let session = child.wait_with_output().unwrap().stdout;
+        let session: u32 = String::from_utf8_lossy(&session).trim().parse().unwrap();
+        assert_eq!(session, awaited.process());
+    }
+}
