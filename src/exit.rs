@@ -1,5 +1,7 @@
 //! The codes that lsp-soak exits with.
 
+pub mod child;
+
 /// What a run comes to, as a number for scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {

@@ -10,7 +10,6 @@
 pub mod allocator;
 pub mod analyse;
 pub mod band;
-pub mod child;
 pub mod cli;
 pub mod commands;
 pub mod config;

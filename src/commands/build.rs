@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 
 #[cfg(unix)]
-use crate::child;
+use crate::exit::child;
 use crate::host;
 use crate::units::Span;
 

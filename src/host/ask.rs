@@ -7,7 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::child::{self, Awaited};
+use crate::exit::child;
+use crate::exit::child::Awaited;
 
 /// More than any version text, less than a program that prints without end.
 const MOST: u64 = 64 << 10;

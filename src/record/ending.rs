@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Nanos;
 
+/// Survivors that are kept by name: a server can make as many as it likes.
+pub const MOST_NAMED: usize = 1_000;
+
 /// How the server was brought down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Shutdown {
@@ -24,7 +27,7 @@ pub struct Shutdown {
     pub signal: Option<i32>,
     /// From the shutdown request until the server's own process was gone.
     pub took: Nanos,
-    /// Processes of the tree that outlived the server; they were killed.
+    /// Processes of the tree that outlived the server; they were killed. The first [`MOST_NAMED`] of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub survivors: Vec<Survivor>,
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::allocator::preload::take_accounts;
-use crate::child;
 use crate::drive::{Cpu, Frame, Given, Job, Library, Stage};
+use crate::exit::child;
 use crate::progress::Progress;
 use crate::record::{Clock, Event, Journal, Nanos, PhaseRef, ServerFacts, Survivor, Warning, WarningKind};
 use crate::sample::{self, Done, Glance, Living, Sampler};

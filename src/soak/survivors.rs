@@ -3,9 +3,9 @@
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use crate::child;
+use crate::exit::child;
 use crate::lsp;
-use crate::record::Survivor;
+use crate::record::{MOST_NAMED, Survivor};
 use crate::sample::{self, Living};
 use crate::units;
 
@@ -30,9 +30,6 @@ const GONE: Duration = Duration::from_millis(5);
 
 /// Longest that is killed what comes anew, and waited for what does not go.
 const LONGEST: Duration = Duration::from_secs(5);
-
-/// Survivors that are kept by name: a server can make as many as it likes.
-const NAMED: usize = 1_000;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Cleared {
@@ -84,10 +81,9 @@ pub async fn clear(
             group.kill(&found);
         }
         kill(&found);
-        let new = found.iter().filter(|one| !killed.contains(one)).cloned();
-        let new: Vec<Living> = new.take(NAMED - killed.len()).collect();
+        let new: Vec<Living> = found.iter().filter(|one| !killed.contains(one)).cloned().collect();
         let is_new = !new.is_empty();
-        killed.extend(new);
+        killed.extend(new.into_iter().take(MOST_NAMED - killed.len()));
         // Who forks anew has done so before a pause is over.
         match is_new {
             true => tokio::task::yield_now().await,

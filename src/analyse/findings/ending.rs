@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::record::{BARRIER, EmptyStep, Ending, Shutdown, ShutdownReply, ShutdownStage, Survivor};
+use crate::record::{BARRIER, EmptyStep, Ending, MOST_NAMED, Shutdown, ShutdownReply, ShutdownStage, Survivor};
 use crate::units;
 
 use super::super::departure::{Departure, departures, last_words};
@@ -38,7 +38,9 @@ pub(super) fn shutdown(summary: &Summary, found: &mut Vec<Finding>) {
     let left: Vec<&Survivor> = departures.iter().flat_map(|one| &one.shutdown.survivors).collect();
     if !left.is_empty() {
         let was = if left.len() == 1 { "was" } else { "were" };
-        let processes = units::counted(left.len() as u64, "process");
+        // Of more than that there are no names, and so no count.
+        let least = if left.len() >= MOST_NAMED { "at least " } else { "" };
+        let processes = format!("{least}{}", units::counted(left.len() as u64, "process"));
         found.push(Finding {
             severity: Severity::Failure,
             text: format!(

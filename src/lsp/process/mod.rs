@@ -29,7 +29,8 @@ pub use self::platform::kill_pid;
 #[cfg(target_os = "linux")]
 pub use self::platform::signal_thread;
 use self::tail::Stderr;
-use crate::child::{self, Awaited};
+use crate::exit::child;
+use crate::exit::child::Awaited;
 
 /// How often orphans that were left to us are reaped while a server runs.
 const REAP_EVERY: Duration = Duration::from_secs(1);

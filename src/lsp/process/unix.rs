@@ -16,7 +16,7 @@ use std::process::ExitStatus;
 use rustix::process::{Pid, Signal};
 use tokio::process::{Child, Command};
 
-use crate::child;
+use crate::exit::child;
 
 /// Size that pipes are given, where the system allows it.
 #[cfg(target_os = "linux")]
