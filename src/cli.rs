@@ -6,25 +6,23 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 
+use crate::config::options::{
+    Format, Output, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions, Voice,
+};
+use crate::config::values::ServerText;
 use crate::text::nearest;
 
 mod allocator;
 mod gate;
 mod init;
-mod options;
 mod shell;
 mod tune;
-mod values;
 
 pub use allocator::{AllocatorOptions, TextOrJson};
 pub use gate::{Gate, Holding, Inconclusive};
 pub use init::Init;
-pub use options::{
-    Format, Measuring, Output, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions, Voice,
-};
 pub use shell::{Completions, Man, Schema, SchemaOf};
 pub use tune::{Choosing, Telling, Tune, TuneFormat};
-pub use values::{CpuList, Lenses, LookPlan, RungPlan, Runs, ServerText, server_names};
 
 /// Measure what a language server does with memory.
 ///

@@ -6,6 +6,6 @@ mod blocks;
 mod estimate;
 mod text;
 
-pub use blocks::{Blocks, Partition, PartitionError, Run, once};
+pub use blocks::{Blocks, Run, once};
 pub use estimate::{Amount, Outline, PhaseOutline, StepOutline, outline};
 pub use text::describe;

@@ -2,17 +2,27 @@
 
 pub mod cells;
 mod choice;
+pub mod detector;
 mod error;
+pub mod preload;
 mod purge;
+pub mod shim;
 mod spec;
 mod spread;
 mod suits;
 mod which;
 
 pub use choice::{Common, LIBRARY, Program, ServerChoice, Setting, Shim, choose, installed};
+pub use detector::{KnownDecay, listed};
 pub use error::ChoiceError;
 pub use purge::{PurgeError, asks_for, needs_traffic, purged};
+pub use shim::Library;
 pub use spec::ServerSpec;
 pub use spread::{Twice, distinct, spread};
 pub use suits::suits;
-pub use which::Which;
+pub use which::{Which, which};
+
+use std::ffi::OsString;
+
+/// Changes to the environment that a program inherits: a value sets a variable, `None` removes it; the last of a name holds.
+pub type Env = Vec<(OsString, Option<OsString>)>;

@@ -6,7 +6,8 @@ use crate::record::{Calibration, Noise};
 use super::Summary;
 use super::compare::{Comparison, Figure, Measure, Place, Row, Unit, primary, tolerance};
 use super::decay::{Window, WindowKind};
-use super::stats::{ASSUMED_VARIATION, Arm, Known, Looks, NoiseFloor, detectable, power, runs_needed};
+use super::stats::{ASSUMED_VARIATION, Arm, Known, NoiseFloor, detectable, power, runs_needed};
+use crate::record::Looks;
 
 /// The chance with which an effect is to be shown.
 pub const WANTED: f64 = 0.8;

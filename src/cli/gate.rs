@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
+use crate::config::options::{LENS, Measuring, ScenarioOptions, ServerExtras, Voice};
+use crate::config::values::{CpuList, Lenses, LookPlan, Runs, ServerText, cpus, looks, size};
 use crate::units::{Share, Size, Span};
 
 use super::CompareFormat;
-use super::options::{LENS, Measuring, ScenarioOptions, ServerExtras, Voice};
-use super::values::{CpuList, Lenses, LookPlan, Runs, ServerText, cpus, looks, size};
 
 /// `lsp-soak gate`.
 #[derive(Debug, Args)]

@@ -4,12 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
+use crate::config::options::{Measuring, ScenarioOptions, ServerExtras, Voice};
 use crate::config::tune::Preset;
+use crate::config::values::{CpuList, RungPlan, ServerText, cpus, rungs, size};
 use crate::report::tune::ship::Form;
 use crate::units::{Share, Size, Span};
-
-use super::options::{Measuring, ScenarioOptions, ServerExtras, Voice};
-use super::values::{CpuList, RungPlan, ServerText, cpus, rungs, size};
 
 /// `lsp-soak tune`.
 #[derive(Debug, Args)]

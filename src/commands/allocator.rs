@@ -9,10 +9,13 @@ use crate::allocator::{self, Detection};
 use crate::cli::{self, TextOrJson};
 use crate::record::{AllocatorFacts, KnobFacts};
 use crate::report;
+use crate::resolve::which;
 use crate::resolve::{Common, Program, ServerChoice, ServerSpec};
 use crate::sample;
 
-use super::{Mistakes, build, detector, preload, prepare, print, show};
+use super::{Mistakes, prepare, print, show};
+use crate::campaign::build;
+use crate::resolve::{detector, preload};
 
 pub fn run(options: &cli::AllocatorOptions) -> anyhow::Result<u8> {
     let (shown, found, knobs) = match (&options.program, options.pid) {
@@ -34,7 +37,7 @@ fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<
     let catalogue = prepare::catalogue(options.file.as_deref(), None)?;
     let spec: ServerSpec = program.parse()?;
     let path = Path::new(&spec.target);
-    let which = prepare::which(None);
+    let which = which(None);
     // A library cannot be started, but it can be looked into.
     let mut choice = match crate::resolve::choose(std::slice::from_ref(&spec), &Common::default(), &catalogue, &which) {
         Ok(choices) => choices.into_iter().next().context("one server was named")?,

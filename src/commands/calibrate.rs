@@ -3,17 +3,21 @@
 use crate::analyse::calibration::{Calibrated, noise, recommended};
 use crate::analyse::compare::{Played, Target, by_target, circumstances};
 use crate::analyse::exit;
-use crate::analyse::stats::Looks;
-use crate::cli::{self, Command, Repeating, Runs};
+use crate::cli::{self, Command};
+use crate::config::options::Repeating;
+use crate::config::values::Runs;
 use crate::document::terminal;
 use crate::exit::Exit;
+use crate::record::Looks;
 use crate::record::{CALIBRATION_FORMAT, Calibration};
 use crate::report;
 use crate::soak::Interrupt;
 
-use super::campaign::Campaign;
 use super::resume::Invocation;
-use super::{calibrations, output, prepare, show};
+use super::{prepare, show};
+use crate::campaign::Campaign;
+use crate::campaign::calibrations;
+use crate::commands::output;
 
 pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let calibrate = |command| {
@@ -46,7 +50,7 @@ pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8
             out,
             repeating: &options.repeating,
             measuring: options.recording.measuring,
-            talk: options.output.voice.talk(),
+            talk: crate::commands::talk(options.output.voice),
             enough: &|_| false,
             hopeless: &|runs| runs.iter().any(|run| exit(&run.summary) != Exit::Passed),
             sweep: None,
@@ -89,19 +93,19 @@ fn as_run(options: &cli::Calibrate) -> cli::Run {
     cli::Run {
         scenarios: scenario.into_iter().collect(),
         resume: None,
-        servers: cli::ServerOptions { servers, extra },
+        servers: crate::config::options::ServerOptions { servers, extra },
         scenario: options,
         repeating: Repeating {
             runs: Some(Runs::Fixed(runs)),
-            looks: cli::LookPlan(Looks::default()),
+            looks: crate::config::values::LookPlan(Looks::default()),
             time_budget: None,
             partition: None,
             baseline: None,
         },
         recording,
         trace_syscalls: false,
-        output: cli::Output {
-            format: cli::Format::Terminal,
+        output: crate::config::options::Output {
+            format: crate::config::options::Format::Terminal,
             voice,
         },
     }

@@ -3,8 +3,11 @@
 use std::path::Path;
 
 use crate::analyse::{self, Summary};
-use crate::cli::{self, Lenses, Measuring, Repeating, Runs};
+use crate::cli;
 use crate::config::Loaded;
+use crate::config::options::{Measuring, Repeating};
+use crate::config::values::Lenses;
+use crate::config::values::Runs;
 use crate::drive::lacks;
 use crate::exit::Exit;
 use crate::plan;
@@ -15,9 +18,12 @@ use crate::soak::Interrupt;
 use crate::text::fold;
 use crate::units::{self, Span};
 
-use super::scratch::Scratch;
-use super::single::{self, Outcome};
-use super::{campaign, caps, prepare, print, show};
+use super::{prepare, print, show};
+use crate::campaign;
+use crate::campaign::Scratch;
+use crate::campaign::caps;
+use crate::campaign::single;
+use crate::campaign::single::Outcome;
 
 pub fn run(options: &cli::Check, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let (scenarios, choices) = prepare::understood(&prepare::Typed {
@@ -91,7 +97,7 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
         Outcome::Failed(error) => return Err(error),
         Outcome::CalledOff => return Ok(Exit::Interrupted),
     }
-    let summary = show::summary(path)?;
+    let summary = campaign::summary(path)?;
     let exit = analyse::exit(&summary);
     match &summary.ending {
         Some(Ending::Completed) if exit == Exit::Passed => {
@@ -106,7 +112,7 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
             ))?;
         }
         _ => {
-            show::Printer::new(cli::Format::Terminal, false, true).record(path)?;
+            show::Printer::new(crate::config::options::Format::Terminal, false, true).record(path)?;
         }
     }
     Ok(exit)

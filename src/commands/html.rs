@@ -4,11 +4,10 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use crate::analyse::compare::{Played, by_target};
-use crate::cli::Format;
+use crate::campaign::files;
+use crate::config::options::Format;
 use crate::document::{Document, markdown, page};
 use crate::report::{comparison, run, svg};
-
-use super::output;
 
 const FILE: &str = "report.html";
 
@@ -83,7 +82,7 @@ pub fn save(out: &Path, runs: &[Played], baseline: Option<&str>) -> anyhow::Resu
     }
     let path = out.join(FILE);
     let cure = "make room, and make it again with `lsp-soak compare --format html`";
-    output::write(&path, &page(runs, baseline), cure)?;
+    files::write(&path, &page(runs, baseline), cure)?;
     Ok(Some(path.display().to_string()))
 }
 

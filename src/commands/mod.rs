@@ -1,34 +1,22 @@
 //! The subcommands: the only code that opens what the user named and prints to stdout.
 
 mod allocator;
-mod build;
 mod calibrate;
-mod calibrations;
-mod campaign;
-mod caps;
 mod check;
 mod compare;
-mod detector;
-mod forecast;
 mod gate;
 mod github;
-mod header;
 mod html;
 mod init;
 mod output;
 mod places;
-mod preload;
 mod prepare;
 mod report;
 mod resume;
 mod run;
-mod scratch;
 mod servers;
 mod shell;
-mod shim;
 mod show;
-mod single;
-mod traced;
 mod tune;
 
 use std::io;
@@ -37,9 +25,10 @@ use anyhow::Context;
 
 use crate::cli::{Cli, Color, Command};
 use crate::config;
+use crate::config::options::Voice;
 use crate::exit::Exit;
 use crate::host;
-use crate::progress;
+use crate::progress::{self, Talk};
 use crate::soak::Interrupt;
 
 /// Exit code for bad input and for a failure of lsp-soak itself.
@@ -96,7 +85,7 @@ fn unless_interrupted(result: anyhow::Result<u8>, interrupt: &Interrupt) -> anyh
 /// Ends at a ctrl-c that comes before any run, with all that is asked by then.
 fn ended_early() -> ! {
     host::hang_up();
-    say(&campaign::called_off(""));
+    say(&crate::campaign::called_off(""));
     std::process::exit(Exit::Interrupted.code().into())
 }
 
@@ -126,6 +115,15 @@ fn words(error: &anyhow::Error) -> String {
         }
     }
     text
+}
+
+/// How much is said while runs go on.
+fn talk(voice: Voice) -> Talk {
+    match (voice.quiet, voice.verbose) {
+        (true, _) => Talk::Quiet,
+        (false, true) => Talk::Verbose,
+        (false, false) => Talk::Usual,
+    }
 }
 
 /// Says something beside the report, see [`progress::say`].

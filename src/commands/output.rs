@@ -3,16 +3,17 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+use crate::campaign::files;
 use crate::config::Loaded;
 use crate::drive::workspace::lock::{self, Lock};
 
-use super::resume;
+use crate::commands::resume;
 
 /// The file that keeps other processes out.
 const LOCK: &str = "in-use.lock";
@@ -67,30 +68,6 @@ impl Drop for Directory {
             let _ = fs::remove_dir(&self.path);
         }
     }
-}
-
-/// Writes a file, or leaves what is there as it was, also on a full disk. `cure` says what to do then.
-pub fn write(path: &Path, text: &str, cure: &str) -> anyhow::Result<()> {
-    replace(path, text).with_context(|| format!("cannot write `{}`, which is left as it was; {cure}", path.display()))
-}
-
-/// The text goes to a file beside, which takes the name when all of it is on the disk, and is removed otherwise.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    // A link stays one.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let directory = path.parent().filter(|directory| *directory != Path::new(""));
-    let mut beside = tempfile::Builder::new();
-    beside.prefix(".lsp-soak-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // Without those that the umask takes away, as of every new file.
-        beside.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let mut file = beside.tempfile_in(directory.unwrap_or(Path::new(".")))?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(&path).map(drop).map_err(|kept| kept.error)
 }
 
 /// Makes the directory for the records of each scenario. Nothing is ever overwritten.
@@ -162,16 +139,10 @@ fn is_taken(path: &Path) -> bool {
 fn unlike<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let mut taken = HashSet::new();
     let first = |name: &str| {
-        let mut candidates = numbered(name);
+        let mut candidates = files::numbered(name);
         candidates.find(|candidate| taken.insert(candidate.to_lowercase()))
     };
     names.filter_map(first).collect()
-}
-
-/// `name`, `name-2`, `name-3` and so on without end.
-pub fn numbered(name: &str) -> impl Iterator<Item = String> {
-    let more = (2_u64..).map(move |number| format!("{name}-{number}"));
-    std::iter::once(name.to_owned()).chain(more)
 }
 
 /// The directory that was asked for, which may be there but must hold no record.
@@ -196,7 +167,7 @@ fn chosen(out: PathBuf) -> anyhow::Result<Directory> {
 fn fresh(parent: &Path, name: &str) -> anyhow::Result<Directory> {
     let about = |path: &Path| format!("cannot create `{}`, name another directory with --out", path.display());
     fs::create_dir_all(parent).with_context(|| about(parent))?;
-    for candidate in numbered(name) {
+    for candidate in files::numbered(name) {
         let path = parent.join(candidate);
         match fs::create_dir(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -2,23 +2,26 @@
 
 mod value;
 
-use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::allocator::preload::{Unlistable, VARIABLE, compose};
-use crate::cli::{self, CpuList, Lenses, ScenarioOptions, ServerExtras};
+use crate::cli;
+use crate::config::options::ScenarioOptions;
+use crate::config::options::ServerExtras;
+use crate::config::values::{CpuList, Lenses};
 use crate::config::{self, Catalogue, IdleMode, Isolation, Loaded, Overrides, Report, Step};
 use crate::drive::workspace::{self, Workspace};
 use crate::host;
 use crate::lens::Lens;
-use crate::lsp::process::Launch;
 use crate::record::HugePages;
-use crate::resolve::{ChoiceError, Common, ServerChoice, ServerSpec, Which};
+use crate::resolve::which;
+use crate::resolve::{ChoiceError, Common, ServerChoice, ServerSpec};
+use crate::trace::{Tracer, Untraceable};
 
-use super::{Mistakes, detector, output, places, preload, shim};
+use super::{Mistakes, places};
+use crate::commands::output;
+use crate::resolve::{detector, preload, shim};
 use value::value;
 
 pub struct Typed<'c> {
@@ -252,7 +255,7 @@ fn through(typed: &Typed<'_>, mut choices: Vec<ServerChoice>, mistakes: &mut Rep
             Lens::AsShipped => all.extend_from_slice(&choices),
             Lens::Purged => match crate::resolve::purged(&choices, &|choice| shim::of_lens(choice).ok()) {
                 Ok(purged) => {
-                    shim::tell_approximate(&purged);
+                    shim::approximate(&purged).iter().for_each(|why| super::say(why));
                     all.extend(purged);
                 }
                 Err(errors) => errors
@@ -291,89 +294,14 @@ fn variable(text: &str, mistakes: &mut Report) -> Option<(String, String)> {
     }
 }
 
-/// Where programs are: on the search path that a server was given, or on ours.
-pub fn which(path: Option<OsString>) -> Which {
-    let path = path.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
-    // Linux under Windows passes PATHEXT on, and means nothing by it.
-    let endings = std::env::var_os("PATHEXT").filter(|_| cfg!(windows));
-    Which::new(path, endings)
-}
-
-/// What the loader of a server is told to load first; `None` where that is nothing of ours.
-pub fn preloaded(choice: &ServerChoice) -> Result<Option<OsString>, Unlistable> {
-    if choice.libraries.is_empty() {
-        return Ok(None);
+/// What was understood together with the tracer, if one is wanted; one that cannot trace is one more mistake.
+pub fn able<T>(
+    tracer: Option<anyhow::Result<Result<Tracer, Untraceable>>>,
+    understood: anyhow::Result<T>,
+) -> anyhow::Result<(Option<Tracer>, T)> {
+    match tracer.transpose()? {
+        Some(Err(error)) => also(understood, &error.to_string(), error.cure()).map(|understood| (None, understood)),
+        Some(Ok(tracer)) => understood.map(|understood| (Some(tracer), understood)),
+        None => understood.map(|understood| (None, understood)),
     }
-    let typed = choice.env.get(VARIABLE).map(OsStr::new);
-    compose(&choice.libraries, typed)
-}
-
-/// Where tools of the user's home are found by a server that has another home: each by its own variable, as far as it is
-/// there and the user has not set it.
-fn tools() -> Vec<(OsString, Option<OsString>)> {
-    const TOOLS: [(&str, &str); 9] = [
-        ("ASDF_DATA_DIR", ".asdf"),
-        ("CARGO_HOME", ".cargo"),
-        ("GOPATH", "go"),
-        ("NVM_DIR", ".nvm"),
-        ("PYENV_ROOT", ".pyenv"),
-        ("PYTHONUSERBASE", ".local"),
-        ("RUSTUP_HOME", ".rustup"),
-        ("SDKMAN_DIR", ".sdkman"),
-        ("VOLTA_HOME", ".volta"),
-    ];
-    let Some(home) = std::env::var_os("HOME").map(PathBuf::from) else {
-        return Vec::new();
-    };
-    let missing = TOOLS.into_iter().filter(|(name, _)| std::env::var_os(name).is_none());
-    missing
-        .map(|(name, directory)| (name, home.join(directory)))
-        .filter(|(_, path)| path.is_dir())
-        .map(|(name, path)| (name.into(), Some(path.into())))
-        .collect()
-}
-
-/// An argument with the directories of the run in the place of their names.
-fn placed(text: &str, root: &Path, caches: &Path) -> String {
-    text.replace("${workspace}", &root.to_string_lossy())
-        .replace("${cache}", &caches.to_string_lossy())
-}
-
-/// How `program` is started in `root`, and which variables of our surroundings it does not get to see.
-pub fn launch(
-    choice: &ServerChoice,
-    program: PathBuf,
-    root: &Path,
-    caches: &Path,
-) -> anyhow::Result<(Launch, Vec<String>)> {
-    let mut env: Vec<(OsString, Option<OsString>)> = Vec::new();
-    let inherited = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let scrubbed: Vec<String> = inherited.filter(|name| choice.profile.scrubs(name)).collect();
-    env.extend(scrubbed.iter().map(|name| (name.into(), None)));
-    for (name, directory) in &choice.profile.cache_env {
-        let path = caches.join(directory);
-        fs::create_dir_all(&path).with_context(|| format!("cannot create the cache `{}`", path.display()))?;
-        env.push((name.into(), Some(path.into())));
-    }
-    if choice.profile.cache_env.contains_key("HOME") {
-        env.extend(tools());
-    }
-    env.extend(choice.env.iter().map(|(name, value)| (name.into(), Some(value.into()))));
-    env.extend(preloaded(choice)?.map(|value| (VARIABLE.into(), Some(value))));
-    let args = choice
-        .args
-        .iter()
-        .map(|text| placed(text, root, caches).into())
-        .collect();
-    Ok((
-        Launch {
-            before: Vec::new(),
-            program,
-            args,
-            env,
-            cwd: root.to_owned(),
-            cpus: choice.cpus.clone(),
-        },
-        scrubbed,
-    ))
 }

@@ -5,19 +5,22 @@ use std::time::Duration;
 
 use crate::analyse::compare::{Played, counts};
 use crate::analyse::exit;
-use crate::cli::{self, Command, CompareFormat, Format};
+use crate::cli::{self, Command, CompareFormat};
 use crate::config::Loaded;
+use crate::config::options::Format;
 use crate::exit::Exit;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 use crate::trace::Tracer;
 use crate::units;
 
-use super::campaign::{self, Campaign};
-use super::output::Directory;
 use super::resume::Invocation;
 use super::show::Printer;
-use super::{compare, github, html, output, prepare, traced};
+use super::{compare, github, html, prepare};
+use crate::campaign;
+use crate::campaign::Campaign;
+use crate::commands::output;
+use crate::commands::output::Directory;
 
 pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let (resumed, begun) = options.resume.as_deref().map(resume).transpose()?.unzip();
@@ -26,9 +29,9 @@ pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
     prepare::confine(options.recording.cpus.as_ref(), options.recording.measuring.thp)?;
     // A directory that is gone on with is not empty.
     let new = out.filter(|_| resumed.is_none());
-    let tracer = options.trace_syscalls.then(traced::tracer);
+    let tracer = options.trace_syscalls.then(campaign::tracer);
     let understood = prepare::understood(&prepare::Typed::of(options, new));
-    let (tracer, (scenarios, choices)) = traced::able(tracer, understood)?;
+    let (tracer, (scenarios, choices)) = prepare::able(tracer, understood)?;
     let labels = choices.iter().map(|choice| choice.label.as_str());
     compare::known(labels, options.repeating.baseline.as_deref())?;
     // What is printed depends on what was asked for, not on how far it came.
@@ -77,7 +80,7 @@ fn resume(out: &Path) -> anyhow::Result<(cli::Run, Directory)> {
     };
     let resumed = Invocation::resume(out, run)?;
     let scenarios = resumed.options.scenarios.into_iter().skip(resumed.scenario).take(1);
-    let recording = cli::Recording {
+    let recording = crate::config::options::Recording {
         out: Some(resumed.out.to_owned()),
         ..resumed.options.recording
     };
@@ -118,7 +121,7 @@ async fn play(
             out,
             repeating: &options.repeating,
             measuring: options.recording.measuring,
-            talk: options.output.voice.talk(),
+            talk: crate::commands::talk(options.output.voice),
             enough: &|runs| campaign::decided(runs, &options.repeating),
             hopeless: &|_| false,
             sweep: None,

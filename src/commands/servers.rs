@@ -5,26 +5,26 @@ use std::path::Path;
 
 use crate::cli;
 use crate::config::Profile;
-use crate::host;
-use crate::lsp::process::Launch;
 use crate::record::Preload;
+use crate::resolve::which;
 use crate::resolve::{Program, ServerChoice, Setting, installed};
 use crate::text::Paint;
 use crate::text::table;
 use crate::text::table::{Cell, Column};
 use crate::units::UNKNOWN;
 
-use super::{detector, prepare, print, show};
+use super::{prepare, print, show};
+use crate::resolve::detector;
 
 pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
     let catalogue = prepare::catalogue(options.file.as_deref(), None)?;
-    let which = prepare::which(None);
+    let which = which(None);
     let mut rows: Vec<[String; 5]> = Vec::new();
     for (name, profile) in catalogue.iter() {
         let unknown = || UNKNOWN.to_owned();
         let (version, allocator, program) = match installed(name, profile, &which) {
             Some(Program::File(program)) => {
-                let version = version_of(profile, &program, Path::new("."), &|| false);
+                let version = detector::version_of(profile, &program, Path::new("."), &|| false);
                 let found = detector::detection(&chosen(name, profile, &program), &program, &|| false);
                 (version, found.facts.to_string(), program.display().to_string())
             }
@@ -88,18 +88,4 @@ pub(super) fn chosen(name: &str, profile: &Profile, program: &Path) -> ServerCho
         cell: None,
         shim: None,
     }
-}
-
-/// What the server that a run starts prints as its version; `None` when it is to `stop` before that.
-pub fn version(choice: &ServerChoice, launch: &Launch, stop: &dyn Fn() -> bool) -> Option<String> {
-    version_of(&choice.profile, &launch.program, &launch.cwd, stop)
-}
-
-/// Asks the program, or the one beside it that knows.
-fn version_of(profile: &Profile, program: &Path, directory: &Path, stop: &dyn Fn() -> bool) -> Option<String> {
-    let teller = match &profile.version_program {
-        Some(name) => program.with_file_name(name),
-        None => program.to_owned(),
-    };
-    host::version_of(&teller, &profile.version_args(), profile.env.clone(), directory, stop)
 }

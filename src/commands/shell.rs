@@ -22,7 +22,7 @@ pub fn completions(options: &cli::Completions) -> anyhow::Result<u8> {
     let script = String::from_utf8_lossy(&script);
     // clap_complete 4.6.11 takes the hyphen in the name for the blank before a subcommand, and bash finds none.
     let script = script.replace("lsp__subcmd__soak", "lsp__soak");
-    print(&or_path(options.shell, &script, cli::server_names()))?;
+    print(&or_path(options.shell, &script, crate::config::values::server_names()))?;
     Ok(0)
 }
 

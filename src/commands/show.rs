@@ -1,41 +1,27 @@
 //! From a record on disk to text: the one way to every report.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Write};
+use std::fs::{self};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 
 use crate::analyse::compare::{self, Played};
 use crate::analyse::{self, Severity, Summary};
-use crate::cli::Format;
+use crate::config::options::Format;
 use crate::document::{Look, terminal};
 use crate::locale;
 use crate::progress;
-use crate::record::{self, Reader, is_record};
+use crate::record::is_record;
 use crate::report;
 use crate::report::trace::Trace;
 use crate::units;
 
 use super::{UNPRINTED, html};
+use crate::campaign::{open, played, summary};
 
 /// Width of a report that is not printed to a terminal.
 const WIDTH: usize = 100;
-
-const STDIN: &str = "-";
-
-pub fn summary(path: &Path) -> anyhow::Result<Summary> {
-    let about = || format!("cannot read the record `{}`", path.display());
-    analyse::read(open(path)?).with_context(about)
-}
-
-/// Reads one record, to be compared with others under the name of its file.
-pub fn played(path: &Path) -> anyhow::Result<Played> {
-    Ok(Played {
-        record: path.display().to_string(),
-        summary: summary(path)?,
-    })
-}
 
 /// Reads the records that were named, see [`records`], each run once.
 pub fn all_played(named: &[PathBuf]) -> anyhow::Result<Vec<Played>> {
@@ -220,24 +206,6 @@ impl Printer {
             }
         }
     }
-}
-
-/// Opens a record, once: what comes through a pipe can be read no second time.
-fn open(path: &Path) -> anyhow::Result<Reader<Box<dyn BufRead>>> {
-    let source: Box<dyn BufRead> = if path == Path::new(STDIN) {
-        Box::new(BufReader::new(io::stdin()))
-    } else {
-        let file = File::open(path).map_err(|error| {
-            let reason = crate::text::reason(&error);
-            anyhow!(
-                "cannot read the record `{}`: {reason}; name a record, or a directory that `lsp-soak run` wrote",
-                path.display()
-            )
-        })?;
-        Box::new(BufReader::with_capacity(1 << 16, file))
-    };
-    let about = || format!("cannot read the record `{}`", path.display());
-    Reader::new(record::plain(source).with_context(about)?).with_context(about)
 }
 
 /// Columns of what is printed: as wide as the terminal.

@@ -20,6 +20,7 @@ mod load;
 #[expect(clippy::disallowed_methods, reason = "it writes scenarios to be read")]
 mod mistakes;
 mod names;
+pub mod options;
 mod problem;
 #[expect(clippy::disallowed_methods, reason = "it looks for the directory of a project")]
 mod project;
@@ -28,6 +29,7 @@ pub mod schema;
 mod server;
 pub mod step;
 pub mod tune;
+pub mod values;
 mod wording;
 
 pub use catalogue::Catalogue;

@@ -31,8 +31,9 @@ use std::path::PathBuf;
 
 use crate::config::Scenario;
 use crate::lsp::process::Launch;
-use crate::record::{AllocatorDecay, Ending};
+use crate::record::Ending;
 use crate::resolve::ServerChoice;
+use crate::resolve::{KnownDecay, Library};
 
 pub use player::{Player, lacks};
 pub use stage::{Cpu, Frame, Given, Stage};
@@ -63,24 +64,6 @@ pub struct Job {
     pub probe: bool,
     /// Where the pipe is to be made to which the tracer of a traced run writes.
     pub trace: Option<PathBuf>,
-}
-
-/// How a server's allocator gives memory back, and how that is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KnownDecay {
-    pub decay: AllocatorDecay,
-    /// True when the started program itself has the allocator; its children may have others.
-    pub found: bool,
-}
-
-/// The library that is preloaded into the server to give memory back on a signal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Library {
-    pub path: PathBuf,
-    /// Where it says in which processes it listens.
-    pub directory: PathBuf,
-    /// The signal that it listens to.
-    pub signal: i32,
 }
 
 /// Why the play stops before its end.

@@ -1,8 +1,8 @@
 //! Which server runs when: randomised blocks, so that whatever drifts on the machine meets all servers alike.
 
-use std::fmt;
 use std::time::Duration;
 
+use crate::config::values::Partition;
 use crate::random::Random;
 
 /// One server under one scenario, once.
@@ -37,45 +37,6 @@ pub struct Blocks {
     pub warm_up: bool,
     /// What the order is drawn from.
     pub seed: u64,
-}
-
-/// One machine's part of a plan, the k-th of n.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Partition {
-    part: u32,
-    of: u32,
-}
-
-/// A part that there is not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no part {part} of {of}: parts count from 1")]
-pub struct PartitionError {
-    part: u32,
-    of: u32,
-}
-
-impl Partition {
-    pub const WHOLE: Partition = Partition { part: 1, of: 1 };
-
-    /// Part `part`, from 1, of `of`.
-    pub fn new(part: u32, of: u32) -> Result<Partition, PartitionError> {
-        if part == 0 || part > of {
-            return Err(PartitionError { part, of });
-        }
-        Ok(Partition { part, of })
-    }
-
-    /// The measured blocks of this part, of `blocks`: neighbours, and no part has two more than another.
-    fn blocks(self, blocks: u32) -> std::ops::RangeInclusive<u32> {
-        let before = |part: u32| (u64::from(blocks) * u64::from(part) / u64::from(self.of)) as u32;
-        before(self.part - 1) + 1..=before(self.part)
-    }
-}
-
-impl fmt::Display for Partition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.part, self.of)
-    }
 }
 
 impl Blocks {

@@ -17,6 +17,7 @@ mod event;
 mod header;
 mod idle;
 pub mod jemalloc;
+mod looks;
 mod memory;
 mod preload;
 mod preloaded;
@@ -50,6 +51,7 @@ pub use header::{
     TreeFacts, Version, WorkspaceFacts,
 };
 pub use idle::{AllocatorDecay, Delay, IdleKind, IdleWindow, WindowEnd};
+pub use looks::{Looks, LooksError};
 pub use memory::{
     Counters, Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen, Used,
 };

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use crate::analyse::calibration::{Calibrated, WANTED, needed, recommended};
 use crate::analyse::compare::tolerance;
-use crate::analyse::stats::{ASSUMED_VARIATION, Looks};
+use crate::analyse::stats::ASSUMED_VARIATION;
 use crate::lens::Lens;
+use crate::record::Looks;
 use crate::record::{Calibration, Noise};
 use crate::units;
 

@@ -75,6 +75,14 @@ impl Which {
     }
 }
 
+/// Where programs are: on the search path that a server was given, or on ours.
+pub fn which(path: Option<OsString>) -> Which {
+    let path = path.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
+    // Linux under Windows passes PATHEXT on, and means nothing by it.
+    let endings = std::env::var_os("PATHEXT").filter(|_| cfg!(windows));
+    Which::new(path, endings)
+}
+
 /// `clangd-16` of `clangd` → `[16]`.
 fn version(file: &str, name: &str) -> Option<Vec<u32>> {
     let file = file.strip_suffix(".exe").unwrap_or(file);

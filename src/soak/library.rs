@@ -7,10 +7,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::allocator;
-use crate::drive::{Given, Library};
+use crate::drive::Given;
 use crate::lsp;
 use crate::record::regular;
 use crate::record::{AllocatorFamily, Listening, ReleasedBy, Releaser};
+use crate::resolve::Library;
 use crate::sample;
 use crate::units;
 

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use crate::allocator::preload::take_accounts;
-use crate::drive::{Cpu, Frame, Given, Job, Library, Stage};
+use crate::drive::{Cpu, Frame, Given, Job, Stage};
 use crate::exit::child;
 use crate::progress::Progress;
 use crate::record::{Clock, Event, Journal, Nanos, PhaseRef, ServerFacts, Survivor, Warning, WarningKind};
+use crate::resolve::Library;
 use crate::sample::{self, Done, Glance, Living, Sampler};
 use crate::trace::{self, Trace};
 

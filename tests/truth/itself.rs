@@ -3,10 +3,11 @@
 use lsp_soak::analyse;
 use lsp_soak::analyse::compare::{Played, counts};
 use lsp_soak::analyse::gate::{Rules, Sides, judge};
-use lsp_soak::analyse::stats::{Answer, Looks};
+use lsp_soak::analyse::stats::Answer;
 use lsp_soak::config::GateContext;
 use lsp_soak::lens::Lens;
 use lsp_soak::record;
+use lsp_soak::record::Looks;
 
 use crate::ground::{Ground, LINKED_SYSTEM};
 

@@ -1,7 +1,8 @@
 //! What is judged of the candidate in itself: budgets and growth.
 
 use crate::analyse::compare::Played;
-use crate::analyse::stats::{Answer, Budget, Looks, judge_budget_by_looks};
+use crate::analyse::stats::{Answer, Budget, judge_budget_by_looks};
+use crate::record::Looks;
 
 use super::judge::{known, seen};
 use super::judgement::{Basis, Calibrations, Kept, Role};

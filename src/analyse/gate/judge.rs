@@ -3,10 +3,11 @@
 use crate::analyse::calibration::{believed, uncalibrated};
 use crate::analyse::compare::{Played, huge_pages, one_metric, strained};
 use crate::analyse::stats::{
-    Answer, Endpoint, EndpointVerdict, Evidence, Known, Looks, MOST_ENDPOINTS, NoiseFloor, Seen, Verdict,
-    decide_by_looks, runs_needed,
+    Answer, Endpoint, EndpointVerdict, Evidence, Known, MOST_ENDPOINTS, NoiseFloor, Seen, Verdict, decide_by_looks,
+    runs_needed,
 };
 use crate::lens::Lens;
+use crate::record::Looks;
 use crate::record::{Calibration, LensFacts};
 
 use super::alone::Alone;

@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use crate::analyse::compare::Played;
 use crate::analyse::growth::{Repeated, Sent, repeated, sent_by};
-use crate::analyse::stats::{Answer, LEAST_ROUNDS, LeakLimit, LeakVerdict, Looks, judge_leak_by_looks};
+use crate::analyse::stats::{Answer, LEAST_ROUNDS, LeakLimit, LeakVerdict, judge_leak_by_looks};
+use crate::record::Looks;
 
 use super::judgement::Basis;
 use super::rules::Leak;

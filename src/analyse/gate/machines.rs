@@ -47,8 +47,9 @@ impl Machines {
 mod tests {
     use crate::analyse::compare::{Played, WorkLimits, tests};
     use crate::analyse::gate::{Against, Rule, Rules, Sides, judge};
-    use crate::analyse::stats::{Answer, Looks, Side, Tolerance, Unusable};
+    use crate::analyse::stats::{Answer, Side, Tolerance, Unusable};
     use crate::lens::Lens;
+    use crate::record::Looks;
 
     /// Runs on a machine that makes everything so many per cent of the golden record's.
     fn on(machine: &str, label: &str, percent: u64, count: u32) -> Vec<Played> {

@@ -1,9 +1,10 @@
 use crate::analyse::PrivateMetric;
 use crate::analyse::compare::{self, Figure, Played, WorkLimits};
-use crate::analyse::stats::{Answer, LeakLimit, Looks, Tolerance};
+use crate::analyse::stats::{Answer, LeakLimit, Tolerance};
 use crate::exit::Exit;
 use crate::lens::Lens;
 use crate::record::Ending;
+use crate::record::Looks;
 
 use super::*;
 

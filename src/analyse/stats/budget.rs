@@ -11,7 +11,7 @@ use super::arm::{Arm, NoiseFloor, Seen, Unusable};
 use super::contrast::Contrast;
 use super::decide::Answer;
 use super::known::Known;
-use super::looks::Looks;
+use crate::record::Looks;
 
 /// A limit that one server's values must keep.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::endpoint::{Endpoint, EndpointVerdict};
 use super::holm::holm;
-use super::looks::Looks;
+use crate::record::Looks;
 
 /// More primary endpoints than this would each get so little of α that none could be seen to fail.
 pub const MOST_ENDPOINTS: usize = 3;

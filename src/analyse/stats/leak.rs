@@ -6,11 +6,11 @@ use serde::Serialize;
 use crate::record::shown;
 
 use super::decide::Answer;
-use super::looks::Looks;
 use super::median::middle;
 use super::rounds::{Slopes, Weighed, fall, is_bent, rounds_needed};
 use super::shape::{Shape, shape};
 use super::trend::{Trend, trend};
+use crate::record::Looks;
 
 pub const LEAST_CYCLES: usize = 8;
 

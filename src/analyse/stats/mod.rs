@@ -14,7 +14,6 @@ mod holm;
 mod inversions;
 mod known;
 mod leak;
-mod looks;
 mod median;
 mod outliers;
 mod pooled;
@@ -41,7 +40,6 @@ pub use leak::{
     Growth, LEAK_ALPHA, LEAST_CYCLES, LEAST_ROUNDS, LEAST_RUNS, LeakLimit, LeakVerdict, Open, RunGrowth,
     WARM_UP_CYCLES, judge_leak, judge_leak_by_looks, run_growth,
 };
-pub use looks::{Looks, LooksError};
 pub use median::{MedianInterval, median_interval};
 pub(crate) use median::{median_by, middle};
 pub use outliers::{Outlier, outliers};

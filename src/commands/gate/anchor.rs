@@ -4,12 +4,12 @@ use anyhow::{Context, bail};
 
 use crate::analyse::compare::{Played, counts, differences};
 use crate::analyse::gate::Rules;
-use crate::analyse::stats::Looks;
+use crate::campaign::{header, single};
 use crate::cli;
-use crate::commands::{header, single};
 use crate::config::Loaded;
 use crate::drive::workspace;
 use crate::host;
+use crate::record::Looks;
 use crate::record::{Header, WorkspaceFacts};
 use crate::resolve::ServerChoice;
 

@@ -4,16 +4,21 @@ use anyhow::{Context, bail};
 
 use crate::analyse::compare::Played;
 use crate::analyse::gate::{Judgement, Rules, Sides, judge_calibrated};
-use crate::analyse::stats::Looks;
-use crate::cli::{self, Command, Lenses, Repeating, Runs};
+use crate::cli::{self, Command};
+use crate::config::options::Repeating;
+use crate::config::values::Lenses;
+use crate::config::values::Runs;
 use crate::exit::Exit;
 use crate::progress::Talk;
+use crate::record::Looks;
 use crate::soak::Interrupt;
 
-use super::campaign::{Campaign, Outcomes};
-use super::output::Directory;
+use super::prepare;
 use super::resume::Invocation;
-use super::{calibrations, output, prepare};
+use crate::campaign::calibrations;
+use crate::campaign::{Campaign, Outcomes};
+use crate::commands::output;
+use crate::commands::output::Directory;
 use records::{Named, recorded};
 use rules::{lenses, planned, played, rules};
 use sides::{alike, common, driven, in_force, lens_of, split, unseen_settings};
@@ -83,7 +88,7 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
         out: &out,
         repeating: &repeating(options),
         measuring: options.measuring,
-        talk: options.voice.talk(),
+        talk: crate::commands::talk(options.voice),
         enough: &|runs| judged(&side(runs), &rules, &looks).is_final(),
         hopeless: &|runs| hopeless(&side(runs), options),
         sweep: None,

@@ -9,11 +9,12 @@ use crate::analyse::gate::Rules;
 use crate::analyse::stats::LEAST_ROUNDS;
 use crate::analyse::{exit, growth};
 use crate::cli;
-use crate::commands::{Mistakes, detector, shim};
+use crate::commands::Mistakes;
 use crate::config::{self, GateContext, Loaded, Repeat, Step};
 use crate::exit::Exit;
 use crate::lens::Lens;
 use crate::resolve::ServerChoice;
+use crate::resolve::{detector, shim};
 
 /// The servers under both lenses when nobody says which, or as they are and why.
 pub fn lenses(options: &cli::Gate, mut choices: Vec<ServerChoice>) -> (Vec<ServerChoice>, Vec<String>) {

@@ -6,8 +6,9 @@ use anyhow::bail;
 
 use crate::analyse::compare::{Difference, Weight, by_target};
 use crate::analyse::gate::{Judgement, Sides};
+use crate::campaign::files;
 use crate::cli::{self, CompareFormat, Inconclusive};
-use crate::commands::{github, output, show};
+use crate::commands::{github, show};
 use crate::document::{markdown, page, terminal};
 use crate::exit::Exit;
 use crate::report::{self, comparison};
@@ -60,7 +61,7 @@ pub fn tell(options: &cli::Gate, verdict: &Verdict<'_>, beside: Option<&Path>) -
         ("report.html", &html),
     ] {
         if let Some(path) = beside.map(|directory| directory.join(name)) {
-            output::write(&path, text, "make room, and decide again with `lsp-soak gate --from`")?;
+            files::write(&path, text, "make room, and decide again with `lsp-soak gate --from`")?;
         }
     }
     github::tell_of(&markdown, &suites);

@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+use crate::campaign::files;
 use crate::cli;
 use crate::config::schema::{self, Kind};
 use crate::config::{Catalogue, Profile};
+use crate::resolve::which;
 use crate::resolve::{Program, installed};
 use crate::text::nearest;
 use crate::text::quoted;
 
-use super::{output, prepare, print};
+use super::print;
 use language::{Language, languages};
 
 mod language;
@@ -66,7 +68,7 @@ pub fn run(options: &cli::Init) -> anyhow::Result<u8> {
     for (path, text) in &files {
         let about = || format!("cannot write `{}`, make its directory writable", path.display());
         fs::create_dir_all(path.parent().unwrap_or(&out)).with_context(about)?;
-        output::write(path, text, "make room, and call `lsp-soak init --force`")?;
+        files::write(path, text, "make room, and call `lsp-soak init --force`")?;
     }
     print(&told(&language, &others, &servers, &files[0].0, &files[1].0))?;
     Ok(0)
@@ -116,7 +118,7 @@ fn chosen(project: &Path, asked: Option<&str>, catalogue: &Catalogue) -> anyhow:
 
 /// The servers for a language: those that know names before linters, and of these the ones that are here first.
 fn servers<'c>(catalogue: &'c Catalogue, language: &str) -> Vec<Server<'c>> {
-    let which = prepare::which(None);
+    let which = which(None);
     let of_language = catalogue
         .iter()
         .filter(|(_, profile)| profile.languages.iter().any(|own| own == language));

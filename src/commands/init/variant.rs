@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use crate::allocator::knobs;
-use crate::commands::{detector, servers};
+use crate::commands::servers;
 use crate::config::Profile;
 use crate::record::{AllocatorFacts, AllocatorFamily};
+use crate::resolve::detector;
 
 /// What changes nothing about memory, but is right for every server.
 const HARMLESS: (&str, &str) = ("RUST_LOG", "error");

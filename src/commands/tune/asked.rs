@@ -5,15 +5,16 @@ use std::path::Path;
 use clap::ValueEnum;
 
 use crate::analyse::tune::Server;
-use crate::cli::{ServerExtras, Telling, Tune, TuneFormat};
+use crate::cli::{Telling, Tune, TuneFormat};
 use crate::config::Report;
+use crate::config::options::ServerExtras;
 use crate::config::tune::Preset;
 use crate::record::CellFacts;
 use crate::report::tune::ship::{Form, text};
 use crate::resolve::{Program, ServerChoice};
 use crate::text::nearest;
 
-use super::super::detector;
+use crate::resolve::detector;
 
 /// Mistakes in what every cell is told.
 pub fn of_one_server(extra: &ServerExtras, mistakes: &mut Report) {

@@ -10,7 +10,9 @@ use crate::host;
 use crate::resolve::cells::{applied, preset_cells, shared};
 use crate::resolve::{Program, ServerChoice};
 
-use super::super::{Mistakes, build, detector, preload};
+use super::super::Mistakes;
+use crate::campaign::build;
+use crate::resolve::{detector, preload};
 
 /// The cells of grid files, and every mistake in them.
 pub fn grids(paths: &[PathBuf]) -> (Vec<Cell>, Report) {

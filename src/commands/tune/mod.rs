@@ -7,22 +7,26 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 use crate::analyse::compare::Played;
-use crate::analyse::stats::Looks;
 use crate::analyse::tune::{Rules, alike, planned, stopped, sweep};
-use crate::cli::{self, Command, Lenses, LookPlan, Repeating, Runs};
+use crate::cli::{self, Command};
+use crate::config::options::Repeating;
+use crate::config::values::Runs;
+use crate::config::values::{Lenses, LookPlan};
 use crate::config::{Loaded, Report};
 use crate::exit::Exit;
 use crate::progress::Talk;
+use crate::record::Looks;
 use crate::record::{self, SweepFacts};
 use crate::report::tune::{set, stop};
 use crate::resolve::ServerChoice;
 use crate::resolve::cells::of_sweep;
 use crate::soak::Interrupt;
 
-use super::campaign::{Campaign, Outcomes, Sweeping};
-use super::output::Directory;
 use super::resume::Invocation;
-use super::{output, prepare, show};
+use super::{prepare, show};
+use crate::campaign::{Campaign, Outcomes, Sweeping};
+use crate::commands::output;
+use crate::commands::output::Directory;
 use price::Price;
 use tell::tell;
 
@@ -52,7 +56,7 @@ pub fn run(options: &cli::Tune, interrupt: &Interrupt) -> anyhow::Result<u8> {
 /// Drives every cell here, then chooses; in a directory that is gone on with, what was not played before.
 fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) -> anyhow::Result<u8> {
     prepare::confine(options.cpus.as_ref(), options.measuring.thp)?;
-    let talk = options.voice.talk();
+    let talk = crate::commands::talk(options.voice);
     // A directory that is gone on with is not empty.
     let out = options.out.as_deref().filter(|_| resumed.is_none());
     let Understood {
@@ -156,7 +160,7 @@ fn understood(options: &cli::Tune, out: Option<&Path>) -> anyhow::Result<Underst
     let server = servers
         .first()
         .context("a sweep has one server; name it with --server")?;
-    let server = cells::looked_at(server.clone(), options.voice.talk() == Talk::Quiet)?;
+    let server = cells::looked_at(server.clone(), crate::commands::talk(options.voice) == Talk::Quiet)?;
     let (choices, mut notes) = cells::choices(&server, &options.preset, grids)?;
     let (mistakes, more) = asked::printable(&options.telling, &server, &choices);
     prepare::told(mistakes)?;

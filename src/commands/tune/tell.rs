@@ -6,8 +6,9 @@ use anyhow::bail;
 
 use crate::analyse::compare::Played;
 use crate::analyse::tune::{Choice, Keep, Sweep, Swept};
+use crate::campaign::files;
 use crate::cli::{self, TuneFormat};
-use crate::commands::{github, output, say, show};
+use crate::commands::{github, say, show};
 use crate::document::{markdown, page, terminal};
 use crate::exit::Exit;
 use crate::report::tune;
@@ -31,7 +32,7 @@ pub fn tell(
     if let Some(out) = beside {
         for (name, text) in [("tune.md", &markdown), ("tune.json", &json), ("report.html", &page())] {
             let path = out.join(name);
-            output::write(&path, text, "make room, and make it again with `lsp-soak tune --from`")?;
+            files::write(&path, text, "make room, and make it again with `lsp-soak tune --from`")?;
         }
     }
     if options.telling.print.is_empty() {

@@ -3,10 +3,11 @@
 use crate::analyse;
 use crate::analyse::compare::{Figure, Played, WorkLimits};
 use crate::analyse::gate::{At, Judgement, Leak, Limit, Rule, Rules, Sides, What, judge};
-use crate::analyse::stats::{LeakLimit, Looks, Tolerance};
+use crate::analyse::stats::{LeakLimit, Tolerance};
 use crate::document::tests::is_whole;
 use crate::document::{Look, markdown, terminal};
 use crate::lens::Lens;
+use crate::record::Looks;
 use crate::record::{Ending, PreloadFacts, golden};
 use crate::report::comparison::{annotations, junit};
 

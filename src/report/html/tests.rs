@@ -1,10 +1,11 @@
 use crate::analyse::compare::{Played, WorkLimits, by_target};
 use crate::analyse::gate::{Rule, Rules, Sides, judge};
-use crate::analyse::stats::{Looks, Tolerance};
+use crate::analyse::stats::Tolerance;
 use crate::analyse::{self, Summary};
 use crate::document::page;
 use crate::document::tests::is_whole;
 use crate::lens::Lens;
+use crate::record::Looks;
 use crate::record::golden::{self, Session};
 use crate::record::{
     AllocatorFacts, AllocatorFamily, Confidence, Ending, Evidence, IdleKind, Outcome, Reader, ShutdownStage,

@@ -1,9 +1,10 @@
 //! Unlike shapes: one server's runs fall into two groups and the other's do not, and few runs do not show it.
 
 use crate::analyse::stats::{
-    ASSUMED_VARIATION, Answer, Budget, Known, Looks, NoiseFloor, Tolerance, decide_by_looks, judge_budget_by_looks,
+    ASSUMED_VARIATION, Answer, Budget, Known, NoiseFloor, Tolerance, decide_by_looks, judge_budget_by_looks,
 };
 use crate::random::Random;
+use crate::record::Looks;
 
 use super::noise::{BASE, bell, uniform};
 use super::{arm, endpoint, seen};

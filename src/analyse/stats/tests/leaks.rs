@@ -5,9 +5,10 @@ use std::f64::consts::E;
 use crate::analyse::stats::leak::answer;
 use crate::analyse::stats::rounds::Weighed;
 use crate::analyse::stats::{
-    Answer, LEAK_ALPHA, LeakLimit, LeakVerdict, Looks, Open, Shape, WARM_UP_CYCLES, judge_leak, judge_leak_by_looks,
+    Answer, LEAK_ALPHA, LeakLimit, LeakVerdict, Open, Shape, WARM_UP_CYCLES, judge_leak, judge_leak_by_looks,
 };
 use crate::random::Random;
+use crate::record::Looks;
 
 use super::noise::{bell, uniform};
 

@@ -4,9 +4,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::analyse::stats::{
-    Answer, Contrast, Endpoint, Looks, NoiseFloor, Tolerance, clusters, decide, decide_by_looks, holm, median_interval,
+    Answer, Contrast, Endpoint, NoiseFloor, Tolerance, clusters, decide, decide_by_looks, holm, median_interval,
     outliers, trend,
 };
+use crate::record::Looks;
 
 use super::{arm, endpoint};
 

@@ -1,9 +1,10 @@
 //! The decision rule on data whose answer is known.
 
 use crate::analyse::stats::{
-    Answer, Endpoint, Looks, Seen, Side, Tolerance, ToleranceError, TooManyEndpoints, Unusable, Verdict, decide,
+    Answer, Endpoint, Seen, Side, Tolerance, ToleranceError, TooManyEndpoints, Unusable, Verdict, decide,
     decide_by_looks,
 };
+use crate::record::Looks;
 
 use super::endpoint;
 

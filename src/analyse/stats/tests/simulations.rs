@@ -1,9 +1,10 @@
 //! The rule on simulated sessions with the noise that was measured on servers; seeded, so that a result is a fact.
 
 use crate::analyse::stats::{
-    Answer, Contrast, Endpoint, Looks, NoiseFloor, Tolerance, decide_by_looks, detectable, runs_needed,
+    Answer, Contrast, Endpoint, NoiseFloor, Tolerance, decide_by_looks, detectable, runs_needed,
 };
 use crate::random::Random;
+use crate::record::Looks;
 
 use super::noise::{Noise, as_shipped, bell_shaped, draw, purged, two_clusters};
 use super::{arm, endpoint};

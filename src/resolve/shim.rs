@@ -5,19 +5,16 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-
+use super::Env;
 use crate::allocator::preload::{Unlistable, VARIABLE, compose};
 use crate::allocator::{self, Detection};
-use crate::cli::ServerExtras;
+use crate::config::options::ServerExtras;
 use crate::config::{Loaded, Report, Scenario, Step};
-use crate::drive::Library;
 use crate::host;
-use crate::lsp::process::Launch;
 use crate::record::ShimFacts;
 use crate::resolve::{LIBRARY, Program, ServerChoice, Shim};
 
-use super::{build, detector};
+use super::detector;
 
 /// Names the library where it is somewhere else.
 const PLACE: &str = "LSP_SOAK_PURGE_SHIM";
@@ -51,7 +48,7 @@ fn find(named: Option<&Path>) -> Result<Shim, String> {
     let around = [here.as_deref(), program.as_deref()].into_iter().flatten();
     let checkout = around
         .flat_map(Path::ancestors)
-        .find(|directory| build::is_checkout(directory));
+        .find(|directory| is_checkout(directory));
     match checkout {
         Some(checkout) => Ok(Shim::Build(checkout.join("purge-shim/Cargo.toml"))),
         None => Err(format!(
@@ -59,6 +56,12 @@ fn find(named: Option<&Path>) -> Result<Shim, String> {
              --package purge-shim`, and name it with --purge-shim=PATH"
         )),
     }
+}
+
+/// Whether lsp-soak's own sources are in this directory.
+pub fn is_checkout(directory: &Path) -> bool {
+    fs::read_to_string(directory.join("Cargo.toml"))
+        .is_ok_and(|manifest| manifest.lines().any(|line| line.trim() == "name = \"lsp-soak\""))
 }
 
 /// Why nothing can be preloaded into a server, as far as its file tells.
@@ -129,13 +132,12 @@ pub fn of_lens(choice: &ServerChoice) -> Result<Shim, String> {
     refusal(choice).map_or_else(|| find(None), Err)
 }
 
-/// Says of servers under the purged lens why their settings only come near.
-pub fn tell_approximate(choices: &[ServerChoice]) {
-    for choice in choices.iter().filter(|choice| choice.lens.approximate) {
-        if let Err(why) = of_lens(choice) {
-            super::say(&format!("the purged lens of `{}` is approximate: {why}", choice.label));
-        }
-    }
+/// Of servers under the purged lens why their settings only come near.
+pub fn approximate(choices: &[ServerChoice]) -> Vec<String> {
+    let near = choices.iter().filter(|choice| choice.lens.approximate);
+    near.filter_map(|choice| Some((choice, of_lens(choice).err()?)))
+        .map(|(choice, why)| format!("the purged lens of `{}` is approximate: {why}", choice.label))
+        .collect()
 }
 
 /// Whether a scenario asks for the library.
@@ -144,18 +146,14 @@ fn is_asked_for(scenario: &Loaded) -> bool {
     steps.any(|step| matches!(step, Step::Release(options) if options.preloads()))
 }
 
-/// The library's file; builds it if need be.
-pub async fn file(shim: &Shim, quiet: bool) -> anyhow::Result<PathBuf> {
-    let manifest = match shim {
-        Shim::File(file) => return Ok(file.clone()),
-        Shim::Build(manifest) => manifest.display().to_string(),
-    };
-    let command = [
-        "cargo", "build", "--profile", "preloaded", "--locked", "--manifest-path", &manifest, "--message-format=json",
-    ];
-    let file = build::build(LIBRARY, &command.map(str::to_owned), None, quiet).await?;
-    // As the system says where it is mapped.
-    fs::canonicalize(&file).with_context(|| format!("cannot find `{}`, which was just built", file.display()))
+/// The library that is preloaded into the server to give memory back on a signal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Library {
+    pub path: PathBuf,
+    /// Where it says in which processes it listens.
+    pub directory: PathBuf,
+    /// The signal that it listens to.
+    pub signal: i32,
 }
 
 /// The library as it is preloaded, with a directory for what it says.
@@ -177,8 +175,8 @@ pub fn facts(library: &Library) -> ShimFacts {
 }
 
 /// Has a server load the library, before whatever else is preloaded into it.
-pub fn preload(launch: &mut Launch, library: &Library) -> Result<(), Unlistable> {
-    let set = launch.env.iter().rev().find(|(name, _)| name == VARIABLE);
+pub fn preload(env: &mut Env, library: &Library) -> Result<(), Unlistable> {
+    let set = env.iter().rev().find(|(name, _)| name == VARIABLE);
     let before = match set {
         Some((_, value)) => value.clone(),
         None => env::var_os(VARIABLE),
@@ -192,9 +190,7 @@ pub fn preload(launch: &mut Launch, library: &Library) -> Result<(), Unlistable>
         ("LSP_SOAK_PURGE_DIR", Some(library.directory.clone().into())),
         ("LSP_SOAK_PURGE_SIGNAL", Some(library.signal.to_string().into())),
     ];
-    launch
-        .env
-        .extend(more.into_iter().map(|(name, value)| (name.into(), value)));
+    env.extend(more.into_iter().map(|(name, value)| (name.into(), value)));
     Ok(())
 }
 
@@ -205,13 +201,9 @@ mod tests {
     #[test]
     fn the_library_is_preloaded_beside_what_the_server_preloads_anyway() {
         let library = library("/lib/libpurge_shim.so".into(), Path::new("/tmp/heard"));
-        let value = |env: Vec<(OsString, Option<OsString>)>| {
-            let mut launch = Launch {
-                env,
-                ..Launch::default()
-            };
-            preload(&mut launch, &library).expect("the path has no blank");
-            let last = |name: &str| launch.env.iter().rev().find(|(one, _)| one == name).cloned();
+        let value = |mut env: Env| {
+            preload(&mut env, &library).expect("the path has no blank");
+            let last = |name: &str| env.iter().rev().find(|(one, _)| one == name).cloned();
             assert!(last("LSP_SOAK_PURGE_DIR").is_some() && last("LSP_SOAK_PURGE_SIGNAL").is_some());
             last("LD_PRELOAD").and_then(|(_, value)| value)
         };

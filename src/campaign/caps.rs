@@ -9,7 +9,7 @@ use crate::record::AllocatorDecay;
 use crate::resolve::{Program, ServerChoice};
 use crate::units;
 
-use super::detector;
+use crate::resolve::detector;
 
 /// What is said of each such window of a server whose program is there, once for each phase.
 pub fn too_short(choice: &ServerChoice, scenario: &Loaded) -> Vec<String> {

@@ -6,16 +6,15 @@ use std::process::Command;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::Env;
 use crate::allocator::preload::{self, Places, PreloadError, Question, VARIABLE};
 use crate::allocator::{self, Detection, Machine, machine};
 use crate::host;
-use crate::lsp::process::Launch;
 use crate::record::Preload;
 use crate::record::{AllocatorFamily, KnobFacts, PreloadFacts};
 use crate::resolve::{Program, ServerChoice};
 
 use super::detector::{self, Key};
-use super::scratch::Scratch;
 
 /// How long the list of the loader's libraries may take; it is one short file.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -132,7 +131,7 @@ pub fn verified(
         ..choice.clone()
     };
     // Without a place for what the loader tells it is not seen, and the record says so.
-    let Ok(scratch) = Scratch::claim("loader") else {
+    let Ok(scratch) = tempfile::Builder::new().prefix("lsp-soak-loader-").tempdir() else {
         return Ok(Some(None));
     };
     let found = detector::detection(&plain, program, stop);
@@ -171,12 +170,12 @@ pub fn knob(choice: &ServerChoice, seen: Option<&str>) -> KnobFacts {
 }
 
 /// Makes what is preloaded say at the end of the run how much memory it had.
-pub fn ask(launch: &mut Launch, choice: &ServerChoice, found: &Detection, stop: &dyn Fn() -> bool) {
+pub fn ask(env: &mut Env, choice: &ServerChoice, found: &Detection, stop: &dyn Fn() -> bool) {
     let asked = library(choice).and_then(|library| preload::asked(family(choice, library, stop)));
     let Some((usual, value)) = asked else { return };
     let is_jemalloc = found.facts.family == AllocatorFamily::Jemalloc;
     let variable = found.facts.variable.as_deref().filter(|_| is_jemalloc).unwrap_or(usual);
-    let mut set = launch.env.iter().rev().filter(|(name, _)| name == variable);
+    let mut set = env.iter().rev().filter(|(name, _)| name == variable);
     let own = set.next().and_then(|(_, value)| value.clone()).unwrap_or_default();
     let value = match own.to_str() {
         Some("") => value.to_owned(),
@@ -184,8 +183,8 @@ pub fn ask(launch: &mut Launch, choice: &ServerChoice, found: &Detection, stop: 
         Some(own) if is_jemalloc && !own.contains("stats_print") => format!("{value},{own}"),
         Some(_) | None => return,
     };
-    launch.env.retain(|(name, _)| name != variable);
-    launch.env.push((variable.into(), Some(value.into())));
+    env.retain(|(name, _)| name != variable);
+    env.push((variable.into(), Some(value.into())));
 }
 
 /// The kind of what is preloaded, by its name or else by its bytes.

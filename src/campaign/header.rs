@@ -6,17 +6,17 @@ use std::ffi::OsString;
 
 use crate::allocator::Detection;
 use crate::allocator::knobs::Checked;
-use crate::cli::Measuring;
 use crate::config::Loaded;
+use crate::config::options::Measuring;
 use crate::drive::Job;
 use crate::host;
 use crate::lsp::process::Launch;
 use crate::processors;
 use crate::record::{self, Header, ScenarioFacts, ServerFacts, Settings, TreeFacts, WorkspaceFacts};
-use crate::resolve::ServerChoice;
+use crate::resolve::{ServerChoice, which};
 
 use super::single::Run;
-use super::{detector, preload, prepare, servers, shim};
+use crate::resolve::{detector, preload, shim};
 
 /// Variables that decide which programs, libraries and settings a server finds.
 const DECIDING: [&str; 19] = [
@@ -105,14 +105,14 @@ pub fn settings(measuring: &Measuring, choice: &ServerChoice, capabilities: Stri
 
 fn server(run: &Run, launch: &Launch, stop: &dyn Fn() -> bool) -> ServerFacts {
     let choice = &run.choice;
-    let which = prepare::which(seen(launch, "PATH"));
+    let which = which(seen(launch, "PATH"));
     ServerFacts {
         label: choice.label.clone(),
         profile: choice.profile_name.clone(),
         program: launch.program.display().to_string(),
         sha256: host::file_sha256(&launch.program).ok(),
         interpreter: host::interpreter(&launch.program, |name| which.program(name), &launch.cwd, stop),
-        version: servers::version(choice, launch, stop),
+        version: detector::version_of(&choice.profile, &launch.program, &launch.cwd, stop),
         args: choice.args.clone(),
         env: set(launch),
         inherited: inherited(launch),

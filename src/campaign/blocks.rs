@@ -8,20 +8,21 @@ use crate::analyse;
 use crate::analyse::calibration::{believed, uncalibrated};
 use crate::analyse::compare::{Measure, Played, by_target, counts, primary};
 use crate::analyse::stats::decide_by_looks;
-use crate::cli::{Measuring, Repeating, Runs};
 use crate::config::Loaded;
+use crate::config::options::{Measuring, Repeating};
+use crate::config::values::{Partition, Runs};
 use crate::exit::Exit;
 use crate::lens::Lens;
-use crate::plan::{self, Blocks, Partition};
-use crate::progress::{Course, Place, Progress, Talk};
+use crate::plan::{self, Blocks};
+use crate::progress::{self, Course, Place, Progress, Talk};
 use crate::record::PlanFacts;
 use crate::report;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 
-use super::resume::{self, Before};
+use super::before::{self, Before};
 use super::single::{self, Outcome};
-use super::{calibrations, forecast, show};
+use super::{calibrations, forecast};
 
 /// Runs of each server when nobody says how many and there is something to compare.
 const USUAL: u32 = 5;
@@ -119,7 +120,7 @@ impl Campaign<'_> {
                     Some(sweep) => (sweep.price)(clock.longest),
                     None => forecast::sentences(self, &outcomes.runs, clock.fitting(block.len())),
                 };
-                sentences.iter().for_each(|sentence| super::say(sentence));
+                sentences.iter().for_each(|sentence| progress::say(sentence));
             }
         }
         Ok(outcomes)
@@ -137,7 +138,7 @@ impl Campaign<'_> {
         let now = (sweep.stopped)(runs);
         for (label, why) in now.iter().filter(|(label, _)| !stopped.contains_key(*label)) {
             if self.talk != Talk::Quiet {
-                super::say(&format!("{label} is not run any more: {why}"));
+                progress::say(&format!("{label} is not run any more: {why}"));
             }
         }
         *stopped = now;
@@ -198,7 +199,7 @@ impl Campaign<'_> {
         let path = self
             .out
             .join(format!("run-{:03}-{}.jsonl", planned.number, name(choice)));
-        if let Some(played) = resume::kept(&path, self.scenario, choice.cell.as_ref())? {
+        if let Some(played) = before::kept(&path, self.scenario, choice.cell.as_ref())? {
             let exit = analyse::exit(&played.summary);
             before.add(&played);
             progress.played(planned.server, Duration::from_nanos(played.summary.duration));
@@ -212,19 +213,19 @@ impl Campaign<'_> {
             Outcome::Played => {}
             Outcome::Failed(error) => {
                 // Where there is not even a record, the error says all there is to say.
-                outcomes.runs.extend(show::played(&path));
+                outcomes.runs.extend(super::played(&path));
                 outcomes.failed = Some(error);
                 return Ok(Exit::OwnFailure);
             }
             Outcome::CalledOff => {
-                super::say(&called_off(&place.name));
+                progress::say(&called_off(&place.name));
                 return Ok(Exit::Interrupted);
             }
         }
-        let played = show::played(&path)?;
+        let played = super::played(&path)?;
         let exit = analyse::exit(&played.summary);
         if !place.name.is_empty() && self.talk != Talk::Quiet {
-            super::say(&format!("{}, {}", place.name, report::one_line(&played.summary)));
+            progress::say(&format!("{}, {}", place.name, report::one_line(&played.summary)));
         }
         outcomes.runs.push(played);
         Ok(exit)
@@ -322,7 +323,7 @@ pub(super) fn name(choice: &ServerChoice) -> String {
 }
 
 /// What is said of a run that was interrupted before it began.
-pub(super) fn called_off(place: &str) -> String {
+pub fn called_off(place: &str) -> String {
     match place {
         "" => "interrupted before the server was started; nothing was recorded".to_owned(),
         run => format!("interrupted before the server of {run} was started; it has no record"),

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 
 use crate::config::files::LARGEST;
-use crate::plan::Partition;
-use crate::progress::Talk;
+use crate::config::values::Partition;
 use crate::record::HugePages;
 use crate::record::Preload;
 use crate::units::{Size, Span};
@@ -14,7 +13,7 @@ use crate::units::{Size, Span};
 use super::values::{CpuList, Lenses, LookPlan, Runs, ServerText, cpus, interval, looks, partition};
 
 /// What `--lens` chooses between.
-pub(super) const LENS: &str = "\
+pub const LENS: &str = "\
 What memory is looked at through: the allocator as the server ships it, which is what people feel; or told to give back \
 at once, which leaves little but what is in use and so shows small changes in few runs. Where the allocator is not \
 found, the profile must name it, such as `allocator = { linked = \"jemalloc\" }`. It compares versions of one server, never allocators";
@@ -216,17 +215,6 @@ pub struct Voice {
     /// Every phase and step, every command that is started, and the end of each server's stderr
     #[arg(long, short, overrides_with = "quiet")]
     pub verbose: bool,
-}
-
-impl Voice {
-    /// What it comes to.
-    pub fn talk(self) -> Talk {
-        match (self.quiet, self.verbose) {
-            (true, _) => Talk::Quiet,
-            (false, true) => Talk::Verbose,
-            (false, false) => Talk::Usual,
-        }
-    }
 }
 
 /// What a report is printed as.

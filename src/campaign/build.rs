@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use anyhow::{Context, bail};
@@ -14,6 +14,9 @@ use tokio::process::{Child, Command};
 #[cfg(unix)]
 use crate::exit::child;
 use crate::host;
+use crate::progress;
+use crate::resolve::shim::is_checkout;
+use crate::resolve::{LIBRARY, Shim};
 use crate::units::Span;
 
 /// Lines of a hidden build that are told when it fails.
@@ -28,7 +31,7 @@ pub async fn build(label: &str, command: &[String], time: Option<Span>, quiet: b
     let shown = command.join(" ");
     if !quiet {
         let lasts = time.map_or_else(String::new, |time| format!(" (the first time about {time})"));
-        super::say(&format!("building `{label}`{lasts}: {shown}"));
+        progress::say(&format!("building `{label}`{lasts}: {shown}"));
     }
     let mut build = Command::new(program);
     build
@@ -107,14 +110,24 @@ fn cure(command: &[String]) -> &'static str {
     }
 }
 
-/// Whether lsp-soak's own sources are in this directory.
-pub fn is_checkout(directory: &Path) -> bool {
-    fs::read_to_string(directory.join("Cargo.toml"))
-        .is_ok_and(|manifest| manifest.lines().any(|line| line.trim() == "name = \"lsp-soak\""))
+/// The library that gives memory back; builds it if need be.
+pub async fn library(shim: &Shim, quiet: bool) -> anyhow::Result<PathBuf> {
+    let manifest = match shim {
+        Shim::File(file) => return Ok(file.clone()),
+        Shim::Build(manifest) => manifest.display().to_string(),
+    };
+    let command = [
+        "cargo", "build", "--profile", "preloaded", "--locked", "--manifest-path", &manifest, "--message-format=json",
+    ];
+    let file = build(LIBRARY, &command.map(str::to_owned), None, quiet).await?;
+    // As the system says where it is mapped.
+    fs::canonicalize(&file).with_context(|| format!("cannot find `{}`, which was just built", file.display()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[tokio::test]

@@ -11,7 +11,7 @@ use crate::analyse::gate::{Calibrations, Role, Sides};
 use crate::lens::Lens;
 use crate::record::{CALIBRATION_FORMAT, Calibration, Header};
 
-use super::output;
+use super::files;
 
 /// Where they are, from the directory in which lsp-soak is called.
 const DIRECTORY: &str = "calibrations";
@@ -34,7 +34,7 @@ pub fn store(calibration: &Calibration) -> anyhow::Result<PathBuf> {
     let name = format!("{stamp}-{scenario}-{server}-{lens}.json");
     let path = Path::new(DIRECTORY).join(name);
     let text = format!("{}\n", serde_json::to_string_pretty(calibration)?);
-    output::write(&path, &text, "make room, and calibrate again")?;
+    files::write(&path, &text, "make room, and calibrate again")?;
     Ok(path)
 }
 

@@ -1,17 +1,17 @@
 //! Values that can be typed, and what is wrong with those that cannot.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
-use crate::analyse::stats::Looks;
-use crate::config::Catalogue;
+use super::catalogue::Catalogue;
 use crate::lens::Lens;
-use crate::plan::Partition;
 use crate::processors;
+use crate::record::Looks;
 use crate::units::{Size, Span, UnitError};
 
 /// How many runs of each server count.
@@ -26,6 +26,45 @@ pub enum Runs {
 /// After how many runs it is looked whether everything is decided.
 #[derive(Clone, Debug)]
 pub struct LookPlan(pub Looks);
+
+/// One machine's part of a plan, the k-th of n.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Partition {
+    part: u32,
+    of: u32,
+}
+
+/// A part that there is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no part {part} of {of}: parts count from 1")]
+pub struct PartitionError {
+    part: u32,
+    of: u32,
+}
+
+impl Partition {
+    pub const WHOLE: Partition = Partition { part: 1, of: 1 };
+
+    /// Part `part`, from 1, of `of`.
+    pub fn new(part: u32, of: u32) -> Result<Partition, PartitionError> {
+        if part == 0 || part > of {
+            return Err(PartitionError { part, of });
+        }
+        Ok(Partition { part, of })
+    }
+
+    /// The measured blocks of this part, of `blocks`: neighbours, and no part has two more than another.
+    pub fn blocks(self, blocks: u32) -> std::ops::RangeInclusive<u32> {
+        let before = |part: u32| (u64::from(blocks) * u64::from(part) / u64::from(self.of)) as u32;
+        before(self.part - 1) + 1..=before(self.part)
+    }
+}
+
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.part, self.of)
+    }
+}
 
 /// Numbers of processors, each once, in rising order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +142,7 @@ impl Lenses {
 const ALPHA: f64 = 0.05;
 
 /// Numbers of runs, such as `3,5,8,12`.
-pub(super) fn looks(text: &str) -> Result<LookPlan, String> {
+pub fn looks(text: &str) -> Result<LookPlan, String> {
     let runs: Result<Vec<usize>, _> = text.split(',').map(|runs| runs.trim().parse()).collect();
     let runs = runs.map_err(|_| "write numbers of runs, such as 3,5,8,12")?;
     Looks::new(runs, ALPHA).map(LookPlan).map_err(|error| error.to_string())
@@ -114,7 +153,7 @@ pub(super) fn looks(text: &str) -> Result<LookPlan, String> {
 pub struct RungPlan(pub Vec<u32>);
 
 /// Rising numbers of runs, such as `1,3,5,8`.
-pub(super) fn rungs(text: &str) -> Result<RungPlan, String> {
+pub fn rungs(text: &str) -> Result<RungPlan, String> {
     let runs: Result<Vec<u32>, _> = text.split(',').map(|runs| runs.trim().parse()).collect();
     let rises = |runs: &Vec<u32>| runs.first() > Some(&0) && runs.is_sorted_by(|one, next| one < next);
     let runs = runs.ok().filter(rises).filter(|runs| runs.last() <= Some(&1_000));
@@ -123,14 +162,14 @@ pub(super) fn rungs(text: &str) -> Result<RungPlan, String> {
 }
 
 /// Numbers and ranges of processors, such as `0-3,6`.
-pub(super) fn cpus(text: &str) -> Result<CpuList, String> {
+pub fn cpus(text: &str) -> Result<CpuList, String> {
     processors::list(text)
         .map(CpuList)
         .ok_or_else(|| processors::CURE.to_owned())
 }
 
 /// A part of the plan, such as `2/4`.
-pub(super) fn partition(text: &str) -> Result<Partition, String> {
+pub fn partition(text: &str) -> Result<Partition, String> {
     let numbers = text
         .split_once('/')
         .and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
@@ -139,7 +178,7 @@ pub(super) fn partition(text: &str) -> Result<Partition, String> {
 }
 
 /// A time between samples that the sampler can keep.
-pub(super) fn interval(text: &str) -> Result<Span, String> {
+pub fn interval(text: &str) -> Result<Span, String> {
     let span: Span = text.parse().map_err(|error: UnitError| error.to_string())?;
     match span.0.as_millis() {
         5..=10_000 => Ok(span),
@@ -148,7 +187,7 @@ pub(super) fn interval(text: &str) -> Result<Span, String> {
 }
 
 /// A size with its unit: a forgotten one would be a limit of some bytes.
-pub(super) fn size(text: &str) -> Result<Size, String> {
+pub fn size(text: &str) -> Result<Size, String> {
     if text.parse().is_ok_and(|number: f64| number > 0.0) {
         return Err(format!(
             "a size needs its unit: write `{text} MiB`, or `{text} B` for bytes"

@@ -2,34 +2,21 @@
 
 use crate::analyse;
 use crate::exit::Exit;
-use crate::progress::{Place, Progress, Talk};
+use crate::progress::{self, Place, Progress, Talk};
 use crate::record::PlanFacts;
 use crate::report;
+use crate::resolve::which;
 use crate::soak::Interrupt;
 use crate::trace::{Tracer, Untraceable};
 
-use super::campaign::{Campaign, Outcomes, called_off, name};
+use super::blocks::{Campaign, Outcomes, called_off, name};
 use super::scratch::Scratch;
 use super::single::{self, Outcome};
-use super::{prepare, resume, show};
+use super::{before, played};
 
 pub fn tracer() -> anyhow::Result<Result<Tracer, Untraceable>> {
     let scratch = Scratch::claim("tracer")?;
-    Ok(Tracer::tried(prepare::which(None).program("strace"), scratch.path()))
-}
-
-/// What was understood together with the tracer, if one is wanted; one that cannot trace is one more mistake.
-pub fn able<T>(
-    tracer: Option<anyhow::Result<Result<Tracer, Untraceable>>>,
-    understood: anyhow::Result<T>,
-) -> anyhow::Result<(Option<Tracer>, T)> {
-    match tracer.transpose()? {
-        Some(Err(error)) => {
-            prepare::also(understood, &error.to_string(), error.cure()).map(|understood| (None, understood))
-        }
-        Some(Ok(tracer)) => understood.map(|understood| (Some(tracer), understood)),
-        None => understood.map(|understood| (None, understood)),
-    }
+    Ok(Tracer::tried(which(None).program("strace"), scratch.path()))
 }
 
 impl Campaign<'_> {
@@ -42,7 +29,7 @@ impl Campaign<'_> {
                 return Ok(());
             }
             let path = self.out.join(format!("traced-{}.jsonl", name(choice)));
-            if let Some(played) = resume::kept(&path, self.scenario, None)? {
+            if let Some(played) = before::kept(&path, self.scenario, None)? {
                 outcomes.runs.push(played);
                 continue;
             }
@@ -75,20 +62,20 @@ impl Campaign<'_> {
                     return Ok(());
                 }
                 Outcome::CalledOff => {
-                    super::say(&called_off(&format!("the traced run of `{}`", choice.label)));
+                    progress::say(&called_off(&format!("the traced run of `{}`", choice.label)));
                     outcomes.exit = outcomes.exit.worse(Exit::Interrupted);
                     return Ok(());
                 }
             }
-            let played = show::played(&path)?;
+            let played = played(&path)?;
             match analyse::exit(&played.summary) {
                 Exit::Interrupted => outcomes.exit = outcomes.exit.worse(Exit::Interrupted),
-                Exit::ServerFailed => super::say(&format!(
+                Exit::ServerFailed => progress::say(&format!(
                     "warning: `{}` failed the scenario while it was traced, which says nothing of it otherwise",
                     choice.label
                 )),
                 _ if self.talk == Talk::Quiet => {}
-                _ => super::say(&report::one_line(&played.summary)),
+                _ => progress::say(&report::one_line(&played.summary)),
             }
             outcomes.runs.push(played);
         }

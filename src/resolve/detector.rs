@@ -2,23 +2,26 @@
 
 use std::collections::HashMap;
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use super::{Env, which};
 use crate::allocator::knobs::{self, Checked, KnobError};
 use crate::allocator::preload::VARIABLE;
+use crate::allocator::preload::{Unlistable, compose};
 use crate::allocator::{self, Detection, Subject};
 use crate::config::Allocator;
-use crate::drive::KnownDecay;
-use crate::lsp::process::Launch;
+use crate::config::Profile;
+use crate::host;
+use crate::record::AllocatorDecay;
 use crate::record::jemalloc::CONFIRM;
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, LensFacts, ServerFacts};
 use crate::resolve::{Program, ServerChoice, asks_for};
 
-use super::{preload, prepare};
+use super::preload;
 
 /// How jemalloc's option begins that has it confirm its settings, or not.
 const CONFIRMS: &str = "confirm_conf:";
@@ -37,6 +40,14 @@ static FOUND: LazyLock<Mutex<HashMap<Key, Arc<Detection>>>> = LazyLock::new(Mute
 
 /// What came of settings, by program and settings.
 static CHECKED: LazyLock<Mutex<HashMap<Asked, Answer>>> = LazyLock::new(Mutex::default);
+
+/// How a server's allocator gives memory back, and how that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownDecay {
+    pub decay: AllocatorDecay,
+    /// True when the started program itself has the allocator; its children may have others.
+    pub found: bool,
+}
 
 /// The settings as they were seen, or everything that is wrong with them.
 type Answer = Result<Checked, Vec<KnobError>>;
@@ -62,7 +73,7 @@ pub fn detection_in(
 /// Why the program of a server runs nothing. It is not started for that.
 pub fn missing(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Option<String> {
     let subject = subject(choice, program);
-    let which = prepare::which(Some(subject.path.clone()));
+    let which = which(Some(subject.path.clone()));
     allocator::missing(&subject, &|name| which.program(name), stop)
 }
 
@@ -246,8 +257,8 @@ pub fn key(choice: &ServerChoice, program: &Path) -> Key {
 }
 
 /// Makes jemalloc confirm in the run itself, on stderr, the settings that it confirmed when it was checked.
-pub fn confirm(launch: &mut Launch, checked: &Checked) {
-    for (name, value) in &mut launch.env {
+pub fn confirm(env: &mut Env, checked: &Checked) {
+    for (name, value) in env {
         let is_asked = name.to_str().is_some_and(|name| checked.confirmed.contains(name));
         // A list that says so itself is not made to say otherwise.
         let is_silent = |list: &OsString| list.to_str().is_some_and(|list| list.contains(CONFIRMS));
@@ -265,12 +276,12 @@ pub fn confirm(launch: &mut Launch, checked: &Checked) {
 
 /// The settings of its allocator that a server is started with, each as the system sees it; what is preloaded is seen in what
 /// it maps.
-pub fn given(launch: &Launch, server: &ServerFacts) -> Vec<(String, String)> {
+pub fn given(env: &Env, server: &ServerFacts) -> Vec<(String, String)> {
     let is_setting = |name: &str| {
         let is_knob = server.knobs.iter().any(|knob| knob.variable == name);
         name != VARIABLE && (is_knob || server.lens.env.contains_key(name))
     };
-    let given = launch.env.iter().filter_map(|(name, value)| {
+    let given = env.iter().filter_map(|(name, value)| {
         let (name, value) = (name.to_str()?, value.as_ref()?.to_str()?);
         is_setting(name).then(|| (name.to_owned(), value.to_owned()))
     });
@@ -303,7 +314,7 @@ pub fn lens(choice: &ServerChoice, checked: &Checked) -> LensFacts {
 fn detected(key: &Key, directory: &Path, stop: &dyn Fn() -> bool) -> Arc<Detection> {
     let known = FOUND.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
     known.unwrap_or_else(|| {
-        let which = prepare::which(Some(key.subject.path.clone()));
+        let which = which(Some(key.subject.path.clone()));
         let subject = Subject {
             directory: directory.to_owned(),
             ..key.subject.clone()
@@ -330,7 +341,7 @@ pub fn subject(choice: &ServerChoice, program: &Path) -> Subject {
     let own = choice.env.iter().filter(|(name, _)| knobs::reader(name).is_none());
     changes.extend(own.map(|(name, value)| (name.into(), Some(value.into()))));
     // A path that cannot be listed was told of when it was found.
-    let listed = prepare::preloaded(choice).ok().flatten();
+    let listed = listed(choice).ok().flatten();
     changes.extend(listed.map(|value| (VARIABLE.into(), Some(value))));
     let typed = choice.env.get(VARIABLE).map(String::as_str).unwrap_or_default();
     let typed = typed.split([':', ' ']).filter(|path| path.starts_with('/'));
@@ -350,6 +361,24 @@ pub fn subject(choice: &ServerChoice, program: &Path) -> Subject {
         env: changes,
         directory: PathBuf::new(),
     }
+}
+
+/// What the loader of a server is told to load first; `None` where that is nothing of ours.
+pub fn listed(choice: &ServerChoice) -> Result<Option<OsString>, Unlistable> {
+    if choice.libraries.is_empty() {
+        return Ok(None);
+    }
+    let typed = choice.env.get(VARIABLE).map(OsStr::new);
+    compose(&choice.libraries, typed)
+}
+
+/// Asks the program, or the one beside it that knows.
+pub fn version_of(profile: &Profile, program: &Path, directory: &Path, stop: &dyn Fn() -> bool) -> Option<String> {
+    let teller = match &profile.version_program {
+        Some(name) => program.with_file_name(name),
+        None => program.to_owned(),
+    };
+    host::version_of(&teller, &profile.version_args(), profile.env.clone(), directory, stop)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What the runs to come can and cannot see, said after the warm-up, before the first that counts.
 
 use crate::analyse::compare::Played;
-use crate::cli::Runs;
+use crate::config::values::Runs;
 use crate::lens::Lens;
 use crate::report::calibration::can_see;
 use crate::resolve::ServerChoice;
@@ -9,7 +9,7 @@ use crate::text::quoted;
 use crate::units;
 
 use super::calibrations::{self, Found};
-use super::campaign::Campaign;
+use crate::campaign::Campaign;
 
 /// The sentences, one for each lens; nothing where the number of runs was fixed by whoever called.
 pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>) -> Vec<String> {

@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow};
 
 use crate::allocator::knobs::Checked;
 use crate::analyse;
-use crate::cli::Measuring;
+use crate::config::options::Measuring;
 use crate::config::{Isolation, Loaded, Project};
 use crate::drive::Job;
 use crate::drive::desk::Desk;
@@ -22,8 +22,10 @@ use crate::soak::{self, Interrupt};
 use crate::text::quoted;
 use crate::trace::Tracer;
 
+use super::launch::launch;
 use super::scratch::Scratch;
-use super::{build, detector, header, preload, prepare, resume, shim};
+use super::{before, build, header};
+use crate::resolve::{detector, preload, shim};
 
 /// How long a preparation that was called off may take to remove what it made, such as most of a large copy. The next run
 /// removes the rest.
@@ -99,13 +101,13 @@ impl Run {
             scratch,
         } = prepared;
         if let Some(before) = &run.before {
-            resume::unchanged(before, &header, &run.choice)?;
+            before::unchanged(before, &header, &run.choice)?;
         }
         let sampling = sample::Options {
             interval: run.measuring.interval.0,
             peak_reset: !run.measuring.no_peak_reset,
             libraries: run.choice.libraries.clone(),
-            variables: detector::given(&job.launch, &header.server),
+            variables: detector::given(&job.launch.env, &header.server),
             ..sample::Options::default()
         };
         // Of a traced run no memory and no time is used.
@@ -158,7 +160,7 @@ impl Run {
                 tokio::select! {
                     biased;
                     () = interrupt.pressed(1) => return discard(ground).await,
-                    file = shim::file(shim, self.progress.is_silent()) => Some(file?),
+                    file = build::library(shim, self.progress.is_silent()) => Some(file?),
                 }
             }
         };
@@ -215,8 +217,8 @@ impl Run {
         let selection = selection?;
         let checked = self.checked(&program, &stop)?;
         let found = detector::detection_in(root, choice, &program, &stop);
-        let (mut launch, scrubbed) = prepare::launch(choice, program, root, &ground.caches)?;
-        detector::confirm(&mut launch, &checked);
+        let (mut launch, scrubbed) = launch(choice, program, root, &ground.caches)?;
+        detector::confirm(&mut launch.env, &checked);
         let scratch = self.tracer.as_ref().map(|_| Scratch::claim("trace")).transpose()?;
         let trace = scratch.as_ref().map(|scratch| scratch.path().join("calls"));
         if let (Some(tracer), Some(pipe)) = (&self.tracer, &trace) {
@@ -251,10 +253,10 @@ impl Run {
         let header = header::header(self, &job, tree, scrubbed, &found, checked, &stop);
         // Not before: what the library is told differs from run to run, and is nothing that the server is told.
         if let Some(library) = &job.library {
-            shim::preload(&mut job.launch, library)?;
+            shim::preload(&mut job.launch.env, library)?;
         }
         // Nor this, which sets no memory: runs with and without it are runs of one server.
-        preload::ask(&mut job.launch, choice, &found, &stop);
+        preload::ask(&mut job.launch.env, choice, &found, &stop);
         let prepared = Prepared {
             ground,
             job,

@@ -1,0 +1,118 @@
+//! What was played before, where a campaign is gone on with.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+use super::files;
+use super::played;
+use crate::analyse::compare::{Played, changes};
+use crate::config::Loaded;
+use crate::record::{CellFacts, Ending, Header};
+use crate::resolve::ServerChoice;
+
+/// Of a value so many characters are shown, which tells hashes apart.
+const SHOWN: usize = 60;
+
+/// What was played before, where a campaign is gone on with.
+#[derive(Debug, Default)]
+pub struct Before {
+    /// What it was, in the order of the runs.
+    pub headers: Vec<Header>,
+    pub took: Duration,
+}
+
+impl Before {
+    pub fn add(&mut self, played: &Played) {
+        self.headers.push(played.summary.header.clone());
+        self.took += Duration::from_nanos(played.summary.duration);
+    }
+
+    /// The first run of this server.
+    pub fn of(&self, choice: &ServerChoice) -> Option<&Header> {
+        self.headers
+            .iter()
+            .find(|header| header.server.label == choice.label && header.server.lens.name == choice.lens.lens)
+    }
+}
+
+/// Refuses to go on with runs of what is another server or another project by now.
+pub fn unchanged(before: &Header, now: &Header, choice: &ServerChoice) -> anyhow::Result<()> {
+    let show = |value: String| -> String { value.chars().take(SHOWN).collect() };
+    let changed: Vec<String> = changes(before, now)
+        .into_iter()
+        .map(|(name, then, now)| format!("{name} was `{}` and is `{}`", show(then), show(now)))
+        .collect();
+    if !changed.is_empty() {
+        bail!(
+            "`{}` is not what was run before: {}; what was played before cannot be compared with what would be played \
+             now, so put it back as it was, or begin anew",
+            choice.label,
+            changed.join(", ")
+        );
+    }
+    Ok(())
+}
+
+/// A run that was played before, if it was played to an end of its own.
+///
+/// A record that was cut off is put aside, where no report reads it. One of another scenario cannot be gone on with.
+pub fn kept(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) -> anyhow::Result<Option<Played>> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let whole = played(path).ok().filter(|played| match played.summary.ending {
+        None | Some(Ending::Interrupted) => false,
+        Some(_) => true,
+    });
+    let Some(played) = whole else {
+        put_aside(path).with_context(|| format!("cannot put `{}` aside", path.display()))?;
+        return Ok(None);
+    };
+    if played.summary.header.scenario.sha256 != scenario.sha256 {
+        bail!(
+            "`{}` is of another text of the scenario `{}`: what was played before cannot be compared with what would be \
+             played now; begin anew",
+            path.display(),
+            scenario.scenario.name
+        );
+    }
+    let sweep = |cell: Option<&CellFacts>| cell.and_then(|cell| Some(cell.sweep.as_ref()?.cells.clone()));
+    let before = sweep(played.summary.header.plan.cell.as_ref());
+    if before.is_some() && before != sweep(cell) {
+        bail!(
+            "`{}` is of a sweep of other settings than there are now: the grid, what it is tried on, or what is installed \
+             was changed since; put it back as it was, or begin anew with another --out",
+            path.display()
+        );
+    }
+    Ok(Some(played))
+}
+
+/// Renames a record that was cut off, beside those of the same run that were cut off before.
+fn put_aside(path: &Path) -> std::io::Result<()> {
+    let mut names = files::numbered("cut-off").map(|extension| path.with_extension(extension));
+    names
+        .find(|aside| !aside.exists())
+        .map_or(Ok(()), |aside| fs::rename(path, aside))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_is_cut_off_twice_keeps_both_records() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run-001-x.jsonl");
+        for text in ["first", "second"] {
+            fs::write(&path, text).unwrap();
+            put_aside(&path).unwrap();
+        }
+        let read = |name: &str| fs::read_to_string(directory.path().join(name)).unwrap();
+        assert_eq!(read("run-001-x.cut-off"), "first");
+        assert_eq!(read("run-001-x.cut-off-2"), "second");
+    }
+}

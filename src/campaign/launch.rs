@@ -1,0 +1,81 @@
+//! How a server is started in a run.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use crate::allocator::preload::VARIABLE;
+use crate::lsp::process::Launch;
+use crate::resolve::{ServerChoice, listed};
+
+/// Where tools of the user's home are found by a server that has another home: each by its own variable, as far as it is
+/// there and the user has not set it.
+fn tools() -> Vec<(OsString, Option<OsString>)> {
+    const TOOLS: [(&str, &str); 9] = [
+        ("ASDF_DATA_DIR", ".asdf"),
+        ("CARGO_HOME", ".cargo"),
+        ("GOPATH", "go"),
+        ("NVM_DIR", ".nvm"),
+        ("PYENV_ROOT", ".pyenv"),
+        ("PYTHONUSERBASE", ".local"),
+        ("RUSTUP_HOME", ".rustup"),
+        ("SDKMAN_DIR", ".sdkman"),
+        ("VOLTA_HOME", ".volta"),
+    ];
+    let Some(home) = std::env::var_os("HOME").map(PathBuf::from) else {
+        return Vec::new();
+    };
+    let missing = TOOLS.into_iter().filter(|(name, _)| std::env::var_os(name).is_none());
+    missing
+        .map(|(name, directory)| (name, home.join(directory)))
+        .filter(|(_, path)| path.is_dir())
+        .map(|(name, path)| (name.into(), Some(path.into())))
+        .collect()
+}
+
+/// An argument with the directories of the run in the place of their names.
+fn placed(text: &str, root: &Path, caches: &Path) -> String {
+    text.replace("${workspace}", &root.to_string_lossy())
+        .replace("${cache}", &caches.to_string_lossy())
+}
+
+/// How `program` is started in `root`, and which variables of our surroundings it does not get to see.
+pub fn launch(
+    choice: &ServerChoice,
+    program: PathBuf,
+    root: &Path,
+    caches: &Path,
+) -> anyhow::Result<(Launch, Vec<String>)> {
+    let mut env: Vec<(OsString, Option<OsString>)> = Vec::new();
+    let inherited = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let scrubbed: Vec<String> = inherited.filter(|name| choice.profile.scrubs(name)).collect();
+    env.extend(scrubbed.iter().map(|name| (name.into(), None)));
+    for (name, directory) in &choice.profile.cache_env {
+        let path = caches.join(directory);
+        fs::create_dir_all(&path).with_context(|| format!("cannot create the cache `{}`", path.display()))?;
+        env.push((name.into(), Some(path.into())));
+    }
+    if choice.profile.cache_env.contains_key("HOME") {
+        env.extend(tools());
+    }
+    env.extend(choice.env.iter().map(|(name, value)| (name.into(), Some(value.into()))));
+    env.extend(listed(choice)?.map(|value| (VARIABLE.into(), Some(value))));
+    let args = choice
+        .args
+        .iter()
+        .map(|text| placed(text, root, caches).into())
+        .collect();
+    Ok((
+        Launch {
+            before: Vec::new(),
+            program,
+            args,
+            env,
+            cwd: root.to_owned(),
+            cpus: choice.cpus.clone(),
+        },
+        scrubbed,
+    ))
+}
