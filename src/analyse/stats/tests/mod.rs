@@ -11,6 +11,16 @@ mod vectors;
 
 use super::{Arm, Endpoint, Known, NoiseFloor, Seen, Tolerance};
 
+/// One of `many` cases, each as long as ever; all of them where LSP_SOAK_NIGHTLY is set, as `STAGES=nightly .ci/run` does.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it decides how many cases are simulated, and none of a result"
+)]
+fn one_of<T>(many: usize, cases: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    let nightly = std::env::var_os("LSP_SOAK_NIGHTLY").is_some();
+    cases.into_iter().step_by(if nightly { 1 } else { many })
+}
+
 fn arm(values: &[f64]) -> Arm {
     Arm::new(values).unwrap()
 }
