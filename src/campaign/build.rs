@@ -30,7 +30,10 @@ pub async fn build(label: &str, command: &[String], time: Option<Span>, quiet: b
     };
     let shown = command.join(" ");
     if !quiet {
-        let lasts = time.map_or_else(String::new, |time| format!(" (the first time about {time})"));
+        let minutes = time.map(|Span(time)| time.as_secs().div_ceil(60));
+        let lasts = minutes.map_or_else(String::new, |minutes| {
+            format!(" (the first time, on two processors, about {minutes} min)")
+        });
         progress::say(&format!("building `{label}`{lasts}: {shown}"));
     }
     let mut build = Command::new(program);
