@@ -10,6 +10,9 @@ mod settings;
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::record::{Close, HugePages, ReadyOutcome, ReadyRule, WarningKind};
 use crate::units;
 
@@ -23,16 +26,22 @@ pub use brief::{brief, outcome};
 pub use doubt::{Doubt, doubts};
 pub use settings::setting;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Severity {
+    /// Worth knowing.
     Note,
+    /// Some figures are less sure.
     Warning,
+    /// The run failed.
     Failure,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
+    /// How much it matters.
     pub severity: Severity,
+    /// The sentence.
     pub text: String,
     /// Lines that belong to it, such as the end of stderr.
     pub details: Vec<String>,

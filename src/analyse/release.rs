@@ -1,21 +1,32 @@
 //! Memory that was given back by force, and what servers said of their own memory.
 
-use crate::record::{AllocatorFamily, Checkpoint, PhaseRef, Release, ReleasedBy, SelfReport, StepEnd};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-#[derive(Clone, Debug, PartialEq)]
+use crate::record::{
+    AllocatorFamily, Checkpoint, PhaseRef, Release, ReleasedBy, RoundName, SelfReport, StepEnd, shown,
+};
+
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Released {
+    #[serde(flatten, serialize_with = "shown::<RoundName, _, _>")]
+    #[schemars(with = "RoundName")]
     pub phase: PhaseRef,
     /// Place of its step in the phase, from 0; `None` where it is part of the phase's checkpoint, as the lens asks for.
     pub step: Option<u32>,
+    /// What was used, and what there was before and after.
     pub release: Release,
 }
 
 /// A server's word on its own memory.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Reported {
+    #[serde(flatten, serialize_with = "shown::<RoundName, _, _>")]
+    #[schemars(with = "RoundName")]
     pub phase: PhaseRef,
     /// Place of its step in the phase, from 0.
     pub step: u32,
+    /// What it was asked and what it said.
     pub report: SelfReport,
 }
 

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use crate::record::{
     Close, Ending, Header, Initialized, LeftOut, Listening, Nanos, PhaseRef, Pressure, Readiness, Shutdown,
     SystemCalls, Unwritten, WarningKind,
@@ -113,7 +116,8 @@ pub enum ResidentMetric {
 }
 
 /// The two quantities called private. One run uses one of them throughout, since they must never be mixed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum PrivateMetric {
     /// `Pss_Anon + SwapPss − LazyFree`, from the exact counters of every process.
     Exact,
@@ -121,9 +125,11 @@ pub enum PrivateMetric {
     Sampled,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PhaseSummary {
+    #[serde(flatten)]
     pub phase: PhaseRef,
+    /// When it began.
     pub started: Nanos,
     /// When its steps were done and settling began.
     pub driven: Option<Nanos>,
@@ -134,6 +140,7 @@ pub struct PhaseSummary {
     /// Private memory of the tree at the checkpoint, in the metric of the run.
     pub private: Option<u64>,
     /// The same where every process has exact counters, whatever the metric of the run.
+    #[serde(skip)]
     pub exact: Option<u64>,
     /// This checkpoint's private memory less that of the last one before it; `None` for the first.
     pub increment: Option<i64>,
@@ -142,22 +149,28 @@ pub struct PhaseSummary {
     /// Highest sampled private memory within the phase, a lower bound of its peak.
     pub private_peak: Option<u64>,
     /// What had come back by its end.
+    #[serde(flatten)]
     pub returned: Returned,
     /// Minor page faults of the tree.
     pub minor_faults: Option<u64>,
     /// Major page faults of the tree.
     pub major_faults: Option<u64>,
+    /// Processor time.
     pub cpu: Option<Nanos>,
+    /// Its steps.
     pub steps: Vec<StepSummary>,
 }
 
 /// The settled values at the end of a phase, all for the whole tree.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CheckpointSummary {
+    /// When.
     pub at: Nanos,
     /// Whether the server came to rest in time.
     pub settled: bool,
+    /// How long that took.
     pub waited: Nanos,
+    /// What was still moving; empty when settled.
     pub unsettled: String,
     /// Private memory from exact counters: Σ `Pss_Anon + SwapPss − LazyFree`. A forked page counts once.
     pub private_exact: Option<u64>,
@@ -170,12 +183,15 @@ pub struct CheckpointSummary {
     pub proportional: Option<u64>,
     /// The median over the rounds of Σ `VmSize`.
     pub virtual_size: Option<u64>,
+    /// Anonymous huge pages.
     pub huge_pages: Option<u64>,
     /// Given back lazily; the kernel has not taken it yet.
     pub lazy_free: Option<u64>,
     /// Swapped out; a shared page counted once where exact counters are there.
     pub swap: Option<u64>,
+    /// Threads.
     pub threads: Option<u64>,
+    /// Processes.
     pub processes: u64,
     /// Of them, those that were forked and run no program of their own: the sampled sums may count pages of theirs twice.
     pub forked: u64,
@@ -203,7 +219,8 @@ impl CheckpointSummary {
 }
 
 /// The highest resident memory of a tree within some time, as far as it can be known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(into = "KnownPeak")]
 pub struct Peak {
     /// It was at least this.
     pub lower: u64,
@@ -211,6 +228,32 @@ pub struct Peak {
     pub upper: Option<u64>,
     /// A process ended inside, and may have held more in its last moments than was seen: `upper` may be too low.
     pub unseen: bool,
+}
+
+/// A peak as it is written.
+#[derive(Serialize, JsonSchema)]
+struct KnownPeak {
+    /// At least this.
+    lower: u64,
+    /// At most this; `null` where nothing bounds it.
+    upper: Option<u64>,
+    /// Known to the page.
+    exact: bool,
+    /// A process ended inside and may have had more, so that `upper` may be too low.
+    unseen: bool,
+}
+
+impl From<Peak> for KnownPeak {
+    fn from(peak: Peak) -> KnownPeak {
+        let exact = peak.is_exact();
+        let Peak { lower, upper, unseen } = peak;
+        KnownPeak {
+            lower,
+            upper,
+            exact,
+            unseen,
+        }
+    }
 }
 
 impl Peak {
@@ -234,17 +277,20 @@ impl Peak {
 ///
 /// `None` where one of the three is not known, at the first checkpoint, and where less than 1 MiB was ever taken:
 /// a share of next to nothing says nothing. Sampled sums in which pages may count twice are not known.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Returned {
     /// Of resident memory, by `VmHWM` and `VmRSS`. Only for a tree that never had more than one process, since a
     /// sum of `VmRSS` counts shared pages twice and a sum of marks is of no one moment.
+    #[serde(rename = "returned_resident")]
     pub resident: Option<f64>,
     /// Of private memory, by the sampled curve.
+    #[serde(rename = "returned_private")]
     pub private: Option<f64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StepSummary {
+    #[serde(skip)]
     pub step: u32,
     /// Its name as in the scenario.
     pub name: String,
@@ -256,19 +302,23 @@ pub struct StepSummary {
     pub requests: Option<u64>,
     /// Requests whose result had something in it.
     pub hits: Option<u64>,
+    /// Notifications sent.
     pub notifications: Option<u64>,
     /// Skipped, because the server does not offer it and the scenario allows that.
     pub skipped: bool,
     /// What it found none of and so asked nothing; `None` where it asked, or the record does not say.
+    #[serde(skip)]
     pub looked_for: Option<String>,
 }
 
 /// All processes of the tree that run one program.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ProgramSummary {
+    /// Short name.
     pub name: String,
     /// Command line of the first one.
     pub command: Vec<String>,
+    /// How many.
     pub count: u64,
     /// How many of them went away before the server was shut down.
     pub ended: u64,
@@ -278,18 +328,25 @@ pub struct ProgramSummary {
     pub peak: Option<u64>,
     /// Private memory of them all at the last checkpoint, in the metric of the run.
     pub private: Option<u64>,
+    /// Processor time of them all.
     pub cpu: Option<Nanos>,
     /// Whether any of them may have transparent huge pages; `None` where that is not known of any.
     pub huge_pages: Option<bool>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct MethodSummary {
+    /// The method.
     pub method: String,
+    /// How many.
     pub count: u64,
+    /// With something in the result.
     pub hits: u64,
+    /// With an empty list.
     pub empty: u64,
+    /// With `null`.
     pub null: u64,
+    /// With an error.
     pub errors: u64,
     /// Without an answer by the deadline.
     pub timeouts: u64,
@@ -297,19 +354,30 @@ pub struct MethodSummary {
     pub parked: u64,
     /// Ended by the end of the connection.
     pub lost: u64,
+    /// Sent again.
     pub retries: u64,
+    /// Bytes of all results.
     pub bytes: u64,
     /// Elements of all results that are lists.
     pub items: u64,
     /// The commonest error, as `code: message`, with its count.
+    #[serde(serialize_with = "commonest")]
+    #[schemars(with = "Option<String>")]
     pub error: Option<(String, u64)>,
     /// How many latencies the following three stand on.
     pub answered: u64,
+    /// Median latency, by Hyndman and Fan's type 7 as the next.
     pub p50: Option<Nanos>,
     /// The 95th percentile by the estimator of [`super::quantile`]; `None` of fewer than 20 answers.
     pub p95: Option<Nanos>,
+    /// The longest.
     pub max: Option<Nanos>,
+    #[serde(skip)]
     pub distribution: Histogram,
+}
+
+fn commonest<S: Serializer>(error: &Option<(String, u64)>, serializer: S) -> Result<S::Ok, S::Error> {
+    error.as_ref().map(|(text, _)| text).serialize(serializer)
 }
 
 /// A warning and how often it was given.
@@ -329,14 +397,16 @@ pub struct ServerMessage {
     pub count: u64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SamplingSummary {
+    /// Samples in the record.
     pub samples: u64,
     /// Exact readings in the record, those of checkpoints aside.
     pub rollups: u64,
     /// Deadlines that a sample was taken for, each of the whole tree.
     pub ticks: u64,
     /// By how much those samples were late, all together.
+    #[serde(skip)]
     pub delay: Nanos,
     /// Deadlines that passed before the sampler woke up.
     pub missed: u64,
@@ -345,7 +415,14 @@ pub struct SamplingSummary {
     /// Processes that came and went between two looks, at least.
     pub unseen: u64,
     /// What could not be read or reset: of how many processes, and the system's words for the first.
+    #[serde(serialize_with = "processes")]
+    #[schemars(with = "BTreeMap<String, u64>")]
     pub failures: BTreeMap<String, (u64, String)>,
+}
+
+/// Of how many processes, by what.
+fn processes<S: Serializer>(failures: &BTreeMap<String, (u64, String)>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(failures.iter().map(|(what, (count, _))| (what, count)))
 }
 
 impl SamplingSummary {

@@ -124,6 +124,24 @@ pub struct PhaseRef {
     pub name: String,
 }
 
+/// A round of a phase in reports, where the phase's place in the scenario says nothing.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RoundName {
+    /// Its phase.
+    phase: String,
+    /// Round of that phase, from 0.
+    cycle: u32,
+}
+
+impl From<&PhaseRef> for RoundName {
+    fn from(round: &PhaseRef) -> RoundName {
+        RoundName {
+            phase: round.name.clone(),
+            cycle: round.cycle,
+        }
+    }
+}
+
 /// What the server said of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Initialized {

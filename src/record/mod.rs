@@ -42,6 +42,7 @@ pub use cell::{CellFacts, SweepFacts};
 pub use clock::{Clock, nanos};
 pub use compressed::{is_record, plain};
 pub use ending::{Close, EmptyStep, Ending, MOST_NAMED, Shutdown, ShutdownReply, ShutdownStage, Survivor, Unwritten};
+pub(crate) use event::RoundName;
 pub use event::{
     Checkpoint, Entry, Event, Initialized, Outcome, PeakMark, PhaseRef, Readiness, ReadyOutcome, ReadyRule, Request,
     StepEnd, StepStart, Warning, WarningKind, WindowStart,

@@ -2,10 +2,6 @@
 //!
 //! Sizes are bytes and times nanoseconds, as in the record. What is not known is `null`, never 0.
 
-mod decay;
-mod from;
-mod growth;
-mod release;
 mod session;
 
 use std::collections::BTreeMap;
@@ -14,12 +10,18 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
-pub use growth::{Grows, Growth, Shape, Slope};
-pub use session::{Initialized, Shutdown};
-
 use crate::analyse::calls::Traced;
-use crate::analyse::{Summary, exit};
-use crate::record::{Ending, Header, Listening, Nanos, Pressure, Readiness, Version};
+use crate::analyse::decay::{self, Window, WindowKind};
+use crate::analyse::growth::{Repeated, repeated};
+use crate::analyse::release::{self, Share};
+use crate::analyse::stats::RunGrowth;
+use crate::analyse::{
+    Finding, MethodSummary, Peak, PhaseSummary, PrivateMetric, ProgramSummary, SamplingSummary, Summary, exit,
+    findings, held_up, measured,
+};
+use crate::record::{Close, Ending, Header, IdleKind, Listening, Nanos, Pressure, Readiness, Version};
+
+use session::{Initialized, Shutdown};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
@@ -27,326 +29,183 @@ pub const FORMAT: Version = Version { major: 2, minor: 0 };
 
 /// One run. Sizes are bytes; times and durations are nanoseconds, times since the server was first spawned; shares are
 /// parts of one. What is not known is `null`.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct Report {
     /// Version of this format.
-    pub format: Version,
+    format: Version,
     /// The record's header: server, host, scenario, settings.
-    pub run: Header,
+    run: Header,
     /// How the run ended; `null` when the record was cut short before it said.
-    pub ending: Option<Ending>,
+    ending: Option<Ending>,
     /// The exit code that the run earns.
-    pub exit_code: u8,
+    exit_code: u8,
     /// Whether the record was cut in the middle of a line.
-    pub truncated: bool,
+    truncated: bool,
     /// Lines of the record that are damaged and were left out.
-    pub damaged_lines: u64,
+    damaged_lines: u64,
     /// Entries of kinds that this program does not know and left out.
-    pub unknown_entries: u64,
+    unknown_entries: u64,
     /// From the first spawn to the last entry.
-    pub duration: Nanos,
+    duration: Nanos,
     /// Restarts of the server.
-    pub restarts: u32,
+    restarts: u32,
     /// What the server said of itself.
-    pub initialized: Option<Initialized>,
+    initialized: Option<Initialized>,
     /// One for each server that was waited for.
-    pub readiness: Vec<Readiness>,
+    readiness: Vec<Readiness>,
     /// How the server was brought down.
-    pub shutdown: Option<Shutdown>,
+    shutdown: Option<Shutdown>,
     /// Most resident memory seen since the last phase's marks, in which the server was shut down: a lower bound.
-    pub shutdown_peak: Option<u64>,
+    shutdown_peak: Option<u64>,
     /// Which quantity `private` is in all phases.
-    pub private_metric: PrivateMetric,
+    private_metric: PrivateMetric,
     /// Resident peak of the run.
-    pub peak: Option<Peak>,
+    peak: Option<Peak>,
     /// Highest sampled private memory: a lower bound of its peak.
-    pub private_peak: Option<u64>,
+    private_peak: Option<u64>,
     /// Every round of every phase, in order.
-    pub phases: Vec<Phase>,
+    phases: Vec<PhaseSummary>,
     /// How memory grows with what the scenario repeats. One run is no verdict.
-    pub growth: Vec<Growth>,
+    growth: Vec<Growth>,
     /// What idle windows gave back.
-    pub idles: Vec<decay::Idle>,
+    idles: Vec<Idle>,
     /// What came back while the server was left alone, window by window.
-    pub decay: Vec<decay::Window>,
+    decay: Vec<Window>,
     /// What light traffic cost by itself, by the control window; `null` where none was played.
-    pub traffic_cost: Option<decay::Traffic>,
+    traffic_cost: Option<TrafficCost>,
     /// Memory given back by force, in steps and before checkpoints.
-    pub released: Vec<release::Released>,
+    released: Vec<Released>,
     /// What the server said of its own memory.
-    pub self_reports: Vec<release::Reported>,
+    self_reports: Vec<Reported>,
     /// Processes in which the preloaded library listens.
-    pub listening: Vec<Listening>,
+    listening: Vec<Listening>,
     /// Why memory, processor time and latencies are `null` and windows have no course: the run was traced.
-    pub unmeasured: Option<String>,
+    unmeasured: Option<String>,
     /// Memory calls by phase, if the run was traced.
-    pub system_calls: Option<Traced>,
+    system_calls: Option<Traced>,
     /// Programs of the tree.
-    pub programs: Vec<Program>,
+    programs: Vec<ProgramSummary>,
     /// Most processes that were there at once.
-    pub most_processes: u64,
+    most_processes: u64,
     /// Requests by method, without the light traffic of idle windows.
-    pub methods: Vec<Method>,
+    methods: Vec<MethodSummary>,
     /// Requests of the server, by method.
-    pub server_requests: BTreeMap<String, ServerRequests>,
+    server_requests: BTreeMap<String, ServerRequests>,
     /// Bytes and notifications of the connection.
-    pub traffic: Option<Traffic>,
+    traffic: Option<Traffic>,
     /// What the machine waited for during the run; `null` where that is not counted.
-    pub pressure: Option<Pressure>,
+    pressure: Option<Pressure>,
     /// How well the sampler did.
-    pub sampling: Sampling,
+    sampling: Sampling,
     /// What a person should know, least important first.
-    pub findings: Vec<Finding>,
-}
-
-/// The two quantities called private.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum PrivateMetric {
-    /// Σ `Pss_Anon + SwapPss − LazyFree` over the tree.
-    Exact,
-    /// The median of Σ cheap counters over the tree.
-    Sampled,
-}
-
-/// The highest resident memory of the tree, as far as it can be known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Peak {
-    /// At least this.
-    pub lower: u64,
-    /// At most this; `null` where nothing bounds it.
-    pub upper: Option<u64>,
-    /// Known to the page.
-    pub exact: bool,
-    /// A process ended inside and may have had more, so that `upper` may be too low.
-    pub unseen: bool,
-}
-
-/// One round of one phase.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Phase {
-    /// Its name.
-    pub name: String,
-    /// Place in the scenario, from 0.
-    pub phase: u32,
-    /// Round, from 0.
-    pub cycle: u32,
-    /// When it began.
-    pub started: Nanos,
-    /// When its steps were done.
-    pub driven: Option<Nanos>,
-    /// When its checkpoint was taken, or where it was cut.
-    pub ended: Nanos,
-    /// Private memory at its checkpoint, in the metric of the run.
-    pub private: Option<u64>,
-    /// Against the checkpoint before; `null` for the first.
-    pub increment: Option<i64>,
-    /// Resident peak.
-    pub peak: Option<Peak>,
-    /// Highest sampled private memory: a lower bound of its peak.
-    pub private_peak: Option<u64>,
-    /// Share of the resident peak so far, above the lowest checkpoint so far, that had come back; one process only.
-    pub returned_resident: Option<f64>,
-    /// The same of the sampled private memory.
-    pub returned_private: Option<f64>,
-    /// All values of its checkpoint.
-    pub checkpoint: Option<Checkpoint>,
-    /// Minor page faults.
-    pub minor_faults: Option<u64>,
-    /// Major page faults.
-    pub major_faults: Option<u64>,
-    /// Processor time.
-    pub cpu: Option<Nanos>,
-    /// Its steps.
-    pub steps: Vec<Step>,
-}
-
-/// The settled values at the end of a phase, for the whole tree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Checkpoint {
-    /// When.
-    pub at: Nanos,
-    /// Whether the server came to rest in time.
-    pub settled: bool,
-    /// How long that took.
-    pub waited: Nanos,
-    /// What was still moving; empty when settled.
-    pub unsettled: String,
-    /// Σ `Pss_Anon + SwapPss − LazyFree`.
-    pub private_exact: Option<u64>,
-    /// Median of Σ cheap private counters; here and below of the last round where memory was still moving while it was read.
-    pub private_sampled: Option<u64>,
-    /// Median of Σ resident: an upper bound for more than one process.
-    pub resident: Option<u64>,
-    /// Σ `Pss`.
-    pub proportional: Option<u64>,
-    /// Median of Σ address space.
-    pub virtual_size: Option<u64>,
-    /// Anonymous huge pages.
-    pub huge_pages: Option<u64>,
-    /// Lazily freed.
-    pub lazy_free: Option<u64>,
-    /// Swapped out.
-    pub swap: Option<u64>,
-    /// Threads.
-    pub threads: Option<u64>,
-    /// Processes.
-    pub processes: u64,
-    /// Of them, forked ones without a program of their own: sampled sums may count pages of theirs twice.
-    pub forked: u64,
-}
-
-/// One step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Step {
-    /// Its name.
-    pub name: String,
-    /// The method that the scenario names, of a `request` or `notification`; `null` for other steps.
-    pub method: Option<String>,
-    /// How long it took; `null` when it did not end.
-    pub took: Option<Nanos>,
-    /// Requests that expect a result.
-    pub requests: Option<u64>,
-    /// Requests whose result had something in it.
-    pub hits: Option<u64>,
-    /// Notifications sent.
-    pub notifications: Option<u64>,
-    /// Skipped, because the server does not offer it.
-    pub skipped: bool,
-}
-
-/// All processes of one program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Program {
-    /// Short name.
-    pub name: String,
-    /// Command line of the first one.
-    pub command: Vec<String>,
-    /// How many.
-    pub count: u64,
-    /// How many went away during the run.
-    pub ended: u64,
-    /// When the first came into view.
-    pub first_seen: Nanos,
-    /// Most resident memory of one of them.
-    pub peak: Option<u64>,
-    /// Private memory of them all at the last checkpoint.
-    pub private: Option<u64>,
-    /// Processor time of them all.
-    pub cpu: Option<Nanos>,
-    /// Whether any of them may have transparent huge pages.
-    pub huge_pages: Option<bool>,
-}
-
-/// All requests of one method.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Method {
-    /// The method.
-    pub method: String,
-    /// How many.
-    pub count: u64,
-    /// With something in the result.
-    pub hits: u64,
-    /// With an empty list.
-    pub empty: u64,
-    /// With `null`.
-    pub null: u64,
-    /// With an error.
-    pub errors: u64,
-    /// Without an answer by the deadline.
-    pub timeouts: u64,
-    /// Long polls that were still open.
-    pub parked: u64,
-    /// Ended by the end of the connection.
-    pub lost: u64,
-    /// Sent again.
-    pub retries: u64,
-    /// Bytes of all results.
-    pub bytes: u64,
-    /// Elements of all results that are lists.
-    pub items: u64,
-    /// The commonest error.
-    pub error: Option<String>,
-    /// How many latencies the percentiles stand on.
-    pub answered: u64,
-    /// Median latency, by Hyndman and Fan's type 7 as the next.
-    pub p50: Option<Nanos>,
-    /// 95th percentile; `null` of fewer than 20 answers.
-    pub p95: Option<Nanos>,
-    /// The longest.
-    pub max: Option<Nanos>,
+    findings: Vec<Finding>,
 }
 
 /// Requests of the server of one method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ServerRequests {
+#[derive(Serialize, JsonSchema)]
+struct ServerRequests {
     /// How many.
-    pub count: u64,
+    count: u64,
     /// How many were answered with an error.
-    pub refused: u64,
+    refused: u64,
 }
 
 /// Totals of the connection.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Traffic {
+#[derive(Serialize, JsonSchema)]
+struct Traffic {
     /// Bytes written to the server.
-    pub sent: u64,
+    sent: u64,
     /// Bytes read from it.
-    pub received: u64,
+    received: u64,
     /// Bytes on stdout that were not LSP.
-    pub noise: u64,
+    noise: u64,
     /// Bytes on stderr.
-    pub stderr: u64,
+    stderr: u64,
     /// Notifications received, by method.
-    pub notifications: BTreeMap<String, u64>,
+    notifications: BTreeMap<String, u64>,
     /// Messages of the server that came faster than they could be written down.
-    pub dropped: u64,
+    dropped: u64,
     /// Requests and notifications of the server whose parameters were too long to be looked at.
-    pub unread: u64,
+    unread: u64,
 }
 
 /// How well the sampler did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Sampling {
-    /// Samples in the record.
-    pub samples: u64,
-    /// Exact readings besides those of checkpoints.
-    pub rollups: u64,
-    /// Deadlines that a sample was taken for.
-    pub ticks: u64,
-    /// By how much those samples were late on average.
-    pub mean_delay: Option<Nanos>,
-    /// Deadlines missed.
-    pub missed: u64,
-    /// The latest that a sample was.
-    pub latest: Nanos,
-    /// Processes that came and went between two looks, at least.
-    pub unseen: u64,
-    /// Processes of which something could not be read or reset, by what.
-    pub failures: BTreeMap<String, u64>,
+#[derive(Serialize, JsonSchema)]
+struct Sampling {
+    #[serde(flatten)]
+    sampling: SamplingSummary,
+    /// By how much samples were late on average.
+    mean_delay: Option<Nanos>,
 }
 
-/// One thing to know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Finding {
-    /// How much it matters.
-    pub severity: Severity,
-    /// The sentence.
-    pub text: String,
-    /// Lines that belong to it.
-    pub details: Vec<String>,
+/// Something that the scenario repeats, with a checkpoint for each round.
+#[derive(Serialize, JsonSchema)]
+struct Growth {
+    #[serde(flatten)]
+    repeated: Repeated,
+    /// The slope; `null` of fewer than 8 rounds, or where a value is not known.
+    slope: Option<Slope>,
 }
 
-/// How much a finding matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Severity {
-    /// Worth knowing.
-    Note,
-    /// Some figures are less sure.
-    Warning,
-    /// The run failed.
-    Failure,
+/// A slope by Theil and Sen over the rounds after the first two, in bytes per round.
+#[derive(Serialize, JsonSchema)]
+struct Slope {
+    #[serde(flatten)]
+    growth: RunGrowth,
+    /// The slope per request, or per notification where there are no requests.
+    per_message: Option<f64>,
+}
+
+/// What one idle window gave back, by the sampled curve.
+#[derive(Serialize, JsonSchema)]
+struct Idle {
+    /// Its phase.
+    phase: String,
+    /// Round of that phase, from 0.
+    cycle: u32,
+    /// `silent` or `simmer`.
+    kind: IdleKind,
+    /// Whether memory had become steady; `null` for a window of fixed length or one too short to tell.
+    settled: Option<bool>,
+    /// How long it was.
+    took: Nanos,
+    /// Private memory when it began; `null` where it is not known, or its pages may count twice.
+    before: Option<u64>,
+    /// And when it ended.
+    after: Option<u64>,
+    /// Its part of what the run had taken.
+    share: Option<f64>,
+}
+
+/// What light traffic cost by itself, by the control window. It is taken off no figure.
+#[derive(Serialize, JsonSchema)]
+struct TrafficCost {
+    #[serde(flatten)]
+    traffic: decay::Traffic,
+    /// In bytes a minute.
+    per_minute: f64,
+}
+
+/// A forced release.
+#[derive(Serialize, JsonSchema)]
+struct Released {
+    #[serde(flatten)]
+    released: release::Released,
+    /// Whether it came before the phase's checkpoint, as the lens asks for; otherwise it was a step.
+    checkpoint: bool,
+    /// Bytes of private memory that came back while it ran; less than nothing if more was taken. What had come back by the
+    /// end of its window is in the row of `decay` of the same phase whose kind is `released`.
+    gave: Option<i64>,
+}
+
+/// What the server said of its own memory.
+#[derive(Serialize, JsonSchema)]
+struct Reported {
+    #[serde(flatten)]
+    reported: release::Reported,
+    /// What it accounts for against what it had: resident memory of a single process, private memory of several; `null`
+    /// where either is not known.
+    ratio: Option<f64>,
 }
 
 /// The run as indented JSON with a line end.
@@ -356,7 +215,113 @@ pub fn render(summary: &Summary) -> Result<String, serde_json::Error> {
 
 /// The run in the types of this format.
 pub fn report(summary: &Summary) -> Report {
-    from::report(summary, exit(summary).code())
+    let (findings, exit_code) = (findings(summary), exit(summary).code());
+    let summary = measured(summary).into_owned();
+    let held_up = held_up(&summary.header);
+    let requests = |(method, (count, refused))| (method, ServerRequests { count, refused });
+    Report {
+        format: FORMAT,
+        exit_code,
+        damaged_lines: summary.damaged.count,
+        unknown_entries: summary.unknown.count,
+        growth: repeated(&summary).into_iter().map(growth).collect(),
+        idles: summary.windows.iter().filter_map(idle).collect(),
+        traffic_cost: decay::traffic(&summary.windows).map(|traffic| TrafficCost {
+            per_minute: traffic.per_minute(),
+            traffic,
+        }),
+        system_calls: Traced::of(&summary),
+        run: summary.header,
+        ending: summary.ending,
+        truncated: summary.truncated,
+        duration: summary.duration,
+        restarts: summary.restarts,
+        initialized: summary
+            .initialized
+            .map(|initialized| session::initialized(initialized, held_up.is_some())),
+        readiness: summary.readiness,
+        shutdown: summary
+            .shutdown
+            .map(|shutdown| session::shutdown(shutdown, held_up.is_some())),
+        shutdown_peak: summary.shutdown_peak,
+        private_metric: summary.private_metric,
+        peak: summary.peak,
+        private_peak: summary.private_peak,
+        phases: summary.phases,
+        decay: summary.windows,
+        released: summary.released.into_iter().map(released).collect(),
+        self_reports: summary.reported.into_iter().map(reported).collect(),
+        listening: summary.listening,
+        unmeasured: held_up,
+        programs: summary.programs,
+        most_processes: summary.most_processes,
+        methods: summary.methods,
+        server_requests: summary.server_requests.into_iter().map(requests).collect(),
+        traffic: summary.close.map(traffic),
+        pressure: summary.pressure,
+        sampling: Sampling {
+            mean_delay: summary.sampling.mean_delay(),
+            sampling: summary.sampling,
+        },
+        findings,
+    }
+}
+
+fn growth(repeated: Repeated) -> Growth {
+    let slope = |growth: RunGrowth| Slope {
+        per_message: repeated.sent.and_then(|sent| sent.per_message(growth.trend.slope)),
+        growth,
+    };
+    Growth {
+        slope: repeated.growth().map(slope),
+        repeated,
+    }
+}
+
+fn idle(window: &Window) -> Option<Idle> {
+    let kind = match window.kind {
+        WindowKind::Silent => IdleKind::Silent,
+        WindowKind::Simmer => IdleKind::Simmer,
+        WindowKind::Closed | WindowKind::Released => return None,
+    };
+    let private = window.private.as_ref();
+    Some(Idle {
+        phase: window.phase.name.clone(),
+        cycle: window.phase.cycle,
+        kind,
+        settled: window.settled,
+        took: window.took,
+        before: private.map(|course| course.before),
+        after: private.map(|course| course.after),
+        share: private.and_then(|course| course.share),
+    })
+}
+
+fn released(released: release::Released) -> Released {
+    Released {
+        checkpoint: released.step.is_none(),
+        gave: released.gave(),
+        released,
+    }
+}
+
+fn reported(reported: release::Reported) -> Reported {
+    Reported {
+        ratio: reported.share().map(Share::ratio),
+        reported,
+    }
+}
+
+fn traffic(close: Close) -> Traffic {
+    Traffic {
+        sent: close.sent,
+        received: close.received,
+        noise: close.noise,
+        stderr: close.stderr,
+        notifications: close.notifications,
+        dropped: close.dropped,
+        unread: close.unread,
+    }
 }
 
 pub fn schema() -> serde_json::Value {

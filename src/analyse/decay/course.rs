@@ -1,8 +1,11 @@
 //! The figures of one quantity over one window. No model of how allocators decay is behind any of them but the half-life.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::analyse::phases::share;
 use crate::band;
-use crate::record::Nanos;
+use crate::record::{Nanos, shown};
 
 use super::curve::{Curve, at};
 
@@ -18,15 +21,21 @@ const FIT: f64 = 0.98;
 const FITTED: (usize, usize) = (60, 12);
 
 /// What one quantity did in a window. Sizes are bytes, times count from the window's beginning.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Course {
+    /// When the window began.
     pub before: u64,
+    /// When it ended.
     pub after: u64,
+    /// The lowest in between.
     pub floor: u64,
     /// At each of [`AFTER`]; `None` where the window was over by then.
+    #[serde(flatten, serialize_with = "shown::<AtMoments, _, _>")]
+    #[schemars(with = "AtMoments")]
     pub at: [Option<u64>; AFTER.len()],
     /// Until half of what fell to the floor had come back; `None` if that is no more than memory moves by itself.
     pub t50: Option<Nanos>,
+    /// Until nine tenths had.
     pub t90: Option<Nanos>,
     /// `(peak − floor) / (peak − base)`: the peak of the run until the floor, and its lowest checkpoint, or the floor where that is
     /// lower.
@@ -34,11 +43,36 @@ pub struct Course {
     /// `(before − after) / (peak − base)`: its own part of that.
     pub share: Option<f64>,
     /// What was above the floor, times how long: byte seconds.
+    #[serde(rename = "held_above_floor")]
     pub held: f64,
     /// When it came within 0.5 % or 512 KiB of the floor for the last time; `None` if it was not there at the end.
     pub settle_time: Option<Nanos>,
     /// The half-life of what is above the floor, where that describes the curve with R² over 0.98.
     pub half_life: Option<Nanos>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct AtMoments {
+    /// After 1 s; `null` here and below where the window was over by then.
+    after_1s: Option<u64>,
+    /// After 5 s.
+    after_5s: Option<u64>,
+    /// After 10 s.
+    after_10s: Option<u64>,
+    /// After 30 s.
+    after_30s: Option<u64>,
+}
+
+impl From<&[Option<u64>; AFTER.len()]> for AtMoments {
+    fn from([after_1s, after_5s, after_10s, after_30s]: &[Option<u64>; AFTER.len()]) -> AtMoments {
+        let (after_1s, after_5s, after_10s, after_30s) = (*after_1s, *after_5s, *after_10s, *after_30s);
+        AtMoments {
+            after_1s,
+            after_5s,
+            after_10s,
+            after_30s,
+        }
+    }
 }
 
 impl Course {

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::band;
-use crate::record::{AllocatorDecay, Nanos, PhaseRef, WindowEnd};
+use crate::record::{AllocatorDecay, Nanos, PhaseRef, RoundName, WindowEnd, shown};
 
 pub use course::{AFTER, Course};
 pub use gave::{Gave, counts, gave};
@@ -25,8 +25,10 @@ pub(super) use windows::{Known, Watch};
 pub const POINTS: usize = 64;
 
 /// One window and what came back in it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Window {
+    #[serde(flatten, serialize_with = "shown::<RoundName, _, _>")]
+    #[schemars(with = "RoundName")]
     pub phase: PhaseRef,
     /// Place of its step in the phase.
     pub step: u32,
@@ -37,6 +39,7 @@ pub struct Window {
     /// Why it ended; `None` in a record that does not say.
     pub end: Option<WindowEnd>,
     /// Whether memory had become steady; `None` for a window of fixed length or one too short to tell.
+    #[serde(skip)]
     pub settled: Option<bool>,
     /// What was still moving when its time was up; empty otherwise.
     pub moving: String,
@@ -47,12 +50,17 @@ pub struct Window {
     /// Messages of it that were due and not sent.
     pub left_out: u64,
     /// What was known of the allocator.
+    #[serde(rename = "allocator")]
     pub decay: Option<AllocatorDecay>,
     /// Of the private memory at its beginning, in bytes, what was freed with `MADV_FREE` and the kernel has not taken yet.
     /// `None` where exact counters were not read: with traffic, soon after work, and on systems that have none.
+    #[serde(rename = "lazily_freed_before")]
     pub lazily_before: Option<u64>,
+    /// The same at its end.
     pub lazily_freed: Option<u64>,
+    /// When it began.
     pub started: Nanos,
+    /// How long it was.
     pub took: Nanos,
     /// Private memory of the tree by the sampled curve; `None` where it is not known, or its pages may count twice.
     pub private: Option<Course>,
@@ -60,6 +68,7 @@ pub struct Window {
     pub resident: Option<Course>,
     /// Resident shared memory of the process with the most, which is no part of private memory; `None` where the system does
     /// not tell it.
+    #[serde(skip)]
     pub shared: Option<Course>,
     /// Private memory at [`POINTS`] moments from its beginning to its end; empty where it is not known.
     pub curve: Vec<u64>,
@@ -88,8 +97,7 @@ impl Window {
 
     /// Until its private memory had settled; `None` of a held one, in which nothing came to rest.
     pub fn settle_time(&self) -> Option<Nanos> {
-        let is_held = self.end == Some(WindowEnd::Held);
-        self.private.as_ref()?.settle_time.filter(|_| !is_held)
+        self.private.as_ref()?.settle_time
     }
 
     /// Why it ended, also in a record that only says whether memory had become steady. `None` of a window that lasted until

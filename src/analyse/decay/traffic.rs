@@ -1,15 +1,20 @@
 //! What light traffic costs by itself, from the control window: never taken off, but said where the windows' figures are.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::record::Nanos;
 
 use super::{Window, WindowKind};
 
 /// What light traffic took by itself.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Traffic {
     /// Change of private memory over the control windows, in bytes; below 0 if it fell.
     pub bytes: f64,
+    /// Messages in it.
     pub sent: u64,
+    /// How long it was.
     pub took: Nanos,
     /// The same for as many messages as the windows of light traffic had that are no controls; `None` if there are none.
     pub in_windows: Option<f64>,

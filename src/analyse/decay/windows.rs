@@ -1,6 +1,6 @@
 //! Finds the windows of a run while its entries pass by.
 
-use crate::record::{IdleKind, Nanos, PhaseRef, Rollup, StepEnd, StepStart, WindowStart};
+use crate::record::{IdleKind, Nanos, PhaseRef, Rollup, StepEnd, StepStart, WindowEnd, WindowStart};
 
 use crate::analyse::tree::Sums;
 
@@ -153,7 +153,7 @@ impl Watch {
         let lazily_freed = self.lazy.last().filter(|_| is_silent);
         let Some(open) = &mut self.open else { return };
         if let Some(idle) = &end.idle {
-            let window = Window {
+            let mut window = Window {
                 lazily_before: open.lazily_before.filter(|_| is_silent),
                 lazily_freed,
                 control: idle.control,
@@ -174,6 +174,9 @@ impl Watch {
                     known,
                 )
             };
+            if let (Some(WindowEnd::Held), Some(private)) = (window.end, &mut window.private) {
+                private.settle_time = None;
+            }
             self.done.push(window);
             self.open = None;
             return;

@@ -5,6 +5,11 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::record::shown;
+
 use super::stats::{LeakLimit, RunGrowth, WARM_UP_CYCLES, run_growth};
 use super::summary::{PhaseSummary, Summary};
 
@@ -12,14 +17,18 @@ use super::summary::{PhaseSummary, Summary};
 pub const WHOLE: &str = "whole rounds";
 
 /// Something that a scenario repeats, with one checkpoint for each round.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Repeated {
+    /// The phase, or `whole rounds` of the scenario.
     pub name: String,
     /// Place in the scenario of the phase whose checkpoints these are, from 0.
     pub phase: u32,
     /// Private memory at the end of each round, in the metric of the run.
+    #[serde(rename = "rounds")]
     pub values: Vec<Option<u64>>,
     /// What is sent in a round that counts; `None` where that is not known.
+    #[serde(flatten, serialize_with = "shown::<MessageCounts, _, _>")]
+    #[schemars(with = "MessageCounts")]
     pub sent: Option<Sent>,
 }
 
@@ -31,6 +40,28 @@ pub enum Sent {
     Notifications(f64),
     /// Nothing: a control, which grows only if the server grows by itself.
     Nothing,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct MessageCounts {
+    /// Requests in a round, on average; `null` if that is not known or there are none.
+    requests: Option<f64>,
+    /// Notifications in a round without requests; `null` if that is not known or there are none.
+    notifications: Option<f64>,
+}
+
+impl From<&Option<Sent>> for MessageCounts {
+    fn from(sent: &Option<Sent>) -> MessageCounts {
+        let (requests, notifications) = match *sent {
+            Some(Sent::Requests(count)) => (Some(count), None),
+            Some(Sent::Notifications(count)) => (None, Some(count)),
+            Some(Sent::Nothing) | None => (None, None),
+        };
+        MessageCounts {
+            requests,
+            notifications,
+        }
+    }
 }
 
 impl Sent {

@@ -61,21 +61,28 @@ impl LeakLimit {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RunGrowth {
     /// The slope per round with its 95 % interval, over the rounds that count.
+    #[serde(flatten)]
     pub trend: Trend,
     /// The growth over the last half of them: its Theil–Sen slope times its length.
     pub late: f64,
+    /// How it grows.
     pub shape: Shape,
+    /// Whether it grows, by this run alone: that goes on in the last half of at least 20 rounds, neither slowing down nor falling again.
+    #[serde(rename = "grows")]
     pub growth: Growth,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Growth {
     /// Growth above the limit, which goes on in the last half.
+    #[serde(rename = "yes")]
     Above,
     /// What must be ruled out is ruled out for the last half.
+    #[serde(rename = "no")]
     Below,
     Unclear,
 }

@@ -1,5 +1,8 @@
 //! The slope of a series of one run: Theil–Sen with its interval.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::inversions::Inversions;
 use super::median::middle;
 
@@ -7,17 +10,21 @@ use super::median::middle;
 const MOST_VALUES: usize = 500;
 
 /// The slope of values that come at equal steps.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Trend {
+    #[serde(skip)]
     pub n: usize,
     /// The median of the slopes between all pairs, per step.
+    #[serde(rename = "per_round")]
     pub slope: f64,
     /// The lower end of its interval.
     pub low: f64,
+    /// The upper end.
     pub high: f64,
     /// The chance that such an interval has the true slope in it.
     pub coverage: f64,
     /// Whether that is what was asked for; otherwise the interval is all slopes that were seen.
+    #[serde(skip)]
     pub reached: bool,
 }
 

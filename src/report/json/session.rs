@@ -96,7 +96,7 @@ mod tests {
         let plain = analyse::read(golden::open("completed")).expect("it is whole");
         let held_up = traced(plain.clone(), 7);
         for (summary, known) in [(plain, true), (held_up, false)] {
-            let report = super::super::from::report(&summary, 0);
+            let report = super::super::report(&summary);
             assert_eq!(report.initialized.is_some_and(|one| one.latency.is_some()), known);
             assert_eq!(report.shutdown.is_some_and(|one| one.took.is_some()), known);
             assert_eq!(!report.readiness.is_empty(), known);
