@@ -63,7 +63,7 @@ test("a mark is explained where it is drawn and nowhere else", async () => {
 test("a sweep has a point for each setting in both pictures, numbered as in the table, and no number is over another", async () => {
   for (const width of [1280, 390]) {
     const page = await open("sweep", { width });
-    assert.match(await page.$eval("h1", (title) => title.textContent), /^completions: tune of .+, 13 settings$/);
+    assert.match(await page.$eval("h1", (title) => title.textContent), /^tune .+ on completions, .+, 13 settings$/);
     assert.equal(await page.$$eval(".verdict", (all) => all.length), 1);
     const table = await page.$eval("#settings table", (table) => [...table.tBodies[0].rows].map((row) => `${row.cells[1].textContent} ${row.cells[0].textContent}:`));
     const fronts = await page.$$eval("#front figure svg", (all) => all.map((svg) => ({

@@ -76,7 +76,7 @@ pub fn title(scenarios: &Scenarios) -> String {
 pub fn sections<'a>(scenarios: &'a Scenarios, runs: &'a [Played], keys: Keys, is_compared: bool) -> Vec<Section<'a>> {
     let by_record: Records<'a> = runs.iter().map(|run| (run.record.as_str(), &run.summary)).collect();
     let all: Vec<&Target> = scenarios.values().flatten().collect();
-    let mut sections = Vec::new();
+    let mut sections = vec![servers(&all)];
     for targets in scenarios.values().filter(|targets| targets.len() > 1) {
         sections.push(overview(targets));
     }
@@ -90,7 +90,7 @@ pub fn sections<'a>(scenarios: &'a Scenarios, runs: &'a [Played], keys: Keys, is
         };
         sections.extend(of_target(target, on, &by_record, keys, is_compared));
     }
-    sections.push(servers(&all, &by_record));
+    sections.extend(fingerprints(&all, &by_record));
     let headers: Vec<_> = runs.iter().map(|run| &run.summary.header).collect();
     sections.push(run::reproduced(&headers));
     sections
@@ -419,10 +419,9 @@ fn overview<'a>(targets: &[Target]) -> Section<'a> {
     .with_all(across::legend(targets).map(|text| Sentence::definition("targets.names", text)))
 }
 
-/// Which runs of which servers these are, and the fingerprint of each server on each target, by its first run.
-fn servers<'a>(targets: &[&Target], by_record: &Records<'_>) -> Section<'a> {
-    let mut section = Section::new("facts", "Servers and machines", Weight::Evidence);
-    for target in targets {
+/// Which runs of which servers these are.
+fn servers<'a>(targets: &[&Target]) -> Section<'a> {
+    let facts = targets.iter().map(|target| {
         let caption = match targets.len() {
             1 => "Servers".to_owned(),
             _ => target.name(),
@@ -436,15 +435,19 @@ fn servers<'a>(targets: &[&Target], by_record: &Records<'_>) -> Section<'a> {
                 side.version.clone(),
                 side.preload.as_ref().map(crate::record::PreloadFacts::words),
             ];
-            (
-                side.label.clone(),
-                facts.into_iter().flatten().collect::<Vec<String>>().join(", "),
-            )
+            let facts: Vec<String> = facts.into_iter().flatten().collect();
+            (side.label.clone(), facts.join(", "))
         });
         let machines = target.machines.iter().filter(|_| target.machines.len() > 1);
         let machines = machines.map(|machine| ("machine".to_owned(), machine.clone()));
-        section = section.with(Block::facts(caption, facts.chain(machines)));
-    }
+        Block::facts(caption, facts.chain(machines))
+    });
+    let facts: Vec<Block<'a>> = facts.collect();
+    Section::new("servers", "Servers", Weight::Answer).with_all(facts)
+}
+
+/// The fingerprint of each server on each target, by its first run.
+fn fingerprints<'a>(targets: &[&Target], by_record: &Records<'_>) -> Option<Section<'a>> {
     let firsts = targets.iter().flat_map(|target| {
         let sides = target.comparison.sides.iter();
         sides.filter_map(|side| Some((*target, side, *by_record.get(side.runs.first()?.as_str())?)))
@@ -457,7 +460,9 @@ fn servers<'a>(targets: &[&Target], by_record: &Records<'_>) -> Section<'a> {
         run::fingerprint(&title, &first.header)
     });
     let fingerprints: Vec<Section<'a>> = fingerprints.collect();
-    section.with_all(fingerprints)
+    Section::new("facts", "Servers and machines", Weight::Evidence)
+        .with_all(fingerprints)
+        .filled()
 }
 
 /// The file of a record, and what it says. Directories tell nothing to whom the page is sent.

@@ -37,13 +37,12 @@ impl Compared {
 /// The whole document; `notes` are told after what was found.
 pub fn document<'a>(judgement: &Judgement, compared: &'a Compared, notes: &[String]) -> Document<'a> {
     let found = findings(judgement);
-    let mut sections: Vec<Section<'a>> = Vec::new();
+    let mut sections: Vec<Section<'a>> = vec![parties(judgement)];
     for against in judgement.against.iter().filter(|_| !judgement.is_refused()) {
         sections.extend(rules(against, "rules", Weight::Answer, &against.primaries));
     }
     sections.extend(advice(judgement, &found));
     sections.extend(every_run(judgement));
-    sections.push(parties(judgement));
     let compared_sections = comparison::sections(&compared.scenarios, &compared.runs, Keys::ALIKE, true);
     // What a gate answers is its rules; everything else of the comparison supports them.
     sections.extend(compared_sections.into_iter().map(|section| Section {
@@ -244,7 +243,7 @@ fn parties<'a>(judgement: &Judgement) -> Section<'a> {
         Lens::AsShipped => "the as-shipped lens, with its noise: there is no purged one",
     };
     facts.push(("decides".to_owned(), decides.to_owned()));
-    Section::new("parties", "What was run", Weight::Evidence).with(Block::facts("What was run", facts))
+    Section::new("parties", "What was run", Weight::Answer).with(Block::facts("What was run", facts))
 }
 
 fn tone(answer: Answer) -> Tone {

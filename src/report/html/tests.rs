@@ -165,7 +165,7 @@ fn a_page_of_several_systems_begins_with_a_sentence_for_each() {
     runs.extend(mac);
     let page = compared(&runs);
     let main = page.find("<main>").unwrap();
-    let end = page.find("<section id=\"all-").unwrap();
+    let end = page.find("<section id=\"servers\"").unwrap();
     let said = |size: &str, system: &str| {
         format!(
             "<p class=\"{size} strong\">{system}: ty-jemalloc keeps 28–32 % more private memory than ty after goto &lt;i&gt;, 4 runs \
