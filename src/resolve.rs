@@ -15,6 +15,7 @@ mod which;
 pub use choice::{Common, LIBRARY, Program, ServerChoice, Setting, Shim, choose, installed};
 pub use detector::{KnownDecay, listed};
 pub use error::ChoiceError;
+pub use preload::mistakes;
 pub use purge::{PurgeError, asks_for, needs_traffic, purged};
 pub use shim::Library;
 pub use spec::ServerSpec;

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::elf;
-use super::modules::{below, entries};
 
 /// A launcher is short. A bundled server that starts helpers has more code than this in one file.
 const SHORT: u64 = 256 << 10;
@@ -222,6 +221,35 @@ fn is_native(path: &Path) -> bool {
 /// The kind of machine that lsp-soak itself is for.
 fn own_machine() -> Option<elf::Machine> {
     elf::machine(&std::env::current_exe().ok()?)
+}
+
+/// The files below a directory that are of a kind. Links are not followed.
+pub(super) fn below(
+    directory: &Path,
+    depth: usize,
+    left: &mut usize,
+    is: &dyn Fn(&Path) -> bool,
+    found: &mut Vec<PathBuf>,
+) {
+    for path in entries(directory) {
+        if *left == 0 {
+            return;
+        }
+        *left -= 1;
+        match fs::symlink_metadata(&path) {
+            Ok(data) if data.is_dir() && depth > 0 => below(&path, depth - 1, left, is, found),
+            Ok(data) if data.is_file() && is(&path) => found.push(path),
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
+/// What is in a directory, in the order of the names; nothing if it cannot be read.
+pub(super) fn entries(directory: &Path) -> Vec<PathBuf> {
+    let read = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = read.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
 }
 
 #[cfg(all(test, target_os = "linux"))]

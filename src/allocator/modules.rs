@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::launcher::{self, Starts};
+use super::launcher::{self, Starts, below, entries};
 
 /// Files of a package that are looked at, at most: a server's own modules are few.
 const FILES: usize = 4_000;
@@ -173,35 +173,6 @@ fn is_library(path: &Path) -> bool {
 
 fn is_addon(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "node")
-}
-
-/// The files below a directory that are of a kind. Links are not followed.
-pub(super) fn below(
-    directory: &Path,
-    depth: usize,
-    left: &mut usize,
-    is: &dyn Fn(&Path) -> bool,
-    found: &mut Vec<PathBuf>,
-) {
-    for path in entries(directory) {
-        if *left == 0 {
-            return;
-        }
-        *left -= 1;
-        match fs::symlink_metadata(&path) {
-            Ok(data) if data.is_dir() && depth > 0 => below(&path, depth - 1, left, is, found),
-            Ok(data) if data.is_file() && is(&path) => found.push(path),
-            Ok(_) | Err(_) => {}
-        }
-    }
-}
-
-/// What is in a directory, in the order of the names; nothing if it cannot be read.
-pub(super) fn entries(directory: &Path) -> Vec<PathBuf> {
-    let read = fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = read.map(|entry| entry.path()).collect();
-    paths.sort();
-    paths
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What about a machine makes figures less sure, as sentences for people.
 
 use crate::record::Host;
+use crate::record::Strain;
 use crate::units;
 
 use super::summary::Summary;
@@ -19,17 +20,6 @@ const NEGLIGIBLE: u64 = 1 << 20;
 
 /// Share of the time waited for memory from which the kernel was taking memory away from somebody.
 const PRESSURE: f64 = 0.01;
-
-/// What about the machine of a run makes its figures less sure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Strain {
-    /// Its kernel keeps resident counters per processor; how much is the error in bytes.
-    Counters,
-    /// Something waited for memory; how much is the share of the time.
-    Short,
-    /// More was to run than it has processors; how much is the load for each of them.
-    Busy,
-}
 
 /// What is known of a machine before a run and may pass, a sentence for each strain.
 pub fn beforehand(host: &Host) -> Vec<(Strain, String)> {

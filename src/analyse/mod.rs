@@ -43,7 +43,7 @@ mod untrimmed;
 #[cfg(test)]
 mod tests;
 
-pub use advice::{Strain, beforehand};
+pub use advice::beforehand;
 pub use collect::{read, read_with, summarise};
 pub use confirmed::is_denied;
 pub use curves::{Curves, Slot, Span, Window};

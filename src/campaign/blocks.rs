@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::header;
 use crate::analyse;
 use crate::analyse::calibration::{believed, uncalibrated};
 use crate::analyse::compare::{Measure, Played, by_target, counts, primary};
@@ -21,7 +22,7 @@ use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 
 use super::before::{self, Before};
-use super::single::{self, Outcome};
+use super::single::Outcome;
 use super::{calibrations, forecast};
 
 /// Runs of each server when nobody says how many and there is something to compare.
@@ -239,9 +240,9 @@ impl Campaign<'_> {
     }
 
     /// A run of the plan as it is asked for.
-    fn prepared(&self, one: &One<'_>, before: &Before) -> single::Run {
+    fn prepared(&self, one: &One<'_>, before: &Before) -> header::Run {
         let choice = &self.choices[one.planned.server];
-        single::Run {
+        header::Run {
             loaded: self.scenario.clone(),
             choice: choice.clone(),
             plan: PlanFacts {

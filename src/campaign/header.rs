@@ -12,11 +12,29 @@ use crate::drive::Job;
 use crate::host;
 use crate::lsp::process::Launch;
 use crate::processors;
+use crate::progress::Progress;
+use crate::record::PlanFacts;
 use crate::record::{self, Header, ScenarioFacts, ServerFacts, Settings, TreeFacts, WorkspaceFacts};
 use crate::resolve::{ServerChoice, which};
+use crate::trace::Tracer;
 
-use super::single::Run;
 use crate::resolve::{detector, preload, shim};
+
+/// One run, as it is asked for.
+#[derive(Clone)]
+pub struct Run {
+    pub loaded: Loaded,
+    pub choice: ServerChoice,
+    pub plan: PlanFacts,
+    /// What was run before under the same label, where runs are gone on with.
+    pub before: Option<Header>,
+    pub measuring: Measuring,
+    /// What traces its system calls, in a run for that.
+    pub tracer: Option<Tracer>,
+    /// Only start the server and see what it offers.
+    pub probe: bool,
+    pub progress: Progress,
+}
 
 /// Variables that decide which programs, libraries and settings a server finds.
 const DECIDING: [&str; 19] = [

@@ -8,20 +8,18 @@ use anyhow::{Context, anyhow};
 
 use crate::allocator::knobs::Checked;
 use crate::analyse;
-use crate::config::options::Measuring;
 use crate::config::{Isolation, Loaded, Project};
 use crate::drive::Job;
 use crate::drive::desk::Desk;
 use crate::drive::workspace::{self, Selection, Workspace, WorkspaceError, tree};
 use crate::lsp::process::Launch;
-use crate::progress::Progress;
-use crate::record::{Event, Header, PlanFacts, Warning, WarningKind};
+use crate::record::{Event, Header, Warning, WarningKind};
 use crate::resolve::{Program, ServerChoice};
 use crate::sample;
 use crate::soak::{self, Interrupt};
 use crate::text::quoted;
-use crate::trace::Tracer;
 
+use super::header::Run;
 use super::launch::launch;
 use super::scratch::Scratch;
 use super::{before, build, header};
@@ -33,21 +31,6 @@ const TIDYING: Duration = Duration::from_secs(10);
 
 /// How long the same may take when the run was to end at once.
 const HURRIED: Duration = Duration::from_secs(1);
-
-#[derive(Clone)]
-pub struct Run {
-    pub loaded: Loaded,
-    pub choice: ServerChoice,
-    pub plan: PlanFacts,
-    /// What was run before under the same label, where runs are gone on with.
-    pub before: Option<Header>,
-    pub measuring: Measuring,
-    /// What traces its system calls, in a run for that.
-    pub tracer: Option<Tracer>,
-    /// Only start the server and see what it offers.
-    pub probe: bool,
-    pub progress: Progress,
-}
 
 pub enum Outcome {
     /// It was played, and its record is whole.

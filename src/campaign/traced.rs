@@ -1,5 +1,6 @@
 //! `run --trace-syscalls`: one more run of each server, for its memory calls alone.
 
+use super::header;
 use crate::analyse;
 use crate::exit::Exit;
 use crate::progress::{self, Place, Progress, Talk};
@@ -11,7 +12,7 @@ use crate::trace::{Tracer, Untraceable};
 
 use super::blocks::{Campaign, Outcomes, called_off, name};
 use super::scratch::Scratch;
-use super::single::{self, Outcome};
+use super::single::Outcome;
 use super::{before, played};
 
 pub fn tracer() -> anyhow::Result<Result<Tracer, Untraceable>> {
@@ -33,7 +34,7 @@ impl Campaign<'_> {
                 outcomes.runs.push(played);
                 continue;
             }
-            let run = single::Run {
+            let run = header::Run {
                 loaded: self.scenario.clone(),
                 choice: choice.clone(),
                 plan: PlanFacts {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::analyse::{self, Summary};
+use crate::campaign::header;
 use crate::cli;
 use crate::config::Loaded;
 use crate::config::options::{Measuring, Repeating};
@@ -22,7 +23,6 @@ use super::{prepare, print, show};
 use crate::campaign;
 use crate::campaign::Scratch;
 use crate::campaign::caps;
-use crate::campaign::single;
 use crate::campaign::single::Outcome;
 
 pub fn run(options: &cli::Check, interrupt: &Interrupt) -> anyhow::Result<u8> {
@@ -82,7 +82,7 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
         no_peak_reset: true,
         allow_unsupported: false,
     };
-    let run = single::Run {
+    let run = header::Run {
         loaded: scenario.clone(),
         choice: choice.clone(),
         plan: PlanFacts::default(),

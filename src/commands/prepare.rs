@@ -64,7 +64,7 @@ pub fn understood_with(typed: &Typed<'_>, mut mistakes: Report) -> anyhow::Resul
     crate::resolve::suits(&choices, &scenarios, &mut mistakes);
     shim::ask(typed.extras, &scenarios, &mut choices, &mut mistakes);
     let choices = through(typed, choices, &mut mistakes);
-    for mistake in detector::mistakes(&choices) {
+    for mistake in crate::resolve::mistakes(&choices) {
         mistakes.add_loose(mistake, "");
     }
     for (title, cure) in typed.out.iter().flat_map(|out| output::refused(out, &scenarios)) {

@@ -69,11 +69,11 @@ pub fn schema(options: &cli::Schema) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-fn kind(of: SchemaOf) -> config::schema::Kind {
+fn kind(of: SchemaOf) -> config::Kind {
     match of {
-        SchemaOf::Scenario => config::schema::Kind::Scenario,
-        SchemaOf::Servers => config::schema::Kind::Servers,
-        SchemaOf::Gate => config::schema::Kind::Gate,
-        SchemaOf::Grid => config::schema::Kind::Grid,
+        SchemaOf::Scenario => config::Kind::Scenario,
+        SchemaOf::Servers => config::Kind::Servers,
+        SchemaOf::Gate => config::Kind::Gate,
+        SchemaOf::Grid => config::Kind::Grid,
     }
 }

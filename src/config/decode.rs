@@ -10,11 +10,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::problem::Fault;
+use super::problem::{MEND, MOST, more};
 use super::wording;
-use crate::units;
-
-/// Mistakes of one file that are reported; nobody reads more at once, and each costs a look at the whole file.
-pub(super) const MOST: usize = 100;
 
 /// A document as parsed, for finding the place of what turned out to be wrong later.
 #[derive(Clone, Debug)]
@@ -134,14 +131,6 @@ impl<'t> Document<'t> {
             }
         }
     }
-}
-
-const MEND: &str = "correct those above first";
-
-/// Stands for mistakes that are only counted, the first of them at `span`.
-pub(super) fn more(span: Range<usize>, count: usize) -> Fault {
-    let mistakes = units::counted(count as u64, "more mistake");
-    Fault::new(span, format!("{mistakes} from here on"), MEND)
 }
 
 /// What to take out when a key is wrong.

@@ -1,6 +1,26 @@
-//! Files of other formats where a scenario is asked for.
+//! The formats that people write, and files of another one where a scenario is asked for.
 
-use super::schema::Kind;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Scenario,
+    Servers,
+    Gate,
+    Grid,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 4] = [Kind::Scenario, Kind::Servers, Kind::Gate, Kind::Grid];
+
+    /// Its name, which is that of the schema's file too.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Scenario => "scenario",
+            Kind::Servers => "servers",
+            Kind::Gate => "gate",
+            Kind::Grid => "grid",
+        }
+    }
+}
 
 /// Keys at the top of files of one format that no other has.
 const KEYS: [(Kind, &[&str]); 3] = [

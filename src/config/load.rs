@@ -9,12 +9,11 @@ use sha2::{Digest, Sha256};
 
 use super::decode::{Document, Segment};
 use super::problem::{Fault, Report};
-use super::project::{self, Project};
+use super::project::{self, Overrides, Project};
 use super::scenario::{Isolation, Scenario, Workspace};
 use super::{check, include, kind};
 use crate::record::regular;
 use crate::text::nearest;
-use crate::units::Size;
 
 /// Longest file that is read, in bytes: a scenario of a hundred phases has some thousands.
 const LONGEST_FILE: u64 = 1 << 20;
@@ -22,23 +21,6 @@ const LONGEST_FILE: u64 = 1 << 20;
 const MOST_INCLUDED: usize = 256;
 /// Deepest chain of files that include one another.
 const DEEPEST_INCLUDED: usize = 32;
-
-/// What the command line says instead of the scenario.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Overrides {
-    /// The project to open, relative to the current directory.
-    pub workspace: Option<PathBuf>,
-    /// Language id of the files to open.
-    pub language: Option<String>,
-    /// Pattern of the files to open.
-    pub files: Option<String>,
-    /// Size over which files are not opened.
-    pub largest_file: Option<Size>,
-    /// How the original is kept safe.
-    pub isolation: Option<Isolation>,
-    /// Seed of everything that is picked at random.
-    pub seed: Option<u64>,
-}
 
 /// A scenario ready to be played.
 #[derive(Clone, Debug, PartialEq)]

@@ -34,10 +34,11 @@ mod wording;
 
 pub use catalogue::Catalogue;
 pub use gate::GateContext;
-pub use load::{Loaded, Overrides, load_scenario, read_text};
+pub use kind::Kind;
+pub use load::{Loaded, load_scenario, read_text};
 pub use names::names_files;
 pub use problem::{Fault, Report};
-pub use project::{Project, plain_path};
+pub use project::{Overrides, Project, plain_path};
 pub use scenario::{
     FORMAT, Isolation, Phase, Readiness, ReadinessLimits, Repeat, Scenario, Settle, SettleLimits, Workspace,
 };

@@ -1,11 +1,22 @@
 //! Mistakes in what the user wrote, all of them at once, each with its place and a cure.
 
+use crate::units;
 use std::error::Error;
 use std::fmt;
 use std::ops::Range;
 
-use super::decode::{MOST, more};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+/// Mistakes of one file that are reported; nobody reads more at once, and each costs a look at the whole file.
+pub(super) const MOST: usize = 100;
+
+pub(super) const MEND: &str = "correct those above first";
+
+/// Stands for mistakes that are only counted, the first of them at `span`.
+pub(super) fn more(span: Range<usize>, count: usize) -> Fault {
+    let mistakes = units::counted(count as u64, "more mistake");
+    Fault::new(span, format!("{mistakes} from here on"), MEND)
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {

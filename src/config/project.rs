@@ -6,10 +6,26 @@ use std::path::{Path, PathBuf};
 
 use super::files;
 use super::glob::{Glob, GlobError, languages, of_language};
-use super::load::Overrides;
 use super::scenario::{Isolation, Workspace};
 use crate::text::nearest;
 use crate::units::Size;
+
+/// What the command line says instead of the scenario.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overrides {
+    /// The project to open, relative to the current directory.
+    pub workspace: Option<PathBuf>,
+    /// Language id of the files to open.
+    pub language: Option<String>,
+    /// Pattern of the files to open.
+    pub files: Option<String>,
+    /// Size over which files are not opened.
+    pub largest_file: Option<Size>,
+    /// How the original is kept safe.
+    pub isolation: Option<Isolation>,
+    /// Seed of everything that is picked at random.
+    pub seed: Option<u64>,
+}
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Project {

@@ -4,31 +4,10 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 
 use super::gate::GateFile;
+use super::kind::Kind;
 use super::scenario::Scenario;
 use super::server::Servers;
 use super::tune::GridFile;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Scenario,
-    Servers,
-    Gate,
-    Grid,
-}
-
-impl Kind {
-    pub const ALL: [Kind; 4] = [Kind::Scenario, Kind::Servers, Kind::Gate, Kind::Grid];
-
-    /// Its name, which is that of the schema's file too.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Scenario => "scenario",
-            Kind::Servers => "servers",
-            Kind::Gate => "gate",
-            Kind::Grid => "grid",
-        }
-    }
-}
 
 /// The schema of a format. Of draft 7, the newest that Taplo knows, which completes TOML in editors.
 pub fn text(kind: Kind) -> String {

@@ -8,17 +8,14 @@ use std::io;
 
 use crate::record::HugePages;
 
-use super::linux::huge_pages_mode;
-
 /// `PR_THP_DISABLE_EXCEPT_ADVISED` (include/uapi/linux/prctl.h), since Linux 6.18.
 const EXCEPT_ADVISED: libc::c_ulong = 1 << 1;
 
-/// Limits huge pages to `mode`. Nothing is done where the system's own mode is that one already.
+/// Limits huge pages to `mode`. Nothing is done where `system`, the system's own mode, is that one already.
 ///
 /// # Errors
 /// Of kind `Unsupported` where the system cannot, with what it has instead.
-pub fn limit(mode: HugePages) -> io::Result<()> {
-    let system = huge_pages_mode();
+pub fn limit(mode: HugePages, system: Option<&str>) -> io::Result<()> {
     if state().is_some_and(|(disabled, _)| disabled) {
         return if mode == HugePages::Never {
             Ok(())
@@ -26,7 +23,7 @@ pub fn limit(mode: HugePages) -> io::Result<()> {
             Err(unsupported("they are disabled for lsp-soak itself"))
         };
     }
-    match (mode, system.as_deref()) {
+    match (mode, system) {
         (_, None) => Err(unsupported("the kernel has none")),
         (HugePages::Never, Some("never"))
         | (HugePages::Madvise, Some("madvise"))

@@ -14,8 +14,6 @@ mod linux;
 #[cfg(windows)]
 mod windows;
 #[cfg(target_os = "linux")]
-pub use huge_pages::limit as limit_huge_pages;
-#[cfg(target_os = "linux")]
 use linux::{complete, pressure as platform_pressure};
 #[cfg(target_os = "linux")]
 pub use linux::{keep_to, may_keep_to};
@@ -24,7 +22,6 @@ use windows::complete;
 
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, System};
 
-#[cfg(not(target_os = "linux"))]
 use crate::record::HugePages;
 use crate::record::{Host, Memory, Pressure};
 
@@ -62,6 +59,12 @@ pub fn may_keep_to(cpus: &[usize]) -> std::io::Result<()> {
 fn no_affinity() -> std::io::Result<()> {
     let reason = "this system has no affinity that a server takes over from whoever starts it";
     Err(std::io::Error::new(std::io::ErrorKind::Unsupported, reason))
+}
+
+/// Limits huge pages of everything that is started from here on.
+#[cfg(target_os = "linux")]
+pub fn limit_huge_pages(mode: HugePages) -> std::io::Result<()> {
+    huge_pages::limit(mode, linux::huge_pages_mode().as_deref())
 }
 
 /// Elsewhere a program asks for huge pages, or has none.

@@ -75,6 +75,16 @@ pub struct PhaseOutline {
     pub total: Amount,
 }
 
+impl PhaseOutline {
+    /// How often it is repeated, where that is a number.
+    pub fn times(&self) -> Option<u64> {
+        match self.repeat {
+            Some(Repeat::Times(times)) => Some(times),
+            Some(_) | None => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepOutline {
     pub name: &'static str,

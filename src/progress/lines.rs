@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::analyse::Strain;
+use crate::record::Strain;
 use crate::record::{Event, PhaseRef, ReadyOutcome, StepEnd};
 use crate::text::{Paint, Tone, clean};
 use crate::units;

@@ -12,17 +12,19 @@ use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
-use crate::analyse::Strain;
 use crate::locale;
 use crate::plan::Outline;
+use crate::record::Strain;
 use crate::record::{Event, PhaseRef};
-use crate::sample::Pulse;
 use crate::text::{clean_lines, clean_styled, fold};
 
 use lines::Lines;
 use pace::Pace;
 use screen::Screen;
 use state::State;
+
+/// The latest figures of the tree of a server: its private memory now, and the highest so far.
+pub type Pulse = Arc<dyn Fn() -> (Option<u64>, Option<u64>) + Send + Sync>;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Talk {

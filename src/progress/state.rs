@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use crate::plan::{Outline, PhaseOutline, StepOutline};
 use crate::record::{Event, PhaseRef, StepStart};
-use crate::sample::Pulse;
 use crate::text::{Paint, Tone, clean, cut, width};
 use crate::units;
 
 use super::pace::{Left, Pace, Reached};
 use super::spark::Spark;
-use super::{Look, Place};
+use super::{Look, Place, Pulse};
 
 /// Columns of the bar, and of the curve, at most and at least.
 const BAR: (usize, usize) = (40, 8);
@@ -23,7 +22,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const LEAST: usize = 4;
 
 /// A campaign as far as it has come. Times are since it began.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct State {
     pub pace: Pace,
     scenario: String,
@@ -34,7 +33,7 @@ pub struct State {
     played: Duration,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 struct Run {
     place: Place,
     /// When its server was started; what comes before, such as a build, is nothing that is played.
@@ -84,7 +83,7 @@ impl State {
 
     /// Private memory of the run that goes on.
     pub fn private(&self) -> Option<u64> {
-        self.run.as_ref()?.pulse.as_ref()?.private()
+        self.run.as_ref()?.pulse.as_ref()?().0
     }
 
     /// Says what goes on instead of phases.
@@ -117,7 +116,7 @@ impl State {
     /// One more point of the curve.
     pub fn tick(&mut self) {
         if let Some(run) = &mut self.run {
-            let private = run.pulse.as_ref().and_then(Pulse::private);
+            let private = run.pulse.as_ref().and_then(|pulse| pulse().0);
             // The curve begins with the server.
             if run.pulse.is_some() {
                 run.curve.push(private);
@@ -253,9 +252,10 @@ fn memory(run: &Run, columns: usize, look: Look) -> String {
     let Some(pulse) = &run.pulse else {
         return String::new();
     };
-    let now = format!("private {:>9}", units::or_unknown(pulse.private(), units::bytes));
+    let (private, highest) = pulse();
+    let now = format!("private {:>9}", units::or_unknown(private, units::bytes));
     // Not a peak: that is resident memory, by the kernel's mark, and known when the phase is over.
-    let top = format!("highest {}", units::or_unknown(pulse.peak(), units::bytes));
+    let top = format!("highest {}", units::or_unknown(highest, units::bytes));
     let room = columns.saturating_sub(width(&now) + width(&top) + 4).min(CURVE.0);
     let curve = match room {
         room if room >= CURVE.1 => run.curve.draw(room, look.ascii),
@@ -272,12 +272,10 @@ fn place_of(phase: &PhaseRef, outline: Option<&Outline>) -> String {
         return String::new();
     };
     let place = format!(" {}/{}", phase.phase + 1, outline.phases.len());
-    let rounds = match outline.phases.get(phase.phase as usize) {
-        Some(PhaseOutline {
-            repeat: Some(crate::config::Repeat::Times(times)),
-            ..
-        }) if outline.repeat.is_none() => format!(" of {}", units::count(*times)),
-        Some(_) | None => String::new(),
+    let times = outline.phases.get(phase.phase as usize).and_then(PhaseOutline::times);
+    let rounds = match times.filter(|_| outline.repeat.is_none()) {
+        Some(times) => format!(" of {}", units::count(times)),
+        None => String::new(),
     };
     match (phase.cycle, rounds.is_empty()) {
         (0, true) => place,

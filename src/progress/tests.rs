@@ -48,7 +48,8 @@ fn state(step: StepStart) -> State {
     state.begin(place(2));
     started(&mut state, 90);
     let pulse = Pulse::default();
-    state.follow(pulse.clone());
+    let shown = pulse.clone();
+    state.follow(std::sync::Arc::new(move || (shown.private(), shown.peak())));
     for value in (0..200_u64).map(|n| (n % 50 + n / 2) << 20) {
         pulse.pretend(Some(value));
         state.tick();

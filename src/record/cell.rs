@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::Nanos;
 
@@ -49,4 +50,20 @@ pub struct SweepFacts {
     pub time_budget: Option<Nanos>,
     /// What was not tried and why, a sentence each; with the default only.
     pub notes: Vec<String>,
+}
+
+/// Every value of an object with the path to it.
+pub fn leaves(value: &Value, path: &str, each: &mut dyn FnMut(&str, &Value)) {
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            for (name, member) in members {
+                let path = match path {
+                    "" => name.clone(),
+                    path => format!("{path}.{name}"),
+                };
+                leaves(member, &path, each);
+            }
+        }
+        value => each(path, value),
+    }
 }

@@ -81,6 +81,17 @@ pub struct PlanFacts {
     pub cell: Option<CellFacts>,
 }
 
+/// What about the machine of a run makes its figures less sure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Strain {
+    /// Its kernel keeps resident counters per processor; how much is the error in bytes.
+    Counters,
+    /// Something waited for memory; how much is the share of the time.
+    Short,
+    /// More was to run than it has processors; how much is the load for each of them.
+    Busy,
+}
+
 /// The machine and its state when the run began. Unknown is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Host {

@@ -38,7 +38,7 @@ mod tests;
 pub use allocator::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, KnobFacts};
 pub use calibration::{CALIBRATION_FORMAT, Calibration, Noise};
 pub use calls::{CallCount, CallKind, SystemCalls, TracerFacts};
-pub use cell::{CellFacts, SweepFacts};
+pub use cell::{CellFacts, SweepFacts, leaves};
 pub use clock::{Clock, nanos};
 pub use compressed::{is_record, plain};
 pub use ending::{Close, EmptyStep, Ending, MOST_NAMED, Shutdown, ShutdownReply, ShutdownStage, Survivor, Unwritten};
@@ -49,7 +49,7 @@ pub use event::{
 };
 pub use header::{
     Header, Host, HugePages, Interpreter, LensFacts, Memory, PlanFacts, Revision, ScenarioFacts, ServerFacts, Settings,
-    TreeFacts, Version, WorkspaceFacts,
+    Strain, TreeFacts, Version, WorkspaceFacts,
 };
 pub use idle::{AllocatorDecay, Delay, IdleKind, IdleWindow, WindowEnd};
 pub use looks::{Looks, LooksError};

@@ -21,8 +21,6 @@ use crate::record::jemalloc::CONFIRM;
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Evidence, LensFacts, ServerFacts};
 use crate::resolve::{Program, ServerChoice, asks_for};
 
-use super::preload;
-
 /// How jemalloc's option begins that has it confirm its settings, or not.
 const CONFIRMS: &str = "confirm_conf:";
 
@@ -104,36 +102,6 @@ pub fn knobs(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> 
         known.insert(asked, checked.clone());
     }
     checked
-}
-
-/// What is wrong with the settings of servers whose programs are there, a sentence each.
-pub fn mistakes(choices: &[ServerChoice]) -> Vec<String> {
-    let mut mistakes = Vec::new();
-    for choice in choices {
-        let Program::File(program) = &choice.program else {
-            continue;
-        };
-        let refused = match missing(choice, program, &|| false) {
-            Some(missing) => Some(missing),
-            None => preload::verified(choice, program, &|| false)
-                .err()
-                .map(|error| error.to_string()),
-        };
-        // Settings are not looked at where their allocator would not be used.
-        let errors = match refused {
-            Some(_) => Vec::new(),
-            None => knobs(choice, program, &|| false).err().unwrap_or_default(),
-        };
-        let refused = refused.into_iter();
-        let told = refused.chain(errors.iter().map(ToString::to_string));
-        let told = told.map(|words| format!("`{}`: {words}", choice.label));
-        for mistake in told {
-            if !mistakes.contains(&mistake) {
-                mistakes.push(mistake);
-            }
-        }
-    }
-    mistakes
 }
 
 /// Notes of each server what was found in it, where its program is there.

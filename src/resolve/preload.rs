@@ -169,6 +169,36 @@ pub fn knob(choice: &ServerChoice, seen: Option<&str>) -> KnobFacts {
     }
 }
 
+/// What is wrong with the settings of servers whose programs are there, a sentence each.
+pub fn mistakes(choices: &[ServerChoice]) -> Vec<String> {
+    let mut mistakes = Vec::new();
+    for choice in choices {
+        let Program::File(program) = &choice.program else {
+            continue;
+        };
+        let refused = match detector::missing(choice, program, &|| false) {
+            Some(missing) => Some(missing),
+            None => verified(choice, program, &|| false)
+                .err()
+                .map(|error| error.to_string()),
+        };
+        // Settings are not looked at where their allocator would not be used.
+        let errors = match refused {
+            Some(_) => Vec::new(),
+            None => detector::knobs(choice, program, &|| false).err().unwrap_or_default(),
+        };
+        let refused = refused.into_iter();
+        let told = refused.chain(errors.iter().map(ToString::to_string));
+        let told = told.map(|words| format!("`{}`: {words}", choice.label));
+        for mistake in told {
+            if !mistakes.contains(&mistake) {
+                mistakes.push(mistake);
+            }
+        }
+    }
+    mistakes
+}
+
 /// Makes what is preloaded say at the end of the run how much memory it had.
 pub fn ask(env: &mut Env, choice: &ServerChoice, found: &Detection, stop: &dyn Fn() -> bool) {
     let asked = library(choice).and_then(|library| preload::asked(family(choice, library, stop)));

@@ -196,7 +196,10 @@ impl Stage for Live {
             None => {
                 let sink = Box::new(self.0.journal.clone());
                 let started = Sampler::start(pid, self.0.options.clone(), self.0.clock, sink)?;
-                self.0.progress.follow(started.pulse());
+                let pulse = started.pulse();
+                self.0
+                    .progress
+                    .follow(Arc::new(move || (pulse.private(), pulse.peak())));
                 *sampler = Some(started);
             }
         }

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use lsp_soak::config::schema::{Kind, text};
+use lsp_soak::config::Kind;
+use lsp_soak::config::schema::text;
 use lsp_soak::report;
 
 #[test]

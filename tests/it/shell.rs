@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use lsp_soak::config::schema::{self, Kind};
+use lsp_soak::config::{Kind, schema};
 
 /// What `lsp-soak` prints, which must succeed.
 fn printed(args: &[&str]) -> String {

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use super::find::stems;
 use crate::record::Known;
 
 /// A distribution, by what `/etc/os-release` says.
@@ -140,6 +139,17 @@ impl Distribution {
             Some(_) | None => return false,
         };
         self.version.is_some_and(|version| version <= last)
+    }
+}
+
+/// What the libraries of an allocator are called without endings, the better first. oneTBB's proxy is what serves `malloc`,
+/// and gperftools' minimal library is the allocator without its profilers.
+pub(super) fn stems(known: Known) -> &'static [&'static str] {
+    match known {
+        Known::Jemalloc => &["libjemalloc"],
+        Known::Mimalloc => &["libmimalloc"],
+        Known::Tcmalloc => &["libtcmalloc_minimal", "libtcmalloc"],
+        Known::Tbbmalloc => &["libtbbmalloc_proxy"],
     }
 }
 

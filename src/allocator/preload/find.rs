@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::elf::{self, Machine};
-use super::distribution::Distribution;
+use super::distribution::{Distribution, stems};
 use crate::record::{Known, Preload};
 
 #[derive(Clone, Debug)]
@@ -65,17 +65,6 @@ pub fn find(preload: &Preload, machine: Option<Machine>, places: &Places) -> Res
         Preload::System => Ok(None),
         Preload::Known(known) => known_library(*known, machine, places).map(Some),
         Preload::Path(path) => given(path, machine).map(Some),
-    }
-}
-
-/// What the libraries of an allocator are called without endings, the better first. oneTBB's proxy is what serves `malloc`,
-/// and gperftools' minimal library is the allocator without its profilers.
-pub(super) fn stems(known: Known) -> &'static [&'static str] {
-    match known {
-        Known::Jemalloc => &["libjemalloc"],
-        Known::Mimalloc => &["libmimalloc"],
-        Known::Tcmalloc => &["libtcmalloc_minimal", "libtcmalloc"],
-        Known::Tbbmalloc => &["libtbbmalloc_proxy"],
     }
 }
 

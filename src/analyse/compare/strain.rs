@@ -1,6 +1,7 @@
 //! What about the machines makes the figures of several runs less sure: each kind once, with how many runs had it.
 
-use crate::analyse::advice::{Strain, strains};
+use crate::analyse::advice::strains;
+use crate::record::Strain;
 
 use super::Played;
 

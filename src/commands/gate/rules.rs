@@ -23,7 +23,7 @@ pub fn lenses(options: &cli::Gate, mut choices: Vec<ServerChoice>) -> (Vec<Serve
     }
     detector::look(&mut choices);
     match crate::resolve::purged(&choices, &|choice| shim::of_lens(choice).ok()) {
-        Ok(purged) => match detector::mistakes(&purged).as_slice() {
+        Ok(purged) => match crate::resolve::mistakes(&purged).as_slice() {
             [] => ([purged, choices].concat(), Vec::new()),
             refused => {
                 let why = refused.iter().map(|mistake| format!("as-shipped decides: {mistake}"));

@@ -7,7 +7,8 @@ use anyhow::{Context, bail};
 
 use crate::campaign::files;
 use crate::cli;
-use crate::config::schema::{self, Kind};
+use crate::config::Kind;
+use crate::config::schema;
 use crate::config::{Catalogue, Profile};
 use crate::resolve::which;
 use crate::resolve::{Program, installed};

@@ -67,7 +67,7 @@ pub fn choices(
     let cells = joined(cells);
     notes.extend(shared(server, &cells));
     let (choices, missing) = found(applied(server, &cells));
-    for mistake in missing.into_iter().chain(detector::mistakes(&choices)) {
+    for mistake in missing.into_iter().chain(crate::resolve::mistakes(&choices)) {
         mistakes.add_loose(mistake, "");
     }
     for cell in &cells {
@@ -122,7 +122,7 @@ fn taken(server: &ServerChoice, cells: Vec<Cell>, notes: &mut Vec<String>) -> Ve
     let mut taken = Vec::new();
     for cell in cells {
         let (only, missing) = found(applied(server, std::slice::from_ref(&cell)));
-        let wrong = missing.into_iter().chain(detector::mistakes(&only[1..]));
+        let wrong = missing.into_iter().chain(crate::resolve::mistakes(&only[1..]));
         match wrong.into_iter().next() {
             None => taken.push(cell),
             Some(mistake) => notes.push(format!("not tried: {mistake}")),

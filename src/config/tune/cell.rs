@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::file::ValueEntry;
 use crate::config::names_files;
 use crate::record::Preload;
+use crate::record::leaves;
 use crate::record::variables::{added, separator};
 
 /// The label of the server with nothing changed.
@@ -144,22 +145,6 @@ pub fn label_of(entry: &ValueEntry) -> String {
     words.extend(entry.cpus.as_ref().map(|cpus| format!("cpus-{cpus}")));
     let label = words.iter().map(|word| safe(word)).collect::<Vec<String>>().join(".");
     cut(&label, LONGEST)
-}
-
-/// Every value of an object with the path to it.
-pub fn leaves(value: &Value, path: &str, each: &mut dyn FnMut(&str, &Value)) {
-    match value {
-        Value::Object(members) if !members.is_empty() => {
-            for (name, member) in members {
-                let path = match path {
-                    "" => name.clone(),
-                    path => format!("{path}.{name}"),
-                };
-                leaves(member, &path, each);
-            }
-        }
-        value => each(path, value),
-    }
 }
 
 /// The text with nothing in it that a file cannot be called.

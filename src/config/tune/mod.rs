@@ -5,7 +5,7 @@ mod file;
 mod preset;
 mod read;
 
-pub use cell::{Cell, DEFAULT, leaves, overlay};
+pub use cell::{Cell, DEFAULT, overlay};
 pub use file::GridFile;
 pub use preset::Preset;
 pub use read::read_grid;

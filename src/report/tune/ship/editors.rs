@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::config::tune::leaves;
+use crate::record::leaves;
 
 use super::escape::{comment, is_name, joined, json as in_json, lua as text, shell};
 use super::extension::Extension;
