@@ -62,6 +62,7 @@ fn verdict(summary: &Summary) -> Vec<Sentence> {
     if summary.header.plan.traced.is_none() {
         let kept = head::conclusion(summary).map(|text| Sentence::answer("run.kept", Tone::Plain, text));
         verdict.extend(kept);
+        verdict.extend(attribution(summary));
         let back = windows::sentences(summary).into_iter();
         verdict.extend(back.map(|text| Sentence::answer("run.came-back", Tone::Plain, text)));
     }
@@ -134,24 +135,41 @@ fn released(summary: &Summary) -> Option<Section<'_>> {
         .filled()
 }
 
-/// What grows from round to round, if anything was repeated often enough.
-fn grown(summary: &Summary) -> Option<Section<'_>> {
+/// What is repeated often enough to say something of its growth.
+fn growing(summary: &Summary) -> Vec<growth::Line> {
     let repeated = repeated(summary);
-    if repeated.iter().all(|one| one.values.len() < LEAST_CYCLES) {
+    match repeated.iter().all(|one| one.values.len() < LEAST_CYCLES) {
+        true => Vec::new(),
+        false => repeated.iter().map(growth::Line::of_run).collect(),
+    }
+}
+
+/// What grows from round to round.
+fn attribution(summary: &Summary) -> Vec<Sentence> {
+    let lines = growing(summary);
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let grows = growth::attribution(&lines, summary.header.server.lens.name, 1).into_iter();
+    let few = "one run is no verdict: compare 3 runs or more, with --runs 3";
+    grows
+        .map(|text| Sentence::answer("growth.attribution", Tone::Plain, text))
+        .chain([Sentence::answer("growth.one-run", Tone::Quiet, few)])
+        .collect()
+}
+
+fn grown(summary: &Summary) -> Option<Section<'_>> {
+    let lines = growing(summary);
+    if lines.is_empty() {
         return None;
     }
-    let lines: Vec<growth::Line> = repeated.iter().map(growth::Line::of_run).collect();
     let names = lines.iter().map(|line| Cell::plain(&line.name)).collect();
     let mut table = vec![Column::text("phase", 0, names)];
     table.extend(growth::columns(&lines));
-    let said = growth::attribution(&lines, summary.header.server.lens.name, 1).into_iter();
-    let few = "one run is no verdict: compare 3 runs or more, with --runs 3";
     Some(
         Section::new("growth", "Growth per round", Weight::Evidence)
             .noted(growth::note())
-            .with(table)
-            .with_all(said.map(|text| Sentence::evidence("growth.attribution", text)))
-            .with(Sentence::definition("growth.one-run", few)),
+            .with(table),
     )
 }
 

@@ -402,8 +402,8 @@ fn a_gate_under_a_preloaded_allocator_decides_only_on_what_was_served_by_it() {
     let said = gate("base", 0);
     // That the machine was busy or short of memory is all that may be told.
     let count = |text: &str| said.matches(text).count();
-    let notes = count("note ");
-    let busy = count("note the machine was") + count("note memory was short");
+    let notes = count("note: ");
+    let busy = count("note: the machine was") + count("note: memory was short");
     assert!(
         said.contains("pair: PASS") && said.contains("preloaded") && notes == busy,
         "{said}"
