@@ -98,6 +98,23 @@ fn settings<'a>(sweep: &Sweep, front: &Front) -> Section<'a> {
         .noted("medians, sizes in MiB")
         .with(columns)
         .with(Sentence::definition("tune.legend", legend(sweep)))
+        .with_all(not_chosen(sweep))
+}
+
+/// Of each setting that is not recommended why, those that stopped first.
+fn not_chosen(sweep: &Sweep) -> Vec<Sentence> {
+    let quiet =
+        |id: &'static str, mark: &'static str, text: String| Sentence::answer(id, Tone::Quiet, text).marked(mark);
+    let stopped = sweep.cells.iter().filter_map(|cell| {
+        let text = format!("{} {}", cell.label, stop(cell.stopped.as_ref()?));
+        Some(quiet("tune.stopped", "stopped", text))
+    });
+    let others = order(sweep).into_iter().filter_map(|place| {
+        let cell = &sweep.cells[place];
+        let why = why_not(sweep, cell).filter(|_| cell.stopped.is_none())?;
+        Some(quiet("tune.not-chosen", "not chosen", format!("{}: {why}", cell.label)))
+    });
+    stopped.chain(others).collect()
 }
 
 /// What to paste: what is pasted most often at once, the rest by who looks for it.
@@ -126,11 +143,6 @@ fn shipped(sweep: &Sweep) -> Option<Section<'_>> {
 fn fronts<'a>(sweep: &'a Sweep, front: &'a Front) -> Section<'a> {
     Section::new("front", "Memory against latency and CPU", Weight::Evidence)
         .with(Block::picture(Fronts { sweep, front }))
-        .with_all(sweep.cells.iter().filter_map(|cell| {
-            let stopped = cell.stopped.as_ref()?;
-            let text = format!("{} {}", cell.label, stop(stopped));
-            Some(Sentence::evidence("tune.stopped", text).marked("stopped"))
-        }))
 }
 
 struct Fronts<'a> {
@@ -170,18 +182,7 @@ fn what_is_set<'a>(sweep: &Sweep) -> Section<'a> {
         Column::text("setting", 0, cells(&|cell| cell.label.clone())),
         Column::text("sets", 1, cells(&|cell| set(&cell.sets))),
     ];
-    let reasons = order(sweep).into_iter().filter_map(|place| {
-        let cell = &sweep.cells[place];
-        let why = why_not(sweep, cell).filter(|_| cell.stopped.is_none())?;
-        Some(Sentence::evidence("tune.why-not", format!("{}: {why}", cell.label)).marked("not chosen"))
-    });
-    Section::new(
-        "sets",
-        "What each setting is, and why it is not recommended",
-        Weight::Evidence,
-    )
-    .with(table)
-    .with_all(reasons.collect::<Vec<Sentence>>())
+    Section::new("sets", "What each setting is", Weight::Evidence).with(table)
 }
 
 /// What a cell sets, in a line.
