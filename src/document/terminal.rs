@@ -90,16 +90,10 @@ impl Page {
 
     fn section(&mut self, section: &Section<'_>) {
         self.heading(&section.title, &section.note);
-        let mut missed = Vec::new();
-        for block in &section.blocks {
-            missed.extend(self.block(block));
-        }
-        // Tables of one section have the same columns, or nearly, so that it is said once of them all.
-        table::tell(&mut self.out, self.paint, &missed, self.columns, JSON);
+        section.blocks.iter().for_each(|block| self.block(block));
     }
 
-    /// Returns the columns of a table that had no room.
-    fn block(&mut self, block: &Block<'_>) -> Vec<String> {
+    fn block(&mut self, block: &Block<'_>) {
         match block {
             Block::Sentence(sentence) if sentence.weight == Weight::Definition && !self.details => {}
             Block::Sentence(sentence) => self.sentence("  ", sentence),
@@ -109,11 +103,11 @@ impl Page {
                     self.out.push('\n');
                     self.paragraph(Tone::Quiet, "  ", caption);
                 }
-                return self.table(columns);
+                self.table(columns);
             }
             Block::Matrix(matrix) => {
                 let columns = rows_of(matrix, self.columns);
-                return self.table(&columns);
+                self.table(&columns);
             }
             Block::Picture(picture) => {
                 if let Some((rows, legend)) = picture.rows(self.columns) {
@@ -137,7 +131,6 @@ impl Page {
                 self.section(section);
             }
         }
-        Vec::new()
     }
 
     fn sentence(&mut self, indent: &str, sentence: &Sentence) {
@@ -160,13 +153,12 @@ impl Page {
         }
     }
 
-    fn table(&mut self, columns: &[Column]) -> Vec<String> {
+    fn table(&mut self, columns: &[Column]) {
         let (short, more) = shortened(columns);
-        let missed = table::fit(&mut self.out, self.paint, short, self.columns);
+        table::draw(&mut self.out, self.paint, short, self.columns, JSON);
         if let Some(text) = rows_left_out(more) {
             self.paragraph(Tone::Quiet, "  ", &text);
         }
-        missed
     }
 }
 
