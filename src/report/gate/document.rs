@@ -74,7 +74,7 @@ fn verdict(judgement: &Judgement, found: &[Finding], notes: &[String]) -> Vec<Se
             Answer::Pass => Tone::Plain,
             answer => self::tone(answer),
         };
-        Sentence::answer("gate.finding", tone, shown(&one.text)).marked(word(one.answer))
+        Sentence::answer("gate.finding", tone, one.text.clone()).marked(word(one.answer))
     }));
     let doubts = doubts(judgement).into_iter().chain(notes.iter().cloned());
     verdict.extend(doubts.map(|text| Sentence::answer("gate.note", Tone::Warning, text).marked("note")));
@@ -106,11 +106,6 @@ pub fn headline(judgement: &Judgement, found: &[Finding]) -> String {
         name(judgement, Role::Baseline),
         reasons.join(", ")
     )
-}
-
-/// A sentence as people read it: with the sign that a rule is typed without.
-fn shown(text: &str) -> String {
-    text.replace("<=", "≤")
 }
 
 /// The bounds of these rules against what they are held to.
@@ -179,7 +174,7 @@ fn advice<'a>(judgement: &Judgement, found: &[Finding]) -> Option<Section<'a>> {
     let tables = judgement.against.iter().filter(|_| !judgement.is_refused());
     let tables = tables.filter_map(|against| rules(against, "advice", Weight::Evidence, &against.advisory));
     let advising = found.iter().filter(|one| !one.decides);
-    let sentences = advising.map(|one| Sentence::evidence("gate.advice", shown(&one.text)).marked(word(one.answer)));
+    let sentences = advising.map(|one| Sentence::evidence("gate.advice", one.text.clone()).marked(word(one.answer)));
     Section::new("advice", "What advises, and decides nothing", Weight::Evidence)
         .with_all(tables)
         .with_all(sentences)
