@@ -22,6 +22,8 @@ pub struct Document<'a> {
     pub title: String,
     /// Where it is from, in small print.
     pub origin: String,
+    /// The answer in one sentence, of results that decide something.
+    pub headline: Option<Sentence>,
     /// What is most often all that is read.
     pub verdict: Vec<Sentence>,
     pub sections: Vec<Section<'a>>,

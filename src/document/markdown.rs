@@ -11,8 +11,11 @@ const WIDEST: usize = 400;
 /// The whole document.
 pub fn render(document: &Document<'_>) -> String {
     let mut out = String::new();
-    line_of(&mut out, format!("### {}", prose(&clean(&document.title))));
-    out.push('\n');
+    let title = prose(&clean(&document.title));
+    match &document.headline {
+        Some(headline) => line_of(&mut out, format!("### {}\n\n{title}\n", prose(&clean(&headline.text)))),
+        None => line_of(&mut out, format!("### {title}\n")),
+    }
     sentences(&mut out, document.verdict.iter());
     for section in &document.sections {
         match section.weight {
@@ -52,7 +55,10 @@ fn blocks(out: &mut String, section: &Section<'_>) {
         match block {
             Block::Sentence(sentence) => sentences(out, std::iter::once(sentence)),
             Block::Facts { caption, facts } => {
-                line_of(out, format!("\n{}:\n", escape(caption)));
+                match *caption == section.title {
+                    true => out.push('\n'),
+                    false => line_of(out, format!("\n{}:\n", escape(caption))),
+                }
                 for (name, text) in facts {
                     line_of(out, format!("- {}: {}", escape(name), prose(text)));
                 }

@@ -33,8 +33,8 @@ pub fn render(document: &Document<'_>) -> String {
             p.quiet { (clean(&document.origin)) }
         }
         main {
-            @if !document.verdict.is_empty() { div.verdict {
-                @for (place, sentence) in document.verdict.iter().enumerate() { (said(place, sentence)) }
+            @if document.headline.is_some() || !document.verdict.is_empty() { div.verdict {
+                @for (place, sentence) in document.headline.iter().chain(&document.verdict).enumerate() { (said(place, sentence)) }
             } }
             @for section in &document.sections { (drawn(section)) }
         }

@@ -36,7 +36,7 @@ pub fn render(document: &Document<'_>, look: Look) -> String {
         details: look.details,
     };
     page.paragraph(Tone::Strong, "", &document.title);
-    for (place, sentence) in document.verdict.iter().enumerate() {
+    for (place, sentence) in document.headline.iter().chain(&document.verdict).enumerate() {
         page.sentence(if place == 0 { "  " } else { "  - " }, sentence);
     }
     let shown = |section: &&Section<'_>| look.details || section.weight == Weight::Answer;

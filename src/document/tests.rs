@@ -75,7 +75,8 @@ fn without_tags(page: &str) -> String {
 pub fn is_whole(document: &Document<'_>) {
     let mut told = Told::default();
     told.texts.push(document.title.clone());
-    document.verdict.iter().for_each(|sentence| told.sentence(sentence));
+    let verdict = document.headline.iter().chain(&document.verdict);
+    verdict.for_each(|sentence| told.sentence(sentence));
     document.sections.iter().for_each(|section| told.section(section));
     let look = Look {
         columns: 160,
@@ -140,6 +141,7 @@ fn sample<'a>() -> Document<'a> {
     Document {
         title: "session on ty".to_owned(),
         origin: "run.jsonl.".to_owned(),
+        headline: Some(Sentence::answer("sample.headline", Tone::Good, "session passes")),
         verdict: vec![
             Sentence::answer("sample.ending", Tone::Good, "✓ completed after 3 s"),
             Sentence::answer(

@@ -39,6 +39,7 @@ pub fn document<'a>(calibration: &Calibration, looks: &Looks) -> Document<'a> {
             units::counted(calibration.runs, "run")
         ),
         origin: String::new(),
+        headline: None,
         verdict: vec![Sentence::answer(
             "calibrate.runs",
             Tone::Strong,

@@ -51,6 +51,7 @@ pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document<'s> {
     Document {
         title: format!("{} on {}", header.scenario.name, header.server.label),
         origin: format!("{record}, {}.", header.started),
+        headline: None,
         verdict: verdict(summary),
         sections: sections.into_iter().flatten().collect(),
     }

@@ -41,6 +41,7 @@ pub fn document<'a>(scenarios: &'a Scenarios, runs: &'a [Played]) -> Document<'a
     Document {
         title: title(scenarios),
         origin: origin(runs),
+        headline: None,
         verdict: verdict.collect(),
         sections: sections(scenarios, runs, Keys::ALIKE, true),
     }

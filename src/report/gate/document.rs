@@ -49,6 +49,10 @@ pub fn document<'a>(judgement: &Judgement, compared: &'a Compared, notes: &[Stri
         weight: section.weight.max(Weight::Evidence),
         ..section
     }));
+    let tone = match judgement.is_refused() {
+        true => Tone::Bad,
+        false => tone(judgement.answer),
+    };
     Document {
         title: format!(
             "gate {}: {} against {}",
@@ -57,25 +61,23 @@ pub fn document<'a>(judgement: &Judgement, compared: &'a Compared, notes: &[Stri
             name(judgement, Role::Baseline)
         ),
         origin: comparison::origin(&compared.runs),
+        headline: Some(Sentence::answer("gate.verdict", tone, headline(judgement, &found))),
         verdict: verdict(judgement, &found, notes),
         sections,
     }
 }
 
 fn verdict(judgement: &Judgement, found: &[Finding], notes: &[String]) -> Vec<Sentence> {
-    let tone = match judgement.is_refused() {
-        true => Tone::Bad,
-        false => tone(judgement.answer),
-    };
-    let mut verdict = vec![Sentence::answer("gate.verdict", tone, headline(judgement, found))];
     let deciding = found.iter().filter(|one| one.decides);
-    verdict.extend(deciding.map(|one| {
-        let tone = match one.answer {
-            Answer::Pass => Tone::Plain,
-            answer => self::tone(answer),
-        };
-        Sentence::answer("gate.finding", tone, one.text.clone()).marked(word(one.answer))
-    }));
+    let mut verdict: Vec<Sentence> = deciding
+        .map(|one| {
+            let tone = match one.answer {
+                Answer::Pass => Tone::Plain,
+                answer => self::tone(answer),
+            };
+            Sentence::answer("gate.finding", tone, one.text.clone()).marked(word(one.answer))
+        })
+        .collect();
     let doubts = doubts(judgement).into_iter().chain(notes.iter().cloned());
     verdict.extend(doubts.map(|text| Sentence::answer("gate.note", Tone::Warning, text).marked("note")));
     verdict

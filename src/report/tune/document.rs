@@ -51,8 +51,7 @@ pub fn document<'a>(sweep: &'a Sweep, compared: &'a Compared, notes: &[String]) 
         weight: section.weight.max(Weight::Evidence),
         ..section
     }));
-    let mut verdict = vec![Sentence::answer("tune.verdict", tone(sweep), headline(sweep))];
-    verdict.extend(sentences(sweep));
+    let mut verdict = sentences(sweep);
     verdict.extend(
         notes
             .iter()
@@ -61,6 +60,7 @@ pub fn document<'a>(sweep: &'a Sweep, compared: &'a Compared, notes: &[String]) 
     Document {
         title: title(sweep),
         origin: comparison::origin(&compared.runs),
+        headline: Some(Sentence::answer("tune.verdict", tone(sweep), headline(sweep))),
         verdict,
         sections,
     }
