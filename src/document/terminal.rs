@@ -79,6 +79,10 @@ impl Page {
     }
 
     fn heading(&mut self, title: &str, note: &str) {
+        if width(title) > self.columns {
+            self.paragraph(Tone::Strong, "", title);
+            return self.out.push('\n');
+        }
         let note = cut(note, self.columns.saturating_sub(width(title) + 2));
         let (title, note) = (
             self.paint.paint(Tone::Strong, title),

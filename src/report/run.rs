@@ -13,7 +13,7 @@ use crate::analyse::stats::LEAST_CYCLES;
 use crate::analyse::{self, Severity, Summary};
 use crate::document::page;
 use crate::document::{Block, Document, Picture, Section, Weight};
-use crate::record::ServerFacts;
+use crate::record::{Header, ServerFacts};
 use crate::text::table::{Cell, Column};
 use crate::text::{Sentence, Tone};
 use crate::units;
@@ -259,13 +259,23 @@ fn facts(summary: &Summary) -> Section<'_> {
 }
 
 /// Everything by which a run can be told from another.
-pub(super) fn fingerprint<'a>(title: &str, header: &crate::record::Header) -> Section<'a> {
+pub(super) fn fingerprint<'a>(title: &str, header: &Header) -> Section<'a> {
     let facts = fingerprint::facts(header);
     Section::new("", format!("Fingerprint of {title}"), Weight::Definition).with(Block::facts("Fingerprint", facts))
 }
 
+/// The same of another run, without what is as in the first.
+pub(super) fn fingerprint_beside<'a>(title: &str, header: &Header, first: (&str, &Header)) -> Section<'a> {
+    let known = fingerprint::facts(first.1);
+    let facts = fingerprint::facts(header)
+        .into_iter()
+        .filter(|fact| !known.contains(fact));
+    let title = format!("Fingerprint of {title}, where it is not that of {}", first.0);
+    Section::new("", title, Weight::Definition).with(Block::facts("Fingerprint", facts))
+}
+
 /// The commands that make such a report again.
-pub(super) fn reproduced<'a>(headers: &[&crate::record::Header]) -> Section<'a> {
+pub(super) fn reproduced<'a>(headers: &[&Header]) -> Section<'a> {
     let commands = reproduce::commands(headers);
     let none = "the records do not say by which command they were made";
     let none = commands

@@ -132,7 +132,11 @@ fn a_gate_that_was_killed_goes_on_and_says_the_same() {
         );
     }
     let (uncut, _) = ground.ends(1, &[&GATE[..11], &["uncut", "-q"]].concat());
-    let verdict = |said: &str| said.lines().filter(|line| line.trim_start().starts_with("pair: ")).count();
+    let verdict = |said: &str| {
+        said.lines()
+            .filter(|line| line.trim_start().starts_with("pair: "))
+            .count()
+    };
     assert!(
         said.contains("pair: FAIL") && uncut.contains("pair: FAIL") && verdict(&said) == 1,
         "{said}\n{uncut}"

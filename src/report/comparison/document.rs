@@ -453,14 +453,19 @@ fn fingerprints<'a>(targets: &[&Target], by_record: &Records<'_>) -> Option<Sect
         let sides = target.comparison.sides.iter();
         sides.filter_map(|side| Some((*target, side, *by_record.get(side.runs.first()?.as_str())?)))
     });
-    let fingerprints = firsts.map(|(target, side, first)| {
+    let mut first: Option<(String, &Summary)> = None;
+    let mut fingerprints: Vec<Section<'a>> = Vec::new();
+    for (target, side, summary) in firsts {
         let title = match targets.len() {
             1 => side.label.clone(),
             _ => format!("{} on {}", side.label, target.name()),
         };
-        run::fingerprint(&title, &first.header)
-    });
-    let fingerprints: Vec<Section<'a>> = fingerprints.collect();
+        fingerprints.push(match &first {
+            None => run::fingerprint(&title, &summary.header),
+            Some((name, one)) => run::fingerprint_beside(&title, &summary.header, (name, &one.header)),
+        });
+        first = first.or(Some((title, summary)));
+    }
     Section::new("facts", "Servers and machines", Weight::Evidence)
         .with_all(fingerprints)
         .filled()
