@@ -230,17 +230,28 @@ fn warnings<'a>(id: &str, comparison: &Comparison) -> Option<Section<'a>> {
 
 fn every_run<'a>(id: &str, comparison: &'a Comparison, keys: Keys) -> Section<'a> {
     let rows = rows(comparison, Figure::Private);
-    let names = rows.iter().map(|row| Cell::plain(figures::heading(&row.measure.place)));
-    let mut table = vec![Column::text("after", 0, names.collect())];
-    for (place, side) in comparison.sides.iter().enumerate() {
-        let cells = rows.iter().map(|row| {
-            let values = row.cells[place].values.iter();
-            let unit = row.measure.figure.unit();
-            let values = values.map(|value| value.map_or_else(|| HOLE.to_owned(), |value| figures::value(value, unit)));
-            Cell::plain(values.collect::<Vec<String>>().join(" "))
-        });
-        table.push(Column::text(side.label.clone(), 1, cells.collect()));
-    }
+    let lines = || {
+        rows.iter().flat_map(|row| {
+            comparison
+                .sides
+                .iter()
+                .zip(&row.cells)
+                .map(move |(side, cell)| (row, side, cell))
+        })
+    };
+    let values = lines().map(|(row, _, cell)| {
+        let unit = row.measure.figure.unit();
+        let values = cell.values.iter();
+        let values = values.map(|value| value.map_or_else(|| HOLE.to_owned(), |value| figures::value(value, unit)));
+        Cell::plain(values.collect::<Vec<String>>().join(" "))
+    });
+    let places = lines().map(|(row, ..)| Cell::plain(figures::heading(&row.measure.place)));
+    let labels = lines().map(|(_, side, _)| Cell::plain(side.label.clone()));
+    let table = vec![
+        Column::text("after", 0, places.collect()),
+        Column::text("server", 1, labels.collect()),
+        Column::text("in each run", 2, values.collect()),
+    ];
     let caption = "Private memory of every run, MiB";
     Section::new(format!("{id}runs"), "Every run", Weight::Evidence)
         .with(Block::picture(Strips { comparison, keys }))
