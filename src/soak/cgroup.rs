@@ -25,13 +25,21 @@ impl Group {
 
     /// Kills these, and all that they forked since they were found.
     pub fn kill(&self, processes: &[Living]) {
-        for (pid, started, _) in processes {
-            if sample::started(*pid) == Some(*started) {
-                // One that is gone meanwhile is what was wanted; one that may not be moved is killed by itself.
-                let _ = fs::write(self.path.join("cgroup.procs"), pid.to_string());
+        let is_there = |pid, begun| sample::started(pid) == Some(begun);
+        let mut moved = Vec::new();
+        for &(pid, begun, _) in processes {
+            // One that is gone meanwhile is what was wanted; one that may not be moved is killed by itself.
+            if is_there(pid, begun) && fs::write(self.path.join("cgroup.procs"), pid.to_string()).is_ok() {
+                moved.push((pid, begun));
             }
         }
-        let _ = fs::write(self.path.join("cgroup.kill"), "1");
+        // Who ended between the look and the move may have left its number to a stranger, who must not go with the group.
+        let has_stranger = moved
+            .iter()
+            .any(|&(pid, begun)| sample::started(pid).is_some_and(|started| started != begun));
+        if !has_stranger {
+            let _ = fs::write(self.path.join("cgroup.kill"), "1");
+        }
     }
 }
 
