@@ -17,15 +17,15 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use lsp_soak::analyse::Summary;
-use lsp_soak::analyse::compare::{Played, by_target};
+use lsp_soak::compare::{Played, by_target};
 use lsp_soak::document::{markdown, page};
 use lsp_soak::record::{
     Checkpoint, Counters, Entry, Event, Nanos, Outcome, PeakMark, PhaseRef, Process, ReadError, Request, Rollup,
     Sample, StepEnd, StepStart,
 };
 use lsp_soak::report::trace::Trace;
-use lsp_soak::{analyse, record, report, units};
+use lsp_soak::summary::Summary;
+use lsp_soak::{record, report, summary, units};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
@@ -166,7 +166,7 @@ fn pass(name: &str, path: &Path) -> io::Result<()> {
 }
 
 fn summarised(path: &Path) -> Option<Summary> {
-    analyse::read(record::open(path).ok()?).ok()
+    summary::read(record::open(path).ok()?).ok()
 }
 
 /// Into nothing: what a disk costs is not asked.
@@ -174,7 +174,7 @@ fn traced(path: &Path) -> Option<()> {
     let reader = record::open(path).ok()?;
     let (mut trace, mut out) = (Trace::default(), BufWriter::with_capacity(1 << 16, io::sink()));
     let mut run = trace.run(reader.header(), "day.jsonl", false, &mut out).ok()?;
-    let summary = analyse::read_with(reader, |entry| {
+    let summary = summary::read_with(reader, |entry| {
         run.write(&mut trace, entry, &mut out).map_err(ReadError::from)
     })
     .ok()?;

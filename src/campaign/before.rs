@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 
 use super::files;
 use super::played;
-use crate::analyse::compare::{Played, changes};
+use crate::compare::{Played, changes};
 use crate::config::Loaded;
 use crate::record::{CellFacts, Ending, Header};
 use crate::resolve::ServerChoice;

@@ -5,10 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::header;
-use crate::analyse;
-use crate::analyse::calibration::{believed, uncalibrated};
-use crate::analyse::compare::{Measure, Played, by_target, counts, primary};
-use crate::analyse::stats::decide_by_looks;
+use crate::compare::calibration::{believed, uncalibrated};
+use crate::compare::{Measure, Played, by_target, counts, primary};
 use crate::config::Loaded;
 use crate::config::options::{Measuring, Repeating};
 use crate::config::values::{Partition, Runs};
@@ -20,6 +18,8 @@ use crate::record::PlanFacts;
 use crate::report;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
+use crate::stats::decide_by_looks;
+use crate::summary;
 
 use super::before::{self, Before};
 use super::single::Outcome;
@@ -201,7 +201,7 @@ impl Campaign<'_> {
             .out
             .join(format!("run-{:03}-{}.jsonl", planned.number, name(choice)));
         if let Some(played) = before::kept(&path, self.scenario, choice.cell.as_ref())? {
-            let exit = analyse::exit(&played.summary);
+            let exit = summary::exit(&played.summary);
             before.add(&played);
             progress.played(planned.server, Duration::from_nanos(played.summary.duration));
             outcomes.runs.push(played);
@@ -224,7 +224,7 @@ impl Campaign<'_> {
             }
         }
         let played = super::played(&path)?;
-        let exit = analyse::exit(&played.summary);
+        let exit = summary::exit(&played.summary);
         if !place.name.is_empty() && self.talk != Talk::Quiet {
             progress::say(&format!("{}, {}", place.name, report::one_line(&played.summary)));
         }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::analyse::compare::{Played, circumstances, counts, unlike};
-use crate::analyse::gate::{Calibrations, Role, Sides};
+use crate::compare::{Played, circumstances, counts, unlike};
+use crate::gate::{Calibrations, Role, Sides};
 use crate::lens::Lens;
 use crate::record::{CALIBRATION_FORMAT, Calibration, Header};
 

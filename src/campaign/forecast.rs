@@ -1,6 +1,6 @@
 //! What the runs to come can and cannot see, said after the warm-up, before the first that counts.
 
-use crate::analyse::compare::Played;
+use crate::compare::Played;
 use crate::config::values::Runs;
 use crate::lens::Lens;
 use crate::report::calibration::can_see;

@@ -6,16 +6,17 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 
-use crate::analyse::compare::Played;
-use crate::analyse::{self, Summary};
+use crate::compare::Played;
 use crate::record::{self, Reader};
+use crate::summary;
+use crate::summary::Summary;
 
 /// What names stdin instead of a file.
 pub const STDIN: &str = "-";
 
 pub fn summary(path: &Path) -> anyhow::Result<Summary> {
     let about = || format!("cannot read the record `{}`", path.display());
-    analyse::read(open(path)?).with_context(about)
+    summary::read(open(path)?).with_context(about)
 }
 
 /// Reads one record, to be compared with others under the name of its file.

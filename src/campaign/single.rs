@@ -7,11 +7,11 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 
 use crate::allocator::knobs::Checked;
-use crate::analyse;
 use crate::config::{Isolation, Loaded, Project};
 use crate::drive::Job;
 use crate::drive::desk::Desk;
 use crate::drive::workspace::{self, Selection, Workspace, WorkspaceError, tree};
+use crate::findings;
 use crate::lsp::process::Launch;
 use crate::record::{Event, Header, Warning, WarningKind};
 use crate::resolve::{Program, ServerChoice};
@@ -95,7 +95,7 @@ impl Run {
         };
         // Of a traced run no memory and no time is used.
         if run.tracer.is_none() {
-            run.progress.strained(&analyse::beforehand(&header.host));
+            run.progress.strained(&findings::beforehand(&header.host));
         }
         run.progress.command(&words(&job.launch));
         let result = soak::soak(&job, desk, header, path, sampling, interrupt, run.progress.clone()).await;

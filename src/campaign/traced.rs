@@ -1,13 +1,13 @@
 //! `run --trace-syscalls`: one more run of each server, for its memory calls alone.
 
 use super::header;
-use crate::analyse;
 use crate::exit::Exit;
 use crate::progress::{self, Place, Progress, Talk};
 use crate::record::PlanFacts;
 use crate::report;
 use crate::resolve::which;
 use crate::soak::Interrupt;
+use crate::summary;
 use crate::trace::{Tracer, Untraceable};
 
 use super::blocks::{Campaign, Outcomes, called_off, name};
@@ -69,7 +69,7 @@ impl Campaign<'_> {
                 }
             }
             let played = played(&path)?;
-            match analyse::exit(&played.summary) {
+            match summary::exit(&played.summary) {
                 Exit::Interrupted => outcomes.exit = outcomes.exit.worse(Exit::Interrupted),
                 Exit::ServerFailed => progress::say(&format!(
                     "warning: `{}` failed the scenario while it was traced, which says nothing of it otherwise",

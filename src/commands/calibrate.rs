@@ -1,9 +1,8 @@
 //! `lsp-soak calibrate`: a server against itself, to know its noise before it is compared.
 
-use crate::analyse::calibration::{Calibrated, noise, recommended};
-use crate::analyse::compare::{Played, Target, by_target, circumstances};
-use crate::analyse::exit;
 use crate::cli::{self, Command};
+use crate::compare::calibration::{Calibrated, noise, recommended};
+use crate::compare::{Played, Target, by_target, circumstances};
 use crate::config::options::Repeating;
 use crate::config::values::Runs;
 use crate::document::terminal;
@@ -12,6 +11,7 @@ use crate::record::Looks;
 use crate::record::{CALIBRATION_FORMAT, Calibration};
 use crate::report;
 use crate::soak::Interrupt;
+use crate::summary::exit;
 
 use super::resume::Invocation;
 use super::{prepare, show};

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::analyse::{self, Summary};
 use crate::campaign::header;
 use crate::cli;
 use crate::config::Loaded;
@@ -16,6 +15,8 @@ use crate::progress::Progress;
 use crate::record::{Ending, PlanFacts};
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
+use crate::summary;
+use crate::summary::Summary;
 use crate::text::fold;
 use crate::units::{self, Span};
 
@@ -98,7 +99,7 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
         Outcome::CalledOff => return Ok(Exit::Interrupted),
     }
     let summary = campaign::summary(path)?;
-    let exit = analyse::exit(&summary);
+    let exit = summary::exit(&summary);
     match &summary.ending {
         Some(Ending::Completed) if exit == Exit::Passed => {
             tell(&offered(scenario, choice, &left_out(&summary, scenario, choice)))?;

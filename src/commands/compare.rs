@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use anyhow::bail;
 
-use crate::analyse::compare::{Played, Weight, by_target};
 use crate::cli::{self, CompareFormat};
+use crate::compare::{Played, Weight, by_target};
 use crate::document::terminal;
 use crate::exit::Exit;
 use crate::report::comparison;

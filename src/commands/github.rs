@@ -4,7 +4,7 @@ use std::env;
 use std::fs::{self, File};
 use std::io::Write;
 
-use crate::analyse::compare::{Played, by_target};
+use crate::compare::{Played, by_target};
 use crate::document::markdown;
 use crate::report::comparison::{self, Suite};
 

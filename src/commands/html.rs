@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use crate::analyse::compare::{Played, by_target};
 use crate::campaign::files;
+use crate::compare::{Played, by_target};
 use crate::config::options::Format;
 use crate::document::{Document, markdown, page};
 use crate::report::{comparison, run, svg};

@@ -1,8 +1,8 @@
 //! `lsp-soak report`: renders records again.
 
-use crate::analyse;
 use crate::cli;
 use crate::exit::Exit;
+use crate::summary;
 
 use super::is_broken_pipe;
 use super::show::{self, Printer};
@@ -16,7 +16,7 @@ pub fn run(options: &cli::Report) -> anyhow::Result<u8> {
     let (mut worst, mut failed) = (Exit::Passed, Vec::new());
     for path in &records {
         match printer.record(path) {
-            Ok(summary) => worst = worst.worse(analyse::exit(&summary)),
+            Ok(summary) => worst = worst.worse(summary::exit(&summary)),
             Err(error) if is_broken_pipe(&error) => return Err(error),
             Err(error) => failed.push(error),
         }

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::analyse::compare::{Played, counts};
-use crate::analyse::exit;
 use crate::cli::{self, Command, CompareFormat};
+use crate::compare::{Played, counts};
 use crate::config::Loaded;
 use crate::config::options::Format;
 use crate::exit::Exit;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
+use crate::summary::exit;
 use crate::trace::Tracer;
 use crate::units;
 

@@ -6,15 +6,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::analyse::compare::{self, Played};
-use crate::analyse::{self, Severity, Summary};
+use crate::compare;
+use crate::compare::Played;
 use crate::config::options::Format;
 use crate::document::{Look, terminal};
+use crate::findings;
+use crate::findings::Severity;
 use crate::locale;
 use crate::progress;
 use crate::record::is_record;
 use crate::report;
 use crate::report::trace::Trace;
+use crate::summary;
+use crate::summary::Summary;
 use crate::units;
 
 use super::{UNPRINTED, html};
@@ -167,7 +171,7 @@ impl Printer {
         }
         self.printed += 1;
         let mut samples = report::csv::Samples::of(name.to_string(), reader.header());
-        let summary = analyse::read_with(reader, |entry| samples.write(entry, &mut out).context(UNPRINTED))?;
+        let summary = summary::read_with(reader, |entry| samples.write(entry, &mut out).context(UNPRINTED))?;
         out.flush().context(UNPRINTED)?;
         Self::tell(path, &summary);
         Ok(summary)
@@ -185,7 +189,7 @@ impl Printer {
         let mut run = trace
             .run(reader.header(), &record, self.list, &mut out)
             .context(UNPRINTED)?;
-        let summary = analyse::read_with(reader, |entry| run.write(trace, entry, &mut out).context(UNPRINTED))?;
+        let summary = summary::read_with(reader, |entry| run.write(trace, entry, &mut out).context(UNPRINTED))?;
         run.finish(trace, &summary, &mut out).context(UNPRINTED)?;
         out.flush().context(UNPRINTED)?;
         Self::tell(path, &summary);
@@ -195,10 +199,10 @@ impl Printer {
     /// Says on stderr what a person should know of a record whose format has no place for it.
     fn tell(path: &Path, summary: &Summary) {
         let name = path.display();
-        if let Some(why) = analyse::held_up(&summary.header) {
+        if let Some(why) = summary::held_up(&summary.header) {
             super::say(&format!("note: `{name}`: {why}"));
         }
-        for finding in analyse::findings(summary) {
+        for finding in findings::findings(summary) {
             match finding.severity {
                 Severity::Note => {}
                 Severity::Warning => super::say(&format!("warning: `{name}`: {}", finding.text)),

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::analyse::compare::{Figure, Unit, WorkLimits, tolerance};
-use crate::analyse::gate::{At, Leak, Rule, Rules, What, WhatError};
-use crate::analyse::stats::{LEAST_ROUNDS, LeakLimit, MOST_ENDPOINTS, Tolerance};
+use crate::compare::{Figure, Unit, WorkLimits, tolerance};
+use crate::gate::{At, Leak, Rule, Rules, What, WhatError};
 use crate::lens::Lens;
+use crate::stats::{LEAST_ROUNDS, LeakLimit, MOST_ENDPOINTS, Tolerance};
 use crate::units::{Share, Size};
 
 use super::check;

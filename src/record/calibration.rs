@@ -22,7 +22,7 @@ pub struct Calibration {
     pub server: String,
     /// What memory was looked at through.
     pub lens: Lens,
-    /// Everything that must be the same for it to hold, by name: `analyse/compare/circumstances` says what.
+    /// Everything that must be the same for it to hold, by name: `compare/circumstances` says what.
     pub circumstances: BTreeMap<String, String>,
     pub runs: u64,
     pub noise: Vec<Noise>,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::analyse::setting;
+use crate::findings::setting;
 use crate::record::{AllocatorFacts, AllocatorFamily, KnobFacts, ServerFacts};
 
 use super::fingerprint;

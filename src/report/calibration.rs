@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::analyse::calibration::{Calibrated, WANTED, needed, recommended};
-use crate::analyse::compare::tolerance;
-use crate::analyse::stats::ASSUMED_VARIATION;
+use crate::compare::calibration::{Calibrated, WANTED, needed, recommended};
+use crate::compare::tolerance;
 use crate::lens::Lens;
 use crate::record::Looks;
 use crate::record::{Calibration, Noise};
+use crate::stats::ASSUMED_VARIATION;
 use crate::units;
 
 use crate::document::{Document, Section, Weight};

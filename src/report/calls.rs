@@ -1,7 +1,7 @@
 //! Memory calls as text: one table for a run and for several servers, and what they say of a server.
 
-use crate::analyse::calls::{PhaseCalls, Traced};
 use crate::record::{CallCount, CallKind};
+use crate::summary::calls::{PhaseCalls, Traced};
 use crate::units;
 
 use crate::text::Tone;

@@ -1,7 +1,7 @@
 //! The memory curve drawn with block characters, phases beneath it.
 
-use crate::analyse::{Bucket, PhaseSummary, Timeline};
 use crate::record::Nanos;
+use crate::summary::{Bucket, PhaseSummary, Timeline};
 
 use crate::text::{clean, cut, width};
 
@@ -129,9 +129,9 @@ fn below(phases: &[PhaseSummary], column: Nanos, columns: u64) -> (String, Vec<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analyse::{self, Span, Summary};
     use crate::record::Reader;
     use crate::record::golden::Session;
+    use crate::summary::{Span, Summary};
 
     const MIB: u64 = 1 << 20;
 
@@ -168,7 +168,7 @@ mod tests {
 
     fn summary(session: &Session) -> Summary {
         let bytes = session.bytes();
-        analyse::read(Reader::new(&bytes[..]).unwrap()).unwrap()
+        crate::summary::read(Reader::new(&bytes[..]).unwrap()).unwrap()
     }
 
     #[test]

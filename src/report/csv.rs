@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use crate::analyse::{counted, held_up};
 use crate::record::{Counters, Entry, Event, Header, Nanos, PhaseRef, Process, Sample};
+use crate::summary::{counted, held_up};
 use crate::text::clean;
 
 /// The columns. An empty cell is a value that is not known.

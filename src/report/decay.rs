@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::analyse::decay::{Gave, Traffic, Window, WindowKind};
 use crate::record::{Delay, Nanos, WindowEnd};
+use crate::summary::decay::{Gave, Traffic, Window, WindowKind};
 use crate::units;
 
 use crate::text::table::Column;

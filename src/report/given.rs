@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::analyse::Summary;
-use crate::analyse::release::{Released, Reported};
 use crate::record::Nanos;
+use crate::summary::Summary;
+use crate::summary::release::{Released, Reported};
 use crate::units;
 
 use crate::text::table::{Cell, Column};

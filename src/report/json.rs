@@ -10,16 +10,19 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
-use crate::analyse::calls::Traced;
-use crate::analyse::decay::{self, Window, WindowKind};
-use crate::analyse::growth::{Repeated, repeated};
-use crate::analyse::release::{self, Share};
-use crate::analyse::stats::RunGrowth;
-use crate::analyse::{
-    Finding, MethodSummary, Peak, PhaseSummary, PrivateMetric, ProgramSummary, SamplingSummary, Summary, exit,
-    findings, held_up, measured,
-};
+use crate::findings;
+use crate::findings::Finding;
+use crate::growth::{Repeated, repeated};
 use crate::record::{Close, Ending, Header, IdleKind, Listening, Nanos, Pressure, Readiness, Version};
+use crate::stats::RunGrowth;
+use crate::summary::calls::Traced;
+use crate::summary::decay;
+use crate::summary::decay::{Window, WindowKind};
+use crate::summary::release;
+use crate::summary::release::Share;
+use crate::summary::{
+    MethodSummary, Peak, PhaseSummary, PrivateMetric, ProgramSummary, SamplingSummary, Summary, exit, held_up, measured,
+};
 
 use session::{Initialized, Shutdown};
 
@@ -215,7 +218,7 @@ pub fn render(summary: &Summary) -> Result<String, serde_json::Error> {
 
 /// The run in the types of this format.
 pub fn report(summary: &Summary) -> Report {
-    let (findings, exit_code) = (findings(summary), exit(summary).code());
+    let (findings, exit_code) = (findings::findings(summary), exit(summary).code());
     let summary = measured(summary).into_owned();
     let held_up = held_up(&summary.header);
     let requests = |(method, (count, refused))| (method, ServerRequests { count, refused });

@@ -6,9 +6,9 @@
 
 use std::time::Duration;
 
-use crate::analyse::Summary;
-use crate::analyse::calls::Traced;
 use crate::lens::Lens;
+use crate::summary::Summary;
+use crate::summary::calls::Traced;
 use crate::units;
 
 pub mod allocator;

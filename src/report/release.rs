@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::analyse::Summary;
-use crate::analyse::decay::{Course, Window, WindowKind};
-use crate::analyse::release::{Released, Reported};
 use crate::record::{AllocatorFamily, Nanos, ReleasedBy, Releaser};
+use crate::summary::Summary;
+use crate::summary::decay::{Course, Window, WindowKind};
+use crate::summary::release::{Released, Reported};
 use crate::units;
 
 /// Reports that are told one by one: of a server that is asked again and again the last.

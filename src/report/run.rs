@@ -7,13 +7,15 @@ pub(super) mod windows;
 
 use maud::{Markup, html};
 
-use crate::analyse::calls::Traced;
-use crate::analyse::growth::repeated;
-use crate::analyse::stats::LEAST_CYCLES;
-use crate::analyse::{self, Severity, Summary};
 use crate::document::page;
 use crate::document::{Block, Document, Picture, Section, Weight};
+use crate::findings;
+use crate::findings::Severity;
+use crate::growth::repeated;
 use crate::record::{Header, ServerFacts};
+use crate::stats::LEAST_CYCLES;
+use crate::summary::Summary;
+use crate::summary::calls::Traced;
 use crate::text::table::{Cell, Column};
 use crate::text::{Sentence, Tone};
 use crate::units;
@@ -83,7 +85,7 @@ fn phases(summary: &Summary) -> Option<Section<'_>> {
 
 /// Everything to know, the weightiest first.
 fn warnings(summary: &Summary) -> Option<Section<'_>> {
-    let sentences = analyse::findings(summary).into_iter().rev().map(|finding| {
+    let sentences = findings::findings(summary).into_iter().rev().map(|finding| {
         let (id, tone, mark) = match finding.severity {
             Severity::Note => ("run.note", Tone::Quiet, "note"),
             Severity::Warning => ("run.warning", Tone::Warning, "warning"),

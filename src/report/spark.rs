@@ -1,7 +1,7 @@
 //! The curve of a window of idleness, drawn with characters.
 
-use crate::analyse::decay::Window;
 use crate::record::Nanos;
+use crate::summary::decay::Window;
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 

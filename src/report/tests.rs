@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::analyse;
-use crate::analyse::calls::tests::traced;
-use crate::analyse::compare::{Played, by_target};
+use crate::compare::{Played, by_target};
 use crate::lens::Lens;
 use crate::record::golden::{self, Session};
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Entry, Event, Header, LateTicks, Reader};
+use crate::summary;
+use crate::summary::calls::tests::traced;
 
 use super::comparison::{Case, Outcome, Suite};
 use super::{comparison, csv, json, one_line, run, svg};
@@ -100,7 +100,7 @@ fn survives(lines: &[Value], mut which: impl FnMut(&str, u64) -> Option<u64>) {
         bytes.extend(line.to_string().into_bytes());
         bytes.push(b'\n');
     }
-    let summary = analyse::read(Reader::new(&bytes[..]).unwrap()).unwrap();
+    let summary = summary::read(Reader::new(&bytes[..]).unwrap()).unwrap();
     let look = Look {
         columns: 100,
         color: false,
@@ -148,7 +148,7 @@ fn the_largest_numbers_in_all_fields_and_nothing_beside_them_break_nothing() {
 
 #[test]
 fn the_head_says_the_allocator_and_how_sure_that_is() {
-    let mut summary = analyse::read(golden::open("completed")).unwrap();
+    let mut summary = summary::read(golden::open("completed")).unwrap();
     summary.header.server.allocator = Some(AllocatorFacts {
         family: AllocatorFamily::Glibc,
         version: Some("2.36".to_owned()),
@@ -182,7 +182,7 @@ fn numbers<'v>(value: &'v Value, named: &[&str], below: bool, found: &mut Vec<&'
 
 #[test]
 fn no_format_shows_memory_or_latency_of_a_traced_run() {
-    let summary = traced(analyse::read(golden::open("completed")).unwrap(), 7);
+    let summary = traced(summary::read(golden::open("completed")).unwrap(), 7);
     let report: Value = serde_json::from_str(&json::render(&summary).unwrap()).unwrap();
     let named = [
         "private", "private_exact", "private_sampled", "private_peak", "resident", "proportional", "virtual_size",
@@ -204,7 +204,7 @@ fn no_format_shows_memory_or_latency_of_a_traced_run() {
     );
     assert!(report["phases"][1]["minor_faults"].is_u64());
     let whole =
-        serde_json::from_str::<Value>(&json::render(&analyse::read(golden::open("completed")).unwrap()).unwrap());
+        serde_json::from_str::<Value>(&json::render(&summary::read(golden::open("completed")).unwrap()).unwrap());
     assert_eq!(whole.unwrap()["unmeasured"], Value::Null);
     let page = page::render(&run::document(&summary, "traced-ty.jsonl"));
     let body = &page[page.find("<body>").unwrap()..page.find("<footer>").unwrap()];
@@ -214,7 +214,7 @@ fn no_format_shows_memory_or_latency_of_a_traced_run() {
 
 #[test]
 fn a_run_has_one_name_from_its_beginning_to_its_end() {
-    let mut summary = analyse::read(golden::open("completed")).unwrap();
+    let mut summary = summary::read(golden::open("completed")).unwrap();
     let label = summary.header.server.label.clone();
     assert!(one_line(&summary).starts_with(&format!("{label}: private")));
     summary.header.server.lens.name = Lens::Purged;
@@ -262,7 +262,7 @@ fn hostile() -> String {
 #[test]
 fn no_format_passes_on_what_steers_a_terminal_or_hides() {
     let text = hostile();
-    let summary = analyse::read(Reader::new(text.as_bytes()).unwrap()).unwrap();
+    let summary = summary::read(Reader::new(text.as_bytes()).unwrap()).unwrap();
     let look = Look {
         columns: 100,
         color: false,

@@ -3,9 +3,9 @@
 use std::fs;
 use std::process::{Command, Output};
 
-use lsp_soak::analyse::tune::Server;
 use lsp_soak::record::{AllocatorFacts, AllocatorFamily, CellFacts};
 use lsp_soak::report::tune::ship::{Form, text};
+use lsp_soak::tune::Server;
 use serde_json::Value;
 
 /// What quotes, escapes and comments break at.

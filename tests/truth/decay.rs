@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
-use lsp_soak::analyse::Summary;
-use lsp_soak::analyse::decay::{Course, Window, WindowKind};
 use lsp_soak::record::{Delay, WindowEnd};
+use lsp_soak::summary::Summary;
+use lsp_soak::summary::decay::{Course, Window, WindowKind};
 
 use crate::fixture::{JEMALLOC, MIMALLOC, SNMALLOC, SYSTEM};
 use crate::outcome::{MIB, changed, increment, private};

@@ -2,9 +2,9 @@
 //!
 //! That nothing is left and that the run ends at all is looked at for every run, in `Running::finish`.
 
-use lsp_soak::analyse::exit;
 use lsp_soak::exit::Exit;
 use lsp_soak::record::{Ending, Event, Outcome as Answer, ShutdownStage, WarningKind};
+use lsp_soak::summary::exit;
 
 use crate::fixture::SYSTEM;
 use crate::outcome::{Outcome, phase};
@@ -450,7 +450,7 @@ fn a_token_that_is_never_begun_holds_nothing_up() {
         _ => None,
     });
     assert!(ready.is_some_and(|ready| ready.after < 20_000_000_000), "{ready:?}");
-    let settled = |phase: &lsp_soak::analyse::PhaseSummary| {
+    let settled = |phase: &lsp_soak::summary::PhaseSummary| {
         phase.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.settled)
     };
     assert!(summary.phases.iter().all(settled), "{:?}", summary.phases);

@@ -1,13 +1,13 @@
 //! A server against itself through the purged lens, in many sessions that are drawn from runs recorded once.
 
-use lsp_soak::analyse;
-use lsp_soak::analyse::compare::{Played, counts};
-use lsp_soak::analyse::gate::{Rules, Sides, judge};
-use lsp_soak::analyse::stats::Answer;
+use lsp_soak::compare::{Played, counts};
 use lsp_soak::config::GateContext;
+use lsp_soak::gate::{Rules, Sides, judge};
 use lsp_soak::lens::Lens;
 use lsp_soak::record;
 use lsp_soak::record::Looks;
+use lsp_soak::stats::Answer;
+use lsp_soak::summary;
 
 use crate::ground::{Ground, LINKED_SYSTEM};
 
@@ -24,7 +24,7 @@ fn pool() -> Vec<Played> {
     let records = ground.records("pool");
     let played = records.iter().map(|path| Played {
         record: path.display().to_string(),
-        summary: analyse::read(record::open(path).expect("it is a record")).expect("it can be read"),
+        summary: summary::read(record::open(path).expect("it is a record")).expect("it can be read"),
     });
     played.filter(|run| counts(&run.summary)).collect()
 }

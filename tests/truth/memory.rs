@@ -1,8 +1,8 @@
 //! What a run says of memory whose truth is known: one process.
 
-use lsp_soak::analyse::decay::{Window, WindowKind};
-use lsp_soak::analyse::{PrivateMetric, Summary};
 use lsp_soak::record::{Entry, Event};
+use lsp_soak::summary::decay::{Window, WindowKind};
+use lsp_soak::summary::{PrivateMetric, Summary};
 
 use crate::outcome::{KIB, MIB, changed, increment, phase, private};
 use crate::peer::same;

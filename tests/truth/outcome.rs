@@ -6,8 +6,8 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lsp_soak::analyse::{self, Summary};
 use lsp_soak::record::{self, Entry};
+use lsp_soak::summary::{self, Summary};
 use tempfile::TempDir;
 
 pub const KIB: u64 = 1 << 10;
@@ -43,7 +43,7 @@ impl Outcome {
     #[track_caller]
     pub fn summary(&self) -> Summary {
         let reader = record::open(&self.record).unwrap_or_else(|error| panic!("{error}\n{}", self.output()));
-        analyse::read(reader).unwrap_or_else(|error| panic!("{error}\n{}", self.output()))
+        summary::read(reader).unwrap_or_else(|error| panic!("{error}\n{}", self.output()))
     }
 
     #[track_caller]
@@ -80,7 +80,7 @@ impl Outcome {
 
 /// The phase of that name; the last round of it.
 #[track_caller]
-pub fn phase<'s>(summary: &'s Summary, name: &str) -> &'s analyse::PhaseSummary {
+pub fn phase<'s>(summary: &'s Summary, name: &str) -> &'s summary::PhaseSummary {
     let mut phases = summary.phases.iter().rev();
     phases
         .find(|phase| phase.phase.name == name)

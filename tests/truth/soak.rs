@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use lsp_soak::analyse::Summary;
 use lsp_soak::record::{self, Event};
+use lsp_soak::summary::Summary;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 

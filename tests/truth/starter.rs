@@ -5,8 +5,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lsp_soak::analyse;
 use lsp_soak::record;
+use lsp_soak::summary;
 
 use crate::fixture::{JEMALLOC, MIMALLOC, SYSTEM};
 
@@ -36,7 +36,7 @@ fn the_starter_of_a_project_runs_as_it_is() {
         "run", "lsp-soak/soak.toml", "--server", server, "--out", "reports/first",
     ]);
     let record = directory.path().join("shop/reports/first/run-001-fixture-system.jsonl");
-    let summary = analyse::read(record::open(&record).expect("it was written")).expect("it is whole");
+    let summary = summary::read(record::open(&record).expect("it was written")).expect("it is whole");
     let phases: Vec<&str> = summary.phases.iter().map(|phase| phase.phase.name.as_str()).collect();
     assert_eq!(phases, ["start", "goto", "completions", "symbols", "decay"]);
 }

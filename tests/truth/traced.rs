@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use lsp_soak::analyse::calls::{PhaseCalls, Traced};
-use lsp_soak::analyse::compare::{compare, counts};
+use lsp_soak::compare::{compare, counts};
 use lsp_soak::record::{CallKind, PhaseRef};
-use lsp_soak::{analyse, record};
+use lsp_soak::summary::calls::{PhaseCalls, Traced};
+use lsp_soak::{record, summary};
 
 use crate::fixture::SYSTEM;
 use crate::outcome::{MIB, Outcome};
@@ -13,7 +13,7 @@ use crate::soak::{START, Soak, is_traced};
 
 /// What the traced runs that lie beside the record say, with their labels.
 #[track_caller]
-fn traced(outcome: &Outcome) -> Vec<(String, analyse::Summary)> {
+fn traced(outcome: &Outcome) -> Vec<(String, summary::Summary)> {
     let out = outcome.record.parent().expect("a record lies in a directory");
     let files = fs::read_dir(out)
         .expect("the directory is there")
@@ -23,7 +23,7 @@ fn traced(outcome: &Outcome) -> Vec<(String, analyse::Summary)> {
         .filter(|path| is_traced(path))
         .map(|path| {
             let reader = record::open(&path).expect("it is a record");
-            let summary = analyse::read(reader).expect("it can be read");
+            let summary = summary::read(reader).expect("it can be read");
             (summary.header.server.label.clone(), summary)
         })
         .collect();
@@ -110,7 +110,7 @@ steps = [{ idle = { mode = "silent", for = "500ms" } }]
 }
 
 /// How many hovers were answered.
-fn analyse_hovers(summary: &analyse::Summary) -> u64 {
+fn analyse_hovers(summary: &summary::Summary) -> u64 {
     let method = summary.methods.iter().find(|one| one.method == "textDocument/hover");
     let hovers = method.expect("it was asked").count;
     assert_eq!(hovers, 20);
@@ -147,7 +147,7 @@ fn traced_runs_are_made_beside_those_that_count_and_have_no_say() {
     assert!(runs.iter().all(|(_, summary)| !counts(summary)));
     let played: Vec<_> = runs
         .into_iter()
-        .map(|(record, summary)| analyse::compare::Played { record, summary })
+        .map(|(record, summary)| lsp_soak::compare::Played { record, summary })
         .collect();
     let comparison = compare(&played, None);
     assert!(comparison.rows.is_empty(), "no figure is taken from them");

@@ -1,7 +1,7 @@
 //! What a run says of memory whose truth is known: several processes.
 
-use lsp_soak::analyse::Summary;
 use lsp_soak::record::{Event, Process};
+use lsp_soak::summary::Summary;
 
 use crate::outcome::{MIB, phase, private};
 use crate::peer::same;

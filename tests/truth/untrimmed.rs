@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use lsp_soak::analyse::{Deaf, Unreached};
+use lsp_soak::summary::{Deaf, Unreached};
 
 use crate::fixture::SYSTEM;
 use crate::ground::{Ground, LINKED_SYSTEM, scenario};

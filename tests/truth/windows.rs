@@ -1,7 +1,7 @@
 //! What a window is of: from when on, how much light traffic it has, and whose allocator its end is told by.
 
-use lsp_soak::analyse::decay::WindowKind;
 use lsp_soak::record::WindowEnd;
+use lsp_soak::summary::decay::WindowKind;
 
 use crate::decay::{course, one};
 use crate::fixture::SYSTEM;

@@ -2,12 +2,12 @@
 
 use anyhow::{Context, bail};
 
-use crate::analyse::compare::{Played, counts, differences};
-use crate::analyse::gate::Rules;
 use crate::campaign::{header, single};
 use crate::cli;
+use crate::compare::{Played, counts, differences};
 use crate::config::Loaded;
 use crate::drive::workspace;
+use crate::gate::Rules;
 use crate::host;
 use crate::record::Looks;
 use crate::record::{Header, WorkspaceFacts};

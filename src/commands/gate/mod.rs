@@ -2,13 +2,13 @@
 
 use anyhow::{Context, bail};
 
-use crate::analyse::compare::Played;
-use crate::analyse::gate::{Judgement, Rules, Sides, judge_calibrated};
 use crate::cli::{self, Command};
+use crate::compare::Played;
 use crate::config::options::Repeating;
 use crate::config::values::Lenses;
 use crate::config::values::Runs;
 use crate::exit::Exit;
+use crate::gate::{Judgement, Rules, Sides, judge_calibrated};
 use crate::progress::Talk;
 use crate::record::Looks;
 use crate::soak::Interrupt;

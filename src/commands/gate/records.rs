@@ -4,10 +4,10 @@ use std::path::Path;
 
 use anyhow::bail;
 
-use crate::analyse::compare::Played;
-use crate::analyse::gate::{Role, Sides};
 use crate::cli;
 use crate::commands::show;
+use crate::compare::Played;
+use crate::gate::{Role, Sides};
 use crate::record::is_record;
 use crate::text::nearest;
 

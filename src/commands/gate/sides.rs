@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use anyhow::bail;
 
-use crate::analyse::compare::{Played, counts, doubts, unseen};
-use crate::analyse::gate::{Role, Sides};
-use crate::analyse::{Unset, is_denied, setting};
 use crate::cli;
+use crate::compare::{Played, counts, doubts, unseen};
+use crate::findings::setting;
+use crate::gate::{Role, Sides};
 use crate::lens::Lens;
 use crate::record::Preload;
 use crate::report;
+use crate::summary::{Unset, is_denied};
 
 /// The servers that are driven here, each with the name of its part unless it was given one. What is preloaded into all of
 /// them changes no name.

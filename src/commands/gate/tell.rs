@@ -4,13 +4,13 @@ use std::path::Path;
 
 use anyhow::bail;
 
-use crate::analyse::compare::{Difference, Weight, by_target};
-use crate::analyse::gate::{Judgement, Sides};
 use crate::campaign::files;
 use crate::cli::{self, CompareFormat, Inconclusive};
 use crate::commands::{github, show};
+use crate::compare::{Difference, Weight, by_target};
 use crate::document::{markdown, page, terminal};
 use crate::exit::Exit;
+use crate::gate::{Judgement, Sides};
 use crate::report::{self, comparison};
 
 /// A verdict and the runs that it is of.

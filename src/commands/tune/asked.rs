@@ -4,7 +4,6 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
-use crate::analyse::tune::Server;
 use crate::cli::{Telling, Tune, TuneFormat};
 use crate::config::Report;
 use crate::config::options::ServerExtras;
@@ -13,6 +12,7 @@ use crate::record::CellFacts;
 use crate::report::tune::ship::{Form, text};
 use crate::resolve::{Program, ServerChoice};
 use crate::text::nearest;
+use crate::tune::Server;
 
 use crate::resolve::detector;
 

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use crate::analyse::compare::Played;
-use crate::analyse::tune::{Rules, alike, planned, stopped, sweep};
 use crate::cli::{self, Command};
+use crate::compare::Played;
 use crate::config::options::Repeating;
 use crate::config::values::Runs;
 use crate::config::values::{Lenses, LookPlan};
@@ -21,6 +20,7 @@ use crate::report::tune::{set, stop};
 use crate::resolve::ServerChoice;
 use crate::resolve::cells::of_sweep;
 use crate::soak::Interrupt;
+use crate::tune::{Rules, alike, planned, stopped, sweep};
 
 use super::resume::Invocation;
 use super::{prepare, show};

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use anyhow::bail;
 
-use crate::analyse::compare::Played;
-use crate::analyse::tune::{Choice, Keep, Sweep, Swept};
 use crate::campaign::files;
 use crate::cli::{self, TuneFormat};
 use crate::commands::{github, say, show};
+use crate::compare::Played;
 use crate::document::{markdown, page, terminal};
 use crate::exit::Exit;
 use crate::report::tune;
+use crate::tune::{Choice, Keep, Sweep, Swept};
 
 use super::asked::unknown;
 

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::str::FromStr;
 
-use crate::analyse::compare::{Figure, Unit};
-use crate::analyse::gate::{At, Limit, What, WhatError};
+use crate::compare::{Figure, Unit};
+use crate::gate::{At, Limit, What, WhatError};
 use crate::lens::Lens;
 use crate::text::nearest;
 use crate::units::{Size, Span};

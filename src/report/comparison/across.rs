@@ -2,7 +2,7 @@
 //!
 //! Sizes of different systems stand side by side and are never set in a ratio: they are different quantities.
 
-use crate::analyse::compare::{Cell as Figures, Figure, Measure, Place, Target, Unit};
+use crate::compare::{Cell as Figures, Figure, Measure, Place, Target, Unit};
 use crate::text::table::{Cell, Column};
 use crate::text::{Sentence, Tone};
 

@@ -1,6 +1,6 @@
 //! What there is to say of a server that has no other beside it.
 
-use crate::analyse::compare::{Comparison, Figure, Place, Row};
+use crate::compare::{Comparison, Figure, Place, Row};
 
 use super::{figures, words};
 

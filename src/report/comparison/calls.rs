@@ -1,6 +1,6 @@
 //! Memory calls of several servers side by side.
 
-use crate::analyse::compare::Comparison;
+use crate::compare::Comparison;
 use crate::report::calls::{self, Named};
 use crate::text::table::Column;
 
@@ -20,7 +20,7 @@ pub fn table(comparison: &Comparison) -> Option<(Vec<Column>, String)> {
 
 /// What is said of servers that differ much from the baseline. Where that was not traced, or a run was cut short, nothing.
 pub fn verdict(comparison: &Comparison) -> Vec<String> {
-    let traced = |side: Option<&crate::analyse::compare::Side>| {
+    let traced = |side: Option<&crate::compare::Side>| {
         side.and_then(|side| side.traced.as_ref())
             .is_some_and(|traced| traced.whole)
     };

@@ -1,6 +1,6 @@
 //! A comparison as a list of cases, each with an outcome: what test reports and annotations are made from.
 
-use crate::analyse::compare::{Cell, Figure, Row, Scenarios, Side, Target, Why};
+use crate::compare::{Cell, Figure, Row, Scenarios, Side, Target, Why};
 
 use super::{figures, notes, words};
 

@@ -1,11 +1,11 @@
 //! What came back while servers were left alone, of all servers.
 
-use crate::analyse::compare::{Cell as Figures, Comparison, Decayed, Given, Side, Unit};
-use crate::analyse::decay::{AFTER, Gave, Window};
-use crate::analyse::stats::MedianInterval;
+use crate::compare::{Cell as Figures, Comparison, Decayed, Given, Side, Unit};
 use crate::record::WindowEnd;
 use crate::report::decay;
 use crate::report::spark::Scale;
+use crate::stats::MedianInterval;
+use crate::summary::decay::{AFTER, Gave, Window};
 use crate::text::Tone;
 use crate::text::table::{Cell, Column};
 use crate::units;
@@ -275,7 +275,7 @@ fn traffic(cost: &MedianInterval) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analyse::decay::WindowKind;
+    use crate::summary::decay::WindowKind;
 
     fn given(kind: WindowKind, mib: &[f64]) -> Given {
         let gave = |mib: f64| Gave {
@@ -382,7 +382,7 @@ mod tests {
     fn what_less_than_half_of_the_runs_have_is_no_figure() {
         let said = |values: &[Option<f64>]| {
             let known: Vec<f64> = values.iter().copied().flatten().collect();
-            let median = crate::analyse::stats::median_interval(&known, 0.95);
+            let median = crate::stats::median_interval(&known, 0.95);
             let cell = Figures {
                 values: values.to_vec(),
                 median,

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use crate::analyse::compare::{Comparison, Figure, Measure, Place, Played, Row, Scenarios, Target};
-use crate::analyse::{Histogram, Summary};
+use crate::compare::{Comparison, Figure, Measure, Place, Played, Row, Scenarios, Target};
 use crate::document::page::Keys;
 use crate::document::{Block, Document, Matrix, MatrixRow, Picture, Section, Weight};
 use crate::report::growth as lines;
 use crate::report::html::{Decays, Latencies, Lines, Named, Strips, latencies};
 use crate::report::{calls as called, lens, run};
+use crate::summary::{Histogram, Summary};
 use crate::text::table::{Cell, Column};
 use crate::text::{Sentence, Tone};
 use crate::units;

@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 use std::time::Duration;
 
-use crate::analyse::compare::{Cell, Comparison, Figure, Place, Ratio, Row, Unit};
-use crate::analyse::stats::MedianInterval;
+use crate::compare::{Cell, Comparison, Figure, Place, Ratio, Row, Unit};
 use crate::document::{self, Difference, LEAST, MatrixCell};
+use crate::stats::MedianInterval;
 use crate::units;
 
 pub use crate::document::HOLE;
@@ -270,7 +270,7 @@ pub fn heading(place: &Place) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analyse::compare::Measure;
+    use crate::compare::Measure;
 
     #[test]
     fn a_difference_has_its_sign_and_the_decimals_that_its_width_needs() {

@@ -1,6 +1,6 @@
 //! Growth from round to round, of all servers.
 
-use crate::analyse::compare::{Comparison, Side};
+use crate::compare::{Comparison, Side};
 use crate::lens::Lens;
 use crate::report::growth::{Line, attribution, columns};
 use crate::text::Tone;

@@ -1,6 +1,6 @@
 //! What to conclude of all servers, in one sentence.
 
-use crate::analyse::compare::{Comparison, Ratio, Row};
+use crate::compare::{Comparison, Ratio, Row};
 
 use super::words;
 

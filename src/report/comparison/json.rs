@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::analyse::compare::{self, Comparison, Inequality, Played, Side};
+use crate::compare;
+use crate::compare::{Comparison, Inequality, Played, Side};
 use crate::lens::Lens;
 use crate::record::{Version, WindowEnd};
 use crate::report::json;

@@ -1,9 +1,9 @@
 //! What must be known to read the tables of a comparison right, each thing once.
 
-use crate::analyse::compare::{
+use crate::compare::{
     Cell, Comparison, Count, Difference, Figure, HugePages, Inequality, Row, Side, Strained, Task, Unit,
 };
-use crate::analyse::setting;
+use crate::findings::setting;
 use crate::record::KnobFacts;
 use crate::record::Strain;
 use crate::text::{Sentence, Tone};

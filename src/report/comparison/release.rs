@@ -1,7 +1,7 @@
 //! What servers gave back by force and what they account for, each over its runs.
 
-use crate::analyse::compare::{Accounted, Comparison, Forced};
-use crate::analyse::stats::MedianInterval;
+use crate::compare::{Accounted, Comparison, Forced};
+use crate::stats::MedianInterval;
 use crate::text::Tone;
 use crate::text::table::{Cell, Column};
 use crate::units;

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{Case, Outcome, Suite, annotations, bencher, benchmark_action, document, junit, suites};
-use crate::analyse;
-use crate::analyse::compare::{Played, Scenarios, by_target};
+use crate::compare::{Played, Scenarios, by_target};
 use crate::document::tests::is_whole;
 use crate::document::{Look, markdown, page, terminal};
 use crate::record::{Ending, KnobFacts, golden};
+use crate::summary;
 
 mod counting;
 mod given;
@@ -16,7 +16,7 @@ mod strained;
 
 /// A run of the usual path: private memory, peaks and latencies are `percent` of the golden record's.
 fn run(label: &str, number: u32, percent: u64) -> Played {
-    let mut summary = analyse::read(golden::open("completed")).unwrap();
+    let mut summary = summary::read(golden::open("completed")).unwrap();
     summary.header.server.label = label.to_owned();
     summary.header.server.version = Some(format!("{label} 0.4.2"));
     summary.header.plan.run = number;

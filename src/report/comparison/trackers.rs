@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::analyse::compare::{Cell, Figure, Place, Row, Scenarios, Side, Target, Unit};
+use crate::compare::{Cell, Figure, Place, Row, Scenarios, Side, Target, Unit};
 use crate::units;
 
 use super::{figures, words};

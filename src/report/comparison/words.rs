@@ -1,7 +1,8 @@
 //! A comparison in sentences.
 
-use crate::analyse::compare::{Cell, Comparison, Figure, Measure, Place, Ratio, Row, Side, Unit, Why};
-use crate::analyse::{is_denied, setting};
+use crate::compare::{Cell, Comparison, Figure, Measure, Place, Ratio, Row, Side, Unit, Why};
+use crate::findings::setting;
+use crate::summary::is_denied;
 use crate::units;
 
 use super::figures::{self, digits};

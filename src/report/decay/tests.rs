@@ -1,9 +1,9 @@
 //! Sentences about windows.
 
 use super::*;
-use crate::analyse;
 use crate::record::golden::Session;
 use crate::record::{Event, IdleKind, Reader};
+use crate::summary;
 
 fn gave(kind: WindowKind, mib: f64, held: bool) -> Gave {
     Gave {
@@ -171,7 +171,7 @@ fn held(to: u64) -> String {
         idle.end = Some(WindowEnd::Held);
     }
     let bytes = session.bytes();
-    let summary = analyse::read(Reader::new(bytes.as_slice()).unwrap()).unwrap();
+    let summary = summary::read(Reader::new(bytes.as_slice()).unwrap()).unwrap();
     remark(&summary.windows[0]).expect("there is a word on it")
 }
 
@@ -187,7 +187,7 @@ fn what_kept_still_for_too_short_is_not_said_to_move() {
         (idle.end, idle.settled, idle.needed) = (Some(WindowEnd::TooShort), None, Some(12_000_000_000));
     }
     let bytes = session.bytes();
-    let summary = analyse::read(Reader::new(bytes.as_slice()).unwrap()).unwrap();
+    let summary = summary::read(Reader::new(bytes.as_slice()).unwrap()).unwrap();
     let window = &summary.windows[0];
     assert_eq!(end(window), "too short");
     assert_eq!(

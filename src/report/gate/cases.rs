@@ -1,8 +1,8 @@
 //! A gate as a list of cases: what test reports and annotations are made from.
 
-use crate::analyse::gate::{Against, Judged, Judgement, Party, Role};
-use crate::analyse::stats::Answer;
+use crate::gate::{Against, Judged, Judgement, Party, Role};
 use crate::report::comparison::{Case, Outcome, Suite, difference, unequal};
+use crate::stats::Answer;
 use crate::units;
 
 use super::findings::{About, Finding, findings};

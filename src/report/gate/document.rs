@@ -1,13 +1,13 @@
 //! What a gate says: the verdict with what decided it, above the comparison of its sides.
 
-use crate::analyse::compare::{Played, Scenarios, by_target};
-use crate::analyse::gate::{Against, Judged, Judgement, Role, Sides};
-use crate::analyse::stats::{Answer, Evidence, Seen};
+use crate::compare::{Played, Scenarios, by_target};
 use crate::document::page::Keys;
 use crate::document::{Block, Document, Section, Weight};
+use crate::gate::{Against, Judged, Judgement, Role, Sides};
 use crate::lens::Lens;
 use crate::report::comparison::{self, amount};
 use crate::report::lens;
+use crate::stats::{Answer, Evidence, Seen};
 use crate::text::table::{Cell, Column};
 use crate::text::{Sentence, Tone};
 use crate::units;

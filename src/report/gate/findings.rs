@@ -1,11 +1,11 @@
 //! Everything that a gate found, in sentences with their numbers.
 
-use crate::analyse::compare::Inequality;
-use crate::analyse::gate::{Basis, Judged, Judgement, Kept, Leaking, Missing, Role};
-use crate::analyse::stats::{ASSUMED_VARIATION, Answer, Known, LEAST_TO_PASS, Side, unseen};
+use crate::compare::Inequality;
+use crate::gate::{Basis, Judged, Judgement, Kept, Leaking, Missing, Role};
 use crate::lens::Lens;
 use crate::report::comparison::{amount, as_set, difference, huge_pages, signed, strained, unequal};
 use crate::report::growth::{named, reason};
+use crate::stats::{ASSUMED_VARIATION, Answer, Known, LEAST_TO_PASS, Side, unseen};
 use crate::units;
 
 use super::words::{change, limit};

@@ -9,11 +9,12 @@ mod tests;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::analyse::gate::{self, Judged, Judgement, Party};
-use crate::analyse::stats::Answer;
+use crate::gate;
+use crate::gate::{Judged, Judgement, Party};
 use crate::record::Version;
 use crate::report::comparison::json::Work;
 use crate::report::json;
+use crate::stats::Answer;
 
 use super::findings::{doubts, findings};
 

@@ -1,22 +1,22 @@
 //! Golden gates: made from the golden record, with what tells servers apart put into each run.
 
-use crate::analyse;
-use crate::analyse::compare::{Figure, Played, WorkLimits};
-use crate::analyse::gate::{At, Judgement, Leak, Limit, Rule, Rules, Sides, What, judge};
-use crate::analyse::stats::{LeakLimit, Tolerance};
+use crate::compare::{Figure, Played, WorkLimits};
 use crate::document::tests::is_whole;
 use crate::document::{Look, markdown, terminal};
+use crate::gate::{At, Judgement, Leak, Limit, Rule, Rules, Sides, What, judge};
 use crate::lens::Lens;
 use crate::record::Looks;
 use crate::record::{Ending, PreloadFacts, golden};
 use crate::report::comparison::{annotations, junit};
+use crate::stats::{LeakLimit, Tolerance};
+use crate::summary;
 
 use super::findings::{self, About, findings};
 use super::{Compared, document, suites};
 
 /// A run whose private memory, peak and latencies are so many thousandths of the golden record's.
 fn run(label: &str, number: u32, lens: Lens, thousandths: u64) -> Played {
-    let mut summary = analyse::read(golden::open("completed")).unwrap();
+    let mut summary = summary::read(golden::open("completed")).unwrap();
     summary.header.server.label = label.to_owned();
     summary.header.server.version = Some(format!("{label} 0.4.2"));
     summary.header.server.lens.name = lens;
@@ -355,7 +355,7 @@ fn unequal_machines_neither_fail_a_gate_nor_widen_it() {
     let evidence = judgement.against[0].primaries[0].verdict.evidence.as_ref().unwrap();
     assert_eq!((evidence.machines, evidence.runs), (2, (5, 5)));
     assert!(evidence.lower > 0.99 && evidence.upper < 1.01, "{evidence:?}");
-    assert_eq!(judgement.against[0].answer, analyse::stats::Answer::Pass);
+    assert_eq!(judgement.against[0].answer, crate::stats::Answer::Pass);
     let latency = Rules {
         primaries: vec![rule(
             Figure::P50,

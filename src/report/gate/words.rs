@@ -1,8 +1,8 @@
 //! Answers, amounts and bounds of a gate as text.
 
-use crate::analyse::gate::{Judgement, Party, Role};
-use crate::analyse::stats::{Answer, Bound};
+use crate::gate::{Judgement, Party, Role};
 use crate::report::comparison::signed;
+use crate::stats::{Answer, Bound};
 use crate::units;
 
 /// An answer as it is printed everywhere.

@@ -6,10 +6,11 @@ use std::time::Duration;
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
-use crate::analyse::lines::{self, Line, Quantity};
-use crate::analyse::together;
-use crate::analyse::{PhaseSummary, PrivateMetric, Summary};
 use crate::record::{IdleKind, Nanos};
+use crate::summary::lines;
+use crate::summary::lines::{Line, Quantity};
+use crate::summary::together;
+use crate::summary::{PhaseSummary, PrivateMetric, Summary};
 use crate::text::clean;
 
 use crate::document::Picture;
@@ -292,7 +293,7 @@ fn embed(timeline: &Timeline) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analyse::Span;
+    use crate::summary::Span;
 
     #[test]
     fn differences_go_over_what_is_not_known() {

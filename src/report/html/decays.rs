@@ -3,12 +3,13 @@
 
 use maud::{Markup, html};
 
-use crate::analyse::Summary;
-use crate::analyse::compare::{Comparison, Decay};
-use crate::analyse::decay::{self, Course, Window};
-use crate::analyse::together::middle;
+use crate::compare::{Comparison, Decay};
 use crate::record::Nanos;
 use crate::report::decay as words;
+use crate::summary::Summary;
+use crate::summary::decay;
+use crate::summary::decay::{Course, Window};
+use crate::summary::together::middle;
 use crate::text::{clean, cut};
 use crate::units;
 
@@ -286,7 +287,6 @@ fn said(one: &Decaying) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analyse;
     use crate::record::golden::Session;
     use crate::record::{IdleKind, Reader};
 
@@ -297,7 +297,7 @@ mod tests {
         session.phase("decay");
         session.idle(IdleKind::Silent, 0, to, seconds);
         let bytes = session.bytes();
-        analyse::read(Reader::new(bytes.as_slice()).unwrap())
+        crate::summary::read(Reader::new(bytes.as_slice()).unwrap())
             .unwrap()
             .windows
             .swap_remove(0)

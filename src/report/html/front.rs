@@ -2,13 +2,13 @@
 
 use maud::{Markup, html};
 
-use crate::analyse::compare::Unit;
-use crate::analyse::stats::MedianInterval;
-use crate::analyse::tune::{Sweep, Swept, Tuned};
+use crate::compare::Unit;
 use crate::report::comparison::figures;
 use crate::report::svg::labels::{Area, Label, beside};
 use crate::report::tune::{amount, order};
+use crate::stats::MedianInterval;
 use crate::text::clean;
+use crate::tune::{Sweep, Swept, Tuned};
 
 use super::strips::{Scale, tenth};
 use crate::document::page::Keys;

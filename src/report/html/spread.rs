@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 
-use crate::analyse::Histogram;
+use crate::summary::Histogram;
 use crate::text::clean;
 use crate::units;
 

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::analyse::compare::{Cell, Comparison, Figure, Place, Row, Unit};
+use crate::compare::{Cell, Comparison, Figure, Place, Row, Unit};
 use crate::report::comparison::figures;
 use crate::text::{clean, cut, width};
 

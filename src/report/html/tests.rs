@@ -1,9 +1,7 @@
-use crate::analyse::compare::{Played, WorkLimits, by_target};
-use crate::analyse::gate::{Rule, Rules, Sides, judge};
-use crate::analyse::stats::Tolerance;
-use crate::analyse::{self, Summary};
+use crate::compare::{Played, WorkLimits, by_target};
 use crate::document::page;
 use crate::document::tests::is_whole;
+use crate::gate::{Rule, Rules, Sides, judge};
 use crate::lens::Lens;
 use crate::record::Looks;
 use crate::record::golden::{self, Session};
@@ -11,12 +9,15 @@ use crate::record::{
     AllocatorFacts, AllocatorFamily, Confidence, Ending, Evidence, IdleKind, Outcome, Reader, ShutdownStage,
 };
 use crate::report::{comparison, gate, run};
+use crate::stats::Tolerance;
+use crate::summary;
+use crate::summary::Summary;
 
 /// A name that ends every element that it could stand in.
 pub const HOSTILE: &str = "</script></title></style><img src=x onerror=alert(1)>\"'`&";
 
 fn of(name: &str) -> Summary {
-    analyse::read(golden::open(name)).unwrap()
+    summary::read(golden::open(name)).unwrap()
 }
 
 fn compared(runs: &[Played]) -> String {
@@ -29,7 +30,7 @@ pub fn played(session: impl Fn(u64) -> Session, number: u32) -> Played {
     session.header.plan.run = number;
     let (header, entries) = (session.header.clone(), session.entries);
     let entries = entries.into_iter().map(Ok::<_, std::convert::Infallible>);
-    let Ok(summary) = analyse::summarise(header, entries);
+    let Ok(summary) = summary::summarise(header, entries);
     Played {
         record: format!("/tmp/out/run-{number:03}.jsonl"),
         summary,
@@ -90,7 +91,7 @@ fn pages_of_runs_that_did_not_come_far_are_whole() {
     }
     let nothing = Session::new("server").bytes();
     let page = paged(
-        &analyse::read(Reader::new(&nothing[..]).unwrap()).unwrap(),
+        &summary::read(Reader::new(&nothing[..]).unwrap()).unwrap(),
         "nothing.jsonl",
     );
     assert!(page.contains("cut short") && !page.contains("NaN"));

@@ -87,13 +87,12 @@ pub(super) fn shutdown(shutdown: record::Shutdown, held_up: bool) -> Shutdown {
 
 #[cfg(test)]
 mod tests {
-    use crate::analyse;
-    use crate::analyse::calls::tests::traced;
     use crate::record::golden;
+    use crate::summary::calls::tests::traced;
 
     #[test]
     fn a_traced_run_has_no_time_of_its_beginning_and_of_its_end() {
-        let plain = analyse::read(golden::open("completed")).expect("it is whole");
+        let plain = crate::summary::read(golden::open("completed")).expect("it is whole");
         let held_up = traced(plain.clone(), 7);
         for (summary, known) in [(plain, true), (held_up, false)] {
             let report = super::super::report(&summary);

@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::{render, schema};
-use crate::analyse;
 use crate::record::golden;
+use crate::summary;
 
 const RECORDS: [&str; 5] = ["completed", "crashed", "tree", "interrupted", "truncated"];
 
 fn of(name: &str) -> Value {
-    let summary = analyse::read(golden::open(name)).unwrap();
+    let summary = summary::read(golden::open(name)).unwrap();
     serde_json::from_str(&render(&summary).unwrap()).unwrap()
 }
 

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use crate::analyse::{Peak, Summary, exit, outcome, ready_rule};
 use crate::exit::Exit;
+use crate::findings::{outcome, ready_rule};
 use crate::record::{Nanos, ReadyOutcome, ShutdownReply, ShutdownStage};
 use crate::report::lens;
+use crate::summary::{Peak, Summary, exit};
 use crate::text::{Tone, together, width};
 use crate::units;
 

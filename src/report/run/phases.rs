@@ -1,6 +1,6 @@
 //! The table of phases, with a legend for the words that it uses.
 
-use crate::analyse::{PhaseSummary, PrivateMetric, ResidentMetric, StepSummary, Summary};
+use crate::summary::{PhaseSummary, PrivateMetric, ResidentMetric, StepSummary, Summary};
 use crate::text::Tone;
 use crate::text::table::{Cell, Column};
 use crate::units;

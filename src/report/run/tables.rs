@@ -1,7 +1,7 @@
 //! Tables of programs, requests and steps.
 
-use crate::analyse::{MethodSummary, ProgramSummary, Summary};
 use crate::record::Nanos;
+use crate::summary::{MethodSummary, ProgramSummary, Summary};
 use crate::text::Tone;
 use crate::text::table::{Cell, Column};
 use crate::units;
@@ -168,7 +168,6 @@ pub fn steps(summary: &Summary) -> Option<Vec<Column>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analyse;
     use crate::record::golden::Session;
     use crate::record::{Event, Reader};
 
@@ -196,7 +195,7 @@ mod tests {
             }
         }
         let bytes = session.bytes();
-        let summary = analyse::read(Reader::new(&bytes[..]).unwrap()).unwrap();
+        let summary = crate::summary::read(Reader::new(&bytes[..]).unwrap()).unwrap();
         let rows = step_rows(&summary);
         let rows: Vec<(&str, u64, u64)> = rows
             .iter()

@@ -1,17 +1,17 @@
 //! Runs of every ending, as a person reads them.
 
 use super::*;
-use crate::analyse;
-use crate::analyse::calls::tests::traced;
-use crate::analyse::compare::release::tests::with;
+use crate::compare::release::tests::with;
 use crate::document::{Look, markdown, page, terminal};
 use crate::record::PreloadFacts;
 use crate::record::golden::{self, Session};
 use crate::record::{Ending, Event, Reader, ShutdownStage};
 use crate::report::allocator::tests::found;
+use crate::summary;
+use crate::summary::calls::tests::traced;
 
 fn read(name: &str) -> Summary {
-    analyse::read(golden::open(name)).unwrap()
+    summary::read(golden::open(name)).unwrap()
 }
 
 fn pasted(summary: &Summary, record: &str) -> String {
@@ -19,7 +19,7 @@ fn pasted(summary: &Summary, record: &str) -> String {
 }
 
 fn of(name: &str, columns: usize) -> String {
-    drawn(&analyse::read(golden::open(name)).unwrap(), columns)
+    drawn(&summary::read(golden::open(name)).unwrap(), columns)
 }
 
 fn drawn(summary: &Summary, columns: usize) -> String {
@@ -42,7 +42,7 @@ fn a_completed_run_with_all_that_there_is_to_say() {
 #[test]
 fn answers_of_runs_that_ended_otherwise() {
     for name in ["crashed", "tree", "interrupted", "truncated"] {
-        let summary = analyse::read(golden::open(name)).unwrap();
+        let summary = summary::read(golden::open(name)).unwrap();
         let look = Look {
             columns: 80,
             color: false,
@@ -67,7 +67,7 @@ fn no_line_is_wider_than_the_terminal() {
     }
 }
 
-fn rounds(name: &str, rounds: u32) -> analyse::Summary {
+fn rounds(name: &str, rounds: u32) -> summary::Summary {
     let mut session = Session::new("server");
     session.spawn(0, "server", None, 30, 40);
     for cycle in 0..rounds {
@@ -85,7 +85,7 @@ fn rounds(name: &str, rounds: u32) -> analyse::Summary {
         }
     }
     let bytes = session.bytes();
-    analyse::read(Reader::new(&bytes[..]).unwrap()).unwrap()
+    summary::read(Reader::new(&bytes[..]).unwrap()).unwrap()
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn the_last_words_of_a_server_are_shown_to_their_end() {
         &format!("{panic}\n  left: 1"),
     );
     let bytes = session.bytes();
-    let summary = analyse::read(Reader::new(&bytes[..]).unwrap()).unwrap();
+    let summary = summary::read(Reader::new(&bytes[..]).unwrap()).unwrap();
     for columns in [60, 100] {
         let text = drawn(&summary, columns);
         let told: Vec<&str> = text
@@ -145,7 +145,7 @@ fn what_a_server_writes_cannot_steer_the_terminal() {
     };
     session.shut_down(ShutdownStage::Exit, Vec::new(), ending, tail);
     let bytes = session.bytes();
-    let summary = analyse::read(Reader::new(&bytes[..]).unwrap()).unwrap();
+    let summary = summary::read(Reader::new(&bytes[..]).unwrap()).unwrap();
     let text = drawn(&summary, 80);
     assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
     assert!(text.contains("red and"), "{text}");

@@ -1,11 +1,12 @@
 //! What came back while the server was left alone: window by window, and in a sentence.
 
-use crate::analyse::Summary;
-use crate::analyse::decay::{self, AFTER, Course, Window};
 use crate::record::{Nanos, WindowEnd};
 use crate::report::decay as words;
 use crate::report::release;
 use crate::report::spark::Scale;
+use crate::summary::Summary;
+use crate::summary::decay;
+use crate::summary::decay::{AFTER, Course, Window};
 use crate::text::Tone;
 use crate::text::table::{Cell, Column};
 use crate::units;

@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::analyse::compare::{Comparison, Played, Scenarios, Target, by_target};
-use crate::analyse::gate::{Judgement, Sides};
-use crate::analyse::{Summary, held_up, measured};
+use crate::compare::{Comparison, Played, Scenarios, Target, by_target};
+use crate::gate::{Judgement, Sides};
 use crate::report::gate::{findings, headline};
 use crate::report::run::windows;
+use crate::summary::{Summary, held_up, measured};
 use crate::text::{clean, clean_lines, width, wrap};
 
 use super::comparison::document::{played, title};

@@ -2,13 +2,15 @@
 
 use maud::{Markup, html};
 
-use crate::analyse::lines::{self, Line, Quantity};
-use crate::analyse::together::{self, Middle, Together, median};
-use crate::analyse::{PhaseSummary, PrivateMetric, Span, Summary, held_up};
 use crate::document::page::class;
 use crate::record::{IdleKind, Nanos};
 use crate::report::chart::{mebibytes, scale};
 use crate::report::html::{Named, tenth};
+use crate::summary::lines;
+use crate::summary::lines::{Line, Quantity};
+use crate::summary::together;
+use crate::summary::together::{Middle, Together, median};
+use crate::summary::{PhaseSummary, PrivateMetric, Span, Summary, held_up};
 use crate::text::{clean, cut, wrap};
 use crate::units;
 

@@ -1,6 +1,6 @@
 //! A line as a path: short, because there are many of them.
 
-use crate::analyse::lines::Line;
+use crate::summary::lines::Line;
 
 /// What places and values are in the drawing, in tenths of its unit.
 pub struct Frame {
@@ -79,7 +79,7 @@ impl Pen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analyse::Span;
+    use crate::summary::Span;
 
     #[test]
     fn a_path_has_every_extreme_and_breaks_where_nothing_is_known() {

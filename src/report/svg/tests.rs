@@ -1,9 +1,9 @@
 use super::*;
-use crate::analyse;
-use crate::analyse::calls::tests::traced;
 use crate::record::golden::{self, Session};
 use crate::record::{Ending, ShutdownStage};
 use crate::report::html::tests::{HOSTILE, hostile, played, session, twenty_four, two};
+use crate::summary;
+use crate::summary::calls::tests::traced;
 
 fn compared(runs: &[Played]) -> String {
     comparison(&by_target(runs.to_vec(), None), runs)
@@ -17,14 +17,14 @@ fn shown(picture: &str) -> String {
 
 #[test]
 fn pictures_of_one_run_and_of_two_servers() {
-    let completed = analyse::read(golden::open("completed")).unwrap();
+    let completed = summary::read(golden::open("completed")).unwrap();
     insta::assert_snapshot!("one", shown(&run(&completed, "completed.jsonl")));
     insta::assert_snapshot!("two", shown(&compared(&two())));
 }
 
 #[test]
 fn a_traced_run_has_no_line_and_says_why() {
-    let summary = traced(analyse::read(golden::open("completed")).unwrap(), 7);
+    let summary = traced(summary::read(golden::open("completed")).unwrap(), 7);
     let picture = run(&summary, "traced-ty.jsonl");
     assert!(
         picture.contains("no memory and no latency is taken from it"),
@@ -39,8 +39,8 @@ fn a_traced_run_has_no_line_and_says_why() {
 #[test]
 fn a_run_that_did_not_come_far_is_a_whole_picture() {
     let nothing = golden::Session::new("server").bytes();
-    let nothing = analyse::read(crate::record::Reader::new(&nothing[..]).unwrap()).unwrap();
-    let cut = analyse::read(golden::open("truncated")).unwrap();
+    let nothing = summary::read(crate::record::Reader::new(&nothing[..]).unwrap()).unwrap();
+    let cut = summary::read(golden::open("truncated")).unwrap();
     for picture in [run(&nothing, "a"), run(&cut, "b"), compared(&[])] {
         assert!(picture.ends_with("</svg>\n") && !picture.contains("NaN") && !picture.contains("inf"));
     }

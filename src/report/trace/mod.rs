@@ -13,8 +13,8 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use crate::analyse::{PhaseSummary, Summary, counted, held_up, measured};
 use crate::record::{Entry, Event, Header, Nanos, PhaseRef, Process, Request, Rollup, Sample, StepEnd, StepStart};
+use crate::summary::{PhaseSummary, Summary, counted, held_up, measured};
 
 use line::{Held, Line, Track};
 

@@ -1,8 +1,8 @@
 use std::convert::Infallible;
 
 use super::*;
-use crate::analyse;
 use crate::record::golden::{self, Session};
+use crate::summary;
 
 /// The events of a session's trace, beside its summary.
 fn of(session: &Session) -> (Vec<Value>, Summary) {
@@ -13,7 +13,7 @@ fn of(session: &Session) -> (Vec<Value>, Summary) {
         run.write(&mut trace, entry, &mut out).unwrap();
     }
     let entries = session.entries.iter().cloned().map(Ok::<_, Infallible>);
-    let Ok(summary) = analyse::summarise(session.header.clone(), entries);
+    let Ok(summary) = summary::summarise(session.header.clone(), entries);
     run.finish(&mut trace, &summary, &mut out).unwrap();
     trace.finish(&mut out).unwrap();
     let mut value: Value = serde_json::from_slice(&out).unwrap();

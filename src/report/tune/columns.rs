@@ -1,10 +1,10 @@
 //! The table of a sweep: a row for each cell, the default first, then by settled private memory.
 
-use crate::analyse::compare::{Cell as Figures, Unit};
-use crate::analyse::tune::{Sweep, Swept, Tuned, Why};
+use crate::compare::{Cell as Figures, Unit};
 use crate::report::comparison::figures::{self, HOLE};
 use crate::text::Tone;
 use crate::text::table::{Cell, Column};
+use crate::tune::{Sweep, Swept, Tuned, Why};
 use crate::units;
 
 /// What a figure counts; `None` of a share.

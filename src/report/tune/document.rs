@@ -2,14 +2,14 @@
 
 use maud::{Markup, html};
 
-use crate::analyse::compare::{Played, Scenarios, by_target};
-use crate::analyse::tune::{Choice, Keep, Sweep, Swept, Tuned};
+use crate::compare::{Played, Scenarios, by_target};
 use crate::document::{Block, Document, Picture, Section, Weight};
 use crate::record::CellFacts;
 use crate::report::comparison;
 use crate::report::html::{Front, front};
 use crate::text::table::{Cell, Column};
 use crate::text::{Sentence, Tone, quoted};
+use crate::tune::{Choice, Keep, Sweep, Swept, Tuned};
 use crate::units;
 
 use super::columns::{columns, order};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::analyse::compare::Unit;
-use crate::analyse::tune::{Moving, Sweep, Swept, Tuned, Why, as_fast};
+use crate::compare::Unit;
 use crate::report::comparison::notes;
+use crate::tune::{Moving, Sweep, Swept, Tuned, Why, as_fast};
 use crate::units;
 
 use super::words::after;

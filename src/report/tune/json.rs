@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::analyse::compare;
-use crate::analyse::tune::{self, Choice, Keep, Sweep, Tuned, Why};
+use crate::compare;
 use crate::record::{AllocatorFacts, CellFacts, Version};
+use crate::tune;
+use crate::tune::{Choice, Keep, Sweep, Tuned, Why};
 
 use super::ship;
 use super::why::why_not;

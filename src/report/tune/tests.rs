@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::analyse::compare::Played;
-use crate::analyse::tune::tests::{cells, crashes, played, with_impostor};
-use crate::analyse::tune::{Rules, Sweep, sweep};
+use crate::compare::Played;
 use crate::document::tests::is_whole;
 use crate::document::{Look, markdown as pasted, page as paged, terminal as drawn};
 use crate::record::{SweepFacts, WindowEnd};
+use crate::tune::tests::{cells, crashes, played, with_impostor};
+use crate::tune::{Rules, Sweep, sweep};
 
 use super::words::{legend, sentences};
 use super::{Compared, document, headline, json, reservations};

@@ -1,8 +1,8 @@
 //! Why a setting is not recommended, in one sentence, and why the default stays.
 
-use crate::analyse::setting;
-use crate::analyse::tune::{LEAST_RUNS, Sweep, Swept, Tuned, WhyNot, runs_to_settle};
+use crate::findings::setting;
 use crate::report::comparison::figures;
+use crate::tune::{LEAST_RUNS, Sweep, Swept, Tuned, WhyNot, runs_to_settle};
 use crate::units;
 
 use super::columns::amount;

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use crate::analyse::compare::Why as Left;
-use crate::analyse::decay::WindowKind;
-use crate::analyse::setting;
-use crate::analyse::tune::{Choice, Cost, Failure, Keep, Stopped, Sweep, Swept, Tuned, Why, as_fast, cost, cost_of};
+use crate::compare::Why as Left;
+use crate::findings::setting;
 use crate::record::KnobFacts;
 use crate::report::comparison::{figures, notes};
+use crate::summary::decay::WindowKind;
 use crate::text::{Sentence, Tone};
+use crate::tune::{Choice, Cost, Failure, Keep, Stopped, Sweep, Swept, Tuned, Why, as_fast, cost, cost_of};
 use crate::units;
 
 use super::columns::{against, amount};

@@ -1,7 +1,7 @@
 //! What came back by force, what servers account for, and what was preloaded into them.
 
 use super::*;
-use crate::analyse::compare::release::tests::{before_checkpoint, with};
+use crate::compare::release::tests::{before_checkpoint, with};
 use crate::record::{AllocatorFamily, PreloadFacts};
 
 fn given() -> Vec<Played> {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::analyse::compare::compare;
+use crate::compare::compare;
 use crate::report::comparison::notes::strained;
 
 /// The sentences about the machine of two servers, of three runs each: load and pressure of each run.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::tests::{all, failed, refused};
 use super::{render, schema};
-use crate::analyse::gate::Judgement;
+use crate::gate::Judgement;
 
 fn of(judgement: &Judgement) -> Value {
     let notes = ["a note".to_owned()];

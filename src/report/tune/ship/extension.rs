@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::analyse::tune::Server;
+use crate::tune::Server;
 
 /// The settings of an extension; `None` for what it has no setting for.
 pub(super) struct Extension {

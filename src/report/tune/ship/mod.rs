@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::analyse::tune::Server;
 use crate::record::CellFacts;
+use crate::tune::Server;
 
 /// Variables by which a loader is told to load a library first.
 const PRELOADS: [&str; 2] = ["LD_PRELOAD", "DYLD_INSERT_LIBRARIES"];

@@ -1,0 +1,279 @@
+//! From the runs' summaries to the comparison.
+
+use std::collections::{BTreeSet, HashSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::findings;
+use crate::findings::Doubt;
+use crate::record::{Header, KnobFacts, PreloadFacts};
+use crate::summary::calls::Traced;
+use crate::summary::{Summary, exit};
+use crate::units;
+
+use super::cell::{Values, cell};
+use super::circumstances::{differences, differences_of, without_patch};
+use super::decay::{decays, gave, traffic};
+use super::growth::grown;
+use super::huge_pages::huge_pages;
+use super::measure::Measure;
+use super::metric::one_metric;
+use super::release::{accounted, forced, forced_before_checkpoints};
+use super::strain::strained;
+use super::work::{WorkLimits, inequalities};
+use super::{Comparison, Row, Side, alike};
+use crate::lens::Lens;
+
+/// A run and the name of its record.
+#[derive(Clone, Debug)]
+pub struct Played {
+    pub record: String,
+    pub summary: Summary,
+}
+
+impl Played {
+    /// What tells the machine of this run from others: its hardware and system, and its part of the plan. Machines of one
+    /// type differ by patches of the kernel and by megabytes, and are one.
+    pub fn machine(&self) -> String {
+        let host = &self.summary.header.host;
+        let unknown = || units::UNKNOWN.to_owned();
+        let mut machine = format!(
+            "{}, {}, {}, {}",
+            host.cpu.clone().unwrap_or_else(unknown),
+            units::or_unknown(host.cpus, |cpus| units::counted(cpus, "processor")),
+            units::or_unknown(host.memory.total, |total| format!(
+                "about {}",
+                units::bytes(nominal(total))
+            )),
+            host.kernel.as_deref().map_or_else(unknown, without_patch),
+        );
+        if let Some(partition) = &self.summary.header.plan.partition {
+            machine = format!("part {partition} on {machine}");
+        }
+        machine
+    }
+}
+
+/// What a machine of so much memory is sold as: the nearest of 1, 1.5, 2, 3, 4, 6, 8, 12 GiB and so on. The system keeps
+/// some for itself, which differs from machine to machine.
+fn nominal(bytes: u64) -> u64 {
+    let power = bytes.checked_ilog2().map_or(0, |exponent| 1_u64 << exponent);
+    let sizes = [power, power / 2 * 3, power.saturating_mul(2)];
+    let apart = |size: &u64| (bytes as f64 / *size as f64).ln().abs();
+    let nearest = sizes.into_iter().min_by(|a, b| apart(a).total_cmp(&apart(b)));
+    nearest.unwrap_or(bytes)
+}
+
+/// A run that does not count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Left {
+    pub record: String,
+    pub why: Why,
+}
+
+/// Why a run does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Why {
+    /// It warmed caches up, as planned.
+    WarmUp,
+    /// It was traced, which held the server up.
+    Traced,
+    /// It was not played to its end.
+    Unfinished,
+    Failed,
+}
+
+/// Compares the runs of one scenario: servers in the order of their first run, with `baseline` before all others.
+pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
+    let mut runs = runs.to_vec();
+    let mixed = one_metric(runs.iter_mut());
+    let runs = runs.as_slice();
+    let mut labels: Vec<&str> = Vec::new();
+    for run in runs {
+        let label = run.summary.header.server.label.as_str();
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+    labels.sort_by_key(|label| Some(*label) != baseline);
+    let arms: Vec<Vec<&Played>> = labels.iter().map(|label| counting(runs, label)).collect();
+    let all: Vec<&Played> = arms.iter().flatten().copied().collect();
+    let purged: Vec<Vec<String>> = arms.iter().map(|arm| purged(arm)).collect();
+    let compared: Vec<bool> = purged.iter().map(|own| alike(own, &purged[0])).collect();
+    let phases = || all.iter().flat_map(|run| &run.summary.phases);
+    Comparison {
+        looked: all.iter().any(|run| !run.summary.header.plan.looks.is_empty()),
+        repeats: phases().any(|phase| phase.phase.cycle > 0),
+        strains: strained(labels.iter().map(|label| (*label).to_owned()).zip(arms.clone())),
+        scenario: runs
+            .first()
+            .map_or_else(String::new, |run| run.summary.header.scenario.name.clone()),
+        sides: labels
+            .iter()
+            .zip(&arms)
+            .map(|(label, arm)| side(runs, label, arm, &arms[0]))
+            .collect(),
+        rows: measures(&all)
+            .into_iter()
+            .filter_map(|measure| row(measure, &arms, &compared))
+            .collect(),
+        decays: decays(&arms, &compared),
+        differences: mixed
+            .into_iter()
+            .chain(differences(headers(&all)))
+            .chain(
+                labels
+                    .iter()
+                    .zip(&arms)
+                    .flat_map(|(label, arm)| differences_of(label, headers(arm))),
+            )
+            .collect(),
+    }
+}
+
+fn headers<'r>(runs: &'r [&Played]) -> impl Iterator<Item = &'r Header> + Clone {
+    runs.iter().map(|run| &run.summary.header)
+}
+
+pub fn counts(summary: &Summary) -> bool {
+    why(summary).is_none()
+}
+
+/// Why a run does not count; `None` if it does.
+fn why(summary: &Summary) -> Option<Why> {
+    match exit(summary) {
+        // Also where the server failed: it may have done so because of that.
+        _ if summary.header.plan.traced.is_some() => Some(Why::Traced),
+        // Also while it warmed up: what fails then is known to fail.
+        Exit::ServerFailed => Some(Why::Failed),
+        _ if summary.header.plan.warm_up => Some(Why::WarmUp),
+        Exit::Passed | Exit::GateFailed | Exit::Inconclusive => None,
+        Exit::Interrupted | Exit::OwnFailure => Some(Why::Unfinished),
+    }
+}
+
+fn of<'r>(runs: &'r [Played], label: &'r str) -> impl Iterator<Item = &'r Played> {
+    runs.iter().filter(move |run| run.summary.header.server.label == label)
+}
+
+fn counting<'r>(runs: &'r [Played], label: &'r str) -> Vec<&'r Played> {
+    of(runs, label).filter(|run| counts(&run.summary)).collect()
+}
+
+fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> Side {
+    let versions: HashSet<&Option<String>> = arm.iter().map(|run| &run.summary.header.server.version).collect();
+    let mut versions = versions.into_iter();
+    let left = of(runs, label).filter_map(|run| {
+        let why = why(&run.summary)?;
+        Some(Left {
+            record: run.record.clone(),
+            why,
+        })
+    });
+    let preloads: HashSet<&Option<PreloadFacts>> = arm.iter().map(|run| &run.summary.header.server.preload).collect();
+    let mut preloads = preloads.into_iter();
+    Side {
+        label: label.to_owned(),
+        version: versions.next().filter(|_| versions.next().is_none()).cloned().flatten(),
+        preload: preloads.next().filter(|_| preloads.next().is_none()).cloned().flatten(),
+        runs: arm.iter().map(|run| run.record.clone()).collect(),
+        left: left.collect(),
+        work: inequalities(&summaries(baseline), &summaries(arm), WorkLimits::default()),
+        purged: purged(arm),
+        huge_pages: huge_pages(&summaries(baseline), &summaries(arm))
+            .filter(|_| alike(&purged(arm), &purged(baseline))),
+        unseen: unseen(arm),
+        doubts: doubts(arm),
+        growth: grown(&summaries(arm)),
+        gave: gave(&summaries(arm)),
+        forced: forced(&summaries(arm)),
+        forced_before_checkpoints: forced_before_checkpoints(&summaries(arm)),
+        accounted: accounted(&summaries(arm)),
+        traffic: traffic(&summaries(arm)),
+        traced: of(runs, label).find_map(|run| Traced::of(&run.summary)),
+    }
+}
+
+/// The settings that some run asked for and did not see in force.
+pub fn unseen(arm: &[&Played]) -> Vec<KnobFacts> {
+    let mut unseen: Vec<KnobFacts> = Vec::new();
+    for knob in arm.iter().flat_map(|run| &run.summary.header.server.knobs) {
+        // Where it was looked for in a run has sizes in it, which differ from run to run.
+        let known = |one: &KnobFacts| one.written() == knob.written() && one.effective == knob.effective;
+        if knob.taken != Some(true) && !unseen.iter().any(known) {
+            unseen.push(knob.clone());
+        }
+    }
+    unseen
+}
+
+/// What some runs were to have and was not seen in them, each kind once: the first sentence, and of how many runs.
+pub fn doubts(arm: &[&Played]) -> Vec<String> {
+    let mut kinds: Vec<(Doubt, &str, usize)> = Vec::new();
+    for run in arm {
+        for doubt in findings::doubts(&run.summary) {
+            match kinds.iter_mut().find(|(seen, ..)| seen.kind == doubt.kind) {
+                Some((.., runs)) => *runs += 1,
+                None => kinds.push((doubt, &run.record, 1)),
+            }
+        }
+    }
+    let sentence = |(doubt, record, runs): (Doubt, &str, usize)| {
+        let all = units::counted(arm.len() as u64, "run");
+        match arm.len() {
+            1 => doubt.text,
+            _ => format!("in {runs} of {all}, first in `{record}`: {}", doubt.text),
+        }
+    };
+    kinds.into_iter().map(sentence).collect()
+}
+
+fn summaries<'r>(arm: &[&'r Played]) -> Vec<&'r Summary> {
+    arm.iter().map(|run| &run.summary).collect()
+}
+
+/// Every measure that a run has, in the order of the first run; what later ones add comes after.
+fn measures(runs: &[&Played]) -> Vec<Measure> {
+    let mut seen = HashSet::new();
+    let all = runs.iter().flat_map(|run| Measure::all(&run.summary));
+    all.filter(|measure| seen.insert(measure.clone())).collect()
+}
+
+/// The allocators that were told to purge, each once.
+fn purged(arm: &[&Played]) -> Vec<String> {
+    let lenses = arm.iter().map(|run| &run.summary.header.server.lens);
+    let purged = lenses.filter(|lens| lens.name == Lens::Purged);
+    let allocators: BTreeSet<&String> = purged.filter_map(|lens| lens.allocator.as_ref()).collect();
+    allocators.into_iter().cloned().collect()
+}
+
+fn row(measure: Measure, arms: &[Vec<&Played>], compared: &[bool]) -> Option<Row> {
+    let values: Vec<Values> = arms
+        .iter()
+        .map(|arm| {
+            arm.iter()
+                .map(|run| (run.machine(), measure.of(&run.summary)))
+                .collect()
+        })
+        .collect();
+    if values.iter().flatten().all(|(_, value)| value.is_none()) {
+        return None;
+    }
+    let floor = measure
+        .figure
+        .noise_of(values.iter().flatten().filter_map(|(_, value)| *value));
+    let cells = values.iter().enumerate().map(|(place, values_of_side)| {
+        cell(
+            values_of_side,
+            values.first().filter(|_| place > 0 && compared[place]),
+            floor,
+        )
+    });
+    Some(Row {
+        cells: cells.collect(),
+        measure,
+    })
+}

@@ -1,0 +1,58 @@
+//! Whether a server grows from round to round, judged over all its runs.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::growth::{Repeated, Sent, repeated, sent_by};
+use crate::lens::Lens;
+use crate::stats::{LEAK_ALPHA, LEAST_CYCLES, LeakLimit, LeakVerdict, judge_leak};
+use crate::summary::Summary;
+
+/// What is said of one thing that the scenario repeats.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Grown {
+    /// The phase's name, or that of whole rounds.
+    pub name: String,
+    /// The most rounds that a run has of it.
+    pub rounds: usize,
+    /// What one round sends; `None` where it is not known, or not the same in all runs.
+    #[serde(skip)]
+    pub sent: Option<Sent>,
+    /// What memory was looked at through: only the purged lens can call growth a leak.
+    #[serde(skip)]
+    pub lens: Lens,
+    #[serde(flatten)]
+    pub verdict: LeakVerdict,
+}
+
+/// Everything that these runs repeat often enough to say whether it grows, in the order of the scenario.
+pub(super) fn grown(runs: &[&Summary]) -> Vec<Grown> {
+    let lens = runs.first().map_or(Lens::AsShipped, |run| run.header.server.lens.name);
+    let runs: Vec<Vec<Repeated>> = runs.iter().map(|run| repeated(run)).collect();
+    let mut seen: Vec<(u32, &str)> = Vec::new();
+    for one in runs.iter().flatten() {
+        if one.values.len() >= LEAST_CYCLES && !seen.contains(&(one.phase, &one.name)) {
+            seen.push((one.phase, &one.name));
+        }
+    }
+    seen.sort_by_key(|(phase, _)| *phase);
+    let judged = seen.into_iter().map(|(phase, name)| {
+        let of_run = |run: &Vec<Repeated>| run.iter().find(|one| one.phase == phase && one.name == name).cloned();
+        judge(name, lens, &runs.iter().map(of_run).collect::<Vec<Option<Repeated>>>())
+    });
+    judged.collect()
+}
+
+fn judge(name: &str, lens: Lens, runs: &[Option<Repeated>]) -> Grown {
+    let series: Vec<Vec<Option<f64>>> = runs
+        .iter()
+        .map(|run| run.as_ref().map_or_else(Vec::new, Repeated::series))
+        .collect();
+    Grown {
+        name: name.to_owned(),
+        rounds: series.iter().map(Vec::len).max().unwrap_or(0),
+        sent: sent_by(runs.iter().flatten()),
+        lens,
+        verdict: judge_leak(&series, &LeakLimit::default(), LEAK_ALPHA),
+    }
+}

@@ -1,0 +1,199 @@
+//! Many runs of several servers side by side: every figure of every run, its middle and its interval, and its ratio
+//! against one of them.
+
+#![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
+pub mod calibration;
+pub mod cell;
+mod circumstances;
+mod decay;
+mod gather;
+mod growth;
+mod huge_pages;
+mod measure;
+mod metric;
+mod once;
+mod primary;
+pub(crate) mod release;
+mod strain;
+mod targets;
+mod work;
+
+#[cfg(test)]
+pub(super) mod tests;
+
+pub use crate::compare::circumstances::{
+    Difference, Weight, changes, circumstances, differences, differences_between, differences_of, unlike,
+};
+pub use crate::compare::decay::{Decay, Decayed, Given};
+pub use crate::compare::gather::{Left, Played, Why, compare, counts, doubts, unseen};
+pub use crate::compare::growth::Grown;
+pub use crate::compare::huge_pages::{HugePages, huge_pages};
+pub use crate::compare::measure::{Figure, Measure, Place, Unit};
+pub use crate::compare::metric::one_metric;
+pub use crate::compare::once::{Copied, once};
+pub use crate::compare::primary::{primary, tolerance};
+pub use crate::compare::release::{Accounted, Forced};
+pub use crate::compare::strain::{Strained, strained};
+pub use crate::compare::targets::{Scenarios, Target, by_target};
+pub use crate::compare::work::{Count, Inequality, Task, WorkLimits, inequalities};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use std::collections::BTreeMap;
+
+use crate::record::{KnobFacts, PreloadFacts, shown};
+
+use self::measure::Named;
+
+use super::stats::{Cluster, MedianInterval, Outlier};
+use crate::summary::calls::Traced;
+
+/// How sure every interval of a comparison is.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// Servers that played one scenario, compared.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Comparison {
+    #[serde(skip)]
+    pub scenario: String,
+    #[serde(skip)]
+    pub sides: Vec<Side>,
+    /// Every figure that at least one run has, in the order of the scenario.
+    #[serde(skip)]
+    pub rows: Vec<Row>,
+    /// What came back while they were left alone, in the order of the scenario.
+    #[serde(skip)]
+    pub decays: Vec<Decay>,
+    /// Circumstances that are not the same in all runs.
+    pub differences: Vec<Difference>,
+    /// What about the machines makes figures less sure.
+    #[serde(skip)]
+    pub strains: Vec<Strained>,
+    /// Whether any phase of a run that counts was played more than once: its last round stands for it.
+    #[serde(skip)]
+    pub repeats: bool,
+    /// Whether what runs showed decided how many there are: an interval of 95 % is then not exactly that.
+    #[serde(skip)]
+    pub looked: bool,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Side {
+    /// Its label.
+    pub label: String,
+    /// Its version, where all runs agree on one.
+    pub version: Option<String>,
+    /// What was preloaded into it, where that is the same in all runs.
+    pub preload: Option<PreloadFacts>,
+    /// Names of the records that count, in the order of the runs.
+    pub runs: Vec<String>,
+    /// Runs that do not count, and why.
+    #[serde(rename = "left_out")]
+    pub left: Vec<Left>,
+    /// Work that it did not do as the baseline did. Empty for the baseline.
+    #[serde(skip)]
+    pub work: Vec<Inequality>,
+    /// The allocators that were told to purge; none as shipped. Where these are not the baseline's, nothing is compared.
+    #[serde(skip)]
+    pub purged: Vec<String>,
+    /// What huge pages do to its difference from the baseline, where that is more than a little.
+    #[serde(skip)]
+    pub huge_pages: Option<HugePages>,
+    /// Settings of its allocator that were asked for and not seen in force, each once.
+    #[serde(rename = "unseen_settings")]
+    pub unseen: Vec<KnobFacts>,
+    /// What its runs were to have and was not seen in them, in sentences.
+    pub doubts: Vec<String>,
+    /// Whether it grows with what the scenario repeats.
+    pub growth: Vec<Grown>,
+    /// In which windows it gave memory back.
+    #[serde(skip)]
+    pub gave: Vec<Given>,
+    /// What it gave back by force, in steps.
+    pub forced: Vec<Forced>,
+    /// What it gave back by force before checkpoints, phase by phase.
+    pub forced_before_checkpoints: Vec<Forced>,
+    /// What it accounts for by its own words.
+    #[serde(rename = "self_reports")]
+    pub accounted: Vec<Accounted>,
+    /// What light traffic by itself adds to its private memory, in bytes a minute; `None` without a control window.
+    #[serde(rename = "traffic_cost")]
+    pub traffic: Option<MedianInterval>,
+    /// Its memory calls, where a run of it was traced; of several the first.
+    #[serde(rename = "system_calls")]
+    pub traced: Option<Traced>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Row {
+    #[serde(flatten, serialize_with = "shown::<Named, _, _>")]
+    #[schemars(with = "Named")]
+    pub measure: Measure,
+    /// One for each side, in their order.
+    #[serde(skip)]
+    pub cells: Vec<Cell>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct Cell {
+    /// One for each run of the side; `None` where the run does not have it.
+    pub values: Vec<Option<f64>>,
+    /// The median of what there is, with its interval where there are enough runs for one.
+    pub median: Option<MedianInterval>,
+    /// Against the baseline; `None` for the baseline itself and where either side has less than two runs.
+    pub ratio: Option<Ratio>,
+    /// The groups that the values fall into; empty of less than two values, and over several machines.
+    #[serde(skip)]
+    pub clusters: Vec<Cluster>,
+    /// Values far from the others of their machine. They are counted too.
+    #[serde(skip)]
+    pub outliers: Vec<Outlier>,
+}
+
+/// The ratio of two servers' geometric means.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Ratio {
+    /// The ratio: 1.1 is ten per cent more than the baseline.
+    #[serde(rename = "value")]
+    pub ratio: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end of its interval; `null` where nothing bounds it.
+    #[schemars(with = "Option<f64>")]
+    pub high: f64,
+    /// Two-sided p of Welch's test on logs.
+    pub p: f64,
+    /// Runs of the baseline and of the server that it is of: those of machines that have two of both.
+    #[serde(skip)]
+    pub runs: (usize, usize),
+    /// The ratio on each machine, by what tells it from others. Over several, `ratio` is their geometric mean.
+    pub machines: BTreeMap<String, f64>,
+}
+
+impl Ratio {
+    /// Whether the interval leaves out 1: the two differ, as far as one look at one figure can tell.
+    pub fn differs(&self) -> bool {
+        self.low > 1.0 || self.high < 1.0
+    }
+}
+
+impl Side {
+    /// Whether both were told to purge in the same way, or neither was.
+    pub fn is_purged_as(&self, baseline: &Side) -> bool {
+        alike(&self.purged, &baseline.purged)
+    }
+}
+
+/// Whether there is no more than one allocator in both.
+fn alike(a: &[String], b: &[String]) -> bool {
+    let mut all = a.iter().chain(b);
+    all.next().is_none_or(|first| all.all(|other| other == first))
+}
+
+impl Comparison {
+    pub fn row(&self, measure: &Measure) -> Option<&Row> {
+        self.rows.iter().find(|row| row.measure == *measure)
+    }
+}

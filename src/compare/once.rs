@@ -1,0 +1,61 @@
+//! Which records are of the same run: a copy adds nothing to what is known.
+
+use crate::record::{Header, ServerFacts};
+
+use super::Played;
+
+/// A record that was left out, and the one that is of the same run.
+pub type Copied = (String, String);
+
+/// Each run once, by its first record.
+pub fn once(runs: Vec<Played>) -> (Vec<Played>, Vec<Copied>) {
+    let mut kept: Vec<Played> = Vec::new();
+    let mut copies = Vec::new();
+    for run in runs {
+        match kept.iter().find(|first| first.is_copy_of(&run)) {
+            Some(first) => copies.push((run.record, first.record.clone())),
+            None => kept.push(run),
+        }
+    }
+    (kept, copies)
+}
+
+impl Played {
+    /// Whether both records are of one run, perhaps cut at different places. What was known before the run began tells
+    /// it from all others: the millisecond, the memory that was free, the places that were made for it. Its label may
+    /// have been changed since.
+    pub fn is_copy_of(&self, other: &Played) -> bool {
+        let facts = |header: &Header| ServerFacts {
+            label: String::new(),
+            ..header.server.clone()
+        };
+        let (a, b) = (&self.summary.header, &other.summary.header);
+        a.started == b.started
+            && a.plan == b.plan
+            && a.host == b.host
+            && a.scenario == b.scenario
+            && a.workspace == b.workspace
+            && facts(a) == facts(b)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::compare::{Played, tests};
+
+    use super::once;
+
+    #[test]
+    fn a_run_counts_once_however_many_records_there_are_of_it() {
+        let mut copy = tests::run("b", 1, 100);
+        copy.record = "copies/run-001-a.jsonl".to_owned();
+        let mut later = tests::run("a", 1, 100);
+        later.summary.header.started = "2026-11-21T13:00:00.000Z".to_owned();
+        let runs = vec![tests::run("a", 1, 100), tests::run("a", 2, 100), copy, later];
+        let (runs, copies) = once(runs);
+        let numbers: Vec<u32> = runs.iter().map(|run: &Played| run.summary.header.plan.run).collect();
+        assert_eq!(numbers, [1, 2, 1]);
+        let copied = ("copies/run-001-a.jsonl".to_owned(), "run-001-a.jsonl".to_owned());
+        assert_eq!(copies, [copied]);
+    }
+}

@@ -1,0 +1,59 @@
+//! What decides between two servers, named before anything is measured.
+
+use crate::lens::Lens;
+use crate::stats::{Endpoint, Known, NoiseFloor, Seen, Tolerance};
+
+use super::measure::{Figure, Measure, Place};
+use super::{Comparison, Row};
+
+/// The endpoints of a side against the baseline, held to what suits the lens: private memory at the end of the last phase, and the peak of the run. `known` says what is known of their noise.
+pub fn primary(
+    comparison: &Comparison,
+    side: usize,
+    lens: Lens,
+    known: &dyn Fn(&Measure) -> (NoiseFloor, Known),
+) -> Vec<Endpoint> {
+    let private = comparison
+        .rows
+        .iter()
+        .rev()
+        .find(|row| row.measure.figure == Figure::Private);
+    let peak = comparison.row(&Measure {
+        place: Place::Run,
+        figure: Figure::Peak,
+    });
+    private
+        .into_iter()
+        .chain(peak)
+        .map(|row| endpoint(row, side, lens, known(&row.measure)))
+        .collect()
+}
+
+/// What may differ when nobody says: what suits the noise of the lens.
+pub fn tolerance(lens: Lens) -> Tolerance {
+    match lens {
+        Lens::Purged => Tolerance::PURGED,
+        Lens::AsShipped => Tolerance::AS_SHIPPED,
+    }
+}
+
+fn endpoint(row: &Row, side: usize, lens: Lens, (noise, known): (NoiseFloor, Known)) -> Endpoint {
+    // What asks for this makes its runs itself, on one machine.
+    let values = |side: usize| -> Vec<Seen> {
+        let cell = row.cells.get(side).into_iter();
+        cell.flat_map(|cell| cell.values.iter().copied().map(Seen::here))
+            .collect()
+    };
+    let place = match &row.measure.place {
+        Place::Phase { name, .. } => format!(" after {name}"),
+        Place::Run | Place::Method(_) => String::new(),
+    };
+    Endpoint {
+        name: format!("{}{place}", row.measure.figure.name()),
+        tolerance: tolerance(lens),
+        noise,
+        known,
+        baseline: values(0),
+        candidate: values(side),
+    }
+}

@@ -1,0 +1,179 @@
+//! Whether two servers did the same work: memory is only worth comparing between servers that answered alike.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::record::shown;
+use crate::stats::middle;
+use crate::summary::Summary;
+
+/// How far two sides may be apart before their work counts as unequal, as a share of the baseline's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WorkLimits {
+    pub requests: f64,
+    /// Requests of a step whose result had something in it.
+    pub hits: f64,
+    /// Elements and bytes of the results of a method, per answer.
+    pub size: f64,
+}
+
+impl Default for WorkLimits {
+    /// A timeout or a retry more is no other work, and answers that carry a path or a time vary by bytes.
+    fn default() -> WorkLimits {
+        WorkLimits {
+            requests: 0.01,
+            hits: 0.02,
+            size: 0.05,
+        }
+    }
+}
+
+/// A piece of work that two sides did not do alike.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Inequality {
+    #[serde(flatten, serialize_with = "shown::<TaskNames, _, _>")]
+    #[schemars(with = "TaskNames")]
+    pub task: Task,
+    /// What was counted.
+    pub count: Count,
+    /// Median over the runs of the baseline; `None` when it never did this.
+    pub baseline: Option<f64>,
+    /// Median over the runs of the candidate; `None` when it never did this.
+    pub candidate: Option<f64>,
+}
+
+impl Inequality {
+    /// Whether the candidate did less than the baseline, so that less memory is no merit of it.
+    pub fn is_less(&self) -> bool {
+        match (self.baseline, self.candidate) {
+            (Some(baseline), Some(candidate)) => candidate < baseline,
+            (Some(_), None) => true,
+            (None, _) => false,
+        }
+    }
+}
+
+/// A task as it is written: a step of a phase, or a method.
+#[derive(Serialize, JsonSchema)]
+struct TaskNames {
+    /// The phase; `null` of a method.
+    phase: Option<String>,
+    /// The step; `null` of a method.
+    step: Option<String>,
+    /// The method; `null` of a step.
+    method: Option<String>,
+}
+
+impl From<&Task> for TaskNames {
+    fn from(task: &Task) -> TaskNames {
+        let (phase, step, method) = match task {
+            Task::Step { phase, name, .. } => (Some(phase.clone()), Some(name.clone()), None),
+            Task::Method(method) => (None, None, Some(method.clone())),
+        };
+        TaskNames { phase, step, method }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Task {
+    Step {
+        /// Its phase's place in the scenario, from 0.
+        number: u32,
+        phase: String,
+        /// Its place in the phase, from 0.
+        step: u32,
+        name: String,
+    },
+    Method(String),
+}
+
+/// What is counted of a piece of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Count {
+    /// Requests, per round of the phase.
+    Requests,
+    /// Requests whose result had something in it, per round of the phase.
+    Hits,
+    /// Elements of the result, per answered request.
+    Items,
+    /// Bytes of the result, per answered request.
+    Bytes,
+}
+
+/// Everything that the two sides did not do alike, in the order of the scenario. Nothing is known of a side without runs.
+pub fn inequalities(baseline: &[&Summary], candidate: &[&Summary], limits: WorkLimits) -> Vec<Inequality> {
+    if baseline.is_empty() || candidate.is_empty() {
+        return Vec::new();
+    }
+    let (baseline, candidate) = (medians(baseline), medians(candidate));
+    let mut tasks: Vec<&(Task, Count)> = baseline.keys().chain(candidate.keys()).collect();
+    tasks.sort_unstable();
+    tasks.dedup();
+    let unequal = tasks.into_iter().filter_map(|key| {
+        let (a, b) = (baseline.get(key).copied(), candidate.get(key).copied());
+        let limit = match key.1 {
+            Count::Requests => limits.requests,
+            Count::Hits => limits.hits,
+            Count::Items | Count::Bytes => limits.size,
+        };
+        let equal = match (a, b) {
+            (Some(a), Some(b)) => (a - b).abs() <= limit * a.abs(),
+            (Some(only), None) | (None, Some(only)) => only == 0.0,
+            (None, None) => true,
+        };
+        (!equal).then(|| Inequality {
+            task: key.0.clone(),
+            count: key.1,
+            baseline: a,
+            candidate: b,
+        })
+    });
+    unequal.collect()
+}
+
+type Counts = BTreeMap<(Task, Count), f64>;
+
+fn medians(runs: &[&Summary]) -> Counts {
+    let mut values: BTreeMap<(Task, Count), Vec<f64>> = BTreeMap::new();
+    for run in runs {
+        for (key, value) in counts(run) {
+            values.entry(key).or_default().push(value);
+        }
+    }
+    values.into_iter().map(|(key, values)| (key, middle(values))).collect()
+}
+
+/// The work of one run. Steps count per round, since two runs of a given time may play one round more or less.
+fn counts(run: &Summary) -> Counts {
+    let mut counts = Counts::new();
+    let mut rounds: BTreeMap<Task, f64> = BTreeMap::new();
+    for phase in &run.phases {
+        for step in phase.steps.iter().filter(|step| !step.skipped) {
+            let (Some(requests), Some(hits)) = (step.requests, step.hits) else {
+                continue;
+            };
+            let task = Task::Step {
+                number: phase.phase.phase,
+                phase: phase.phase.name.clone(),
+                step: step.step,
+                name: step.name.clone(),
+            };
+            *rounds.entry(task.clone()).or_default() += 1.0;
+            *counts.entry((task.clone(), Count::Requests)).or_default() += requests as f64;
+            *counts.entry((task, Count::Hits)).or_default() += hits as f64;
+        }
+    }
+    for ((task, _), value) in &mut counts {
+        *value /= rounds.get(task).copied().unwrap_or(1.0);
+    }
+    for method in run.methods.iter().filter(|method| method.answered > 0) {
+        let answered = method.answered as f64;
+        let task = Task::Method(method.method.clone());
+        counts.insert((task.clone(), Count::Items), method.items as f64 / answered);
+        counts.insert((task, Count::Bytes), method.bytes as f64 / answered);
+    }
+    counts
+}

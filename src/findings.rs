@@ -1,0 +1,468 @@
+//! What a person should know about a run, each as a sentence that says what to do next.
+
+#![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod advice;
+mod brief;
+mod doubt;
+mod ending;
+mod left_out;
+mod nothing;
+mod release;
+mod sampling;
+mod settings;
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::record::{Close, HugePages, ReadyOutcome, ReadyRule, WarningKind};
+use crate::units;
+
+use crate::findings::advice::{advice, waited};
+use crate::summary::held_up;
+use crate::summary::last_words;
+use crate::summary::{Summary, WarningSummary};
+
+pub use crate::findings::brief::{brief, outcome};
+pub use crate::findings::doubt::{Doubt, doubts};
+pub use crate::findings::settings::setting;
+pub use advice::{beforehand, strains};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Worth knowing.
+    Note,
+    /// Some figures are less sure.
+    Warning,
+    /// The run failed.
+    Failure,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Finding {
+    /// How much it matters.
+    pub severity: Severity,
+    /// The sentence.
+    pub text: String,
+    /// Lines that belong to it, such as the end of stderr.
+    pub details: Vec<String>,
+}
+
+/// Different messages of the server that are shown.
+const MESSAGES: usize = 3;
+
+/// Lines of a message that are shown after its first.
+const LINES: usize = 8;
+
+/// Everything worth saying, least important first: the reason of a failure is the last thing on the screen.
+pub fn findings(summary: &Summary) -> Vec<Finding> {
+    let mut found = Vec::new();
+    recorded(summary, &mut found);
+    sampling::doubts(summary, &mut found);
+    settings::unseen(summary, &mut found);
+    found.extend(
+        doubts(summary)
+            .into_iter()
+            .map(|doubt| finding(Severity::Warning, doubt.text)),
+    );
+    found.extend(nothing::asked(summary));
+    readiness(summary, &mut found);
+    ending::shutdown(summary, &mut found);
+    found.extend(ending::ending(summary));
+    found.sort_by_key(|finding| finding.severity);
+    found
+}
+
+fn finding(severity: Severity, text: impl Into<String>) -> Finding {
+    Finding {
+        severity,
+        text: text.into(),
+        details: Vec::new(),
+    }
+}
+
+/// What was already a warning when it was recorded, what the server told people, and what it wrote in the wrong place.
+fn recorded(summary: &Summary, found: &mut Vec<Finding>) {
+    messages(summary, found);
+    // What it says is of figures that a run which was held up does not have.
+    if held_up(&summary.header).is_none() {
+        let advice = advice(&summary.header.host, waited(summary));
+        found.extend(advice.into_iter().map(|text| finding(Severity::Warning, text)));
+    }
+    // Those two are told from the events themselves, all of a kind together.
+    let told = [WarningKind::Unsettled, WarningKind::Readiness];
+    for warning in summary.warnings.iter().filter(|warning| !told.contains(&warning.kind)) {
+        found.push(finding(
+            Severity::Warning,
+            format!("{}{}", warning.text, repeated(warning)),
+        ));
+    }
+    if summary.more_warnings > 0 {
+        let more = units::counted(summary.more_warnings, "more warning");
+        found.push(finding(Severity::Warning, format!("{more}: the record has them all")));
+    }
+    for method in &summary.methods {
+        if let Some((error, count)) = &method.error {
+            let which = match (method.errors, *count) {
+                (1, _) => String::new(),
+                (all, most) if all == most => format!(" {} times", units::count(all)),
+                (all, 1) => format!(" {} times, each time in other words, such as", units::count(all)),
+                (all, most) => format!(" {} times, of them {}", units::count(all), units::count(most)),
+            };
+            let text = format!("`{}` was answered with an error{which}: {error}", method.method);
+            found.push(finding(Severity::Warning, text));
+        }
+    }
+    found.extend(summary.close.as_ref().and_then(loud));
+    found.extend(left_out::findings(summary));
+    found.extend(huge_pages(summary));
+    found.extend(wine(summary));
+    found.extend(installs(summary));
+}
+
+/// That private memory is not what it is on Windows.
+fn wine(summary: &Summary) -> Option<Finding> {
+    let system = summary.header.host.distribution.as_deref()?;
+    let text = "under Wine, private is touched memory and not commit: do not compare it with Windows";
+    system.contains(" under Wine ").then(|| finding(Severity::Note, text))
+}
+
+/// That a process may have huge pages although they were to be disabled.
+fn huge_pages(summary: &Summary) -> Option<Finding> {
+    let asked = summary.header.settings.huge_pages? == HugePages::Never;
+    let system = summary.header.host.memory.huge_pages.as_deref() != Some("never");
+    let process = summary.programs.iter().find(|program| program.huge_pages == Some(true));
+    let name = &process.filter(|_| asked && system)?.name;
+    let text = format!("`--thp never` was not seen to take effect: {name} may still have huge pages");
+    Some(finding(Severity::Warning, text))
+}
+
+/// Programs that fetch packages: what they take and leave differs from run to run.
+const INSTALLERS: [&str; 9] = ["corepack", "curl", "npm", "npx", "pip", "pip3", "pnpm", "uv", "wget"];
+
+/// That the server had packages installed, which costs a first run more than later ones.
+fn installs(summary: &Summary) -> Option<Finding> {
+    let is_one = |text: &str| {
+        let name = text.rsplit(['/', '\\']).next().unwrap_or_default();
+        let stem = name.split(['.', ' ']).next().unwrap_or_default();
+        INSTALLERS.contains(&stem.trim_end_matches("-cli"))
+    };
+    // A script is the second word, after its interpreter; some set a title of their own.
+    let found = summary.programs.iter().find(|program| {
+        let command = program.command.iter().take(2);
+        is_one(&program.name) || command.into_iter().any(|word| is_one(word))
+    })?;
+    let peak = found.peak.map(|peak| format!(" (most {})", units::bytes(peak)));
+    let command: String = match found.command.is_empty() {
+        true => found.name.clone(),
+        false => found.command.join(" ").chars().take(100).collect(),
+    };
+    let text = format!(
+        "the server ran `{}`{}, which installs packages: its memory and time count as the server's, and are not those of a \
+         run that finds the packages installed; turn it off in the server's settings",
+        command.trim(),
+        peak.unwrap_or_default()
+    );
+    Some(finding(Severity::Warning, text))
+}
+
+/// From so much on stderr on it is spoken of: writing it costs the server time, and whoever keeps it disk.
+const LOUD: u64 = 8 << 20;
+
+/// What a server wrote to stderr, where that is much.
+fn loud(close: &Close) -> Option<Finding> {
+    const SHOWN: usize = 100;
+    if close.stderr < LOUD {
+        return None;
+    }
+    let size = units::bytes(close.stderr);
+    let last = last_words(close).pop().unwrap_or_default();
+    let last: String = last.trim().chars().take(SHOWN).collect();
+    let text =
+        format!("the server wrote {size} to stderr, ending with `{last}`: a quieter log level costs it less time");
+    Some(finding(Severity::Note, text))
+}
+
+/// How often it was warned so. The sentence for a breach of the protocol is that for the first of its kind.
+fn repeated(warning: &WarningSummary) -> String {
+    match warning.kind {
+        WarningKind::Protocol if warning.count > 1 => format!(" ({} like this)", units::count(warning.count)),
+        _ => times(warning.count),
+    }
+}
+
+/// How often something was said, when more than once.
+fn times(count: u64) -> String {
+    if count > 1 {
+        format!(" ({} times)", units::count(count))
+    } else {
+        String::new()
+    }
+}
+
+/// The first few different messages of the server, and how many more there are.
+fn messages(summary: &Summary, found: &mut Vec<Finding>) {
+    for message in summary.messages.iter().take(MESSAGES) {
+        let level = if message.level == 1 { "an error" } else { "a warning" };
+        let mut lines = message.text.lines().filter(|line| !line.trim().is_empty());
+        let first = lines.next().unwrap_or_default();
+        let text = format!("the server reports {level}: {first}{}", times(message.count));
+        found.push(Finding {
+            details: lines.take(LINES).map(str::to_owned).collect(),
+            ..finding(Severity::Note, text)
+        });
+    }
+    let rest = summary.messages.iter().skip(MESSAGES);
+    let written = rest.map(|message| message.count).sum::<u64>() + summary.more_messages;
+    let unwritten = &summary.unwritten;
+    let counted = unwritten.errors + unwritten.warnings;
+    if written + counted > 0 {
+        let which = match (written, counted) {
+            (_, 0) => "the record has them all".to_owned(),
+            (0, _) => "they were counted and are not in the record".to_owned(),
+            (_, counted) => format!(
+                "{} of them were counted and are not in the record",
+                units::count(counted)
+            ),
+        };
+        let more = units::counted(written + counted, "more message");
+        let text = format!("{more} from the server, an error or a warning each: {which}");
+        found.push(finding(Severity::Note, text));
+    }
+    let requests = unwritten.requests.values().sum::<u64>();
+    for (count, what) in [(requests, "request"), (unwritten.registrations, "registration")] {
+        if count > 0 {
+            let text = format!(
+                "the server sends so much that {} were counted and are not in the record",
+                units::counted(count, what)
+            );
+            found.push(finding(Severity::Note, text));
+        }
+    }
+}
+
+fn readiness(summary: &Summary, found: &mut Vec<Finding>) {
+    for readiness in &summary.readiness {
+        let after = units::duration(Duration::from_nanos(readiness.after));
+        let missing = &readiness.missing;
+        let text = match readiness.outcome {
+            ReadyOutcome::Ready | ReadyOutcome::NoWork => continue,
+            ReadyOutcome::Timeout => format!(
+                "the server was still not ready after {after} ({missing}); the first figures hold unfinished start-up work: give readiness a longer `timeout`"
+            ),
+            ReadyOutcome::Failed => format!("the server could not load the workspace: {missing}"),
+        };
+        found.push(finding(Severity::Warning, text));
+    }
+}
+
+/// The rule of readiness in words.
+pub fn ready_rule(rule: ReadyRule) -> &'static str {
+    match rule {
+        ReadyRule::Handshake => "handshake",
+        ReadyRule::Signal => "the server's own signal",
+        ReadyRule::Progress => "end of progress",
+        ReadyRule::Quiet => "no message for a while",
+        ReadyRule::Cpu => "processors idle",
+        ReadyRule::Barrier => "a request answered",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::golden::Session;
+    use crate::record::{Ending, Event, Outcome, Unwritten};
+    use crate::summary::ProgramSummary;
+    use crate::summary::tests::of;
+
+    #[test]
+    fn huge_pages_that_were_to_be_disabled_and_are_not_are_told() {
+        let with = |asked, system: &str, seen| {
+            let mut summary = of(&Session::new("server"));
+            summary.header.settings.huge_pages = asked;
+            summary.header.host.memory.huge_pages = Some(system.to_owned());
+            summary.programs.push(ProgramSummary {
+                name: "server".to_owned(),
+                huge_pages: seen,
+                ..ProgramSummary::default()
+            });
+            let told = |finding: &Finding| {
+                finding
+                    .text
+                    .contains("`--thp never` was not seen to take effect: server")
+            };
+            findings(&summary).iter().any(told)
+        };
+        assert!(with(Some(HugePages::Never), "always", Some(true)));
+        for (asked, system, seen) in [
+            (Some(HugePages::Never), "always", Some(false)),
+            (Some(HugePages::Never), "always", None),
+            (Some(HugePages::Never), "never", Some(true)),
+            (Some(HugePages::Madvise), "always", Some(true)),
+            (None, "always", Some(true)),
+        ] {
+            assert!(!with(asked, system, seen), "{asked:?} {system} {seen:?}");
+        }
+    }
+
+    #[test]
+    fn a_package_manager_that_the_server_runs_is_told() {
+        let told = |name: &str, command: &[&str]| {
+            let mut summary = of(&Session::new("server"));
+            summary.programs.push(ProgramSummary {
+                name: name.to_owned(),
+                command: command.iter().map(|word| (*word).to_owned()).collect(),
+                peak: Some(300 << 20),
+                ..ProgramSummary::default()
+            });
+            let mut found = findings(&summary).into_iter().map(|finding| finding.text);
+            found.find(|text| text.contains("installs packages"))
+        };
+        let npm = told(
+            "node",
+            &["node", "/usr/lib/npm/bin/npm-cli.js", "install", "types-registry"],
+        )
+        .unwrap();
+        assert!(
+            npm.contains("ran `node /usr/lib/npm/bin/npm-cli.js install types-registry` (most 300.0 MiB)"),
+            "{npm}"
+        );
+        assert!(told("npm install typ", &["npm install types-registry"]).is_some());
+        for (name, command) in [
+            ("node", &["node", "server.js"][..]),
+            ("pipewire", &["pipewire"]),
+            ("cargo", &["cargo", "check"]),
+        ] {
+            assert_eq!(told(name, command), None);
+        }
+    }
+
+    #[test]
+    fn a_message_of_several_lines_is_shown_whole() {
+        let mut session = Session::new("server");
+        session.put(Event::ServerMessage {
+            level: 1,
+            text: "cannot load\n\n  because of this\n  and that".to_owned(),
+        });
+        let found = findings(&of(&session));
+        let message = found
+            .iter()
+            .find(|finding| finding.text.contains("cannot load"))
+            .unwrap();
+        assert_eq!(message.details, ["  because of this", "  and that"]);
+    }
+
+    #[test]
+    fn every_message_is_counted_and_the_ones_without_a_line_in_the_record_are_named() {
+        let mut session = Session::new("server");
+        for number in 0..1_000 {
+            session.put(Event::ServerMessage {
+                level: 2,
+                text: format!("message {number}"),
+            });
+            session.warn(WarningKind::Scenario, &format!("warning {number}"));
+        }
+        let told = |session: &Session, words: &str| {
+            let found = findings(&of(session));
+            let found = found.into_iter().find(|finding| finding.text.contains(words));
+            found.map(|finding| finding.text).unwrap_or_default()
+        };
+        assert_eq!(
+            told(&session, "more messages"),
+            "997 more messages from the server, an error or a warning each: the record has them all"
+        );
+        assert_eq!(
+            told(&session, "more warnings"),
+            "800 more warnings: the record has them all"
+        );
+        let unwritten = Unwritten {
+            warnings: 99_000,
+            requests: [("a/b".to_owned(), 7)].into(),
+            ..Unwritten::default()
+        };
+        session.put(Event::Closed(Close {
+            unwritten,
+            ..Close::default()
+        }));
+        assert_eq!(
+            told(&session, "more messages"),
+            "99,997 more messages from the server, an error or a warning each: 99,000 of them were counted and are not in the record"
+        );
+        assert!(told(&session, "7 requests were counted").ends_with("are not in the record"));
+        assert_eq!(of(&session).server_requests["a/b"], (7, 0));
+    }
+
+    #[test]
+    fn under_wine_private_is_said_to_be_another_quantity() {
+        let mut summary = of(&Session::new("server"));
+        summary.header.host.distribution = Some("Windows 10 Pro".to_owned());
+        assert_eq!(wine(&summary), None);
+        summary.header.host.distribution = Some("Windows 10 Pro under Wine 8.0".to_owned());
+        assert!(wine(&summary).unwrap().text.contains("touched memory and not commit"));
+    }
+
+    #[test]
+    fn errors_of_a_method_are_told_once_with_the_commonest() {
+        for (counts, words) in [
+            (&[1][..], "was answered with an error: -1: 0"),
+            (&[3], "was answered with an error 3 times: -1: 0"),
+            (&[3, 1], "was answered with an error 4 times, of them 3: -1: 0"),
+            (
+                &[1, 1],
+                "was answered with an error 2 times, each time in other words, such as: -1: 1",
+            ),
+        ] {
+            let mut session = Session::new("server");
+            for (number, count) in counts.iter().enumerate() {
+                let error = Outcome::Error {
+                    code: -1,
+                    message: number.to_string(),
+                };
+                session.requests("textDocument/hover", *count, 1, &error, *count);
+            }
+            let found = findings(&of(&session));
+            assert!(found.iter().any(|one| one.text.ends_with(words)), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_flood_on_stderr_is_told_with_its_last_line() {
+        let mut summary = of(&Session::new("server"));
+        for (stderr, told) in [(LOUD - 1, false), (100 << 20, true)] {
+            summary.close = Some(Close {
+                stderr,
+                stderr_tail: "first\nlast\n\n".to_owned(),
+                ..Close::default()
+            });
+            let found = findings(&summary);
+            let note = found.iter().find(|one| one.text.contains("to stderr"));
+            assert_eq!(note.is_some(), told);
+            if let Some(note) = note {
+                assert!(
+                    note.text.contains("wrote 100.0 MiB to stderr, ending with `last`"),
+                    "{}",
+                    note.text
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_violation_of_the_protocol_is_told_once_with_its_count() {
+        let mut session = Session::new("server");
+        let text = "a request was answered twice";
+        session.warn(WarningKind::Protocol, text);
+        session.put(Event::Closed(Close {
+            violations: [(text.to_owned(), 20)].into(),
+            ..Close::default()
+        }));
+        session.put(Event::Ended(Ending::Completed));
+        let found = findings(&of(&session));
+        let told: Vec<&str> = found.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(told, ["a request was answered twice (20 like this)"]);
+    }
+}

@@ -1,0 +1,213 @@
+//! What about a machine makes figures less sure, as sentences for people.
+
+use crate::record::Host;
+use crate::record::Strain;
+use crate::units;
+
+use crate::summary::Summary;
+
+/// From here on resident counters are batched per processor.
+const BATCHED_SINCE: (u64, u64) = (6, 2);
+
+/// From here on they are summed up exactly when read ("mm: fix the inaccurate memory statistics issue for users").
+const EXACT_SINCE: (u64, u64) = (6, 16);
+
+/// The long-term release that got the same change later, and in which patch level.
+const EXACT_STABLE: (u64, u64, u64) = (6, 12, 38);
+
+/// An error that is not worth a warning.
+const NEGLIGIBLE: u64 = 1 << 20;
+
+/// Share of the time waited for memory from which the kernel was taking memory away from somebody.
+const PRESSURE: f64 = 0.01;
+
+/// What is known of a machine before a run and may pass, a sentence for each strain.
+pub fn beforehand(host: &Host) -> Vec<(Strain, String)> {
+    let short = host.memory_pressure.map(|percent| percent / 100.0);
+    let short = short.and_then(|waited| shortage("in the ten seconds before the run", waited));
+    let strains = [(Strain::Short, short), (Strain::Busy, bustle(host))];
+    strains
+        .into_iter()
+        .filter_map(|(strain, text)| text.map(|text| (strain, text)))
+        .collect()
+}
+
+/// Each strain that a run was under, and how much of it there was.
+pub fn strains(summary: &Summary) -> impl Iterator<Item = (Strain, f64)> + use<> {
+    let host = &summary.header.host;
+    let before = host.memory_pressure.map(|percent| percent / 100.0);
+    let short = [before, waited(summary)].into_iter().flatten().reduce(f64::max);
+    let strains = [
+        (Strain::Counters, worth_a_word(host).map(|error| error as f64)),
+        (Strain::Short, short.filter(|waited| *waited >= PRESSURE)),
+        (Strain::Busy, busy(host).map(|(load, cpus)| load / cpus as f64)),
+    ];
+    strains
+        .into_iter()
+        .filter_map(|(strain, worst)| worst.map(|worst| (strain, worst)))
+}
+
+/// The share of the run in which something on the machine waited for memory.
+pub fn waited(summary: &Summary) -> Option<f64> {
+    let waited = summary.pressure.as_ref()?.memory_some?;
+    (summary.duration > 0).then(|| waited as f64 / summary.duration as f64)
+}
+
+/// The load and the processors, where these are too few for it.
+fn busy(host: &Host) -> Option<(f64, u64)> {
+    let busy = host.load.zip(host.cpus);
+    busy.filter(|(load, cpus)| *load > *cpus as f64)
+}
+
+/// The error of resident counters, where it is worth a warning.
+fn worth_a_word(host: &Host) -> Option<u64> {
+    resident_error(host).filter(|error| *error >= NEGLIGIBLE)
+}
+
+/// Everything worth a warning; `waited` is the share of the run in which something waited for memory.
+pub fn advice(host: &Host, waited: Option<f64>) -> Vec<String> {
+    let mut advice = Vec::new();
+    if let Some(error) = worth_a_word(host) {
+        advice.push(format!(
+            "kernel {} keeps resident counters per processor, so the curve and the high-water marks may be off by up to {}: compare checkpoints, which are exact, or use a kernel from 6.16 or 6.12.38 on",
+            host.kernel.as_deref().unwrap_or_default(),
+            units::bytes(error)
+        ));
+    }
+    let before = beforehand(host);
+    let told = |strain| {
+        before
+            .iter()
+            .filter(move |(told, _)| *told == strain)
+            .map(|(_, text)| text.clone())
+    };
+    advice.extend(told(Strain::Short));
+    advice.extend(waited.and_then(|waited| shortage("during the run", waited)));
+    advice.extend(told(Strain::Busy));
+    advice
+}
+
+/// That memory was short, where something waited for it for so much of the time.
+fn shortage(when: &str, waited: f64) -> Option<String> {
+    (waited >= PRESSURE).then(|| {
+        format!(
+            "memory was short: {when} something waited for it {} of the time, so resident figures may be too low: close \
+             other programs",
+            units::percent(waited)
+        )
+    })
+}
+
+/// That more is to run than there are processors.
+fn bustle(host: &Host) -> Option<String> {
+    let (load, cpus) = busy(host)?;
+    Some(format!(
+        "the machine is busy (load {load:.1} on {}), so latencies and settling times are longer than they need be: wait \
+         until it is idle",
+        units::counted(cpus, "processor")
+    ))
+}
+
+/// How far a resident counter can be off, if this kernel's counters are inexact: each processor holds back up to
+/// `max(32, 2 × processors)` pages.
+fn resident_error(host: &Host) -> Option<u64> {
+    if host.os != "linux" {
+        return None;
+    }
+    let (major, minor, patch) = version(host.kernel.as_deref()?)?;
+    let stable = (major, minor) == (EXACT_STABLE.0, EXACT_STABLE.1) && patch >= EXACT_STABLE.2;
+    if (major, minor) < BATCHED_SINCE || (major, minor) >= EXACT_SINCE || stable {
+        return None;
+    }
+    let cpus = host.cpus?;
+    let pages = cpus.saturating_mul(cpus.saturating_mul(2).max(32));
+    Some(pages.saturating_mul(host.page_size.unwrap_or(4096)))
+}
+
+/// `6.12.38-generic` → (6, 12, 38).
+fn version(release: &str) -> Option<(u64, u64, u64)> {
+    let mut parts = release.split(|c: char| !c.is_ascii_digit());
+    let major = parts.next()?.parse().ok()?;
+    let minor = parts.next()?.parse().ok()?;
+    let patch = parts.next().and_then(|patch| patch.parse().ok()).unwrap_or(0);
+    Some((major, minor, patch))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::golden;
+    use crate::summary::calls::tests::traced;
+
+    fn host(kernel: &str, cpus: u64) -> Host {
+        let (os, kernel) = ("linux".to_owned(), Some(kernel.to_owned()));
+        Host {
+            os,
+            kernel,
+            cpus: Some(cpus),
+            page_size: Some(4096),
+            ..Host::default()
+        }
+    }
+
+    #[test]
+    fn only_kernels_between_the_change_and_its_repair_are_inexact() {
+        for (kernel, inexact) in [
+            ("6.1.0-43-amd64", false),
+            ("6.2.0", true),
+            ("6.8.0-31-generic", true),
+            ("6.12.37", true),
+            ("6.12.38", false),
+            ("6.15.2-arch1-1", true),
+            ("6.16.0", false),
+            ("6.18", false),
+            ("7.0-rc1", false),
+        ] {
+            assert_eq!(!advice(&host(kernel, 64), None).is_empty(), inexact, "{kernel}");
+        }
+    }
+
+    #[test]
+    fn the_error_grows_with_the_processors_and_is_silent_when_small() {
+        assert_eq!(resident_error(&host("6.8.0", 64)), Some(64 * 128 * 4096));
+        assert!(advice(&host("6.8.0", 2), None).is_empty());
+    }
+
+    #[test]
+    fn pressure_and_load_are_told() {
+        let busy = Host {
+            memory_pressure: Some(12.5),
+            load: Some(9.0),
+            ..host("6.18.0", 4)
+        };
+        let told = advice(&busy, Some(0.031));
+        assert!(
+            told[0].contains("before the run something waited for it 12 %"),
+            "{told:?}"
+        );
+        assert!(
+            told[1].contains("during the run something waited for it 3 %"),
+            "{told:?}"
+        );
+        assert!(told[2].contains("load 9.0 on 4 processors"), "{told:?}");
+        assert_eq!(advice(&host("6.18.0", 4), Some(0.009)), Vec::<String>::new());
+        let before: Vec<String> = beforehand(&busy).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(
+            before,
+            [told[0].clone(), told[2].clone()],
+            "what is known of it already"
+        );
+    }
+
+    #[test]
+    fn a_traced_run_has_no_figures_that_could_be_less_sure() {
+        let mut summary = crate::summary::read(golden::open("completed")).unwrap();
+        summary.header.host.memory_pressure = Some(12.0);
+        let told = |summary: &Summary| {
+            let found = crate::findings::findings(summary);
+            found.iter().any(|one| one.text.starts_with("memory was short"))
+        };
+        assert!(told(&summary));
+        assert!(!told(&traced(summary, 7)));
+    }
+}

@@ -1,0 +1,186 @@
+//! How a run ended in a few words, for heads of reports and for sentences about something else.
+
+use std::time::Duration;
+
+use crate::record::{Ending, Nanos};
+use crate::units;
+
+use super::super::summary::Summary;
+use super::ending::status;
+use crate::exit::Exit;
+use crate::summary::exit;
+use crate::summary::{departures, last_words};
+
+/// What a server's complaint is known by among the lines of its stderr.
+const COMPLAINTS: [&str; 7] = [
+    "error", "panicked", "unexpected", "unknown", "unrecognized", "invalid", "fatal",
+];
+
+/// The most characters of a line of stderr that are told.
+const LINE: usize = 120;
+
+/// How a run ended, in a word or a few.
+pub fn outcome(summary: &Summary) -> &'static str {
+    match &summary.ending {
+        None => "cut short",
+        Some(Ending::Completed) => match exit(summary) {
+            Exit::Passed | Exit::GateFailed | Exit::Inconclusive => "completed",
+            Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted if left_behind(summary) => {
+                "completed, but left processes behind"
+            }
+            Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted => "completed, but the server ended badly",
+        },
+        Some(Ending::Crashed {
+            code: Some(0),
+            signal: None,
+            ..
+        }) => "the server ended by itself",
+        Some(Ending::Crashed { .. }) => "crashed",
+        Some(Ending::Disconnected { .. }) => "disconnected",
+        Some(Ending::TimedOut { .. }) => "timed out",
+        Some(Ending::Wedged { .. }) => "wedged",
+        Some(Ending::Refused { .. }) => "refused to start",
+        Some(Ending::Emptied { .. }) => "its workspace emptied",
+        Some(Ending::Unsupported { .. }) => "scenario not supported",
+        Some(Ending::Empty { steps }) if steps.iter().all(|step| step.requests == 0) => "asked nothing",
+        Some(Ending::Empty { steps }) if steps.iter().all(|step| step.errors == step.requests) => "errors only",
+        Some(Ending::Empty { .. }) => "nothing found",
+        Some(Ending::Interrupted) => "interrupted",
+    }
+}
+
+/// The same with what is known of why, and the line of stderr that complains:
+/// ``crashed during the start, exit code 2: `error: unexpected argument '--nosuch' found` ``.
+pub fn brief(summary: &Summary) -> String {
+    let mut text = outcome(summary).to_owned();
+    text.push_str(&circumstances(summary));
+    if let Some(line) = complaint(summary) {
+        text.push_str(&format!(": `{line}`"));
+    }
+    text
+}
+
+/// What there is to say of an ending beyond its name.
+fn circumstances(summary: &Summary) -> String {
+    let time = |nanos: Nanos| units::duration(Duration::from_nanos(nanos));
+    match &summary.ending {
+        Some(Ending::Crashed { code, signal, during }) => format!(" during {during}, {}", short_status(*code, *signal)),
+        Some(Ending::TimedOut {
+            method,
+            after,
+            unsent: 0,
+            ..
+        }) => format!(", `{method}` not answered within {}", time(*after)),
+        Some(Ending::Wedged { method, after, .. }) if !method.is_empty() => {
+            format!(", `{method}` open for {}", time(*after))
+        }
+        Some(Ending::TimedOut { after, .. }) => format!(", its input not taken for {}", time(*after)),
+        Some(Ending::Disconnected { reason } | Ending::Refused { reason } | Ending::Emptied { reason }) => {
+            format!(", {}", short(reason))
+        }
+        Some(Ending::Empty { steps }) => steps
+            .first()
+            .map_or_else(String::new, |step| format!(" in step `{}`", step.step)),
+        Some(Ending::Unsupported { steps }) => steps.first().map_or_else(String::new, |step| format!(", {step}")),
+        Some(Ending::Completed) => departures(summary)
+            .iter()
+            .find(|one| one.left_early() || one.died())
+            .map_or_else(String::new, |one| {
+                format!(", {}", short_status(one.shutdown.code, one.shutdown.signal))
+            }),
+        None | Some(Ending::Wedged { .. } | Ending::Interrupted) => String::new(),
+    }
+}
+
+/// How a process ended, without what may be behind it.
+fn short_status(code: Option<i32>, signal: Option<i32>) -> String {
+    let whole = status(code, signal);
+    let short = whole.split_once(" (").map_or(whole.as_str(), |(short, _)| short);
+    short.to_owned()
+}
+
+/// The first line of the end of stderr that sounds like a complaint, or else the last one.
+fn complaint(summary: &Summary) -> Option<String> {
+    let lines = last_words(summary.close.as_ref()?);
+    let complains = |line: &&String| {
+        let line = line.to_lowercase();
+        COMPLAINTS.iter().any(|word| line.contains(word))
+    };
+    let line = lines.iter().find(complains).or(lines.last())?;
+    Some(short(line))
+}
+
+/// As much of a line as is told.
+fn short(line: &str) -> String {
+    let line = line.trim();
+    match line.char_indices().nth(LINE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+/// Whether processes outlived the server, or one before it.
+fn left_behind(summary: &Summary) -> bool {
+    let earlier = summary.earlier.iter().map(|departure| &departure.shutdown);
+    earlier
+        .chain(&summary.shutdown)
+        .any(|shutdown| !shutdown.survivors.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::ShutdownStage;
+    use crate::record::golden::Session;
+    use crate::summary::tests::of;
+
+    fn said(ending: Ending, stderr: &str) -> String {
+        let mut session = Session::new("server");
+        session.shut_down(ShutdownStage::AlreadyGone, Vec::new(), ending, stderr);
+        brief(&of(&session))
+    }
+
+    #[test]
+    fn a_failure_says_how_it_ended_and_what_the_server_complained_of() {
+        let during = || "the start".to_owned();
+        let crashed = |code, signal| Ending::Crashed {
+            code,
+            signal,
+            during: during(),
+        };
+        let clap =
+            "error: unexpected argument '--nosuch' found\n\nUsage: ty server\n\nFor more information, try '--help'.";
+        assert_eq!(
+            said(crashed(Some(2), None), clap),
+            "crashed during the start, exit code 2: `error: unexpected argument '--nosuch' found`"
+        );
+        assert_eq!(said(crashed(None, Some(9)), ""), "crashed during the start, signal 9");
+        assert_eq!(
+            said(crashed(Some(0), None), "loading\nusage: server --stdio"),
+            "the server ended by itself during the start, exit code 0: `usage: server --stdio`"
+        );
+        let slow = Ending::TimedOut {
+            method: "textDocument/hover".to_owned(),
+            after: 30_000_000_000,
+            unsent: 0,
+            during: String::new(),
+        };
+        assert!(said(slow, "").starts_with("timed out, `textDocument/hover` not answered within 30.0 s"));
+        let refused = Ending::Refused {
+            reason: "no workspace".to_owned(),
+        };
+        assert!(said(refused, "").starts_with("refused to start, no workspace"));
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_cut() {
+        let crashed = Ending::Crashed {
+            code: Some(1),
+            signal: None,
+            during: "goto".to_owned(),
+        };
+        let text = said(crashed, &"é".repeat(500));
+        assert!(text.ends_with("é…`"), "{text}");
+        assert!(text.chars().count() < 180, "{text}");
+    }
+}

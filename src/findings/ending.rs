@@ -1,0 +1,514 @@
+//! How a run ended and how the server left, where there is something to say about it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::record::{BARRIER, EmptyStep, Ending, MOST_NAMED, Shutdown, ShutdownReply, ShutdownStage, Survivor};
+use crate::units;
+
+use super::super::summary::Summary;
+use super::{Finding, Severity, finding, times};
+use crate::summary::{Departure, departures, last_words};
+
+/// By how much a shutdown must have exceeded every phase to be spoken of.
+const MORE: u64 = 1 << 20;
+
+/// How servers went, and what they left behind. How they answered is among the recorded warnings already.
+pub(super) fn shutdown(summary: &Summary, found: &mut Vec<Finding>) {
+    let most = summary.peak.map(|peak| peak.upper.unwrap_or(peak.lower));
+    let over = |(last, most): &(u64, u64)| *last >= most.saturating_add(MORE);
+    if let Some((last, most)) = summary.shutdown_peak.zip(most).filter(over) {
+        let text = format!(
+            "while it was shut down the server held at least {}, more than the {} of any phase",
+            units::bytes(last),
+            units::bytes(most)
+        );
+        found.push(finding(Severity::Note, text));
+    }
+    let departures = departures(summary);
+    // Every restart of a server may end the same way.
+    let mut told: BTreeMap<String, (Finding, u64)> = BTreeMap::new();
+    for one in departures.iter().filter_map(death) {
+        told.entry(one.text.clone()).or_insert((one, 0)).1 += 1;
+    }
+    found.extend(told.into_values().map(|(mut one, count)| {
+        one.text.push_str(&times(count));
+        one
+    }));
+    let left: Vec<&Survivor> = departures.iter().flat_map(|one| &one.shutdown.survivors).collect();
+    if !left.is_empty() {
+        let was = if left.len() == 1 { "was" } else { "were" };
+        // Of more than that there are no names, and so no count.
+        let least = if left.len() >= MOST_NAMED { "at least " } else { "" };
+        let processes = format!("{least}{}", units::counted(left.len() as u64, "process"));
+        found.push(Finding {
+            severity: Severity::Failure,
+            text: format!(
+                "{processes} outlived the server and {was} killed: after every editor session such memory stays taken"
+            ),
+            details: left
+                .iter()
+                .map(|one| format!("{} (process {})", one.name, one.pid))
+                .collect(),
+        });
+    }
+}
+
+/// What is to be said of how a server went, where it should not have.
+fn death(departure: &Departure) -> Option<Finding> {
+    let Shutdown {
+        reply,
+        exit_sent,
+        code,
+        signal,
+        ..
+    } = &departure.shutdown;
+    let status = status(*code, *signal);
+    let on_shutdown = *reply == Some(ShutdownReply::Gone);
+    let (severity, text) = if departure.left_early() {
+        (
+            Severity::Failure,
+            format!("the server was gone before it was asked to shut down: {status}"),
+        )
+    } else if departure.died() {
+        let when = match exit_sent {
+            Some(true) => ", after `exit` was sent",
+            Some(false) if on_shutdown => ", before it answered `shutdown` and before `exit` was sent",
+            Some(false) => ", after it had answered `shutdown` and before `exit` was sent",
+            None => "",
+        };
+        (
+            Severity::Failure,
+            format!("the server crashed while it was shut down{when}: {status}"),
+        )
+    } else {
+        departure.wrong_code()?;
+        let when = match on_shutdown {
+            true => "on `shutdown`, without an answer",
+            false => "after `exit`",
+        };
+        let text = format!(
+            "the server left with {status} {when}: the protocol wants 0, and editors show such an end as a crash"
+        );
+        (Severity::Warning, text)
+    };
+    Some(Finding {
+        severity,
+        text,
+        details: departure.last_words.clone(),
+    })
+}
+
+/// Why the run did not go to its end.
+pub(super) fn ending(summary: &Summary) -> Option<Finding> {
+    let time = |nanos: u64| units::duration(Duration::from_nanos(nanos));
+    let text = match &summary.ending {
+        Some(Ending::Completed) => return None,
+        None => {
+            let text = "the record stops before the run ended: lsp-soak was killed, its disk was full, or it said why it could not go on; what is here was measured, the rest is missing";
+            return Some(finding(Severity::Failure, text));
+        }
+        Some(Ending::Interrupted) => {
+            let how = summary.shutdown.as_ref().map(|shutdown| shutdown.stage);
+            let text = format!("interrupted: {}the phases until then are whole", interrupted(how));
+            return Some(finding(Severity::Failure, text));
+        }
+        Some(Ending::Crashed {
+            code: Some(0),
+            signal: None,
+            during,
+        }) => format!(
+            "the server ended by itself without being asked (exit code 0) during {during}: is this a language server, and does it need an argument such as `--stdio`?"
+        ),
+        Some(Ending::Crashed { code, signal, during }) => {
+            format!("the server crashed during {during}: {}", status(*code, *signal))
+        }
+        Some(Ending::Disconnected { reason }) => {
+            format!("the connection to the server broke off while it was still running: {reason}")
+        }
+        Some(Ending::TimedOut {
+            method,
+            after,
+            unsent,
+            during,
+        }) => timed_out(method, &format!("{}{}", time(*after), place(during)), *unsent),
+        Some(Ending::Wedged {
+            method,
+            after,
+            unsent,
+            during,
+        }) => wedged(
+            method,
+            &format!("{}{}", time(*after), place(during)),
+            *unsent,
+            &waits_for(summary),
+        ),
+        Some(Ending::Emptied { reason }) => format!(
+            "no file of the workspace can be opened any more, though all could before the server was started: {reason}"
+        ),
+        Some(Ending::Refused { reason }) => format!("the server refused to start work: {reason}"),
+        Some(Ending::Unsupported { steps }) => {
+            return Some(Finding {
+                severity: Severity::Failure,
+                text: "the server does not offer what the scenario needs: mark these steps `optional = true`, or give `--allow-unsupported`".to_owned(),
+                details: steps.clone(),
+            });
+        }
+        Some(Ending::Empty { steps }) => return Some(empty(steps, asked_elsewhere(summary))),
+    };
+    Some(Finding {
+        severity: Severity::Failure,
+        text,
+        details: summary.close.as_ref().map_or_else(Vec::new, last_words),
+    })
+}
+
+/// Where something happened, behind how long it took; older records do not say.
+fn place(during: &str) -> String {
+    match during {
+        "" => String::new(),
+        during => format!(" in {during}"),
+    }
+}
+
+fn timed_out(method: &str, after: &str, unsent: u64) -> String {
+    let what = match unsent {
+        0 => format!("`{method}` was not answered within {after}, though the server was busy"),
+        unsent => format!(
+            "the server took next to nothing of its input for {after}, though it was busy, and {} wait for it",
+            units::bytes(unsent)
+        ),
+    };
+    format!("{what}: give the step a longer `deadline`, or look for an endless loop")
+}
+
+/// How the server left when somebody interrupted the run.
+fn interrupted(stage: Option<ShutdownStage>) -> &'static str {
+    use ShutdownStage::{AlreadyGone, Exit, Killed, StdinClosed, Terminated};
+    match stage {
+        Some(Exit | StdinClosed | Terminated) => "the server was shut down, and ",
+        Some(Killed) => "the server was killed, and ",
+        Some(AlreadyGone) => "the server was gone already, and ",
+        None => "",
+    }
+}
+
+/// Whether some step of the run sent a request.
+fn asked_elsewhere(summary: &Summary) -> bool {
+    let mut steps = summary.phases.iter().flat_map(|phase| &phase.steps);
+    steps.any(|step| step.requests.is_some_and(|requests| requests > 0))
+}
+
+/// The failure of these steps; `elsewhere` of a run in which others asked something.
+fn empty(steps: &[EmptyStep], elsewhere: bool) -> Finding {
+    let asked: Vec<&EmptyStep> = steps.iter().filter(|step| step.requests > 0).collect();
+    let text = if asked.is_empty() && steps.iter().all(|step| step.lacks.is_some()) {
+        "the server offers nothing that the scenario asks for, so nothing was measured: choose another scenario"
+    } else if asked.is_empty() && elsewhere {
+        "a step found no place to ask at in the opened files, so the memory of its phase says nothing: choose other files \
+         with `--workspace`, `--language` or `--files`, or leave the step out"
+    } else if asked.is_empty() {
+        "the scenario asked nothing, so its memory says nothing of the server: the opened files have no place to ask at; \
+         choose other files with `--workspace`, `--language` or `--files`, or another scenario"
+    } else if asked.iter().all(|step| step.errors == step.requests) {
+        "the server answered all of a step with errors, so its memory says nothing: see what they say, and mark the step `optional = true` where it need not be played"
+    } else {
+        "the server found nothing where there is something, so its memory says nothing: check that the workspace loads, or set `expect = \"anything\"`"
+    };
+    Finding {
+        severity: Severity::Failure,
+        text: text.to_owned(),
+        details: steps.iter().map(empty_step).collect(),
+    }
+}
+
+fn empty_step(step: &EmptyStep) -> String {
+    if let Some(method) = &step.lacks {
+        return format!("`{}` in phase `{}` needs `{method}`", step.step, step.phase);
+    }
+    if step.requests == 0 {
+        let looked = step.looked_for.as_ref().map(|what| format!(": it found no {what}"));
+        return format!(
+            "`{}` in phase `{}` asked nothing{}",
+            step.step,
+            step.phase,
+            looked.unwrap_or_default()
+        );
+    }
+    let requests = units::counted(step.requests, "request");
+    let place = format!("`{}` in phase `{}`: {requests}", step.step, step.phase);
+    let errors = units::counted(step.errors, "error");
+    match (&step.error, step.errors == step.requests) {
+        (None, _) => format!("{place}, nothing found"),
+        (Some(error), true) => format!("{place}, {errors}, most often: {error}"),
+        (Some(error), false) => format!("{place}, nothing found, {errors}, most often: {error}"),
+    }
+}
+
+/// Notifications of the protocol that servers send, none of which wants an answer.
+const KNOWN: [&str; 8] = [
+    "$/cancelRequest",
+    "$/logTrace",
+    "$/progress",
+    "telemetry/event",
+    "textDocument/publishDiagnostics",
+    "window/logMessage",
+    "window/showMessage",
+    "workspace/diagnostic/refresh",
+];
+
+/// What a server that stands still may be waiting for, and what to do: it may have asked by a notification of its own,
+/// which only a client that was made for it answers.
+fn waits_for(summary: &Summary) -> String {
+    const SHOWN: usize = 3;
+    let all = summary.close.iter().flat_map(|close| &close.notifications);
+    let own: Vec<String> = all
+        .filter(|(method, _)| !KNOWN.contains(&method.as_str()))
+        .take(SHOWN)
+        .map(|(method, count)| format!("`{method}`{}", times(*count)))
+        .collect();
+    match own.is_empty() {
+        true => "it waits for something: attach a debugger".to_owned(),
+        false => format!(
+            "it may wait for the answer to a notification of its own, which is none of the protocol and which lsp-soak \
+             does not answer: {}; if not, attach a debugger",
+            own.join(", ")
+        ),
+    }
+}
+
+fn wedged(method: &str, after: &str, unsent: u64, waits: &str) -> String {
+    if method.is_empty() {
+        return format!(
+            "the server is wedged: it has taken none of {} for {after}, has said nothing and uses no processor; {waits}",
+            units::bytes(unsent)
+        );
+    }
+    let untaken = if unsent > 0 {
+        format!(", {} of ours not taken", units::bytes(unsent))
+    } else {
+        String::new()
+    };
+    let method = match method {
+        BARRIER => {
+            "a request of lsp-soak (`lspSoak/barrier`), sent to see whether the notifications before it were read,"
+                .to_owned()
+        }
+        method => format!("`{method}`"),
+    };
+    format!(
+        "the server is wedged: {method} has been open for {after}, nothing moved in either direction{untaken}, and its processors are idle; {waits}"
+    )
+}
+
+/// How a process ended, in words.
+pub(super) fn status(code: Option<i32>, signal: Option<i32>) -> String {
+    let known = |signal| match signal {
+        4 => " (SIGILL: illegal instruction)",
+        6 => " (SIGABRT: it aborted itself, as after a panic or a failed allocation)",
+        7 => " (SIGBUS)",
+        8 => " (SIGFPE)",
+        9 => " (SIGKILL: somebody killed it; look for the out-of-memory killer in `dmesg`)",
+        11 => " (SIGSEGV: invalid memory access)",
+        15 => " (SIGTERM: somebody told it to stop)",
+        _ => "",
+    };
+    match (code, signal) {
+        (_, Some(signal)) => format!("signal {signal}{}", known(signal)),
+        (Some(code), None) => format!("exit code {code}"),
+        (None, None) => "it is gone, and how is not known".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::Exit;
+    use crate::record::golden::Session;
+    use crate::summary::exit;
+    use crate::summary::tests::of;
+
+    #[test]
+    fn a_wedge_names_what_is_stuck_and_in_which_direction() {
+        let wedged = |method, after, unsent| super::wedged(method, after, unsent, "attach a debugger");
+        let reading = wedged("textDocument/hover", "30.0 s", 0);
+        assert!(
+            reading.contains("`textDocument/hover` has been open for 30.0 s"),
+            "{reading}"
+        );
+        let writing = wedged("", "30.0 s", 65_536);
+        assert!(writing.contains("taken none of 64.0 KiB for 30.0 s"), "{writing}");
+        let own = wedged(BARRIER, "30.0 s", 0);
+        assert!(own.contains("a request of lsp-soak (`lspSoak/barrier`)"), "{own}");
+    }
+
+    #[test]
+    fn an_interrupted_run_says_how_its_server_left() {
+        for (stage, words) in [
+            (
+                ShutdownStage::Terminated,
+                "interrupted: the server was shut down, and the phases",
+            ),
+            (
+                ShutdownStage::Killed,
+                "interrupted: the server was killed, and the phases",
+            ),
+            (
+                ShutdownStage::AlreadyGone,
+                "interrupted: the server was gone already, and the phases",
+            ),
+        ] {
+            let mut session = Session::new("server");
+            session.shut_down(stage, Vec::new(), Ending::Interrupted, "");
+            let last = super::ending(&of(&session)).unwrap();
+            assert!(last.text.starts_with(words), "{}", last.text);
+        }
+    }
+
+    #[test]
+    fn an_end_is_told_by_signal_code_or_not_at_all() {
+        assert!(status(None, Some(9)).contains("out-of-memory killer"));
+        assert_eq!(status(Some(101), None), "exit code 101");
+        assert_eq!(status(None, None), "it is gone, and how is not known");
+    }
+
+    #[test]
+    fn a_server_that_ends_by_itself_has_not_crashed_and_still_shows_its_last_words() {
+        for (code, words) in [
+            (
+                0,
+                "ended by itself without being asked (exit code 0) during the start: is this a language server",
+            ),
+            (2, "crashed during the start: exit code 2"),
+        ] {
+            let mut session = Session::new("server");
+            let ending = Ending::Crashed {
+                code: Some(code),
+                signal: None,
+                during: "the start".to_owned(),
+            };
+            session.shut_down(ShutdownStage::AlreadyGone, Vec::new(), ending, "usage: server --stdio");
+            let summary = of(&session);
+            let last = super::ending(&summary).unwrap();
+            assert!(last.text.contains(words), "{}", last.text);
+            assert_eq!(last.details, ["usage: server --stdio"]);
+            assert_eq!(exit(&summary), Exit::ServerFailed);
+        }
+    }
+
+    #[test]
+    fn a_shutdown_that_took_no_more_than_a_phase_is_not_spoken_of() {
+        for (more, told) in [(0, false), (MORE - 1, false), (MORE, true)] {
+            let mut summary = of(&Session::new("server"));
+            summary.peak = Some(crate::summary::Peak {
+                lower: 8 << 20,
+                upper: Some(8 << 20),
+                unseen: false,
+            });
+            summary.shutdown_peak = Some((8 << 20) + more);
+            let mut found = Vec::new();
+            shutdown(&summary, &mut found);
+            assert_eq!(!found.is_empty(), told, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_step_of_errors_says_which_and_not_that_nothing_is_there() {
+        let mut step = EmptyStep {
+            phase: "goto".to_owned(),
+            step: "definition".to_owned(),
+            requests: 25,
+            errors: 25,
+            error: Some("-32603: no index".to_owned()),
+            looked_for: None,
+            lacks: None,
+        };
+        let errors = empty(std::slice::from_ref(&step), true);
+        assert!(
+            errors.text.contains("with errors") && !errors.text.contains("expect"),
+            "{}",
+            errors.text
+        );
+        let line = "`definition` in phase `goto`: 25 requests, 25 errors, most often: -32603: no index";
+        assert_eq!(errors.details, [line]);
+        step.errors = 3;
+        let some = empty(std::slice::from_ref(&step), true);
+        assert!(some.text.contains("expect"), "{}", some.text);
+        assert!(some.details[0].ends_with("25 requests, nothing found, 3 errors, most often: -32603: no index"));
+    }
+
+    #[test]
+    fn a_step_that_asked_nothing_is_blamed_on_nobody_and_says_what_it_looked_for() {
+        let silent = EmptyStep {
+            phase: "goto".to_owned(),
+            step: "definition".to_owned(),
+            requests: 0,
+            errors: 0,
+            error: None,
+            looked_for: Some("names in 20 open json files".to_owned()),
+            lacks: None,
+        };
+        let lacks = EmptyStep {
+            looked_for: None,
+            lacks: Some("textDocument/definition".to_owned()),
+            ..silent.clone()
+        };
+        let ended = |steps: &[&EmptyStep]| {
+            let mut session = Session::new("server");
+            let steps = steps.iter().copied().cloned().collect();
+            session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Empty { steps }, "");
+            of(&session)
+        };
+        let summary = ended(&[&silent]);
+        let last = super::ending(&summary).unwrap();
+        assert!(last.text.starts_with("the scenario asked nothing"), "{}", last.text);
+        assert_eq!(
+            last.details,
+            ["`definition` in phase `goto` asked nothing: it found no names in 20 open json files"]
+        );
+        assert_eq!(exit(&summary), Exit::OwnFailure);
+        assert_eq!(super::super::outcome(&summary), "asked nothing");
+        let summary = ended(&[&lacks]);
+        let last = super::ending(&summary).unwrap();
+        assert!(last.text.starts_with("the server offers nothing"), "{}", last.text);
+        assert_eq!(exit(&summary), Exit::ServerFailed);
+        // One that asked and got errors is still the server's.
+        let refused = EmptyStep {
+            requests: 5,
+            errors: 5,
+            error: Some("-1: no".to_owned()),
+            ..silent.clone()
+        };
+        let summary = ended(&[&silent, &refused]);
+        assert!(super::ending(&summary).unwrap().text.contains("with errors"));
+        assert_eq!(exit(&summary), Exit::ServerFailed);
+    }
+
+    #[test]
+    fn a_server_that_stands_still_after_notifications_of_its_own_may_wait_for_their_answer() {
+        let ended = |notifications: &[(&str, u64)]| {
+            let mut summary = of(&Session::new("server"));
+            let all = notifications
+                .iter()
+                .map(|(method, count)| ((*method).to_owned(), *count));
+            summary.close = Some(crate::record::Close {
+                notifications: all.collect(),
+                ..crate::record::Close::default()
+            });
+            summary.ending = Some(Ending::Wedged {
+                method: "textDocument/definition".to_owned(),
+                after: 30_000_000_000,
+                unsent: 0,
+                during: String::new(),
+            });
+            super::ending(&summary).unwrap().text
+        };
+        let own = ended(&[("tsserver/request", 3), ("window/logMessage", 9)]);
+        assert!(
+            own.contains("does not answer: `tsserver/request` (3 times); if not, attach"),
+            "{own}"
+        );
+        let none = ended(&[("window/logMessage", 9)]);
+        assert!(none.contains("it waits for something: attach a debugger"), "{none}");
+    }
+}

@@ -1,0 +1,103 @@
+//! Lines of a record that are in no figure, and processes that are in no sample.
+
+use crate::record::LeftOut;
+use crate::units;
+
+use crate::findings::{Finding, Severity};
+use crate::summary::Summary;
+
+/// What a person should know of them.
+pub(super) fn findings(summary: &Summary) -> impl Iterator<Item = Finding> {
+    let unknown = told(&summary.unknown, |lines| {
+        format!(
+            "entries of unknown kinds were left out ({lines}): read this record with lsp-soak {}, which wrote it, or later",
+            summary.header.tool
+        )
+    });
+    let damaged = told(&summary.damaged, |lines| {
+        format!(
+            "the record is damaged and was read without what is ({lines}): figures around it may be wrong, restore the file or run again"
+        )
+    });
+    // A tracer has helpers of its own, which came and went in just this way.
+    let missed = summary.sampling.unseen > 0 && summary.header.plan.traced.is_none();
+    let unseen = missed.then(|| {
+        format!(
+            "processes that came and went between two looks: at least {}; they are in no sum and no peak, a shorter `--interval` sees more of them",
+            units::count(summary.sampling.unseen)
+        )
+    });
+    let texts = [unknown, damaged, unseen].into_iter().flatten();
+    texts.map(|text| Finding {
+        severity: Severity::Warning,
+        text,
+        details: Vec::new(),
+    })
+}
+
+fn told(left_out: &LeftOut, text: impl Fn(String) -> String) -> Option<String> {
+    (left_out.count > 0).then(|| text(lines(left_out)))
+}
+
+/// `line 3`, `lines 3, 4, 5 and 1,200 more`.
+fn lines(left_out: &LeftOut) -> String {
+    let numbers: Vec<String> = left_out.first.iter().map(u64::to_string).collect();
+    let more = left_out.count.saturating_sub(left_out.first.len() as u64);
+    match (left_out.count, more) {
+        (1, _) => format!("line {}", numbers.join(", ")),
+        (_, 0) => format!("lines {}", numbers.join(", ")),
+        (_, more) => format!("lines {} and {} more", numbers.join(", "), units::count(more)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::findings;
+    use crate::record::golden::{self, Session};
+    use crate::record::{Ending, Event, Reader, Unseen, WarningKind};
+    use crate::summary::read;
+    use crate::summary::tests::of;
+
+    #[test]
+    fn processes_that_were_not_seen_are_counted_once() {
+        let mut session = Session::new("server");
+        for total in [1, 3, 5] {
+            session.put(Event::Unseen(Unseen { total }));
+            session.warn(WarningKind::Protocol, &format!("{} bytes were skipped", total.min(3)));
+        }
+        let summary = of(&session);
+        assert_eq!(summary.sampling.unseen, 5);
+        let told = findings::findings(&summary).into_iter();
+        let told = told.filter(|one| one.text.contains("came and went between two looks: at least 5;"));
+        assert_eq!(told.count(), 1);
+        let warnings = summary.warnings.iter();
+        let warnings: Vec<(&str, u64)> = warnings.map(|one| (one.text.as_str(), one.count)).collect();
+        assert_eq!(warnings, [("1 bytes were skipped", 1), ("3 bytes were skipped", 2)]);
+    }
+
+    #[test]
+    fn lines_that_are_damaged_or_unknown_are_told_by_number() {
+        let mut lines: Vec<String> = String::from_utf8(golden::completed().bytes())
+            .unwrap()
+            .lines()
+            .map(str::to_owned)
+            .collect();
+        for line in [20, 30, 31, 32, 33, 34, 35] {
+            lines[line - 1].truncate(10);
+        }
+        lines[9] = "{\"at\":1,\"event\":{\"eclipse\":{}}}".to_owned();
+        let bytes = lines.join("\n").into_bytes();
+        let summary = read(Reader::new(&bytes[..]).unwrap()).unwrap();
+        let told: Vec<String> = findings::findings(&summary)
+            .into_iter()
+            .map(|finding| finding.text)
+            .collect();
+        for words in [
+            "(lines 20, 30, 31, 32, 33 and 2 more)",
+            "unknown kinds were left out (line 10)",
+        ] {
+            assert!(told.iter().any(|text| text.contains(words)), "{words}: {told:?}");
+        }
+        assert_eq!(summary.ending, Some(Ending::Completed));
+    }
+}

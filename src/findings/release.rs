@@ -1,0 +1,147 @@
+//! Memory that was to be given back by force, and was not.
+
+use crate::summary::Summary;
+use crate::summary::{Deaf, Unreached, Untrimmed};
+use crate::units;
+
+use super::Doubt;
+
+/// That nothing was heard of the preloaded library.
+pub(super) fn silent(summary: &Summary) -> Option<Doubt> {
+    let shim = summary.header.server.shim.as_ref()?;
+    let looked = summary.phases.iter().any(|phase| phase.checkpoint.is_some());
+    (looked && summary.listening.is_empty()).then(|| {
+        let text = format!(
+            "`{}` was to be preloaded and was not seen in any process: a static program, or one with rights of its own, loads \
+             nothing",
+            shim.path
+        );
+        Doubt::new("library", text)
+    })
+}
+
+/// Why memory that was to be given back by force before checkpoints does not count there; `None` where all of it does.
+pub(super) fn unreached(summary: &Summary) -> Option<Doubt> {
+    let held = |one: &&Untrimmed| one.processes.iter().filter_map(|process| process.private).sum::<u64>();
+    let most = summary.untrimmed.iter().max_by_key(held)?;
+    let more = match summary.untrimmed.len() {
+        1 => String::new(),
+        all => format!(" and {}", units::counted(all as u64 - 1, "other phase")),
+    };
+    let (largest, rest) = most.processes.split_first()?;
+    let mut why = vec![process(largest, rest.len(), most.tree)];
+    // What was said of those that are not named here.
+    why.extend(most.told.iter().filter(|told| !told.starts_with("process ")).cloned());
+    let text = format!(
+        "what was freed may be in memory after `{}`{more}, so it is {} through the purged lens: {}",
+        most.phase.name,
+        units::UNKNOWN,
+        why.join("; ")
+    );
+    Some(Doubt::new("untrimmed", text))
+}
+
+/// `process 4711 (`ty`, 84.0 of 85.2 MiB) did not answer, nor did 1 other process`.
+fn process(largest: &Unreached, others: usize, tree: Option<u64>) -> String {
+    let held = units::or_unknown(largest.private, units::mib);
+    let size = format!("{held} of {} MiB", units::or_unknown(tree, units::mib));
+    let why = match &largest.why {
+        Deaf::Silent => "did not answer when it was told to give back".to_owned(),
+        Deaf::Within(family) => format!("gave back what the C library has, and cannot be told to empty its {family}"),
+        Deaf::Malloc(path) => format!("gave back what the C library has, and its `malloc` is that of {path}"),
+        Deaf::Unset(name) => format!("has not the {name} by which it was told to purge"),
+        Deaf::Without(path) => format!("runs without {path}, which alone was told to purge"),
+    };
+    let others = match others {
+        0 => String::new(),
+        others => format!(
+            ", and {} did not give back either",
+            units::counted(others as u64, "other process")
+        ),
+    };
+    format!("process {} (`{}`, {size}) {why}{others}", largest.pid, largest.program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::golden::Session;
+    use crate::record::{AllocatorFamily, Listening, PhaseRef, ShimFacts};
+    use crate::summary::tests::of;
+
+    fn told(summary: &Summary) -> Vec<String> {
+        let told = super::super::doubts(summary);
+        told.into_iter().map(|doubt| doubt.text).collect()
+    }
+
+    #[test]
+    fn a_library_that_was_not_seen_is_told_once_there_was_a_checkpoint() {
+        let mut session = Session::new("server");
+        session.phase("start");
+        session.settle(true);
+        let mut summary = of(&session);
+        assert_eq!(told(&summary), Vec::<String>::new());
+        summary.header.server.shim = Some(ShimFacts {
+            path: "/lib/libpurge_shim.so".to_owned(),
+            ..ShimFacts::default()
+        });
+        assert!(told(&summary)[0].starts_with("`/lib/libpurge_shim.so` was to be preloaded and was not seen"));
+        summary.listening.push(Listening {
+            pid: 7,
+            malloc: None,
+            within: None,
+        });
+        assert_eq!(told(&summary), Vec::<String>::new());
+        summary.phases.clear();
+        summary.listening.clear();
+        assert_eq!(told(&summary), Vec::<String>::new(), "there was no time to see it");
+    }
+
+    #[test]
+    fn who_did_not_give_back_is_told_with_what_it_holds() {
+        let one = |program: &str, why: Deaf| Unreached {
+            pid: 4711,
+            program: program.to_owned(),
+            private: Some(84 << 20),
+            why,
+        };
+        let untrimmed = |name: &str, processes: Vec<Unreached>| Untrimmed {
+            phase: PhaseRef {
+                phase: 0,
+                cycle: 0,
+                name: name.to_owned(),
+            },
+            processes,
+            tree: Some(85 << 20),
+            told: vec![
+                "nobody listens".to_owned(),
+                "process 4711 did not answer before".to_owned(),
+            ],
+        };
+        let mut summary = of(&Session::new("server"));
+        assert_eq!(told(&summary), Vec::<String>::new());
+        let silent = vec![one("server", Deaf::Silent), one("helper", Deaf::Silent)];
+        summary.untrimmed = vec![untrimmed("start", silent), untrimmed("work", Vec::new())];
+        assert_eq!(
+            told(&summary),
+            [
+                "what was freed may be in memory after `start` and 1 other phase, so it is n/a through the purged lens: process \
+                 4711 (`server`, 84.0 of 85.0 MiB) did not answer when it was told to give back, and 1 other process did not \
+                 give back either; nobody listens"
+            ]
+        );
+        for (why, words) in [
+            (
+                Deaf::Within(AllocatorFamily::Jemalloc),
+                "cannot be told to empty its jemalloc; nobody",
+            ),
+            (
+                Deaf::Malloc("/lib/je.so".to_owned()),
+                "and its `malloc` is that of /lib/je.so; nobody",
+            ),
+        ] {
+            summary.untrimmed = vec![untrimmed("start", vec![one("server", why)])];
+            assert!(told(&summary)[0].contains(words), "{:?}", told(&summary));
+        }
+    }
+}

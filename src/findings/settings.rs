@@ -1,0 +1,142 @@
+//! Settings of the allocator that were asked for: whether they were in force, before the run and in it.
+
+use crate::record::KnobFacts;
+use crate::summary::Partly;
+use crate::summary::Summary;
+use crate::units;
+
+use super::{Doubt, Finding, Severity, finding};
+
+/// Settings that were not seen in force before the run, or in the process with the memory.
+pub(super) fn unseen(summary: &Summary, found: &mut Vec<Finding>) {
+    let knobs = summary.header.server.knobs.iter();
+    let unseen = knobs.filter(|knob| knob.taken != Some(true));
+    found.extend(unseen.map(|knob| finding(Severity::Warning, setting(knob))));
+}
+
+/// Processes that were started without what was preloaded, but for the one with the memory, of which the setting tells.
+pub(super) fn helpers(summary: &Summary) -> Vec<Doubt> {
+    let told_by_setting = |program: &str| summary.unset.iter().any(|one| one.library && one.program == program);
+    let mut told: Vec<Doubt> = Vec::new();
+    for unloaded in &summary.unloaded {
+        if told_by_setting(&unloaded.program) {
+            continue;
+        }
+        let text = format!(
+            "`{}` was started without {}: its memory is that of its own allocator",
+            unloaded.program,
+            unloaded.libraries.join(" and ")
+        );
+        let doubt = Doubt::new(text.clone(), text);
+        if !told.contains(&doubt) {
+            told.push(doubt);
+        }
+    }
+    told
+}
+
+/// That what was preloaded served a part of the memory only.
+pub(super) fn partly(summary: &Summary) -> Option<Doubt> {
+    let Partly { program, held, private } = summary.partly.as_ref()?;
+    let (held, private) = (units::mib(*held), units::mib(*private));
+    Some(Doubt::new(
+        "served partly",
+        format!("what was preloaded served at most {held} of the {private} MiB of `{program}`, by its own account"),
+    ))
+}
+
+/// A setting and how it was seen: `GOGC=50, asked for but not seen in force (its syntax was checked)`.
+pub fn setting(knob: &KnobFacts) -> String {
+    let written = knob.written();
+    let seen = knob.seen.as_deref();
+    let effective = knob.effective.as_deref().unwrap_or(units::UNKNOWN);
+    match (knob.taken, seen) {
+        (Some(true), Some(seen)) => format!("{written}, seen in {seen}"),
+        (Some(true), None) => format!("{written}, seen"),
+        (Some(false), Some(seen)) if knob.effective.is_none() => {
+            format!("{written} was asked for, and is not in {seen}")
+        }
+        (Some(false), seen) => format!(
+            "{written} was asked for, and {effective} is in force by {}",
+            seen.unwrap_or("what was seen")
+        ),
+        (None, Some(seen)) => format!("{written} was asked for but not seen in force, only {seen} was checked"),
+        (None, None) => format!("{written} was asked for but not seen in force"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::golden::Session;
+    use crate::record::{Ending, ShutdownStage};
+    use crate::summary::Unloaded;
+    use crate::summary::Unset;
+    use crate::summary::tests::of;
+
+    fn all(summary: &Summary) -> Vec<String> {
+        let mut found = Vec::new();
+        unseen(summary, &mut found);
+        let doubts = super::super::doubts(summary).into_iter().map(|doubt| doubt.text);
+        found.into_iter().map(|finding| finding.text).chain(doubts).collect()
+    }
+
+    fn told(knob: KnobFacts, stderr: &str) -> Vec<String> {
+        let mut session = Session::new("server");
+        session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, stderr);
+        let mut summary = of(&session);
+        summary.header.server.knobs = vec![knob];
+        all(&summary)
+    }
+
+    fn knob(taken: Option<bool>) -> KnobFacts {
+        KnobFacts {
+            variable: "_RJEM_MALLOC_CONF".to_owned(),
+            option: Some("dirty_decay_ms".to_owned()),
+            requested: "0".to_owned(),
+            effective: Some("0".to_owned()),
+            seen: Some("its statistics".to_owned()),
+            taken,
+        }
+    }
+
+    #[test]
+    fn whoever_was_started_without_what_was_preloaded_is_told_once() {
+        let mut summary = of(&Session::new("server"));
+        let missing = |program: &str| Unloaded {
+            program: program.to_owned(),
+            libraries: vec!["/lib/je.so".to_owned()],
+        };
+        summary.unloaded = vec![missing("server"), missing("helper"), missing("helper")];
+        let helper = "`helper` was started without /lib/je.so: its memory is that of its own allocator";
+        assert_eq!(all(&summary), [helper.replace("helper", "server").as_str(), helper]);
+        // Its setting has said so.
+        summary.unset = vec![Unset {
+            variable: "LD_PRELOAD".to_owned(),
+            value: None,
+            library: true,
+            program: "server".to_owned(),
+            private: 2,
+            tree: 3,
+            held: None,
+        }];
+        assert_eq!(all(&summary), [helper]);
+    }
+
+    #[test]
+    fn a_setting_that_was_not_seen_is_told() {
+        let mut other = knob(Some(false));
+        other.effective = Some("10000".to_owned());
+        let words = "_RJEM_MALLOC_CONF=dirty_decay_ms:0 was asked for, and 10000 is in force by its statistics";
+        assert_eq!(told(other, ""), [words]);
+        let unseen = KnobFacts {
+            variable: "TCMALLOC_RELEASE_RATE".to_owned(),
+            requested: "5".to_owned(),
+            ..KnobFacts::default()
+        };
+        assert_eq!(
+            told(unseen, ""),
+            ["TCMALLOC_RELEASE_RATE=5 was asked for but not seen in force"]
+        );
+    }
+}

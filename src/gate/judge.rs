@@ -1,0 +1,277 @@
+//! From runs to a verdict: equal work first, then every rule, each with the numbers that decided it.
+
+use crate::compare::calibration::{believed, uncalibrated};
+use crate::compare::{Played, huge_pages, one_metric, strained};
+use crate::lens::Lens;
+use crate::record::Looks;
+use crate::record::{Calibration, LensFacts};
+use crate::stats::{
+    Answer, Endpoint, EndpointVerdict, Evidence, Known, MOST_ENDPOINTS, NoiseFloor, Seen, Verdict, decide_by_looks,
+    runs_needed,
+};
+
+use super::alone::Alone;
+use super::judgement::{Against, Basis, Calibrations, Judged, Judgement, Missing, Party, Role, Sides};
+use super::machines::Machines;
+use super::rules::{Rule, Rules};
+use super::sides::{First, counting, summaries, through, work};
+use super::what::What;
+
+/// The chance of an answer that a number of runs should have before it is recommended.
+const WANTED: f64 = 0.8;
+
+/// Applies every rule at each look that the runs reach, where no side was calibrated.
+pub fn judge(sides: &Sides, rules: &Rules, looks: &Looks) -> Judgement {
+    judge_calibrated(sides, rules, looks, &Calibrations::default())
+}
+
+/// Applies every rule at each look that the runs reach.
+pub fn judge_calibrated(sides: &Sides, rules: &Rules, looks: &Looks, calibrations: &Calibrations) -> Judgement {
+    let mut sides = sides.clone();
+    in_order(&mut sides);
+    let mixed = {
+        let compared = sides.baseline.iter_mut().chain(&mut sides.candidate);
+        one_metric(compared.chain(sides.anchor.iter_mut().flatten()))
+    };
+    let parties = sides.parties();
+    let alone = Alone::of(&sides.candidate, rules, looks, calibrations);
+    let against: Vec<Against> = parties
+        .iter()
+        .filter(|(role, _)| *role != Role::Candidate)
+        .map(|(role, runs)| {
+            versus(
+                (*role, runs),
+                &sides.candidate,
+                rules,
+                looks,
+                calibrations,
+                &alone.deciding,
+            )
+        })
+        .collect();
+    // Where every endpoint advises, budgets and growth decide alone.
+    let deciding = against.iter().filter(|against| !against.primaries.is_empty());
+    let answers = deciding.map(|against| against.answer);
+    Judgement {
+        scenario: [&sides.candidate, &sides.baseline]
+            .into_iter()
+            .find_map(|runs| runs.first())
+            .map_or_else(String::new, |run| run.summary.header.scenario.name.clone()),
+        lens: rules.lens,
+        broken: sides.broken(),
+        differences: mixed.into_iter().chain(sides.differences()).collect(),
+        strains: strained(
+            parties
+                .iter()
+                .map(|(role, runs)| (format!("the {}", role.name()), counting(runs))),
+        ),
+        missing: missing(&against, &alone, looks.first()),
+        settled: alone.settled && against.iter().all(|against| against.settled),
+        answer: Answer::all(answers.chain(alone.answers())),
+        parties: parties.iter().map(|(role, runs)| party(*role, runs)).collect(),
+        against,
+        budgets: alone.budgets,
+        leaks: alone.leaks.unwrap_or_default(),
+    }
+}
+
+/// In the order of the plan, so that it does not matter in which order directories were named: looks are at the first runs.
+fn in_order(sides: &mut Sides) {
+    let all = [&mut sides.baseline, &mut sides.candidate].into_iter();
+    for runs in all.chain(&mut sides.anchor) {
+        runs.sort_by_cached_key(|run| {
+            let header = &run.summary.header;
+            let (block, number) = (header.plan.block, header.plan.run);
+            (block, number, run.machine(), header.started.clone(), run.record.clone())
+        });
+    }
+}
+
+/// The rules that decide and were not judged: they were not looked at yet, or have no usable data.
+fn missing(against: &[Against], alone: &Alone, first: usize) -> Vec<Missing> {
+    let endpoints = against.iter().flat_map(|against| &against.primaries);
+    let endpoints = endpoints
+        .filter(|judged| judged.basis.look.is_none() || judged.verdict.evidence.is_err())
+        .map(|judged| (judged.rule.what.to_string(), judged.basis.runs));
+    let all = endpoints.chain(alone.missing());
+    let mut missing: Vec<Missing> = all.map(|(rule, runs)| Missing { rule, runs, first }).collect();
+    missing.dedup();
+    missing
+}
+
+pub(super) fn seen(what: &What, runs: &[&Played], machines: &Machines) -> Vec<Seen> {
+    let seen = |run: &&Played| Seen {
+        machine: machines.place(run),
+        value: what.value(&run.summary),
+    };
+    runs.iter().map(seen).collect()
+}
+
+fn party(role: Role, runs: &[Played]) -> Party {
+    let server = runs.first().map(|run| &run.summary.header.server);
+    let mut lenses: Vec<LensFacts> = Vec::new();
+    for run in runs {
+        let lens = &run.summary.header.server.lens;
+        if lenses.iter().all(|seen| seen.name != lens.name) {
+            lenses.push(lens.clone());
+        }
+    }
+    let counted = counting(runs).len();
+    Party {
+        role,
+        label: server.map_or_else(|| role.name().to_owned(), |server| server.label.clone()),
+        profile: server.and_then(|server| server.profile.clone()),
+        version: server.and_then(|server| server.version.clone()),
+        preload: server.and_then(|server| server.preload.clone()),
+        runs: counted,
+        left: runs.len() - counted,
+        lenses,
+    }
+}
+
+fn versus(
+    (role, baseline): (Role, &[Played]),
+    candidate: &[Played],
+    rules: &Rules,
+    looks: &Looks,
+    calibrations: &Calibrations,
+    others: &[First],
+) -> Against {
+    let machines = Machines::of(&counting(baseline), &counting(candidate));
+    let known = [calibrations.of(role), calibrations.of(Role::Candidate)];
+    let endpoint = |rule: &Rule| endpoint(rule, [baseline, candidate], rules, &machines, known);
+    let primaries: Vec<Endpoint> = rules.primaries.iter().take(MOST_ENDPOINTS).map(endpoint).collect();
+    let verdict = by_looks(&primaries, looks);
+    let settled = primaries.is_empty() || verdict.is_settled();
+    let advised = |rule: &Rule| {
+        let alone = [endpoint(rule)];
+        judged(rule, &alone[0], by_looks(&alone, looks).endpoints.remove(0), looks)
+    };
+    let mut decided: Vec<Judged> = rules
+        .primaries
+        .iter()
+        .zip(&primaries)
+        .zip(verdict.endpoints)
+        .map(|((rule, endpoint), of)| judged(rule, endpoint, of, looks))
+        .collect();
+    // They are looked at together, so that the one with the fewest runs holds all of them up.
+    let fewest = decided.iter().map(|judged| judged.basis.runs).min();
+    for judged in &mut decided {
+        judged.basis.runs = fewest.unwrap_or(judged.basis.runs);
+    }
+    let deciding = decided.iter().map(|judged| first_of(judged, rules));
+    Against {
+        role,
+        answer: verdict.answer,
+        look: verdict.look,
+        settled,
+        work: work(baseline, candidate, rules.work, deciding.chain(others.iter().copied())),
+        primaries: decided,
+        advisory: rules.advisory.iter().map(advised).collect(),
+        huge_pages: huge_pages(
+            &summaries(&through(baseline, Some(rules.lens))),
+            &summaries(&through(candidate, Some(rules.lens))),
+        ),
+        apart: machines.are_apart(),
+    }
+}
+
+/// The runs up to the look that a rule was answered at. Some that decide nothing, being alone on their machine, may lie
+/// between those that do.
+fn first_of(judged: &Judged, rules: &Rules) -> First {
+    First {
+        lens: judged.rule.what.lens.unwrap_or(rules.lens),
+        runs: judged
+            .basis
+            .look
+            .map_or(usize::MAX, |look| judged.endpoint.after(look).most()),
+        in_pairs: true,
+    }
+}
+
+fn by_looks(endpoints: &[Endpoint], looks: &Looks) -> Verdict {
+    decide_by_looks(endpoints, looks).expect("no more endpoints were taken than can be tested together")
+}
+
+fn endpoint(
+    rule: &Rule,
+    [baseline, candidate]: [&[Played]; 2],
+    rules: &Rules,
+    machines: &Machines,
+    calibrations: [&[Calibration]; 2],
+) -> Endpoint {
+    let lens = rule.what.lens.unwrap_or(rules.lens);
+    let [baseline, candidate] = [baseline, candidate].map(|runs| through(runs, Some(lens)));
+    let values = |runs: &[&Played]| seen(&rule.what, runs, machines);
+    let (noise, known) = known(
+        &rule.what,
+        &[baseline.as_slice(), &candidate].concat(),
+        lens,
+        calibrations,
+    );
+    Endpoint {
+        name: rule.what.to_string(),
+        tolerance: rule.tolerance,
+        noise,
+        known,
+        baseline: values(&baseline),
+        candidate: values(&candidate),
+    }
+}
+
+/// What is known of the noise of a figure in these runs; what no run has is not known.
+pub(super) fn known(
+    what: &What,
+    runs: &[&Played],
+    lens: Lens,
+    calibrations: [&[Calibration]; 2],
+) -> (NoiseFloor, Known) {
+    let floor = what
+        .figure
+        .noise_of(runs.iter().filter_map(|run| what.value(&run.summary)));
+    let measure = runs.iter().find_map(|run| what.measure(&run.summary));
+    measure.map_or((floor, Known::Seen), |measure| {
+        let otherwise = uncalibrated(&measure, lens, runs.iter().map(|run| &run.summary));
+        believed(&measure, floor, otherwise, lens, calibrations)
+    })
+}
+
+/// What the runs until the look that the verdict is of say to a rule.
+fn judged(rule: &Rule, endpoint: &Endpoint, verdict: EndpointVerdict, looks: &Looks) -> Judged {
+    let undecided = verdict.answer == Answer::Inconclusive;
+    let evidence = verdict.evidence.as_ref().ok().filter(|_| undecided);
+    Judged {
+        rule: rule.clone(),
+        endpoint: endpoint.clone(),
+        basis: Basis {
+            look: verdict.look,
+            runs: endpoint.deciding(),
+        },
+        needed: evidence.and_then(|evidence| needed(endpoint, evidence, looks)),
+        verdict,
+    }
+}
+
+/// How many runs would decide, if the spread and the ratio stay as they are: for whichever answer is nearer, at a look.
+fn needed(endpoint: &Endpoint, evidence: &Evidence, looks: &Looks) -> Option<usize> {
+    let spread = endpoint.strata().ok()?.variation();
+    let ratio = evidence.contrast.ratio();
+    let pass = runs_needed(
+        spread,
+        evidence.pass_below.ratio / ratio - 1.0,
+        evidence.pass_level,
+        WANTED,
+        endpoint.noise.relative,
+    )
+    .map(|runs| runs.max(endpoint.known.least_to_pass()));
+    let fail = runs_needed(
+        spread,
+        ratio / evidence.fail_above.ratio - 1.0,
+        evidence.fail_level,
+        WANTED,
+        endpoint.noise.relative,
+    );
+    let most = pass.into_iter().chain(fail).min()?;
+    let least = most.max(evidence.runs.0.min(evidence.runs.1) + 1);
+    Some(looks.after(least - 1).unwrap_or(least))
+}

@@ -1,0 +1,235 @@
+//! What a gate says, with everything that it rests on.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::compare::{Difference, HugePages, Inequality, Played, Strained};
+use crate::exit::Exit;
+use crate::lens::Lens;
+use crate::record::{Calibration, LensFacts, PreloadFacts};
+use crate::stats::{Answer, BudgetVerdict, Endpoint, EndpointVerdict, Known};
+
+use super::leaking::Leaking;
+use super::rules::{Limit, Rule};
+
+#[derive(Clone, Debug, Default)]
+pub struct Sides {
+    pub baseline: Vec<Played>,
+    pub candidate: Vec<Played>,
+    /// What is compared with besides, so that small steps do not add up unseen.
+    pub anchor: Option<Vec<Played>>,
+}
+
+/// What each side is known to vary by.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Calibrations {
+    /// Of which side: for each lens one of each machine that the side was run on, or none.
+    pub of_sides: Vec<(Role, Vec<Calibration>)>,
+}
+
+impl Calibrations {
+    pub fn of(&self, role: Role) -> &[Calibration] {
+        let own = self.of_sides.iter().find(|(side, _)| *side == role);
+        own.map_or(&[], |(_, calibrations)| calibrations)
+    }
+}
+
+/// A part that a server plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    Baseline,
+    Candidate,
+    Anchor,
+}
+
+impl Role {
+    /// Its name, which is the label of a server that has none of its own.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Baseline => "baseline",
+            Role::Candidate => "candidate",
+            Role::Anchor => "anchor",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Party {
+    /// As what.
+    pub role: Role,
+    /// Its label.
+    pub label: String,
+    /// The profile it was run with.
+    pub profile: Option<String>,
+    /// Its version, as the first run says.
+    pub version: Option<String>,
+    /// What was preloaded into it, as the first run says.
+    pub preload: Option<PreloadFacts>,
+    /// Runs that count, over all lenses.
+    pub runs: usize,
+    /// Runs that do not: for warming up, or not played to an end.
+    #[serde(rename = "not_counted")]
+    pub left: usize,
+    /// The lenses that it was looked at through.
+    #[serde(skip)]
+    pub lenses: Vec<LensFacts>,
+}
+
+/// A run in which the server failed the scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    pub role: Role,
+    pub record: String,
+}
+
+/// How many runs of each side a rule was judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Basis {
+    /// At the look that answered it, or at the last one that was reached; `None` before the first.
+    pub look: Option<usize>,
+    /// All that there are to judge it by.
+    #[serde(skip)]
+    pub runs: usize,
+}
+
+/// A rule that decides and was not judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    pub rule: String,
+    /// Runs that there are to judge it by.
+    pub runs: usize,
+    /// Runs that the first look takes.
+    pub first: usize,
+}
+
+impl Missing {
+    /// Whether more runs would mend it; otherwise a figure of it is not known.
+    pub fn is_too_few(&self) -> bool {
+        self.runs < self.first
+    }
+}
+
+/// What the runs say to a rule.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Judged {
+    #[serde(flatten)]
+    pub rule: Rule,
+    /// The figure in each run that counts.
+    #[serde(flatten)]
+    pub endpoint: Endpoint,
+    /// How many runs that rests on.
+    #[serde(skip)]
+    pub basis: Basis,
+    #[serde(flatten)]
+    pub verdict: EndpointVerdict,
+    /// Runs of each side that would probably decide it, where it is not; `None` when no sensible number would.
+    #[serde(rename = "runs_needed")]
+    pub needed: Option<usize>,
+}
+
+/// The candidate against one of the others.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Against {
+    /// Which.
+    #[serde(rename = "server")]
+    pub role: Role,
+    /// What the endpoints that decide say together.
+    pub answer: Answer,
+    /// Runs of each side at the last look that was needed, those alone that decide; `None` before the first.
+    pub look: Option<usize>,
+    /// Whether more runs would change none of the answers that decide.
+    #[serde(skip)]
+    pub settled: bool,
+    #[serde(skip)]
+    pub primaries: Vec<Judged>,
+    /// What does not, each by itself.
+    #[serde(skip)]
+    pub advisory: Vec<Judged>,
+    /// Work that was not done alike.
+    #[serde(skip)]
+    pub work: Vec<Inequality>,
+    /// What huge pages do to the difference through the lens that decides, where that is more than a little.
+    #[serde(skip)]
+    pub huge_pages: Option<HugePages>,
+    /// Whether each side was run on one machine of its own, so that what differs may be the machine's.
+    pub apart: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Kept {
+    #[serde(flatten)]
+    pub limit: Limit,
+    /// Where the least noise that is believed comes from.
+    pub known: Known,
+    /// How many runs of the candidate the verdict rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
+    #[serde(flatten)]
+    pub verdict: BudgetVerdict,
+}
+
+/// What a gate says, with everything that it rests on.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Judgement {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The lens that decides where a rule names none.
+    pub lens: Lens,
+    #[serde(skip)]
+    pub parties: Vec<Party>,
+    /// Runs that a server failed: nothing is decided then.
+    #[serde(skip)]
+    pub broken: Vec<Broken>,
+    /// Circumstances that are not the same in all runs.
+    pub differences: Vec<Difference>,
+    /// What about the machines makes figures less sure.
+    #[serde(skip)]
+    pub strains: Vec<Strained>,
+    /// The candidate against the baseline, and against the anchor if there is one.
+    #[serde(skip)]
+    pub against: Vec<Against>,
+    /// Absolute limits.
+    pub budgets: Vec<Kept>,
+    /// Growth, where it is looked at.
+    #[serde(rename = "growth")]
+    pub leaks: Vec<Leaking>,
+    /// Rules that decide and were not judged: too few runs for a look, or a figure that was never measured.
+    #[serde(skip)]
+    pub missing: Vec<Missing>,
+    /// Whether more runs would change nothing: every rule that decides has its answer, or data that no more runs mend.
+    #[serde(skip)]
+    pub settled: bool,
+    #[serde(skip)]
+    pub answer: Answer,
+}
+
+impl Judgement {
+    /// Work that the candidate did less of than another side: its memory is no merit then.
+    pub fn less_work(&self) -> impl Iterator<Item = (Role, &Inequality)> {
+        let all = self.against.iter();
+        all.flat_map(|against| against.work.iter().map(|work| (against.role, work)))
+            .filter(|(_, work)| work.is_less())
+    }
+
+    /// Whether there is nothing to decide, because a server failed or did less.
+    pub fn is_refused(&self) -> bool {
+        !self.broken.is_empty() || self.less_work().next().is_some()
+    }
+
+    /// Whether more runs are worth nothing: also after a FAIL everything else that decides is to have its answer.
+    pub fn is_final(&self) -> bool {
+        self.is_refused() || self.settled
+    }
+
+    /// What it comes to, as a number for scripts.
+    pub fn exit(&self) -> Exit {
+        match self.answer {
+            _ if self.is_refused() => Exit::ServerFailed,
+            Answer::Fail => Exit::GateFailed,
+            Answer::Inconclusive if !self.missing.is_empty() => Exit::OwnFailure,
+            Answer::Inconclusive => Exit::Inconclusive,
+            Answer::Pass => Exit::Passed,
+        }
+    }
+}

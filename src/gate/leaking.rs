@@ -1,0 +1,69 @@
+//! Growth of the candidate, in itself: nothing is compared.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::compare::Played;
+use crate::growth::{Repeated, Sent, repeated, sent_by};
+use crate::record::Looks;
+use crate::stats::{Answer, LEAST_ROUNDS, LeakLimit, LeakVerdict, judge_leak_by_looks};
+
+use super::judgement::Basis;
+use super::rules::Leak;
+
+/// Whether the candidate grows from round to round of one thing that the scenario repeats.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Leaking {
+    /// The phase's name, or that of whole rounds.
+    pub name: String,
+    /// What one round sends; `None` where it is not known, or not the same in all runs.
+    #[serde(skip)]
+    pub sent: Option<Sent>,
+    #[serde(skip)]
+    pub limit: LeakLimit,
+    /// How many runs of the candidate the verdict rests on.
+    #[serde(flatten)]
+    pub basis: Basis,
+    /// Whether more runs would change nothing: it has its answer, or no run has the rounds that one takes.
+    #[serde(skip)]
+    pub settled: bool,
+    #[serde(flatten)]
+    pub verdict: LeakVerdict,
+}
+
+/// Everything that is repeated and that the rule is about, judged over all runs.
+pub(super) fn leaks(rule: &Leak, runs: &[&Played], looks: &Looks) -> Vec<Leaking> {
+    let runs: Vec<Vec<Repeated>> = runs.iter().map(|run| repeated(&run.summary)).collect();
+    let mut names: Vec<&str> = Vec::new();
+    for one in runs.iter().flatten() {
+        let meant = rule.phase.as_deref().is_none_or(|phase| phase == one.name);
+        if meant && !names.contains(&one.name.as_str()) {
+            names.push(&one.name);
+        }
+    }
+    let judged = names.into_iter().map(|name| {
+        let of_run = |run: &Vec<Repeated>| {
+            let one = run.iter().find(|one| one.name == name);
+            one.map_or_else(Vec::new, Repeated::series)
+        };
+        let same = runs.iter().flatten().filter(|one| one.name == name);
+        let series: Vec<Vec<Option<f64>>> = runs.iter().map(of_run).collect();
+        let verdict = judge_leak_by_looks(&series, &rule.limit, looks);
+        let judged = verdict.runs.len();
+        let look = Some(judged).filter(|runs| looks.runs().contains(runs));
+        let long = |run: &Vec<Option<f64>>| run.len() >= LEAST_ROUNDS && run.iter().all(Option::is_some);
+        let hopeless = look.is_some() && !series[..judged].iter().any(long);
+        Leaking {
+            name: name.to_owned(),
+            sent: sent_by(same),
+            limit: rule.limit,
+            basis: Basis {
+                look,
+                runs: series.len(),
+            },
+            settled: verdict.answer != Answer::Inconclusive || hopeless,
+            verdict,
+        }
+    });
+    judged.collect()
+}

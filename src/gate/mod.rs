@@ -1,0 +1,23 @@
+//! Whether a candidate may replace a baseline: the rules, and what the runs say to each of them.
+
+#![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod alone;
+mod judge;
+mod judgement;
+mod leaking;
+mod machines;
+mod rules;
+mod sides;
+mod what;
+
+#[cfg(test)]
+mod tests;
+
+pub use crate::gate::judge::{judge, judge_calibrated};
+pub use crate::gate::judgement::{
+    Against, Basis, Broken, Calibrations, Judged, Judgement, Kept, Missing, Party, Role, Sides,
+};
+pub use crate::gate::leaking::Leaking;
+pub use crate::gate::rules::{Leak, Limit, Rule, Rules};
+pub use crate::gate::what::{At, What, WhatError};

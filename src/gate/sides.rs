@@ -1,0 +1,129 @@
+//! What is looked at of the sides before any figure is: who failed, under which circumstances, and whether the runs that
+//! decide did the same work.
+
+use crate::compare::{
+    Difference, Inequality, Played, WorkLimits, counts, differences, differences_between, differences_of, inequalities,
+};
+use crate::exit::Exit;
+use crate::lens::Lens;
+use crate::record::Header;
+use crate::summary::{Summary, exit};
+
+use super::judgement::{Broken, Role, Sides};
+use super::machines::Machines;
+
+impl Sides {
+    /// Each side with the part that it plays.
+    pub(super) fn parties(&self) -> Vec<(Role, &Vec<Played>)> {
+        let mut parties = vec![(Role::Baseline, &self.baseline), (Role::Candidate, &self.candidate)];
+        parties.extend(self.anchor.as_ref().map(|anchor| (Role::Anchor, anchor)));
+        parties
+    }
+
+    /// The runs that a server failed.
+    pub fn broken(&self) -> Vec<Broken> {
+        let parties = self.parties();
+        parties.iter().flat_map(|(role, runs)| broken(*role, runs)).collect()
+    }
+
+    /// The circumstances that are not the same in all runs.
+    pub fn differences(&self) -> Vec<Difference> {
+        let parties = self.parties();
+        let headers = |runs| -> Vec<&Header> { counting(runs).into_iter().map(|run| &run.summary.header).collect() };
+        let sides: Vec<(&str, Vec<&Header>)> = parties
+            .iter()
+            .map(|(role, runs)| (role.name(), headers(runs)))
+            .collect();
+        let all: Vec<&Header> = sides.iter().flat_map(|(_, headers)| headers.iter().copied()).collect();
+        let of_side =
+            |(name, headers): &(&str, Vec<&Header>)| differences_of(&format!("the {name}"), headers.iter().copied());
+        let mut found = differences(all.into_iter());
+        found.extend(sides.iter().flat_map(of_side));
+        found.extend(differences_between(&sides));
+        found
+    }
+}
+
+pub(super) fn counting(runs: &[Played]) -> Vec<&Played> {
+    runs.iter().filter(|run| counts(&run.summary)).collect()
+}
+
+/// The runs that count and were looked at through this lens, or through any.
+pub(super) fn through(runs: &[Played], lens: Option<Lens>) -> Vec<&Played> {
+    let mut runs = counting(runs);
+    runs.retain(|run| lens.is_none_or(|lens| run.summary.header.server.lens.name == lens));
+    runs
+}
+
+pub(super) fn summaries<'r>(runs: &[&'r Played]) -> Vec<&'r Summary> {
+    runs.iter().map(|run| &run.summary).collect()
+}
+
+fn broken(role: Role, runs: &[Played]) -> impl Iterator<Item = Broken> + '_ {
+    let failed = runs.iter().filter(|run| exit(&run.summary) == Exit::ServerFailed);
+    failed.map(move |run| Broken {
+        role,
+        record: run.record.clone(),
+    })
+}
+
+/// Without runs of machines that have less than two of a side, which decide nothing; all where no machine has.
+fn where_both_are<'r>(baseline: Vec<&'r Played>, candidate: Vec<&'r Played>) -> (Vec<&'r Played>, Vec<&'r Played>) {
+    let machines = Machines::of(&baseline, &candidate);
+    let has_two = |runs: &[&Played], place: usize| runs.iter().filter(|run| machines.place(run) == place).count() > 1;
+    let decides = |run: &&Played| {
+        let place = machines.place(run);
+        has_two(&baseline, place) && has_two(&candidate, place)
+    };
+    let deciding = |runs: &[&'r Played]| -> Vec<&'r Played> { runs.iter().copied().filter(decides).collect() };
+    match (deciding(&baseline), deciding(&candidate)) {
+        (one, other) if one.is_empty() || other.is_empty() => (baseline, candidate),
+        deciding => deciding,
+    }
+}
+
+/// The first runs of both sides through a lens: those by which a rule is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct First {
+    pub lens: Lens,
+    /// How many of each side, in their order.
+    pub runs: usize,
+    /// Whether runs decide nothing on a machine that has less than two of a side.
+    pub in_pairs: bool,
+}
+
+/// Work that was not done alike in the runs that decide: each rule's own, since one may have its answer before another.
+pub(super) fn work(
+    baseline: &[Played],
+    candidate: &[Played],
+    limits: WorkLimits,
+    deciding: impl IntoIterator<Item = First>,
+) -> Vec<Inequality> {
+    let mut unequal: Vec<Inequality> = Vec::new();
+    let mut seen: Vec<First> = Vec::new();
+    for first in deciding {
+        if seen.contains(&first) {
+            continue;
+        }
+        seen.push(first);
+        let until = |runs| {
+            let mut runs = through(runs, Some(first.lens));
+            runs.truncate(first.runs);
+            runs
+        };
+        let (baseline, candidate) = match (until(baseline), until(candidate)) {
+            (baseline, candidate) if first.in_pairs => where_both_are(baseline, candidate),
+            both => both,
+        };
+        let of_rule = inequalities(&summaries(&baseline), &summaries(&candidate), limits);
+        let is_new = |one: &Inequality| {
+            let known = |other: &Inequality| {
+                (&one.task, one.count, one.is_less()) == (&other.task, other.count, other.is_less())
+            };
+            !unequal.iter().any(known)
+        };
+        let new: Vec<Inequality> = of_rule.into_iter().filter(is_new).collect();
+        unequal.extend(new);
+    }
+    unequal
+}

@@ -1,0 +1,164 @@
+//! Which figure a rule is about: a metric, where in the run, and through which lens.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::compare::{Figure, Measure, Place, Unit};
+use crate::lens::Lens;
+use crate::summary::Summary;
+
+/// A figure of a run, named before there is a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct What {
+    pub figure: Figure,
+    /// Of which part of the run.
+    pub at: At,
+    /// Through which lens; `None` for the one that decides.
+    pub lens: Option<Lens>,
+}
+
+/// A figure as it is written.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Named {
+    /// The figure in words.
+    name: String,
+    /// Which figure.
+    figure: Figure,
+    /// What it counts.
+    unit: Unit,
+    /// The lens that it names; `null` for the one that decides.
+    lens: Option<Lens>,
+}
+
+impl From<&What> for Named {
+    fn from(what: &What) -> Named {
+        Named {
+            name: what.to_string(),
+            figure: what.figure,
+            unit: what.figure.unit(),
+            lens: what.lens,
+        }
+    }
+}
+
+/// A part of a run, by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum At {
+    /// The last phase of the scenario.
+    End,
+    /// The phase of this name; its last round.
+    Phase(String),
+    Run,
+    Method(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WhatError {
+    #[error("unknown metric `{0}`: there are {all}", all = names())]
+    Metric(String),
+    /// Neither a phase nor a method follows the metric.
+    #[error("`{0}` says nothing here: write the metric alone, or `{1} after PHASE`, or `{1} of METHOD`")]
+    Rest(String, &'static str),
+    #[error("`{0}` is of a method: write `{0} of METHOD`, such as `{0} of textDocument/completion`")]
+    NoMethod(&'static str),
+    #[error("`{0}` is of all requests of a method, in whichever phase: leave the phase out")]
+    Both(&'static str),
+    #[error("`{0}` is not counted by method: only p50 and p95 are")]
+    Method(&'static str),
+}
+
+fn names() -> String {
+    Figure::ALL.map(Figure::name).join(", ")
+}
+
+impl What {
+    /// The figure where it is looked at when nobody says where: latencies have no such place.
+    pub fn usual(figure: Figure, phase: Option<String>, method: Option<String>) -> Result<What, WhatError> {
+        let latency = Figure::OF_METHODS.contains(&figure);
+        let at = match (method, phase) {
+            (Some(_), _) if !latency => return Err(WhatError::Method(figure.name())),
+            (Some(_), Some(_)) => return Err(WhatError::Both(figure.name())),
+            (Some(method), None) => At::Method(method),
+            (None, _) if latency => return Err(WhatError::NoMethod(figure.name())),
+            (None, Some(phase)) => At::Phase(phase),
+            (None, None) if Figure::OF_RUNS.contains(&figure) => At::Run,
+            (None, None) => At::End,
+        };
+        Ok(What { figure, at, lens: None })
+    }
+
+    pub fn through(self, lens: Option<Lens>) -> What {
+        What { lens, ..self }
+    }
+
+    /// The figure in a run; `None` where the run does not have it.
+    pub fn value(&self, run: &Summary) -> Option<f64> {
+        self.measure(run)?.of(run)
+    }
+
+    /// The figure as it stands in a run of this scenario.
+    pub(super) fn measure(&self, run: &Summary) -> Option<Measure> {
+        let phases = &run.header.scenario.phases;
+        let phase = |number: usize| {
+            Some(Place::Phase {
+                number: u32::try_from(number).ok()?,
+                name: phases.get(number)?.clone(),
+            })
+        };
+        let place = match &self.at {
+            At::End => phase(phases.len().checked_sub(1)?)?,
+            At::Phase(name) => phase(phases.iter().position(|phase| phase == name)?)?,
+            At::Run => Place::Run,
+            At::Method(method) => Place::Method(method.clone()),
+        };
+        Some(Measure {
+            place,
+            figure: self.figure,
+        })
+    }
+}
+
+impl FromStr for What {
+    type Err = WhatError;
+
+    fn from_str(text: &str) -> Result<What, WhatError> {
+        let (first, rest) = word(text);
+        let lens = Lens::ALL.into_iter().find(|lens| lens.name() == first);
+        let (metric, rest) = if lens.is_some() { word(rest) } else { (first, rest) };
+        let figure = Figure::ALL.into_iter().find(|figure| figure.name() == metric);
+        let figure = figure.ok_or_else(|| WhatError::Metric(metric.to_owned()))?;
+        let (phase, method) = match word(rest) {
+            ("", _) => (None, None),
+            ("after" | "in", phase) if !phase.is_empty() => (Some(phase.to_owned()), None),
+            ("of", method) if !method.is_empty() => (None, Some(method.to_owned())),
+            (_, _) => return Err(WhatError::Rest(rest.to_owned(), figure.name())),
+        };
+        What::usual(figure, phase, method).map(|what| what.through(lens))
+    }
+}
+
+/// The first word, and what follows it.
+fn word(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (first, rest.trim_start())
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(lens) = self.lens {
+            write!(f, "{lens} ")?;
+        }
+        write!(f, "{}", self.figure.name())?;
+        match (&self.at, self.figure) {
+            (At::End, _) => write!(f, " at the end"),
+            (At::Phase(phase), Figure::Private | Figure::Resident) => write!(f, " after {phase}"),
+            (At::Phase(phase), _) => write!(f, " in {phase}"),
+            (At::Run, _) => Ok(()),
+            (At::Method(method), _) => write!(f, " of {method}"),
+        }
+    }
+}

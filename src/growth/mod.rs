@@ -1,0 +1,171 @@
+//! Whether memory grows from round to round of what a scenario repeats: the values that leak rules are applied to.
+
+#![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::record::shown;
+
+use super::stats::{LeakLimit, RunGrowth, WARM_UP_CYCLES, run_growth};
+use crate::summary::{PhaseSummary, Summary};
+
+/// The name of rounds of the whole scenario.
+pub const WHOLE: &str = "whole rounds";
+
+/// Something that a scenario repeats, with one checkpoint for each round.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Repeated {
+    /// The phase, or `whole rounds` of the scenario.
+    pub name: String,
+    /// Place in the scenario of the phase whose checkpoints these are, from 0.
+    pub phase: u32,
+    /// Private memory at the end of each round, in the metric of the run.
+    #[serde(rename = "rounds")]
+    pub values: Vec<Option<u64>>,
+    /// What is sent in a round that counts; `None` where that is not known.
+    #[serde(flatten, serialize_with = "shown::<MessageCounts, _, _>")]
+    #[schemars(with = "MessageCounts")]
+    pub sent: Option<Sent>,
+}
+
+/// What one round sends on average. The light traffic of idle windows is not in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sent {
+    /// So many requests, and perhaps notifications with them.
+    Requests(f64),
+    Notifications(f64),
+    /// Nothing: a control, which grows only if the server grows by itself.
+    Nothing,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct MessageCounts {
+    /// Requests in a round, on average; `null` if that is not known or there are none.
+    requests: Option<f64>,
+    /// Notifications in a round without requests; `null` if that is not known or there are none.
+    notifications: Option<f64>,
+}
+
+impl From<&Option<Sent>> for MessageCounts {
+    fn from(sent: &Option<Sent>) -> MessageCounts {
+        let (requests, notifications) = match *sent {
+            Some(Sent::Requests(count)) => (Some(count), None),
+            Some(Sent::Notifications(count)) => (None, Some(count)),
+            Some(Sent::Nothing) | None => (None, None),
+        };
+        MessageCounts {
+            requests,
+            notifications,
+        }
+    }
+}
+
+impl Sent {
+    /// What a slope per round is per message.
+    pub fn per_message(self, slope: f64) -> Option<f64> {
+        match self {
+            Sent::Requests(count) | Sent::Notifications(count) => Some(slope / count),
+            Sent::Nothing => None,
+        }
+    }
+
+    /// What is counted, in the singular.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sent::Requests(_) => "request",
+            Sent::Notifications(_) => "notification",
+            Sent::Nothing => "",
+        }
+    }
+}
+
+/// What one round sends in all these runs; `None` where it is not known, or not the same in all.
+pub fn sent_by<'r>(mut runs: impl Iterator<Item = &'r Repeated>) -> Option<Sent> {
+    let first = runs.next()?.sent?;
+    runs.all(|run| run.sent == Some(first)).then_some(first)
+}
+
+impl Repeated {
+    /// How one run grows, against the default limit. No verdict: that takes several runs.
+    pub fn growth(&self) -> Option<RunGrowth> {
+        run_growth(&self.series(), &LeakLimit::default())
+    }
+
+    pub fn series(&self) -> Vec<Option<f64>> {
+        self.values
+            .iter()
+            .map(|value| value.map(|value| value as f64))
+            .collect()
+    }
+}
+
+/// Everything that is repeated, in the order of the scenario: each phase whose rounds follow one another, and the rounds
+/// of the whole scenario, whose value is that of their last phase.
+pub fn repeated(summary: &Summary) -> Vec<Repeated> {
+    let stretches = || summary.phases.chunk_by(|a, b| number(a) == number(b));
+    let mut times: BTreeMap<u32, usize> = BTreeMap::new();
+    for stretch in stretches() {
+        *times.entry(number(&stretch[0])).or_default() += 1;
+    }
+    let is_again = |phase: &PhaseSummary| times.get(&number(phase)).is_some_and(|times| *times > 1);
+    let mut all = Vec::new();
+    for stretch in stretches() {
+        if stretch.len() > 1 && !is_again(&stretch[0]) {
+            let rounds: Vec<&[PhaseSummary]> = stretch.chunks(1).collect();
+            all.push(of_rounds(&stretch[0].phase.name, &rounds));
+        }
+    }
+    let begin = summary.phases.iter().position(is_again);
+    let last = summary.phases.iter().filter(|phase| is_again(phase)).map(number).max();
+    if let Some((begin, last)) = begin.zip(last) {
+        let rounds = summary.phases[begin..].chunk_by(|a, b| number(a) <= number(b));
+        // A round that was cut short has not come to its end.
+        let whole = |round: &&[PhaseSummary]| round.last().is_some_and(|phase| number(phase) == last);
+        let rounds: Vec<&[PhaseSummary]> = rounds.filter(whole).collect();
+        all.push(of_rounds(WHOLE, &rounds));
+    }
+    all
+}
+
+fn number(phase: &PhaseSummary) -> u32 {
+    phase.phase.phase
+}
+
+fn of_rounds(name: &str, rounds: &[&[PhaseSummary]]) -> Repeated {
+    let ends = || rounds.iter().filter_map(|round| round.last());
+    Repeated {
+        name: name.to_owned(),
+        phase: ends().next().map_or(0, number),
+        values: ends()
+            .map(|end| end.private.filter(|_| end.checkpoint.is_some()))
+            .collect(),
+        sent: sent(rounds.get(WARM_UP_CYCLES..).unwrap_or_default()),
+    }
+}
+
+/// What these rounds send on average; `None` without any, and where a step did not end or the server does not offer it.
+fn sent(rounds: &[&[PhaseSummary]]) -> Option<Sent> {
+    let (mut requests, mut notifications) = (0_u64, 0_u64);
+    for step in rounds.iter().copied().flatten().flat_map(|phase| &phase.steps) {
+        if step.skipped {
+            return None;
+        }
+        if step.name != "idle" {
+            requests = requests.saturating_add(step.requests?);
+            notifications = notifications.saturating_add(step.notifications?);
+        }
+    }
+    let each = |count: u64| count as f64 / rounds.len() as f64;
+    match (requests, notifications) {
+        _ if rounds.is_empty() => None,
+        (0, 0) => Some(Sent::Nothing),
+        (0, notifications) => Some(Sent::Notifications(each(notifications))),
+        (requests, _) => Some(Sent::Requests(each(requests))),
+    }
+}

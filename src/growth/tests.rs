@@ -1,0 +1,99 @@
+use super::*;
+use crate::record::golden;
+use crate::summary;
+use crate::summary::StepSummary;
+
+/// A run of these phases, by number, round after round, each with its private memory and what its step sent.
+fn run(rounds: &[(u32, u64, u64, u64)]) -> Summary {
+    let mut summary = summary::read(golden::open("completed")).unwrap();
+    let model = summary.phases[1].clone();
+    assert!(model.checkpoint.is_some(), "a phase that was played to its end");
+    summary.phases = rounds
+        .iter()
+        .map(|(number, private, requests, notifications)| {
+            let mut phase = model.clone();
+            phase.phase.phase = *number;
+            phase.phase.name = format!("phase-{number}");
+            phase.private = Some(*private);
+            phase.steps = vec![StepSummary {
+                step: 0,
+                name: "hover".to_owned(),
+                method: None,
+                took: Some(1),
+                requests: Some(*requests),
+                hits: Some(*requests),
+                notifications: Some(*notifications),
+                skipped: false,
+                looked_for: None,
+            }];
+            phase
+        })
+        .collect();
+    summary
+}
+
+fn names(summary: &Summary) -> Vec<String> {
+    repeated(summary).into_iter().map(|one| one.name).collect()
+}
+
+#[test]
+fn each_phase_that_is_repeated_by_itself_has_its_rounds() {
+    let mut rounds = vec![(0, 10, 1, 1)];
+    rounds.extend((0..10).map(|round| (1, 100 + round * 20, 10, 0)));
+    rounds.extend((0..8).map(|_| (2, 300, 0, 4)));
+    rounds.extend((0..3).map(|_| (3, 300, 0, 0)));
+    let all = repeated(&run(&rounds));
+    let sent: Vec<Option<Sent>> = all.iter().map(|one| one.sent).collect();
+    assert_eq!(
+        sent,
+        [
+            Some(Sent::Requests(10.0)),
+            Some(Sent::Notifications(4.0)),
+            Some(Sent::Nothing)
+        ]
+    );
+    let growth = all[0].growth().unwrap();
+    assert_eq!(growth.trend.slope, 20.0);
+    assert_eq!(Sent::Requests(10.0).per_message(growth.trend.slope), Some(2.0));
+    assert_eq!(all[1].growth().unwrap().trend.slope, 0.0);
+    assert_eq!(all[2].growth(), None, "three rounds say nothing of a slope");
+}
+
+#[test]
+fn rounds_of_the_whole_scenario_are_one_series_however_their_phases_are_repeated() {
+    let mut rounds = vec![(0, 10, 1, 1)];
+    for round in 0..9 {
+        rounds.extend([(1, 50, 2, 0), (1, 60, 2, 0), (2, 100 + round, 1, 0)]);
+    }
+    let summary = run(&rounds);
+    assert_eq!(names(&summary), [WHOLE]);
+    let whole = &repeated(&summary)[0];
+    assert_eq!(whole.values.len(), 9);
+    assert_eq!((whole.values[0], whole.values[8]), (Some(100), Some(108)));
+    assert_eq!(whole.sent, Some(Sent::Requests(5.0)));
+}
+
+#[test]
+fn a_round_that_was_cut_short_does_not_count() {
+    let mut rounds = vec![(0, 10, 1, 1)];
+    for round in 0..9 {
+        rounds.extend([(1, 50, 2, 0), (2, 100 + round, 1, 0)]);
+    }
+    rounds.push((1, 50, 2, 0));
+    assert_eq!(repeated(&run(&rounds))[0].values.len(), 9);
+}
+
+#[test]
+fn what_is_played_once_is_not_repeated() {
+    assert_eq!(names(&run(&[(0, 10, 1, 1), (1, 20, 1, 1)])), Vec::<String>::new());
+    assert_eq!(names(&run(&[])), Vec::<String>::new());
+}
+
+#[test]
+fn a_value_that_is_not_known_makes_no_slope() {
+    let rounds: Vec<(u32, u64, u64, u64)> = (0..10).map(|round| (1, 100 + round, 1, 0)).collect();
+    let mut summary = run(&rounds);
+    summary.phases[4].checkpoint = None;
+    assert_eq!(repeated(&summary)[0].values[4], None);
+    assert_eq!(repeated(&summary)[0].growth(), None);
+}

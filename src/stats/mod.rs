@@ -1,0 +1,53 @@
+//! What may be said of a difference: intervals, the decision rule, and what so many runs can see.
+//!
+//! The unit is one run, a fresh server process; samples within a run are never pooled. Everything is a function
+//! of plain values, in bytes or in any other positive unit, and each formula names where it comes from.
+
+#![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod arm;
+mod budget;
+mod calibrated;
+mod clusters;
+mod contrast;
+mod decide;
+mod endpoint;
+mod holm;
+mod inversions;
+mod known;
+mod leak;
+mod median;
+mod outliers;
+mod pooled;
+mod power;
+mod prediction;
+mod rounds;
+mod shape;
+mod strata;
+mod student;
+mod trend;
+
+#[cfg(test)]
+mod tests;
+
+pub use crate::stats::arm::{Arm, NoiseFloor, Seen, Unusable};
+pub use crate::stats::budget::{Budget, BudgetVerdict, judge_budget, judge_budget_by_looks};
+pub use crate::stats::clusters::{Cluster, clusters};
+pub use crate::stats::contrast::Contrast;
+pub use crate::stats::decide::{Answer, MOST_ENDPOINTS, TooManyEndpoints, Verdict, decide, decide_by_looks};
+pub use crate::stats::endpoint::{Bound, Endpoint, EndpointVerdict, Evidence, Side, Tolerance, ToleranceError};
+pub use crate::stats::holm::{Held, holm};
+pub use crate::stats::known::{ASSUMED_VARIATION, Known, LEAST_TO_PASS, unseen};
+pub use crate::stats::leak::{
+    Growth, LEAK_ALPHA, LEAST_CYCLES, LEAST_ROUNDS, LEAST_RUNS, LeakLimit, LeakVerdict, Open, RunGrowth,
+    WARM_UP_CYCLES, judge_leak, judge_leak_by_looks, run_growth,
+};
+pub use crate::stats::median::{MedianInterval, median_interval};
+pub(crate) use crate::stats::median::{median_by, middle};
+pub use crate::stats::outliers::{Outlier, outliers};
+pub use crate::stats::pooled::Pooled;
+pub use crate::stats::power::{detectable, power, runs_needed};
+pub use crate::stats::prediction::prediction;
+pub use crate::stats::shape::{Shape, shape};
+pub use crate::stats::strata::{Strata, Stratum};
+pub use crate::stats::trend::{Trend, trend};

@@ -1,0 +1,472 @@
+//! From a record to its numbers: one pass over the entries, in memory that does not grow with them.
+//!
+//! Nothing here opens files, asks the time or looks at the environment; `clippy.toml` says why and enforces it.
+
+#![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
+pub mod calls;
+mod carried;
+mod checkpoint;
+mod collect;
+mod confirmed;
+mod curves;
+pub mod decay;
+mod departure;
+mod epoch;
+mod exit;
+mod histogram;
+mod holder;
+mod latency;
+pub mod lines;
+mod phases;
+pub mod release;
+mod said;
+mod timeline;
+pub mod together;
+mod totals;
+mod traffic;
+mod tree;
+mod unmeasured;
+mod unset;
+mod untrimmed;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
+use crate::record::{
+    Close, Ending, Header, Initialized, LeftOut, Listening, Nanos, PhaseRef, Pressure, Readiness, Shutdown,
+    SystemCalls, Unwritten, WarningKind,
+};
+
+use self::decay::Window;
+use self::release::{Released, Reported};
+
+pub use carried::Partly;
+pub use collect::{read, read_with, summarise};
+pub use confirmed::is_denied;
+pub use curves::{Curves, Slot, Span};
+pub use departure::{Departure, departures, last_words};
+pub use exit::exit;
+pub use histogram::Histogram;
+pub use latency::quantile;
+pub use timeline::{Bucket, Timeline};
+pub use unmeasured::{counted, held_up, measured};
+pub use unset::Unset;
+pub use untrimmed::{Deaf, Unreached, Untrimmed};
+
+/// Everything that a record says about its run.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// The record's first line: server, host, scenario, settings.
+    pub header: Header,
+    /// What the server said of itself.
+    pub initialized: Option<Initialized>,
+    /// One for each server that was waited for: the first and every restart.
+    pub readiness: Vec<Readiness>,
+    /// How the run ended; `None` when the record was cut short before it said.
+    pub ending: Option<Ending>,
+    /// How the server was brought down, the last one.
+    pub shutdown: Option<Shutdown>,
+    /// How those before a restart went, as far as there is something to say of it.
+    pub earlier: Vec<Departure>,
+    /// The most resident memory seen since the last phase's marks, in which the server was shut down: a lower bound.
+    pub shutdown_peak: Option<u64>,
+    pub close: Option<Close>,
+    /// From the first spawn to the last entry.
+    pub duration: Nanos,
+    pub restarts: u32,
+    /// Which of the two private quantities all checkpoints of this run use.
+    pub private_metric: PrivateMetric,
+    /// Which of the two resident quantities they use.
+    pub resident_metric: ResidentMetric,
+    /// The phases in the order in which they were played, every round of a repeat by itself.
+    pub phases: Vec<PhaseSummary>,
+    /// The resident peak of the run: the highest of its phases.
+    pub peak: Option<Peak>,
+    /// The highest sampled private memory, a lower bound of its peak.
+    pub private_peak: Option<u64>,
+    pub programs: Vec<ProgramSummary>,
+    /// Most processes that were there at once.
+    pub most_processes: u64,
+    /// Processes in which libraries were looked for that were preloaded, and not found.
+    pub unloaded: Vec<Unloaded>,
+    /// Requests by method, without the light traffic of idle windows.
+    pub methods: Vec<MethodSummary>,
+    /// Requests of the server by method: how many, and how many of them were refused.
+    pub server_requests: BTreeMap<String, (u64, u64)>,
+    /// Windows in which the server was left alone, and what came back in each.
+    pub windows: Vec<Window>,
+    /// Processes in which the preloaded library listens.
+    pub listening: Vec<Listening>,
+    pub released: Vec<Released>,
+    /// Checkpoints of the purged lens whose memory does not count: freed memory is in it.
+    pub untrimmed: Vec<Untrimmed>,
+    /// Settings that were not in force in the process that led the tree's memory.
+    pub unset: Vec<Unset>,
+    /// The process with the most memory, where what was preloaded served a part of it only.
+    pub partly: Option<Partly>,
+    /// What the server said of its own memory.
+    pub reported: Vec<Reported>,
+    /// Memory calls by phase, if the run was traced.
+    pub system_calls: Vec<SystemCalls>,
+    /// Warnings of the run, each once, in the order of their first appearance.
+    pub warnings: Vec<WarningSummary>,
+    /// Warnings that are none of these.
+    pub more_warnings: u64,
+    /// What the server wrote for people, each different message once.
+    pub messages: Vec<ServerMessage>,
+    /// Messages in the record that are none of these.
+    pub more_messages: u64,
+    /// What of the server is counted and not in the record.
+    pub unwritten: Unwritten,
+    pub sampling: SamplingSummary,
+    /// What the machine waited for during the run.
+    pub pressure: Option<Pressure>,
+    /// The curve, at a resolution that a report can draw.
+    pub timeline: Timeline,
+    /// What a chart shows beside it.
+    pub curves: Curves,
+    /// Whether the record was cut in the middle of a line.
+    pub truncated: bool,
+    /// Entries of kinds that this program does not know.
+    pub unknown: LeftOut,
+    pub damaged: LeftOut,
+}
+
+/// A process that had not mapped what was preloaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unloaded {
+    pub program: String,
+    pub libraries: Vec<String>,
+}
+
+/// The two quantities called resident. One run uses one of them throughout, and so do runs that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ResidentMetric {
+    /// `VmRSS`, of a server that was a single process at every checkpoint.
+    Resident,
+    /// Σ `Pss`, of a tree: its resident sizes would count shared pages more than once.
+    Proportional,
+}
+
+/// The two quantities called private. One run uses one of them throughout, since they must never be mixed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PrivateMetric {
+    /// `Pss_Anon + SwapPss − LazyFree`, from the exact counters of every process.
+    Exact,
+    /// The median of the cheap counters, summed over the tree: an upper bound where pages are shared or lazily freed.
+    Sampled,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PhaseSummary {
+    #[serde(flatten)]
+    pub phase: PhaseRef,
+    /// When it began.
+    pub started: Nanos,
+    /// When its steps were done and settling began.
+    pub driven: Option<Nanos>,
+    /// When its checkpoint was taken, or where the record or the run ended in it.
+    pub ended: Nanos,
+    /// The settled values; `None` when it was not reached.
+    pub checkpoint: Option<CheckpointSummary>,
+    /// Private memory of the tree at the checkpoint, in the metric of the run.
+    pub private: Option<u64>,
+    /// The same where every process has exact counters, whatever the metric of the run.
+    #[serde(skip)]
+    pub exact: Option<u64>,
+    /// This checkpoint's private memory less that of the last one before it; `None` for the first.
+    pub increment: Option<i64>,
+    /// Peak of resident memory within the phase.
+    pub peak: Option<Peak>,
+    /// Highest sampled private memory within the phase, a lower bound of its peak.
+    pub private_peak: Option<u64>,
+    /// What had come back by its end.
+    #[serde(flatten)]
+    pub returned: Returned,
+    /// Minor page faults of the tree.
+    pub minor_faults: Option<u64>,
+    /// Major page faults of the tree.
+    pub major_faults: Option<u64>,
+    /// Processor time.
+    pub cpu: Option<Nanos>,
+    /// Its steps.
+    pub steps: Vec<StepSummary>,
+}
+
+/// The settled values at the end of a phase, all for the whole tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CheckpointSummary {
+    /// When.
+    pub at: Nanos,
+    /// Whether the server came to rest in time.
+    pub settled: bool,
+    /// How long that took.
+    pub waited: Nanos,
+    /// What was still moving; empty when settled.
+    pub unsettled: String,
+    /// Private memory from exact counters: Σ `Pss_Anon + SwapPss − LazyFree`. A forked page counts once.
+    pub private_exact: Option<u64>,
+    /// Private memory from cheap counters: the median over the rounds of Σ `RssAnon + VmSwap`.
+    pub private_sampled: Option<u64>,
+    /// The median over the rounds of Σ `VmRSS`: exact for one process, and for several an upper bound that counts a
+    /// shared page once for each of them.
+    pub resident: Option<u64>,
+    /// Σ `Pss`: what is resident, every shared page counted once among those that share it.
+    pub proportional: Option<u64>,
+    /// The median over the rounds of Σ `VmSize`.
+    pub virtual_size: Option<u64>,
+    /// Anonymous huge pages.
+    pub huge_pages: Option<u64>,
+    /// Given back lazily; the kernel has not taken it yet.
+    pub lazy_free: Option<u64>,
+    /// Swapped out; a shared page counted once where exact counters are there.
+    pub swap: Option<u64>,
+    /// Threads.
+    pub threads: Option<u64>,
+    /// Processes.
+    pub processes: u64,
+    /// Of them, those that were forked and run no program of their own: the sampled sums may count pages of theirs twice.
+    pub forked: u64,
+}
+
+impl CheckpointSummary {
+    /// The same of which no memory counts; address space is none.
+    pub(super) fn without_memory(self) -> CheckpointSummary {
+        CheckpointSummary {
+            private_exact: None,
+            private_sampled: None,
+            resident: None,
+            proportional: None,
+            huge_pages: None,
+            lazy_free: None,
+            swap: None,
+            ..self
+        }
+    }
+
+    /// Private memory from cheap counters, where no page can be in it twice.
+    pub fn private_once(&self) -> Option<u64> {
+        self.private_sampled.filter(|_| self.forked == 0)
+    }
+}
+
+/// The highest resident memory of a tree within some time, as far as it can be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(into = "KnownPeak")]
+pub struct Peak {
+    /// It was at least this.
+    pub lower: u64,
+    /// It was at most this; `None` where nothing bounds it.
+    pub upper: Option<u64>,
+    /// A process ended inside, and may have held more in its last moments than was seen: `upper` may be too low.
+    pub unseen: bool,
+}
+
+/// A peak as it is written.
+#[derive(Serialize, JsonSchema)]
+struct KnownPeak {
+    /// At least this.
+    lower: u64,
+    /// At most this; `null` where nothing bounds it.
+    upper: Option<u64>,
+    /// Known to the page.
+    exact: bool,
+    /// A process ended inside and may have had more, so that `upper` may be too low.
+    unseen: bool,
+}
+
+impl From<Peak> for KnownPeak {
+    fn from(peak: Peak) -> KnownPeak {
+        let exact = peak.is_exact();
+        let Peak { lower, upper, unseen } = peak;
+        KnownPeak {
+            lower,
+            upper,
+            exact,
+            unseen,
+        }
+    }
+}
+
+impl Peak {
+    /// Whether it is known to the page.
+    pub fn is_exact(&self) -> bool {
+        self.upper == Some(self.lower) && !self.unseen
+    }
+
+    /// The peak of two stretches of time together.
+    pub fn or(self, other: Peak) -> Peak {
+        Peak {
+            lower: self.lower.max(other.lower),
+            upper: self.upper.zip(other.upper).map(|(a, b)| a.max(b)),
+            unseen: self.unseen || other.unseen,
+        }
+    }
+}
+
+/// `(peak − retained) / (peak − base)`, each within one metric: `base` is the lowest checkpoint of the run until here,
+/// `peak` the highest, `retained` the checkpoint here.
+///
+/// `None` where one of the three is not known, at the first checkpoint, and where less than 1 MiB was ever taken:
+/// a share of next to nothing says nothing. Sampled sums in which pages may count twice are not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Returned {
+    /// Of resident memory, by `VmHWM` and `VmRSS`. Only for a tree that never had more than one process, since a
+    /// sum of `VmRSS` counts shared pages twice and a sum of marks is of no one moment.
+    #[serde(rename = "returned_resident")]
+    pub resident: Option<f64>,
+    /// Of private memory, by the sampled curve.
+    #[serde(rename = "returned_private")]
+    pub private: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StepSummary {
+    #[serde(skip)]
+    pub step: u32,
+    /// Its name as in the scenario.
+    pub name: String,
+    /// The method that the scenario names, of a `request` or `notification`.
+    pub method: Option<String>,
+    /// How long it took; `None` when it did not end.
+    pub took: Option<Nanos>,
+    /// Requests that expect a result; `None` when it did not end.
+    pub requests: Option<u64>,
+    /// Requests whose result had something in it.
+    pub hits: Option<u64>,
+    /// Notifications sent.
+    pub notifications: Option<u64>,
+    /// Skipped, because the server does not offer it and the scenario allows that.
+    pub skipped: bool,
+    /// What it found none of and so asked nothing; `None` where it asked, or the record does not say.
+    #[serde(skip)]
+    pub looked_for: Option<String>,
+}
+
+/// All processes of the tree that run one program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ProgramSummary {
+    /// Short name.
+    pub name: String,
+    /// Command line of the first one.
+    pub command: Vec<String>,
+    /// How many.
+    pub count: u64,
+    /// How many of them went away before the server was shut down.
+    pub ended: u64,
+    /// When the first came into view.
+    pub first_seen: Nanos,
+    /// Most resident memory that one of them had, by its high-water mark where it has one.
+    pub peak: Option<u64>,
+    /// Private memory of them all at the last checkpoint, in the metric of the run.
+    pub private: Option<u64>,
+    /// Processor time of them all.
+    pub cpu: Option<Nanos>,
+    /// Whether any of them may have transparent huge pages; `None` where that is not known of any.
+    pub huge_pages: Option<bool>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct MethodSummary {
+    /// The method.
+    pub method: String,
+    /// How many.
+    pub count: u64,
+    /// With something in the result.
+    pub hits: u64,
+    /// With an empty list.
+    pub empty: u64,
+    /// With `null`.
+    pub null: u64,
+    /// With an error.
+    pub errors: u64,
+    /// Without an answer by the deadline.
+    pub timeouts: u64,
+    /// Long polls that were still open.
+    pub parked: u64,
+    /// Ended by the end of the connection.
+    pub lost: u64,
+    /// Sent again.
+    pub retries: u64,
+    /// Bytes of all results.
+    pub bytes: u64,
+    /// Elements of all results that are lists.
+    pub items: u64,
+    /// The commonest error, as `code: message`, with its count.
+    #[serde(serialize_with = "commonest")]
+    #[schemars(with = "Option<String>")]
+    pub error: Option<(String, u64)>,
+    /// How many latencies the following three stand on.
+    pub answered: u64,
+    /// Median latency, by Hyndman and Fan's type 7 as the next.
+    pub p50: Option<Nanos>,
+    /// The 95th percentile by the estimator of [`crate::summary::quantile`]; `None` of fewer than 20 answers.
+    pub p95: Option<Nanos>,
+    /// The longest.
+    pub max: Option<Nanos>,
+    #[serde(skip)]
+    pub distribution: Histogram,
+}
+
+fn commonest<S: Serializer>(error: &Option<(String, u64)>, serializer: S) -> Result<S::Ok, S::Error> {
+    error.as_ref().map(|(text, _)| text).serialize(serializer)
+}
+
+/// A warning and how often it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WarningSummary {
+    pub kind: WarningKind,
+    pub text: String,
+    pub count: u64,
+}
+
+/// What the server wrote for people, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerMessage {
+    /// LSP message type: 1 error, 2 warning.
+    pub level: u8,
+    pub text: String,
+    pub count: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SamplingSummary {
+    /// Samples in the record.
+    pub samples: u64,
+    /// Exact readings in the record, those of checkpoints aside.
+    pub rollups: u64,
+    /// Deadlines that a sample was taken for, each of the whole tree.
+    pub ticks: u64,
+    /// By how much those samples were late, all together.
+    #[serde(skip)]
+    pub delay: Nanos,
+    /// Deadlines that passed before the sampler woke up.
+    pub missed: u64,
+    /// The latest that a sample was.
+    pub latest: Nanos,
+    /// Processes that came and went between two looks, at least.
+    pub unseen: u64,
+    /// What could not be read or reset: of how many processes, and the system's words for the first.
+    #[serde(serialize_with = "processes")]
+    #[schemars(with = "BTreeMap<String, u64>")]
+    pub failures: BTreeMap<String, (u64, String)>,
+}
+
+/// Of how many processes, by what.
+fn processes<S: Serializer>(failures: &BTreeMap<String, (u64, String)>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(failures.iter().map(|(what, (count, _))| (what, count)))
+}
+
+impl SamplingSummary {
+    /// By how much samples were late on average.
+    pub fn mean_delay(&self) -> Option<Nanos> {
+        self.delay.checked_div(self.ticks)
+    }
+}

@@ -1,0 +1,148 @@
+//! The values at the end of a phase, from the rounds of cheap counters and the exact ones that follow them.
+
+use crate::band;
+use crate::record::{Checkpoint, Counters, Nanos, Rollup, Sample};
+use crate::units;
+
+use super::latency::median;
+use crate::summary::CheckpointSummary;
+
+/// The figures of a checkpoint. Medians, because a round may fall on a moment when something woke up. Where memory was
+/// on its way, nothing was at rest: then all figures are of the last round, which the exact counters follow at once,
+/// since the middle of a fall is of another moment than they are.
+pub(super) fn summarise(at: Nanos, checkpoint: &Checkpoint) -> CheckpointSummary {
+    let all = &checkpoint.rounds[..];
+    let drift = drift(all);
+    let rounds = match drift {
+        Some(_) => &all[all.len() - 1..],
+        None => all,
+    };
+    let rollups = &checkpoint.rollups;
+    let last = rounds.last().map_or(&[][..], Vec::as_slice);
+    let sampled_swap = sum(last, |counters| counters.swap);
+    CheckpointSummary {
+        at,
+        settled: checkpoint.settled && drift.is_none(),
+        waited: checkpoint.waited,
+        unsettled: unsettled(&checkpoint.unsettled, drift),
+        private_exact: exact(rollups, Rollup::private),
+        private_sampled: median_sum(rounds, |counters| counters.private),
+        resident: median_sum(rounds, |counters| counters.resident),
+        proportional: exact(rollups, |rollup| Some(rollup.proportional)),
+        virtual_size: median_sum(rounds, |counters| counters.virtual_size),
+        huge_pages: exact(rollups, |rollup| Some(rollup.huge_pages)),
+        lazy_free: exact(rollups, |rollup| Some(rollup.lazy_free)),
+        swap: exact(rollups, |rollup| Some(rollup.swap_proportional)).or(sampled_swap),
+        threads: sum(last, |counters| counters.threads),
+        processes: last.len() as u64,
+        forked: last.iter().filter(|one| one.counters.forked == Some(true)).count() as u64,
+    }
+}
+
+/// Private memory in the first round and in the last, where it went further than memory at rest does in a window.
+fn drift(rounds: &[Vec<Sample>]) -> Option<(u64, u64)> {
+    let private = |round: &Vec<Sample>| sum(round, |counters| counters.private);
+    let (first, last) = (private(rounds.first()?)?, private(rounds.last()?)?);
+    (first.abs_diff(last) > band::around(first.max(last))).then_some((first, last))
+}
+
+/// What was still moving: what the settling saw, and memory while it was read.
+fn unsettled(seen: &str, drift: Option<(u64, u64)>) -> String {
+    let drift = drift.map(|(first, last)| {
+        format!(
+            "private memory was still {}, from {} to {} MiB while it was read",
+            if last < first { "falling" } else { "growing" },
+            units::mib(first),
+            units::mib(last)
+        )
+    });
+    let seen = Some(seen.to_owned()).filter(|seen| !seen.is_empty());
+    seen.into_iter().chain(drift).collect::<Vec<String>>().join("; ")
+}
+
+/// Processes that were there in the last round and have no exact counters.
+pub(super) fn without_rollup(checkpoint: &Checkpoint) -> impl Iterator<Item = u32> {
+    let last = checkpoint.rounds.last().map_or(&[][..], Vec::as_slice);
+    let has = |process| checkpoint.rollups.iter().any(|rollup| rollup.process == process);
+    last.iter()
+        .map(|sample| sample.process)
+        .filter(move |process| !has(*process))
+}
+
+/// The median over the rounds of the sum over the tree; a round in which a value is missing does not count.
+fn median_sum(rounds: &[Vec<Sample>], value: fn(&Counters) -> Option<u64>) -> Option<u64> {
+    median(rounds.iter().filter_map(|round| sum(round, value)).collect())
+}
+
+/// The sum over the tree; nothing of nobody, and nothing if a part is missing.
+fn sum(round: &[Sample], value: fn(&Counters) -> Option<u64>) -> Option<u64> {
+    if round.is_empty() {
+        return None;
+    }
+    let values = round.iter().map(|sample| value(&sample.counters));
+    add(values)
+}
+
+fn exact(rollups: &[Rollup], value: fn(&Rollup) -> Option<u64>) -> Option<u64> {
+    if rollups.is_empty() {
+        return None;
+    }
+    add(rollups.iter().map(value))
+}
+
+fn add(mut values: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    values.try_fold(0u64, |sum, value| Some(sum.saturating_add(value?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::PhaseRef;
+
+    const MIB: u64 = 1 << 20;
+
+    /// A checkpoint of one process with this private memory in its rounds, in tenths of a MiB, and 20 MiB more resident.
+    fn taken(tenths: &[u64]) -> CheckpointSummary {
+        let round = |tenths: &u64| {
+            vec![Sample {
+                process: 0,
+                counters: Counters {
+                    private: Some(tenths * MIB / 10),
+                    resident: Some(tenths * MIB / 10 + 20 * MIB),
+                    ..Counters::default()
+                },
+            }]
+        };
+        let checkpoint = Checkpoint {
+            phase: PhaseRef {
+                phase: 0,
+                cycle: 0,
+                name: "close".to_owned(),
+            },
+            settled: true,
+            waited: 0,
+            unsettled: String::new(),
+            rounds: tenths.iter().map(round).collect(),
+            rollups: Vec::new(),
+            released: None,
+        };
+        summarise(0, &checkpoint)
+    }
+
+    #[test]
+    fn memory_that_falls_while_it_is_read_is_not_settled_and_all_figures_are_of_its_last_round() {
+        let taken = taken(&[186, 186, 116, 116, 30]);
+        assert!(!taken.settled);
+        let words = "private memory was still falling, from 18.6 to 3.0 MiB while it was read";
+        assert_eq!(taken.unsettled, words);
+        assert_eq!(taken.private_sampled, Some(3 * MIB));
+        assert_eq!(taken.resident, Some(23 * MIB));
+    }
+
+    #[test]
+    fn a_round_in_which_something_woke_up_is_passed_over() {
+        let taken = taken(&[186, 186, 230, 187, 186]);
+        assert!(taken.settled, "{}", taken.unsettled);
+        assert_eq!(taken.private_sampled, Some(186 * MIB / 10));
+    }
+}

@@ -1,0 +1,184 @@
+//! The figures of one quantity over one window. No model of how allocators decay is behind any of them but the half-life.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::band;
+use crate::record::{Nanos, shown};
+use crate::summary::phases::share;
+
+use super::curve::{Curve, at};
+
+const SECOND: Nanos = 1_000_000_000;
+
+/// Moments after the beginning whose values are told, in seconds.
+pub const AFTER: [u64; 4] = [1, 5, 10, 30];
+
+/// How well a half-life must describe the curve.
+const FIT: f64 = 0.98;
+
+/// Moments that a half-life is fitted to, and how many of them must be above the floor.
+const FITTED: (usize, usize) = (60, 12);
+
+/// What one quantity did in a window. Sizes are bytes, times count from the window's beginning.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Course {
+    /// When the window began.
+    pub before: u64,
+    /// When it ended.
+    pub after: u64,
+    /// The lowest in between.
+    pub floor: u64,
+    /// At each of [`AFTER`]; `None` where the window was over by then.
+    #[serde(flatten, serialize_with = "shown::<AtMoments, _, _>")]
+    #[schemars(with = "AtMoments")]
+    pub at: [Option<u64>; AFTER.len()],
+    /// Until half of what fell to the floor had come back; `None` if that is no more than memory moves by itself.
+    pub t50: Option<Nanos>,
+    /// Until nine tenths had.
+    pub t90: Option<Nanos>,
+    /// `(peak − floor) / (peak − base)`: the peak of the run until the floor, and its lowest checkpoint, or the floor where that is
+    /// lower.
+    pub returned: Option<f64>,
+    /// `(before − after) / (peak − base)`: its own part of that.
+    pub share: Option<f64>,
+    /// What was above the floor, times how long: byte seconds.
+    #[serde(rename = "held_above_floor")]
+    pub held: f64,
+    /// When it came within 0.5 % or 512 KiB of the floor for the last time; `None` if it was not there at the end.
+    pub settle_time: Option<Nanos>,
+    /// The half-life of what is above the floor, where that describes the curve with R² over 0.98.
+    pub half_life: Option<Nanos>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct AtMoments {
+    /// After 1 s; `null` here and below where the window was over by then.
+    after_1s: Option<u64>,
+    /// After 5 s.
+    after_5s: Option<u64>,
+    /// After 10 s.
+    after_10s: Option<u64>,
+    /// After 30 s.
+    after_30s: Option<u64>,
+}
+
+impl From<&[Option<u64>; AFTER.len()]> for AtMoments {
+    fn from([after_1s, after_5s, after_10s, after_30s]: &[Option<u64>; AFTER.len()]) -> AtMoments {
+        let (after_1s, after_5s, after_10s, after_30s) = (*after_1s, *after_5s, *after_10s, *after_30s);
+        AtMoments {
+            after_1s,
+            after_5s,
+            after_10s,
+            after_30s,
+        }
+    }
+}
+
+impl Course {
+    /// The figures of a curve over `took`; `peak`, before it began, and `base` are the run's, of the same quantity. `None` where a value
+    /// was not known.
+    pub(super) fn of(curve: &Curve, took: Nanos, peak: Option<u64>, base: Option<u64>) -> Option<Course> {
+        let points = curve.points()?;
+        let floor = curve.lowest()?;
+        let (before, after) = (points.first()?.1, points.last()?.1);
+        let fell = before.saturating_sub(floor);
+        let reached = |part: f64| {
+            let value = before as f64 - fell as f64 * part;
+            let first = points.iter().find(|(_, one)| *one as f64 <= value);
+            first.map(|(at, _)| *at).filter(|_| fell > band::around(before))
+        };
+        // What it had until its floor is no more than the peak, whenever that was last looked at.
+        let until = points
+            .iter()
+            .take_while(|(_, value)| *value > floor)
+            .map(|(_, value)| *value);
+        let peak = peak.map(|peak| until.fold(peak.max(before), u64::max));
+        // A run may release what it had before its first checkpoint: bytes and share are then still of one whole.
+        let base = base.map(|base| base.min(floor));
+        let part = |value| share(peak, Some(value), base);
+        let settle_time = settled(points, floor);
+        Some(Course {
+            before,
+            after,
+            floor,
+            at: AFTER.map(|seconds| at(points, seconds * SECOND).filter(|_| seconds * SECOND <= took)),
+            t50: reached(0.5),
+            t90: reached(0.9),
+            returned: part(floor),
+            share: part(after).zip(part(before)).map(|(after, before)| after - before),
+            held: held(points, floor, took),
+            settle_time,
+            half_life: settle_time
+                .filter(|_| fell > band::around(before))
+                .and_then(|end| half_life(points, floor, end)),
+        })
+    }
+
+    /// What came back between beginning and end; less than nothing if more was taken.
+    pub fn gave(&self) -> i64 {
+        i64::try_from(i128::from(self.before) - i128::from(self.after)).unwrap_or(0)
+    }
+
+    /// Whether what came back is more than memory moves by itself.
+    pub fn gave_much(&self) -> bool {
+        self.before.saturating_sub(self.after) > band::around(self.before)
+    }
+
+    /// What it released beyond that and took again before its end.
+    pub fn gave_for_a_while(&self) -> u64 {
+        let fell = self.before.saturating_sub(self.floor);
+        if fell > band::around(self.before) && !self.gave_much() {
+            fell
+        } else {
+            0
+        }
+    }
+
+    /// Whether more was taken than memory moves by itself.
+    pub fn took_much(&self) -> bool {
+        self.after.saturating_sub(self.before) > band::around(self.before)
+    }
+}
+
+/// When the curve came into the band above its floor to stay.
+fn settled(points: &[(Nanos, u64)], floor: u64) -> Option<Nanos> {
+    let outside = |value: u64| value - floor > band::around(floor);
+    match points.iter().rposition(|(_, value)| outside(*value)) {
+        None => Some(0),
+        Some(last) => points.get(last + 1).map(|(at, _)| *at),
+    }
+}
+
+/// The area between the curve and its floor, in byte seconds.
+fn held(points: &[(Nanos, u64)], floor: u64, took: Nanos) -> f64 {
+    let ends = points.iter().skip(1).map(|(at, _)| *at).chain([took]);
+    let areas = points.iter().zip(ends).map(|((at, value), end)| {
+        let time = end.saturating_sub(*at) as f64 / SECOND as f64;
+        (value - floor) as f64 * time
+    });
+    areas.sum()
+}
+
+/// A straight line through the logs of what is above the floor, until nineteen twentieths have come back: what is left of
+/// it then is mostly by how much the curve had not yet reached where it was going.
+fn half_life(points: &[(Nanos, u64)], floor: u64, end: Nanos) -> Option<Nanos> {
+    let least = points.first()?.1.saturating_sub(floor) / 20;
+    let moments = (0..FITTED.0 as u64).map(|n| end / FITTED.0 as u64 * n);
+    let above = moments.filter_map(|moment| {
+        let value = at(points, moment)?.checked_sub(floor)?;
+        (value > least).then(|| (moment as f64, (value as f64).ln()))
+    });
+    let above: Vec<(f64, f64)> = above.collect();
+    if above.len() < FITTED.1 {
+        return None;
+    }
+    let n = above.len() as f64;
+    let mean = |part: fn(&(f64, f64)) -> f64| above.iter().map(part).sum::<f64>() / n;
+    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+    let sum = |part: &dyn Fn(f64, f64) -> f64| above.iter().map(|point| part(point.0 - x, point.1 - y)).sum::<f64>();
+    let (xx, yy, xy) = (sum(&|x, _| x * x), sum(&|_, y| y * y), sum(&|x, y| x * y));
+    let fits = xx > 0.0 && yy > 0.0 && xy * xy / (xx * yy) > FIT;
+    let slope = xy / xx;
+    (fits && slope < 0.0).then(|| (-std::f64::consts::LN_2 / slope).round() as Nanos)
+}

@@ -1,0 +1,142 @@
+//! What came back in the windows in which a server was left alone: when, how much, and in which of them.
+
+mod course;
+mod curve;
+mod gave;
+mod lazy;
+mod traffic;
+mod windows;
+
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::band;
+use crate::record::{AllocatorDecay, Nanos, PhaseRef, RoundName, WindowEnd, shown};
+
+pub use crate::summary::decay::course::{AFTER, Course};
+pub use crate::summary::decay::gave::{Gave, counts, gave};
+pub use crate::summary::decay::traffic::{Traffic, traffic};
+pub(super) use crate::summary::decay::windows::{Known, Watch};
+
+/// Points of the curve that a report draws of a window.
+pub const POINTS: usize = 64;
+
+/// One window and what came back in it.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Window {
+    #[serde(flatten, serialize_with = "shown::<RoundName, _, _>")]
+    #[schemars(with = "RoundName")]
+    pub phase: PhaseRef,
+    /// Place of its step in the phase.
+    pub step: u32,
+    /// What gave the server the occasion.
+    pub kind: WindowKind,
+    /// Whether it is the control of light traffic, before there was anything to give back.
+    pub control: bool,
+    /// Why it ended; `None` in a record that does not say.
+    pub end: Option<WindowEnd>,
+    /// Whether memory had become steady; `None` for a window of fixed length or one too short to tell.
+    #[serde(skip)]
+    pub settled: Option<bool>,
+    /// What was still moving when its time was up; empty otherwise.
+    pub moving: String,
+    /// How long one that was too short would have had to be at least; `None` of all others.
+    pub needed: Option<Nanos>,
+    /// Messages of light traffic sent in it.
+    pub sent: u64,
+    /// Messages of it that were due and not sent.
+    pub left_out: u64,
+    /// What was known of the allocator.
+    #[serde(rename = "allocator")]
+    pub decay: Option<AllocatorDecay>,
+    /// Of the private memory at its beginning, in bytes, what was freed with `MADV_FREE` and the kernel has not taken yet.
+    /// `None` where exact counters were not read: with traffic, soon after work, and on systems that have none.
+    #[serde(rename = "lazily_freed_before")]
+    pub lazily_before: Option<u64>,
+    /// The same at its end.
+    pub lazily_freed: Option<u64>,
+    /// When it began.
+    pub started: Nanos,
+    /// How long it was.
+    pub took: Nanos,
+    /// Private memory of the tree by the sampled curve; `None` where it is not known, or its pages may count twice.
+    pub private: Option<Course>,
+    /// Resident memory; `None` of a tree, whose sum counts shared pages more than once.
+    pub resident: Option<Course>,
+    /// Resident shared memory of the process with the most, which is no part of private memory; `None` where the system does
+    /// not tell it.
+    #[serde(skip)]
+    pub shared: Option<Course>,
+    /// Private memory at [`POINTS`] moments from its beginning to its end; empty where it is not known.
+    pub curve: Vec<u64>,
+}
+
+impl Window {
+    /// What was lazily freed at its end, if that is more than 1 % of its private memory then.
+    pub fn much_lazily_freed(&self) -> Option<u64> {
+        let after = self.private.as_ref()?.after;
+        self.lazily_freed.filter(|lazily| *lazily > after / 100)
+    }
+
+    /// What became lazily freed in it, in bytes; nothing where the kernel took more, or more was used again. `None` where
+    /// either end is not known.
+    pub fn became_lazy(&self) -> Option<u64> {
+        Some(self.lazily_freed?.saturating_sub(self.lazily_before?))
+    }
+
+    /// Whether more became lazily freed than memory moves by itself.
+    pub fn became_much_lazy(&self) -> bool {
+        let before = self.private.as_ref().map(|course| band::around(course.before));
+        before
+            .zip(self.became_lazy())
+            .is_some_and(|(band, lazily)| lazily > band)
+    }
+
+    /// Until its private memory had settled; `None` of a held one, in which nothing came to rest.
+    pub fn settle_time(&self) -> Option<Nanos> {
+        self.private.as_ref()?.settle_time
+    }
+
+    /// Why it ended, also in a record that only says whether memory had become steady. `None` of a window that lasted until
+    /// the next step or checkpoint.
+    pub fn why(&self) -> Option<WindowEnd> {
+        let steady = match self.settled {
+            Some(true) => WindowEnd::Settled,
+            Some(false) => WindowEnd::TimedOut,
+            None => WindowEnd::Ended,
+        };
+        match self.kind {
+            WindowKind::Silent | WindowKind::Simmer => Some(self.end.unwrap_or(steady)),
+            WindowKind::Closed | WindowKind::Released => None,
+        }
+    }
+}
+
+/// What a window gives the server the occasion to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowKind {
+    /// Nothing was sent.
+    Silent,
+    /// Light, harmless traffic.
+    Simmer,
+    /// All documents have been closed; it lasts until the next step or the phase's checkpoint.
+    Closed,
+    /// Memory was given back by force; it lasts as long.
+    Released,
+}
+
+impl WindowKind {
+    /// Its name in reports and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            WindowKind::Silent => "silent",
+            WindowKind::Simmer => "simmer",
+            WindowKind::Closed => "closed",
+            WindowKind::Released => "released",
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Finds the windows of a run while its entries pass by.
+
+use crate::record::{IdleKind, Nanos, PhaseRef, Rollup, StepEnd, StepStart, WindowEnd, WindowStart};
+
+use crate::summary::tree::Sums;
+
+use super::course::Course;
+use super::curve::{Curve, at};
+use super::lazy::Lazy;
+use super::{POINTS, Window, WindowKind};
+
+/// Exact counters are read as a silent window begins; this long after that they may be told.
+const SOON: Nanos = 500_000_000;
+
+/// What is known of the run so far, each quantity by itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known {
+    pub private_peak: Option<u64>,
+    /// Private memory of the lowest checkpoint so far.
+    pub private_base: Option<u64>,
+    pub resident_peak: Option<u64>,
+    /// Resident memory of the lowest checkpoint so far.
+    pub resident_base: Option<u64>,
+    /// Whether there was never more than one process.
+    pub single: bool,
+}
+
+/// A step that is or may become a window.
+#[derive(Clone, Debug)]
+struct Open {
+    phase: PhaseRef,
+    step: u32,
+    started: Nanos,
+    private: Curve,
+    resident: Curve,
+    shared: Curve,
+    /// Whether it is an idle step.
+    idle: bool,
+    /// What was lazily freed when it began.
+    lazily_before: Option<u64>,
+    /// What was known of the run when it began: what is taken after its floor has not come back by then.
+    known: Known,
+    /// What it is, once its step has ended and it goes on.
+    kind: Option<WindowKind>,
+}
+
+/// The windows so far, and the one under way.
+#[derive(Debug, Default)]
+pub struct Watch {
+    open: Option<Open>,
+    /// One that goes on until the window of the step under way begins, and what it is if that is never said.
+    ending: Option<(Open, Window)>,
+    done: Vec<Window>,
+    lazy: Lazy,
+    /// The place of a window that ended as the idle one under way began, so that exact counters tell the end of the one as
+    /// soon as they tell the beginning of the other.
+    awaiting: Option<usize>,
+}
+
+impl Watch {
+    pub fn see(&mut self, at: Nanos, sums: &Sums) {
+        let ending = self.ending.iter_mut().map(|(open, _)| open);
+        for open in self.open.iter_mut().chain(ending) {
+            let since = at.saturating_sub(open.started);
+            open.private.add(since, sums.private_once);
+            open.resident.add(since, sums.resident);
+            open.shared.add(since, sums.shared);
+        }
+    }
+
+    /// Exact counters of a process were read.
+    pub fn exact(&mut self, at: Nanos, rollup: &Rollup) {
+        self.lazy.exact(at, rollup);
+    }
+
+    /// Those of all processes were read. As an idle window begins, this is what is known of its beginning, and of the end of
+    /// the one before.
+    pub fn looked(&mut self) {
+        self.lazy.looked();
+        let now = self.lazy.now();
+        let Some(open) = self.open.as_mut().filter(|open| open.idle) else {
+            return;
+        };
+        let ended = self.awaiting.take().and_then(|place| self.done.get_mut(place));
+        // In older records the first look may come later, when an allocator may have begun.
+        if self.lazy.at().saturating_sub(open.started) <= SOON {
+            open.lazily_before = open.lazily_before.or(now);
+            if let Some(window) = ended {
+                window.lazily_freed = now;
+            }
+        }
+    }
+
+    pub fn gone(&mut self, process: u32) {
+        self.lazy.gone(process);
+    }
+
+    /// A step begins: what an earlier one left open is over, unless the step has a window of its own. What comes back until
+    /// that begins is still of the other: of documents that were closed just before, and not yet read of.
+    pub fn step_started(&mut self, at: Nanos, start: &StepStart, known: Known) {
+        let before = self.open.clone();
+        self.over(at, known);
+        if ["idle", "release"].contains(&start.name.as_str())
+            && let Some(open) = before.filter(|open| open.kind.is_some())
+            && let Some(window) = self.done.pop()
+        {
+            self.ending = Some((open, window));
+        }
+        if ["idle", "close", "release"].contains(&start.name.as_str()) {
+            self.open = Some(Open {
+                phase: start.phase.clone(),
+                step: start.step,
+                started: at,
+                private: Curve::default(),
+                resident: Curve::default(),
+                shared: Curve::default(),
+                idle: start.name == "idle",
+                lazily_before: self.lazy.now(),
+                known,
+                kind: None,
+            });
+        }
+        if start.name != "idle" {
+            self.lazy.worked();
+        }
+    }
+
+    /// The window of the step under way begins only here. Records before 1.4 do not say when that was; theirs begin with the
+    /// step.
+    pub fn began(&mut self, at: Nanos, start: &WindowStart, known: Known) {
+        let of = |open: &&mut Open| open.kind.is_none() && open.phase == start.phase && open.step == start.step;
+        if let Some(open) = self.open.as_mut().filter(of) {
+            (open.started, open.known) = (at, known);
+            (open.private, open.resident, open.shared) = Default::default();
+            if let Some((ending, window)) = self.ending.take() {
+                // Exact counters are next read in this window, where it is a silent one.
+                self.awaiting = open.idle.then_some(self.done.len());
+                self.done.push(ending.window(window.kind, at, known));
+            }
+        }
+    }
+
+    /// A step ends. An idle window ends with it; that of closed documents or of a release goes on, for a server takes its
+    /// time.
+    pub fn step_ended(&mut self, at: Nanos, end: &StepEnd, known: Known) {
+        self.done.extend(self.ending.take().map(|(_, window)| window));
+        self.awaiting = None;
+        let is_silent = end.idle.as_ref().is_some_and(|idle| idle.kind == IdleKind::Silent);
+        if end.idle.is_some() && !is_silent {
+            self.lazy.worked();
+        }
+        // In silence counters are read, and written where they changed, so that it is as it was at the end.
+        let lazily_freed = self.lazy.last().filter(|_| is_silent);
+        let Some(open) = &mut self.open else { return };
+        if let Some(idle) = &end.idle {
+            let mut window = Window {
+                lazily_before: open.lazily_before.filter(|_| is_silent),
+                lazily_freed,
+                control: idle.control,
+                end: idle.end,
+                settled: idle.settled,
+                moving: idle.moving.clone(),
+                needed: idle.needed,
+                sent: idle.sent,
+                left_out: idle.left_out,
+                decay: idle.decay,
+                took: idle.took,
+                ..open.window(
+                    match idle.kind {
+                        IdleKind::Silent => WindowKind::Silent,
+                        IdleKind::Simmer => WindowKind::Simmer,
+                    },
+                    at,
+                    known,
+                )
+            };
+            if let (Some(WindowEnd::Held), Some(private)) = (window.end, &mut window.private) {
+                private.settle_time = None;
+            }
+            self.done.push(window);
+            self.open = None;
+            return;
+        }
+        open.kind = match end.name.as_str() {
+            "close" if end.left_open == Some(0) => Some(WindowKind::Closed),
+            "release" if end.release.as_ref().is_none_or(|release| !release.used.is_empty()) => {
+                Some(WindowKind::Released)
+            }
+            _ => None,
+        };
+        self.open = self.open.take().filter(|open| open.kind.is_some());
+    }
+
+    pub fn over(&mut self, at: Nanos, known: Known) {
+        self.done.extend(self.ending.take().map(|(_, window)| window));
+        if let Some(open) = self.open.take()
+            && let Some(kind) = open.kind
+        {
+            self.done.push(Window {
+                lazily_freed: self.lazy.now(),
+                ..open.window(kind, at, known)
+            });
+        }
+    }
+
+    /// All windows, in the order in which they were played.
+    pub fn finish(self) -> Vec<Window> {
+        self.done
+    }
+}
+
+impl Open {
+    fn window(&self, kind: WindowKind, end: Nanos, known: Known) -> Window {
+        let took = end.saturating_sub(self.started);
+        let resident = Course::of(&self.resident, took, self.known.resident_peak, known.resident_base);
+        Window {
+            phase: self.phase.clone(),
+            step: self.step,
+            kind,
+            control: false,
+            end: None,
+            settled: None,
+            moving: String::new(),
+            needed: None,
+            sent: 0,
+            left_out: 0,
+            decay: None,
+            lazily_before: self.lazily_before,
+            lazily_freed: None,
+            started: self.started,
+            took,
+            private: Course::of(&self.private, took, self.known.private_peak, known.private_base),
+            resident: resident.filter(|_| known.single),
+            shared: Course::of(&self.shared, took, None, None),
+            curve: drawn(&self.private, took),
+        }
+    }
+}
+
+/// The curve at even distances; each point has the highest value since the one before, so that no spike is lost.
+fn drawn(curve: &Curve, took: Nanos) -> Vec<u64> {
+    let Some(points) = curve.points() else {
+        return Vec::new();
+    };
+    let moment = |place: usize| took / POINTS as u64 * place as u64;
+    let highest = |place: usize| {
+        let (from, to) = (moment(place), moment(place + 1));
+        let within = points.iter().skip(points.partition_point(|(at, _)| *at < from));
+        let within = within.take_while(|(at, _)| *at < to).map(|(_, value)| *value);
+        within.chain(at(points, from)).max()
+    };
+    (0..POINTS).filter_map(highest).collect()
+}

@@ -1,0 +1,246 @@
+//! How servers went when they were shut down: those before a restart, and the last.
+
+use crate::record::{Close, Ending, Shutdown, ShutdownReply, ShutdownStage};
+
+use crate::summary::Summary;
+
+/// Lines of stderr that are shown with a failure.
+const STDERR_LINES: usize = 8;
+
+const SIGKILL: i32 = 9;
+const SIGTERM: i32 = 15;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Departure {
+    pub shutdown: Shutdown,
+    /// The end of its stderr, some lines of it.
+    pub last_words: Vec<String>,
+    /// Whether how the run ended says it all, so that its death says nothing more.
+    pub excused: bool,
+}
+
+impl Departure {
+    /// Of a server that was restarted; `close` is what was known of its connection then.
+    pub fn earlier(shutdown: Shutdown, close: Option<&Close>) -> Departure {
+        let last_words = close.map_or_else(Vec::new, last_words);
+        let excused = false;
+        Departure {
+            shutdown,
+            last_words,
+            excused,
+        }
+    }
+
+    /// Whether it failed the run: it died of what nobody did to it, or left processes behind.
+    pub fn failed(&self) -> bool {
+        self.left_early() || self.died() || !self.shutdown.survivors.is_empty()
+    }
+
+    /// Whether it was gone before it was asked.
+    pub fn left_early(&self) -> bool {
+        !self.excused && self.shutdown.stage == ShutdownStage::AlreadyGone
+    }
+
+    /// Whether a signal ended it that lsp-soak did not send.
+    pub fn died(&self) -> bool {
+        let ours: &[i32] = match self.shutdown.stage {
+            ShutdownStage::AlreadyGone | ShutdownStage::Exit | ShutdownStage::StdinClosed => &[],
+            ShutdownStage::Terminated => &[SIGTERM],
+            ShutdownStage::Killed => &[SIGTERM, SIGKILL],
+        };
+        !self.excused && self.shutdown.signal.is_some_and(|signal| !ours.contains(&signal))
+    }
+
+    /// The exit code of a server that went on `shutdown` or `exit`, where the protocol wants another.
+    pub fn wrong_code(&self) -> Option<i32> {
+        let wanted: &[i32] = match self.shutdown.reply {
+            // A server that has not taken `shutdown` is to say so on `exit`.
+            Some(ShutdownReply::Refused { .. } | ShutdownReply::Unanswered) => &[0, 1],
+            None | Some(ShutdownReply::Answered | ShutdownReply::Gone) => &[0],
+        };
+        let code = self.shutdown.code.filter(|code| !wanted.contains(code));
+        code.filter(|_| !self.excused && self.shutdown.stage == ShutdownStage::Exit)
+    }
+}
+
+/// Every departure that there may be something to say of.
+pub fn departures(summary: &Summary) -> Vec<Departure> {
+    let mut all = summary.earlier.clone();
+    all.extend(summary.shutdown.as_ref().map(|shutdown| {
+        let mut last = Departure::earlier(shutdown.clone(), summary.close.as_ref());
+        last.excused = match &summary.ending {
+            // A server that is not listened to any more dies of that.
+            Some(Ending::Crashed { .. } | Ending::Disconnected { .. }) => true,
+            // Such a server may well end by itself.
+            Some(Ending::Interrupted | Ending::Refused { .. } | Ending::Unsupported { .. }) => {
+                shutdown.stage == ShutdownStage::AlreadyGone
+            }
+            None
+            | Some(
+                Ending::Completed
+                | Ending::Empty { .. }
+                | Ending::Wedged { .. }
+                | Ending::TimedOut { .. }
+                | Ending::Emptied { .. },
+            ) => false,
+        };
+        last
+    }));
+    all
+}
+
+pub fn last_words(close: &Close) -> Vec<String> {
+    let lines = close.stderr_tail.lines().filter(|line| !line.trim().is_empty());
+    let lines: Vec<&str> = lines.collect();
+    let first = lines.len().saturating_sub(STDERR_LINES);
+    lines[first..].iter().map(|line| (*line).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::Exit;
+    use crate::findings;
+    use crate::findings::{Finding, Severity};
+    use crate::record::golden::Session;
+    use crate::record::{Event, Survivor};
+    use crate::summary::exit;
+    use crate::summary::tests::of;
+
+    fn left(stage: ShutdownStage, code: Option<i32>, signal: Option<i32>) -> Shutdown {
+        Shutdown {
+            stage,
+            reply: Some(ShutdownReply::Answered),
+            exit_sent: Some(true),
+            code,
+            signal,
+            took: 1,
+            survivors: Vec::new(),
+        }
+    }
+
+    /// What a run comes to whose servers left like this, and the last thing that is said of it.
+    fn told(departures: &[Shutdown], ending: Ending) -> (Exit, Option<Finding>) {
+        let mut session = Session::new("server");
+        for shutdown in departures {
+            session.leave(shutdown.clone(), "thread 'main' panicked\n");
+        }
+        session.put(Event::Ended(ending));
+        let summary = of(&session);
+        (exit(&summary), findings::findings(&summary).pop())
+    }
+
+    #[test]
+    fn a_death_of_a_signal_that_nobody_sent_fails_the_run() {
+        use ShutdownStage::{AlreadyGone, Exit as OnExit, Killed, StdinClosed, Terminated};
+        for (stage, signal, fails) in [
+            (OnExit, 6, true),
+            (OnExit, 9, true),
+            (StdinClosed, 11, true),
+            (Terminated, 15, false),
+            (Terminated, 6, true),
+            (Killed, 9, false),
+            (Killed, 15, false),
+            (AlreadyGone, 11, true),
+        ] {
+            let (exit, said) = told(&[left(stage, None, Some(signal))], Ending::Completed);
+            assert_eq!(exit == Exit::ServerFailed, fails, "{stage:?} {signal}");
+            if fails {
+                let said = said.unwrap();
+                assert_eq!(said.severity, Severity::Failure);
+                assert_eq!(said.details, ["thread 'main' panicked"]);
+            }
+        }
+    }
+
+    #[test]
+    fn it_is_said_how_far_the_shutdown_had_come() {
+        let mut shutdown = left(ShutdownStage::Exit, None, Some(6));
+        for (reply, exit_sent, words) in [
+            (
+                Some(ShutdownReply::Answered),
+                Some(true),
+                "shut down, after `exit` was sent: signal 6",
+            ),
+            (
+                Some(ShutdownReply::Gone),
+                Some(false),
+                "before it answered `shutdown` and before `exit` was sent: signal 6",
+            ),
+            (
+                Some(ShutdownReply::Answered),
+                Some(false),
+                "after it had answered `shutdown` and before `exit` was sent: signal 6",
+            ),
+            (None, None, "crashed while it was shut down: signal 6"),
+        ] {
+            (shutdown.reply, shutdown.exit_sent) = (reply, exit_sent);
+            let said = told(&[shutdown.clone()], Ending::Completed).1.unwrap();
+            assert!(said.text.contains(words), "{}", said.text);
+        }
+    }
+
+    #[test]
+    fn a_server_that_was_gone_before_it_was_asked_fails_the_run_with_any_code() {
+        let (exit, said) = told(&[left(ShutdownStage::AlreadyGone, Some(0), None)], Ending::Completed);
+        assert_eq!(exit, Exit::ServerFailed);
+        let said = said.unwrap().text;
+        assert!(
+            said.contains("gone before it was asked to shut down: exit code 0"),
+            "{said}"
+        );
+        let (exit, _) = told(&[left(ShutdownStage::AlreadyGone, Some(0), None)], Ending::Interrupted);
+        assert_eq!(exit, Exit::Interrupted);
+    }
+
+    #[test]
+    fn a_wrong_exit_code_is_a_warning() {
+        let mut shutdown = left(ShutdownStage::Exit, Some(5), None);
+        let (exit, said) = told(&[shutdown.clone()], Ending::Completed);
+        assert_eq!(exit, Exit::Passed);
+        let said = said.unwrap();
+        assert_eq!(said.severity, Severity::Warning);
+        assert!(
+            said.text.contains("left with exit code 5 after `exit`"),
+            "{}",
+            said.text
+        );
+        (shutdown.reply, shutdown.code) = (Some(ShutdownReply::Unanswered), Some(1));
+        let (_, said) = told(&[shutdown.clone()], Ending::Completed);
+        assert_eq!(said, None, "1 is what the protocol wants without a `shutdown`");
+        (shutdown.reply, shutdown.code) = (Some(ShutdownReply::Gone), Some(101));
+        let said = told(&[shutdown], Ending::Completed).1.unwrap().text;
+        assert!(
+            said.contains("exit code 101 on `shutdown`, without an answer"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn what_came_of_a_server_before_a_restart_counts() {
+        let good = left(ShutdownStage::Exit, Some(0), None);
+        let dead = left(ShutdownStage::Exit, None, Some(11));
+        let (exit, said) = told(&[dead.clone(), good.clone(), dead, good.clone()], Ending::Completed);
+        assert_eq!(exit, Exit::ServerFailed);
+        let said = said.unwrap().text;
+        assert!(said.contains("signal 11") && said.ends_with("(2 times)"), "{said}");
+        let mut leaky = good.clone();
+        leaky.survivors.push(Survivor {
+            pid: 7,
+            name: "helper".to_owned(),
+        });
+        let (exit, said) = told(&[leaky, good], Ending::Completed);
+        assert_eq!(exit, Exit::ServerFailed);
+        assert_eq!(said.unwrap().details, ["helper (process 7)"]);
+    }
+
+    #[test]
+    fn the_death_of_a_server_that_was_given_up_says_nothing_more() {
+        let reason = "garbage".to_owned();
+        let (_, said) = told(
+            &[left(ShutdownStage::Exit, None, Some(13))],
+            Ending::Disconnected { reason },
+        );
+        assert!(said.unwrap().text.contains("broke off"));
+    }
+}

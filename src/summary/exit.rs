@@ -1,0 +1,38 @@
+//! The exit code that a run earns.
+
+use crate::exit::Exit;
+use crate::record::{EmptyStep, Ending};
+
+use super::departure::{Departure, departures};
+use crate::summary::Summary;
+
+/// What a run comes to.
+///
+/// Processes that outlive the server fail it: in an editor they would keep their memory after the window is
+/// closed. So does a server that crashes while it is shut down. One that had to be killed or told by a signal is
+/// reported but does not fail: its figures are whole, and many well-known servers leave that way.
+pub fn exit(summary: &Summary) -> Exit {
+    let left_badly = departures(summary).iter().any(Departure::failed);
+    match &summary.ending {
+        None => Exit::OwnFailure,
+        Some(Ending::Interrupted) => Exit::Interrupted,
+        Some(Ending::Completed) if !left_badly => Exit::Passed,
+        Some(Ending::Empty { steps }) if steps.iter().all(had_no_place) && !left_badly => Exit::OwnFailure,
+        Some(
+            Ending::Completed
+            | Ending::Crashed { .. }
+            | Ending::Disconnected { .. }
+            | Ending::TimedOut { .. }
+            | Ending::Wedged { .. }
+            | Ending::Refused { .. }
+            | Ending::Emptied { .. }
+            | Ending::Unsupported { .. }
+            | Ending::Empty { .. },
+        ) => Exit::ServerFailed,
+    }
+}
+
+/// Whether a step asked nothing because the files have no place for it, which is nobody's fault but the scenario's.
+pub fn had_no_place(step: &EmptyStep) -> bool {
+    step.requests == 0 && step.lacks.is_none()
+}

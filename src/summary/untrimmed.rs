@@ -1,0 +1,317 @@
+//! Checkpoints of the purged lens whose memory does not count, because a process with more than a trifle of it did not give
+//! back: what it had freed is still in the figure.
+
+use std::collections::BTreeMap;
+
+use crate::lens::Lens;
+use crate::record::{AllocatorFamily, Checkpoint, Listening, PhaseRef, Release, Releaser, ServerFacts};
+
+use super::tree::{Live, Tree};
+
+/// What may have been left untold, in bytes: half the difference of memory that no rule of a gate counts by itself (2 MiB).
+const TRIFLE: u64 = 1 << 20;
+
+/// And as a part of the tree, where that is more: half of the 1 % that a gate tolerates through this lens. Were all of it
+/// free, and on one side only, it would still decide nothing.
+const TRIFLING_SHARE: u64 = 200;
+
+/// A checkpoint whose memory does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Untrimmed {
+    pub phase: PhaseRef,
+    /// Those that did not give back, the largest first.
+    pub processes: Vec<Unreached>,
+    /// Private memory of the whole tree in bytes, with what was freed; `None` where it is not known of every process.
+    pub tree: Option<u64>,
+    /// What was told when it was tried, for people.
+    pub told: Vec<String>,
+}
+
+/// A process that did not give back what it had freed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreached {
+    pub pid: u32,
+    pub program: String,
+    /// Its private memory in bytes; `None` where that is not known.
+    pub private: Option<u64>,
+    pub why: Deaf,
+}
+
+/// Why a process gave nothing back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deaf {
+    Silent,
+    /// It answered for the C library, and another allocator within its program has the memory.
+    Within(AllocatorFamily),
+    /// It answered for the C library, and its `malloc` is that of this other library.
+    Malloc(String),
+    /// It was started without this library, which was to be preloaded and is what was told to purge.
+    Without(String),
+    /// This variable, by which its allocator was told to purge, is not in its environment as it was given.
+    Unset(String),
+}
+
+/// How processes are made to give back, as far as it is seen of each.
+pub(super) enum Means<'r> {
+    /// By force before each checkpoint: these listen.
+    Forced(&'r [Listening]),
+    Told {
+        /// The library that has it, where it was preloaded.
+        library: Option<&'r str>,
+        variables: &'r BTreeMap<String, String>,
+    },
+}
+
+impl Means<'_> {
+    /// Those of a run; `None` as shipped.
+    pub fn of<'r>(server: &'r ServerFacts, listening: &'r [Listening]) -> Option<Means<'r>> {
+        match server.lens.name {
+            _ if server.lens.forced => Some(Means::Forced(listening)),
+            Lens::AsShipped => None,
+            Lens::Purged => Some(Means::Told {
+                library: server.preload.as_ref().map(|preload| preload.path.as_str()),
+                variables: &server.lens.env,
+            }),
+        }
+    }
+}
+
+/// What keeps a checkpoint of this lens from counting; `None` if it counts.
+pub(super) fn untrimmed(checkpoint: &Checkpoint, tree: &Tree, means: &Means<'_>) -> Option<Untrimmed> {
+    let nothing = Release::default();
+    let release = checkpoint.released.as_ref().unwrap_or(&nothing);
+    let (mut processes, mut sum) = (Vec::new(), Some(0_u64));
+    for (live, private) in tree.held(checkpoint) {
+        sum = sum.zip(private).map(|(sum, private)| sum.saturating_add(private));
+        let why = match means {
+            Means::Forced(listening) => deaf(live.pid, release, listening),
+            Means::Told { library, variables } => untold(live, *library, variables),
+        };
+        processes.extend(why.map(|why| Unreached {
+            pid: live.pid,
+            program: live.name.clone(),
+            private,
+            why,
+        }));
+    }
+    let held = processes
+        .iter()
+        .try_fold(0_u64, |held, one| Some(held.saturating_add(one.private?)));
+    let trifle = sum.map_or(TRIFLE, |sum| TRIFLE.max(sum / TRIFLING_SHARE));
+    if held.is_some_and(|held| held <= trifle) {
+        return None;
+    }
+    processes.sort_by_key(|one| std::cmp::Reverse(one.private));
+    Some(Untrimmed {
+        phase: checkpoint.phase.clone(),
+        processes,
+        tree: sum,
+        told: release.missing.clone(),
+    })
+}
+
+/// Why a process was not told to purge; `None` if it was, and where that is not known.
+fn untold(live: &Live, library: Option<&str>, variables: &BTreeMap<String, String>) -> Option<Deaf> {
+    let without = library.filter(|path| live.without.iter().any(|missing| missing == path));
+    if let Some(path) = without {
+        return Some(Deaf::Without(path.to_owned()));
+    }
+    let environment = live.environment.as_ref()?;
+    let unset = variables.keys().find(|name| environment.lacks(name))?;
+    Some(Deaf::Unset(unset.clone()))
+}
+
+/// Why a process gave nothing back; `None` if it did.
+fn deaf(pid: u32, release: &Release, listening: &[Listening]) -> Option<Deaf> {
+    let own = |one: &&Releaser| one.pid == Some(pid);
+    let answered = release
+        .used
+        .iter()
+        .filter(own)
+        .any(|one| one.what.contains("malloc_trim"));
+    if !answered {
+        return Some(Deaf::Silent);
+    }
+    // The last one is of the program that it is now.
+    let listens = listening.iter().rev().find(|one| one.pid == pid)?;
+    if let Some(family) = listens.within {
+        return Some(Deaf::Within(family));
+    }
+    let other = listens.malloc.as_ref().filter(|malloc| !is_c_library(malloc));
+    other.map(|malloc| Deaf::Malloc(malloc.clone()))
+}
+
+/// `libc.so.6`, or `libc-2.31.so` as it was called before 2.34; a program linked statically has no library that listens.
+fn is_c_library(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.starts_with("libc.so") || name.starts_with("libc-2.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::golden::Session;
+    use crate::record::{Entry, Event, LensFacts, Libraries, PreloadFacts, ReleasedBy};
+    use crate::summary::tests::of;
+    use crate::summary::{PrivateMetric, Summary};
+
+    const MIB: u64 = 1 << 20;
+    const LIBC: &str = "/lib/x86_64-linux-gnu/libc.so.6";
+
+    /// A shell, and a server of 80 MiB under it, with one checkpoint before which these answered.
+    fn session(shell: u64, answered: &[u32]) -> Session {
+        let mut session = Session::new("server");
+        session.header.server.lens.forced = true;
+        session.spawn(0, "sh", None, shell, 0);
+        session.spawn(1, "ty", Some(0), 80, 4);
+        session.phase("start");
+        session.settle(true);
+        let Event::Checkpoint(taken) = session.last_checkpoint() else {
+            panic!("there is one")
+        };
+        let used = answered.iter().map(|process| Releaser {
+            by: ReleasedBy::Allocator,
+            what: "malloc_trim".to_owned(),
+            pid: Some(4_000 + process),
+            answer: "malloc_trim=1".to_owned(),
+            took: 1,
+        });
+        taken.released = Some(Release {
+            used: used.collect(),
+            ..Release::default()
+        });
+        session
+    }
+
+    fn listens(session: &mut Session, malloc: &str, within: Option<AllocatorFamily>) {
+        let listening = Listening {
+            pid: 4_001,
+            malloc: Some(malloc.to_owned()),
+            within,
+        };
+        let entry = Entry {
+            at: 0,
+            event: Event::Listening(listening),
+        };
+        session.entries.insert(0, entry);
+    }
+
+    fn whys(summary: &Summary) -> Vec<(&str, &Deaf)> {
+        let all = summary.untrimmed.iter().flat_map(|one| &one.processes);
+        all.map(|one| (one.program.as_str(), &one.why)).collect()
+    }
+
+    #[test]
+    fn memory_counts_where_all_but_a_trifle_was_told_to_give_back() {
+        for (shell, answered, counts) in [
+            (0, [0, 1].as_slice(), true),
+            (0, &[1], true),
+            // 980 KiB and 1.96 MiB of a shell: a fiftieth of what is held is lazily freed.
+            (1, &[1], true),
+            (2, &[1], false),
+            (0, &[0], false),
+            (0, &[], false),
+        ] {
+            let summary = of(&session(shell, answered));
+            assert_eq!(summary.untrimmed.is_empty(), counts, "{shell} {answered:?}");
+            let phase = &summary.phases[0];
+            let taken = phase.checkpoint.as_ref().unwrap();
+            let known = [phase.private, phase.exact, taken.resident, taken.proportional];
+            assert!(known.iter().all(|value| value.is_some() == counts), "{known:?}");
+            assert_eq!(taken.processes, 2, "what is no memory is known all the same");
+            let programs = summary.programs.iter().filter(|program| program.private.is_some());
+            assert_eq!(programs.count(), if counts { 2 } else { 0 });
+        }
+        let mut shipped = session(6, &[1]);
+        shipped.header.server.lens.forced = false;
+        assert!(of(&shipped).untrimmed.is_empty(), "nothing was to be given back");
+    }
+
+    #[test]
+    fn of_a_large_tree_half_a_per_cent_is_a_trifle() {
+        let mut session = Session::new("server");
+        session.header.server.lens.forced = true;
+        session.spawn(0, "sh", None, 5, 0);
+        session.spawn(1, "ty", Some(0), 1_100, 4);
+        session.phase("start");
+        session.settle(true);
+        let Event::Checkpoint(taken) = session.last_checkpoint() else {
+            panic!("there is one")
+        };
+        taken.released = Some(Release {
+            used: vec![Releaser {
+                by: ReleasedBy::Allocator,
+                what: "malloc_trim".to_owned(),
+                pid: Some(4_001),
+                answer: String::new(),
+                took: 1,
+            }],
+            ..Release::default()
+        });
+        assert_eq!(of(&session).untrimmed, []);
+    }
+
+    #[test]
+    fn an_answer_for_the_c_library_is_none_for_another_allocator() {
+        let with = |malloc: &str, within| {
+            let mut session = session(0, &[0, 1]);
+            listens(&mut session, malloc, within);
+            of(&session)
+        };
+        for libc in [LIBC, "/lib64/libc-2.31.so"] {
+            assert!(with(libc, None).untrimmed.is_empty());
+        }
+        let jemalloc = Deaf::Within(AllocatorFamily::Jemalloc);
+        assert_eq!(whys(&with(LIBC, Some(AllocatorFamily::Jemalloc))), [("ty", &jemalloc)]);
+        let other = "/usr/lib/libmimalloc.so.2";
+        assert_eq!(whys(&with(other, None)), [("ty", &Deaf::Malloc(other.to_owned()))]);
+    }
+
+    #[test]
+    fn what_was_started_without_the_library_that_was_told_to_purge_does_not_count() {
+        let path = "/usr/lib/libjemalloc.so.2";
+        let with = |missing: &[&str], lens| {
+            let mut session = session(0, &[]);
+            session.header.server.lens = LensFacts {
+                name: lens,
+                ..LensFacts::default()
+            };
+            session.header.server.preload = Some(PreloadFacts {
+                path: path.to_owned(),
+                ..PreloadFacts::default()
+            });
+            let entry = Entry {
+                at: session.at,
+                event: Event::Libraries(Libraries {
+                    process: 1,
+                    mapped: Vec::new(),
+                    missing: missing.iter().map(|path| (*path).to_owned()).collect(),
+                }),
+            };
+            let place = session
+                .entries
+                .iter()
+                .position(|entry| matches!(entry.event, Event::Checkpoint(_)));
+            session.entries.insert(place.unwrap(), entry);
+            of(&session)
+        };
+        let without = Deaf::Without(path.to_owned());
+        assert_eq!(whys(&with(&[path], Lens::Purged)), [("ty", &without)]);
+        assert_eq!(whys(&with(&["/lib/other.so"], Lens::Purged)), []);
+        assert_eq!(whys(&with(&[path], Lens::AsShipped)), []);
+    }
+
+    #[test]
+    fn one_checkpoint_that_does_not_count_leaves_the_others_exact() {
+        let mut session = session(0, &[0, 1]);
+        session.phase("work");
+        session.settle(true);
+        let summary = of(&session);
+        assert_eq!(summary.private_metric, PrivateMetric::Exact);
+        let known: Vec<bool> = summary.phases.iter().map(|phase| phase.private.is_some()).collect();
+        assert_eq!(known, [true, false]);
+        assert_eq!(summary.untrimmed[0].phase.name, "work");
+        assert_eq!(whys(&summary), [("ty", &Deaf::Silent), ("sh", &Deaf::Silent)]);
+        assert!(summary.untrimmed[0].tree.is_some_and(|tree| tree > 70 * MIB));
+    }
+}

@@ -1,0 +1,122 @@
+//! Which cells stop at a rung: those that can no longer be the answer, by bounds that hold for all of them together.
+
+use crate::stats::Pooled;
+
+use super::figure::Tuned;
+use super::front::{Doubt, Weights, beats, mean};
+use super::stopped::Why;
+
+/// The chance that a cell which is as good as the best is stopped, at any rung of a sweep.
+const ALPHA: f64 = 0.05;
+
+pub(super) struct Weighed<'r> {
+    pub label: &'r str,
+    pub weights: Weights,
+    /// Whether it did the work of the default under what it sets: by one that did not, no other stops.
+    pub honest: bool,
+    /// Whether none of its memory is known to have been moving still: it stops nobody, and is not stopped for its memory.
+    pub rests: bool,
+}
+
+pub(super) struct Look<'r> {
+    /// The label of the default, which never stops.
+    pub default: &'r str,
+    /// How often it is looked in the whole sweep.
+    pub looks: usize,
+    /// How much private memory there may be.
+    pub limit: Option<f64>,
+}
+
+/// The cells that stop here. All are judged before any stops, so that their order does not matter.
+pub(super) fn judged(cells: &[Weighed<'_>], look: &Look<'_>) -> Vec<(String, Why)> {
+    // The best is looked at first, and told.
+    let mut others: Vec<&Weighed<'_>> = cells.iter().filter(|cell| cell.honest && cell.rests).collect();
+    others.sort_by(|a, b| mean(&a.weights[0]).total_cmp(&mean(&b.weights[0])));
+    let bar = Bar::of(cells, look.looks);
+    let why = |own: &Weighed<'_>| match look.limit {
+        // Every reason of these is one of memory.
+        None if !own.rests => None,
+        None => too_much(own, &others, &bar),
+        Some(limit) => not_the_fastest(own, &others, &bar, limit),
+    };
+    let tried = cells.iter().filter(|cell| cell.label != look.default);
+    tried
+        .filter_map(|cell| Some((cell.label.to_owned(), why(cell)?)))
+        .collect()
+}
+
+/// Why a cell cannot be the one with least memory; `others` by their memory.
+fn too_much(own: &Weighed<'_>, others: &[&Weighed<'_>], bar: &Bar) -> Option<Why> {
+    let beats = |other: &Weighed<'_>, doubt: Doubt| {
+        let more = |figure: Tuned, against: &[f64], of: &[f64]| bar.is_more(figure, against, of);
+        beats(&other.weights, &own.weights, doubt, &more)
+    };
+    let mut unlike = others.iter().filter(|other| other.label != own.label);
+    if let Some(other) = unlike.find(|other| beats(other, Doubt::Strict)) {
+        return Some(Why::Beaten(other.label.to_owned()));
+    }
+    let by_memory = others.iter().map(|other| mean(&other.weights[0]));
+    let by_memory: Vec<f64> = by_memory.filter(|mean| mean.is_finite()).collect();
+    let middle = by_memory.get(by_memory.len().saturating_sub(1) / 2)?;
+    let least = others.first().filter(|_| mean(&own.weights[0]) > *middle)?;
+    let needs_more = bar.is_more(Tuned::Private, &least.weights[0], &own.weights[0]);
+    (needs_more && beats(least, Doubt::Lenient)).then(|| Why::WorseHalf(least.label.to_owned()))
+}
+
+/// Why a cell cannot be the fastest under a limit: what it saves under the limit, and its processor time, are then no
+/// reasons for it nor against it.
+fn not_the_fastest(own: &Weighed<'_>, others: &[&Weighed<'_>], bar: &Bar, limit: f64) -> Option<Why> {
+    let bounds = |cell: &Weighed<'_>| bar.private(&cell.weights[0]);
+    if own.rests && bounds(own).is_some_and(|(low, _)| low > limit) {
+        return Some(Why::OverLimit);
+    }
+    let [private, p95, _] = &own.weights;
+    let beats = |other: &&&Weighed<'_>| {
+        let [less, faster, _] = &other.weights;
+        let needs_less = || own.rests && bar.is_more(Tuned::Private, less, private);
+        let fits = bounds(other).is_some_and(|(_, high)| high <= limit) || needs_less();
+        other.label != own.label && fits && bar.is_more(Tuned::P95, faster, p95)
+    };
+    let other = others.iter().find(beats)?;
+    Some(Why::Slower(other.label.to_owned()))
+}
+
+/// How far apart two cells must be to be shown to differ: any pair of them, in any figure, at any rung.
+///
+/// A few runs do not know their own spread, so what all cells have in common within themselves is taken for it, and more
+/// where a cell varies more. A single run of each knows none at all: see [`Tuned::assumed`].
+struct Bar {
+    spreads: [Option<Pooled>; 3],
+    alpha: f64,
+}
+
+impl Bar {
+    fn of(cells: &[Weighed<'_>], looks: usize) -> Bar {
+        let mut spreads = [None; 3];
+        for (place, figure) in Tuned::WEIGHED.into_iter().enumerate() {
+            let values: Vec<&[f64]> = cells.iter().map(|cell| cell.weights[place].as_slice()).collect();
+            let assumed = || figure.assumed().map(Pooled::assumed);
+            let floor = figure.noise_of(values.iter().copied().flatten().copied());
+            spreads[place] = Pooled::within(&values, floor).or_else(assumed);
+        }
+        // Bonferroni's: over rungs, figures that show anything, and pairs in both directions.
+        let figures = spreads.iter().flatten().count().max(1);
+        let pairs = (cells.len() * cells.len().saturating_sub(1)).max(1);
+        Bar {
+            spreads,
+            alpha: ALPHA / (looks.max(1) * figures * pairs) as f64,
+        }
+    }
+
+    /// Whether `of` is shown to be more than `against`, and by more than nobody cares for.
+    fn is_more(&self, figure: Tuned, against: &[f64], of: &[f64]) -> bool {
+        let place = Tuned::WEIGHED.iter().position(|one| *one == figure);
+        let spread = place.and_then(|place| self.spreads[place]);
+        let low = spread.and_then(|spread| spread.lower_ratio(against, of, self.alpha));
+        low.is_some_and(|low| low > 1.0) && mean(of) > mean(against) * (1.0 + figure.slack())
+    }
+
+    fn private(&self, values: &[f64]) -> Option<(f64, f64)> {
+        self.spreads[0]?.bounds(values, self.alpha)
+    }
+}

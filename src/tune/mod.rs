@@ -1,0 +1,408 @@
+//! A sweep: every setting of a server beside the server as it is. Which are still worth a run, which are the front, and
+//! which one to ship.
+//!
+//! All of it is a function of records: which cells were stopped is decided again from the runs that there were by then.
+
+#![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod choose;
+mod figure;
+mod front;
+mod judge;
+mod settled;
+mod stopped;
+mod why_not;
+
+#[cfg(test)]
+mod simulated;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use std::collections::BTreeMap;
+
+use crate::record::{AllocatorFacts, CellFacts, Header, KnobFacts, ServerFacts, SweepFacts};
+
+use super::compare::{
+    self, Cell, Difference, HugePages, Inequality, Left, Played, compare, counts, differences, differences_of,
+    one_metric,
+};
+use super::stats::{Pooled, prediction};
+
+pub use crate::tune::choose::{Choice, Cost, Keep, LEAST_RUNS, as_fast, cost, cost_of};
+pub use crate::tune::figure::{Places, Tuned};
+pub use crate::tune::settled::{Moving, Rest};
+
+pub use crate::tune::stopped::{Failure, Halving, Stopped, Why, stopped};
+pub use crate::tune::why_not::{WhyNot, runs_to_settle};
+
+use crate::tune::figure::places;
+use crate::tune::settled::rest;
+
+/// How sure every interval of a sweep is.
+const CONFIDENCE: f64 = super::compare::CONFIDENCE;
+
+/// What a sweep is held to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rules {
+    /// After how many runs of each it is looked which cells are still worth more, the last being all there are.
+    pub rungs: Vec<u32>,
+    /// How much more latency a recommended setting may have, as a share of the default's.
+    pub latency: f64,
+    pub cpu: f64,
+    /// How much private memory there may be, in bytes; then the fastest cell under it is chosen.
+    pub max_private: Option<u64>,
+}
+
+impl Rules {
+    /// How much more is allowed of what memory is bought with, as shares.
+    pub fn allowed(&self) -> [(Tuned, f64); 2] {
+        [(Tuned::P95, self.latency), (Tuned::Cpu, self.cpu)]
+    }
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules {
+            rungs: vec![1, 3, 5, 8],
+            latency: 0.10,
+            cpu: 0.05,
+            max_private: None,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    pub scenario: String,
+    /// The server that all cells are of.
+    pub server: Server,
+    pub places: Places,
+    pub cells: Vec<Swept>,
+    /// Cells that were planned and have no run.
+    pub missing: u32,
+    /// As it was planned; `None` of records that do not say.
+    pub planned: Option<SweepFacts>,
+    pub rules: Rules,
+    pub choice: Choice,
+    /// Circumstances that are not the same in all runs, and decide nothing.
+    pub differences: Vec<Difference>,
+}
+
+/// The server of a sweep, as its default runs say.
+#[derive(Clone, Debug, Default)]
+pub struct Server {
+    /// The profile, or else the name of its program.
+    pub name: String,
+    pub version: Option<String>,
+    pub program: String,
+    /// Its path, where `PATH` does not find it by its file name.
+    pub path: Option<String>,
+    pub args: Vec<String>,
+    pub allocator: Option<AllocatorFacts>,
+}
+
+/// One cell and what was seen of it.
+#[derive(Clone, Debug)]
+pub struct Swept {
+    pub label: String,
+    pub sets: CellFacts,
+    /// Names of the records that count.
+    pub runs: Vec<String>,
+    pub left: Vec<Left>,
+    /// Its figures, one for each of [`Tuned::ALL`]; their ratios are against the default.
+    pub figures: Vec<Cell>,
+    /// After which it was not run any more, and why.
+    pub stopped: Option<Stopped>,
+    /// Whether no other is as good in everything and clearly better in something.
+    pub front: bool,
+    /// One that is, where there is one.
+    pub beaten_by: Option<String>,
+    /// Work that it did not do as the default did.
+    pub work: Vec<Inequality>,
+    /// Settings that were asked for and not seen in force.
+    pub unseen: Vec<KnobFacts>,
+    /// Whether its memory had settled when it was read.
+    pub rest: Rest,
+    /// What huge pages do to its difference from the default, where that is much.
+    pub huge_pages: Option<HugePages>,
+    /// Where the private memory of one more run will probably lie, in bytes; `None` where it had not settled.
+    pub promise: Option<(f64, f64)>,
+    /// Why it is not what is recommended; `None` of what is, and of the default where nothing is.
+    pub why_not: Option<WhyNot>,
+}
+
+impl Sweep {
+    /// How many runs there are of each of how many that were planned, where it ended before its end.
+    pub fn cut_short(&self) -> Option<(u32, u32)> {
+        let (default, others) = self.cells.split_first()?;
+        let most = *self.rules.rungs.last()?;
+        let had = u32::try_from(default.runs.len()).unwrap_or(u32::MAX);
+        let over = default.failed() || (self.missing == 0 && others.iter().all(|cell| cell.stopped.is_some()));
+        (had < most && !over).then_some((had, most))
+    }
+
+    /// Whether it was played under another limit than it is chosen by, so that the answer may have been stopped.
+    pub fn was_played_otherwise(&self) -> bool {
+        let stopped = |cell: &Swept| {
+            cell.stopped
+                .as_ref()
+                .is_some_and(|stopped| !matches!(stopped.why, Why::Failed(_)))
+        };
+        let other = |planned: &SweepFacts| planned.max_private != self.rules.max_private;
+        self.planned.as_ref().is_some_and(other) && self.cells.iter().any(stopped)
+    }
+}
+
+impl Swept {
+    pub fn figure(&self, figure: Tuned) -> &Cell {
+        &self.figures[figure as usize]
+    }
+
+    /// The upper end of what its private memory is by its interval: that of the median, or where there are too few runs
+    /// for one, that of the geometric mean, if it is more. `None` of less than two runs.
+    pub fn most_private(&self) -> Option<f64> {
+        let figure = self.figure(Tuned::Private);
+        let median = figure.median?;
+        if median.reached {
+            return Some(median.high);
+        }
+        let values = self.known(Tuned::Private);
+        let spread = Pooled::within(&[&values], Tuned::Private.noise())?;
+        let (_, high) = spread.bounds(&values, (1.0 - CONFIDENCE) / 2.0)?;
+        Some(high.max(median.high))
+    }
+
+    /// Whether the server failed the scenario with it.
+    pub fn failed(&self) -> bool {
+        self.left.iter().any(|left| left.why == compare::Why::Failed)
+    }
+
+    /// What is known of one of its figures, of all runs.
+    pub(super) fn known(&self, figure: Tuned) -> Vec<f64> {
+        self.figure(figure).values.iter().flatten().copied().collect()
+    }
+
+    /// Whether it is shown to need less private memory than the default.
+    pub fn is_shown_less(&self) -> bool {
+        let ratio = self.figure(Tuned::Private).ratio.as_ref();
+        ratio.is_some_and(|ratio| ratio.high < 1.0)
+    }
+
+    /// The middle of one of its figures.
+    pub fn median(&self, figure: Tuned) -> Option<f64> {
+        self.figure(figure).median.map(|median| median.median)
+    }
+
+    /// Whether it did less than the default, so that less memory is no merit of it.
+    pub fn did_less(&self) -> bool {
+        self.work.iter().any(Inequality::is_less)
+    }
+
+    /// The settings that were seen not to be in force.
+    pub fn refused(&self) -> impl Iterator<Item = &KnobFacts> {
+        self.unseen.iter().filter(|knob| is_refused(knob))
+    }
+
+    /// The settings of which nothing shows whether they are in force: their allocator tells nobody.
+    pub fn untold(&self) -> impl Iterator<Item = &KnobFacts> {
+        self.unseen.iter().filter(|knob| !is_refused(knob))
+    }
+
+    /// Whether it is what it says: it did the work of the default, and none of its settings was seen not to be in force.
+    /// Only such a cell is on the front, and only by such a one another is stopped.
+    pub fn is_honest(&self) -> bool {
+        !self.did_less() && self.refused().next().is_none()
+    }
+
+    /// Whether it may be recommended at all: it is what it says, and was run to the end.
+    pub fn is_usable(&self) -> bool {
+        self.stopped.is_none() && !self.runs.is_empty() && self.is_honest()
+    }
+}
+
+/// Whether a setting was seen not to be in force. Where nothing was seen, nothing is known.
+fn is_refused(knob: &KnobFacts) -> bool {
+    knob.taken == Some(false)
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoSweep {
+    /// They are of `run`, or of a gate.
+    #[error("no record is of a sweep: name a directory that `lsp-soak tune` wrote")]
+    None,
+    #[error("no record is of the server with nothing changed, which every cell is compared with")]
+    NoDefault,
+    /// Each sweep has a default of its own.
+    #[error(
+        "the records are of several sweeps, for scenario, project, program or settings are not the same: {0}; name one of \
+         them"
+    )]
+    Several(String),
+    /// What is said of a setting is of one machine, and of one server but for the setting.
+    #[error(
+        "the runs differ in {0}, which alone can make memory differ: choose from runs that agree in it, or play the sweep again"
+    )]
+    Apart(String),
+}
+
+/// The sweep of these runs as it was planned, by its default.
+pub fn planned(runs: &[Played]) -> Option<&SweepFacts> {
+    let mut cells = runs.iter().filter_map(|run| run.summary.header.plan.cell.as_ref());
+    cells.find(|cell| cell.default)?.sweep.as_ref()
+}
+
+/// What the runs of a sweep come to; those of no sweep are passed over.
+pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
+    let own = |run: &&Played| run.summary.header.plan.cell.is_some();
+    let mut runs: Vec<Played> = runs.iter().filter(own).cloned().collect();
+    let default = default_of(&runs)?;
+    let noted = alike(&runs)?;
+    let comparison = compare(&runs, Some(&default));
+    let places = places(&runs, &default);
+    let halving = stopped(&runs, rules);
+    one_metric(runs.iter_mut());
+    let mut cells: Vec<Swept> = Vec::new();
+    for side in &comparison.sides {
+        let of = |run: &&Played| run.summary.header.server.label == side.label;
+        let mine: Vec<&Played> = runs.iter().filter(of).collect();
+        let counting: Vec<&Played> = mine.iter().copied().filter(|run| counts(&run.summary)).collect();
+        let base: Vec<&Played> = runs
+            .iter()
+            .filter(|run| run.summary.header.server.label == default && counts(&run.summary))
+            .collect();
+        let figures: Vec<Cell> = Tuned::ALL
+            .iter()
+            .map(|figure| figure.cell(&counting, (side.label != default).then_some(base.as_slice()), &places))
+            .collect();
+        let private: Vec<f64> = figures[Tuned::Private as usize]
+            .values
+            .iter()
+            .flatten()
+            .copied()
+            .collect();
+        let rest = rest(&counting, &places);
+        cells.push(Swept {
+            label: side.label.clone(),
+            sets: sets(&mine),
+            runs: side.runs.clone(),
+            left: side.left.clone(),
+            stopped: halving.stopped.get(&side.label).cloned(),
+            front: false,
+            beaten_by: None,
+            work: side.work.clone(),
+            unseen: side.unseen.clone(),
+            promise: promise(&private).filter(|_| rest.moving == 0),
+            rest,
+            huge_pages: side.huge_pages,
+            figures,
+            why_not: None,
+        });
+    }
+    front::mark(&mut cells);
+    let choice = choose::choose(&cells, rules);
+    why_not::give(&mut cells, rules, choice);
+    let of = cells.iter().map(|cell| cell.sets.of).max().unwrap_or(0);
+    Ok(Sweep {
+        scenario: comparison.scenario,
+        server: server(&runs, &default),
+        places,
+        planned: planned(&runs).cloned(),
+        missing: of.saturating_sub(u32::try_from(cells.len()).unwrap_or(u32::MAX)),
+        choice,
+        cells,
+        rules: rules.clone(),
+        differences: noted,
+    })
+}
+
+/// What a cell sets, as its first run says.
+fn sets(runs: &[&Played]) -> CellFacts {
+    let first = runs.first().and_then(|run| run.summary.header.plan.cell.clone());
+    CellFacts {
+        // Told once, of all of them.
+        sweep: None,
+        ..first.unwrap_or_default()
+    }
+}
+
+/// What is not the same in all runs and decides nothing, or else that the runs cannot be compared.
+pub fn alike(runs: &[Played]) -> Result<Vec<Difference>, NoSweep> {
+    let mut cells: BTreeMap<&str, Vec<&Header>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| counts(&run.summary)) {
+        let header = &run.summary.header;
+        cells.entry(&header.server.label).or_default().push(header);
+    }
+    let all = || cells.values().flatten().copied();
+    let mut found = differences(all());
+    // Processors that a cell sets are what is compared; then each cell keeps to its own.
+    let is_affinity = |one: &Difference| one.what == "affinity";
+    let of_cells = all().any(|header| header.plan.cell.as_ref().is_some_and(|cell| cell.cpus.is_some()));
+    found.retain(|one| !of_cells || !is_affinity(one));
+    for (label, headers) in &cells {
+        found.extend(differences_of(label, headers.iter().copied()));
+        if of_cells {
+            found.extend(differences(headers.iter().copied()).into_iter().filter(is_affinity));
+        }
+    }
+    let (apart, noted) = found.into_iter().partition::<Vec<_>, _>(Difference::is_decisive);
+    if apart.is_empty() {
+        return Ok(noted);
+    }
+    let listed = apart
+        .iter()
+        .map(|one| format!("{} ({})", one.what, one.values.join(", ")));
+    Err(NoSweep::Apart(listed.collect::<Vec<String>>().join("; ")))
+}
+
+/// Where the private memory of one more run will probably lie.
+fn promise(private: &[f64]) -> Option<(f64, f64)> {
+    prediction(private, CONFIDENCE, Tuned::Private.noise())
+}
+
+/// The label of the server with nothing changed.
+fn default_of(runs: &[Played]) -> Result<String, NoSweep> {
+    let Some(first) = runs.first() else {
+        return Err(NoSweep::None);
+    };
+    let cells = |run: &Played| Some(run.summary.header.plan.cell.as_ref()?.sweep.as_ref()?.cells.clone());
+    let same = |run: &Played| {
+        let (a, b) = (&run.summary.header, &first.summary.header);
+        a.scenario.sha256 == b.scenario.sha256
+            && a.workspace.sha256 == b.workspace.sha256
+            && (&a.server.program, &a.server.sha256) == (&b.server.program, &b.server.sha256)
+            && cells(run) == cells(first)
+    };
+    if let Some(other) = runs.iter().find(|run| !same(run)) {
+        return Err(NoSweep::Several(format!("`{}` and `{}`", first.record, other.record)));
+    }
+    let is_default = |run: &&Played| run.summary.header.plan.cell.as_ref().is_some_and(|cell| cell.default);
+    let default = runs.iter().find(is_default).ok_or(NoSweep::NoDefault)?;
+    Ok(default.summary.header.server.label.clone())
+}
+
+fn server(runs: &[Played], default: &str) -> Server {
+    let header = runs.iter().map(|run| &run.summary.header);
+    let Some(header) = header.into_iter().find(|header| header.server.label == default) else {
+        return Server::default();
+    };
+    let facts = &header.server;
+    let program = facts.program.rsplit(['/', '\\']).next().unwrap_or(&facts.program);
+    Server {
+        name: facts.profile.clone().unwrap_or_else(|| program.to_owned()),
+        version: facts.version.clone(),
+        program: program.to_owned(),
+        path: path(facts),
+        args: facts.args.clone(),
+        allocator: facts.allocator.clone(),
+    }
+}
+
+/// The path of a program in a directory that its `PATH` does not have. Of records that do not say what that was its name has
+/// to do.
+fn path(facts: &ServerFacts) -> Option<String> {
+    let (directory, _) = facts.program.rsplit_once(['/', '\\'])?;
+    let separator = if facts.program.contains('\\') { ';' } else { ':' };
+    let mut listed = facts.inherited.get("PATH")?.split(separator);
+    let is_found = listed.any(|one| one.trim_end_matches(['/', '\\']) == directory);
+    (!is_found).then(|| facts.program.clone())
+}

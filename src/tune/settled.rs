@@ -1,0 +1,192 @@
+//! Whether the memory that a sweep chooses by had come to rest, by how the window before its checkpoint ended.
+
+use crate::compare::Played;
+use crate::record::{Delay, Nanos, WindowEnd};
+use crate::summary::Summary;
+use crate::summary::decay::{Window, WindowKind};
+
+use super::figure::{Places, told};
+
+/// Beyond twice the decay time, until which an allocator gives back in steps: the same as the driver's, which waits so long.
+const BEYOND: Nanos = 1_000_000_000;
+
+/// Why the memory of a run had not settled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Moving {
+    /// The time of the window was up, and this was still moving; empty where the record does not say.
+    TimedOut(String),
+    /// The window was over before all could have come back: of a fixed length, or capped.
+    TooShort {
+        took: Nanos,
+        /// How long the allocator keeps what was freed.
+        decay: Nanos,
+        capped: bool,
+    },
+}
+
+/// What is known of the memory of a cell's runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rest {
+    /// Whether all of them are known to have settled.
+    pub settled: bool,
+    /// How many are known not to have.
+    pub moving: u64,
+    /// Why the first of these had not.
+    pub why: Option<Moving>,
+}
+
+pub(super) fn rest(runs: &[&Played], places: &Places) -> Rest {
+    let ends: Vec<Option<Result<(), Moving>>> = runs.iter().map(|run| end(&run.summary, places)).collect();
+    let mut moving = ends.iter().flatten().filter_map(|end| end.as_ref().err());
+    let why = moving.next().cloned();
+    Rest {
+        settled: !ends.is_empty() && ends.iter().all(|end| *end == Some(Ok(()))),
+        moving: u64::from(why.is_some()) + moving.count() as u64,
+        why,
+    }
+}
+
+/// How the window ended that the memory of a run is taken after; `None` where that says nothing, or there is none.
+fn end(summary: &Summary, places: &Places) -> Option<Result<(), Moving>> {
+    let (phase, _) = places.phase.as_ref()?;
+    let is_it = |window: &&Window| {
+        matches!(window.kind, WindowKind::Silent | WindowKind::Simmer) && window.phase.phase == *phase
+    };
+    let window = told(summary).rfind(is_it)?;
+    match window.why()? {
+        WindowEnd::Settled | WindowEnd::Held => Some(Ok(())),
+        WindowEnd::TimedOut => Some(Err(Moving::TimedOut(window.moving.clone()))),
+        // What it is too short for is known as of one that was meant to be so long.
+        WindowEnd::Ended | WindowEnd::TooShort => fixed(window, &summary.windows),
+    }
+}
+
+/// A window of fixed length, by what is known of the allocator.
+fn fixed(window: &Window, all: &[Window]) -> Option<Result<(), Moving>> {
+    let decay = window.decay?;
+    let capped = window.end == Some(WindowEnd::TooShort);
+    // What gives nothing back in such a window has nothing to wait for; one that was to wait ended before that was seen.
+    if decay.delay == Delay::Never || (window.kind == WindowKind::Silent && !decay.idle) {
+        return (!capped).then_some(Ok(()));
+    }
+    // A thread of its own purges in silence and under light traffic alike; without one a clock stands still in silence.
+    let took = if decay.idle {
+        left_alone(window, all)
+    } else {
+        window.took
+    };
+    let Delay::After(decay) = decay.delay else { return None };
+    let is_long = decay == 0 || took >= decay.saturating_mul(2).saturating_add(BEYOND);
+    Some(is_long.then_some(()).ok_or(Moving::TooShort { took, decay, capped }))
+}
+
+/// How long a server had been left alone when a window ended: it and those before it with no other step between, in all of
+/// which the allocator gave back as in this one.
+fn left_alone(window: &Window, all: &[Window]) -> Nanos {
+    let before = |of: &Window| {
+        all.iter().find(|one| {
+            matches!(one.kind, WindowKind::Silent | WindowKind::Simmer)
+                && one.phase == of.phase
+                && one.step.checked_add(1) == Some(of.step)
+                && one.decay == of.decay
+        })
+    };
+    let adjoining = std::iter::successors(Some(window), |of| before(of));
+    adjoining.fold(0, |sum: Nanos, one| sum.saturating_add(one.took))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{AllocatorDecay, golden};
+
+    const SECOND: Nanos = 1_000_000_000;
+
+    /// A fixed window of so many seconds, of an allocator with a decay time of 1 s.
+    fn window(step: u32, kind: WindowKind, seconds: u64, thread: bool) -> Window {
+        let mut windows = crate::summary::read(golden::open("completed")).unwrap().windows;
+        let mut window = windows.pop().unwrap();
+        (window.step, window.kind, window.took) = (step, kind, seconds * SECOND);
+        (window.end, window.settled) = (Some(WindowEnd::Ended), None);
+        window.decay = Some(AllocatorDecay {
+            idle: thread,
+            delay: Delay::After(SECOND),
+            lazy: false,
+        });
+        window
+    }
+
+    fn last(windows: &[Window]) -> Option<Result<(), Moving>> {
+        fixed(windows.last().unwrap(), windows)
+    }
+
+    fn too_short(seconds: u64) -> Option<Result<(), Moving>> {
+        Some(Err(Moving::TooShort {
+            took: seconds * SECOND,
+            decay: SECOND,
+            capped: false,
+        }))
+    }
+
+    #[test]
+    fn a_thread_purges_through_windows_that_adjoin() {
+        use WindowKind::{Silent, Simmer};
+        let both =
+            |between: u32, thread: bool| last(&[window(4, Silent, 3, thread), window(4 + between, Simmer, 2, thread)]);
+        assert_eq!(last(&[window(5, Simmer, 2, true)]), too_short(2));
+        assert_eq!(both(1, true), Some(Ok(())), "5 s of 3 s that it may take");
+        assert_eq!(both(2, true), too_short(2), "there was work between them");
+        assert_eq!(both(1, false), too_short(2), "silence moves no clock without a thread");
+        let short = [window(4, Silent, 1, true), window(5, Simmer, 1, true)];
+        assert_eq!(last(&short), too_short(2), "both together");
+        let mut other = [window(4, Silent, 3, true), window(5, Simmer, 2, true)];
+        other[0].decay = None;
+        assert_eq!(last(&other), too_short(2), "of the first nothing is known");
+        let mut rounds = [window(4, Silent, 3, true), window(5, Simmer, 2, true)];
+        rounds[0].phase.cycle += 1;
+        assert_eq!(last(&rounds), too_short(2), "it is of another round");
+    }
+
+    #[test]
+    fn a_capped_window_in_which_nothing_is_purged_says_nothing() {
+        use WindowKind::{Silent, Simmer};
+        let end = |kind: WindowKind, delay: Delay, thread: bool, end: WindowEnd| {
+            let mut one = window(5, kind, 2, thread);
+            one.end = Some(end);
+            one.decay = one.decay.map(|decay| AllocatorDecay { delay, ..decay });
+            last(&[one])
+        };
+        for (kind, delay, thread) in [
+            (Silent, Delay::After(SECOND), false),
+            (Silent, Delay::Untimed, false),
+            (Silent, Delay::Never, true),
+            (Simmer, Delay::Never, false),
+        ] {
+            assert_eq!(end(kind, delay, thread, WindowEnd::Ended), Some(Ok(())));
+            assert_eq!(
+                end(kind, delay, thread, WindowEnd::TooShort),
+                None,
+                "{kind:?}, {delay:?}"
+            );
+        }
+        let capped = Some(Err(Moving::TooShort {
+            took: 2 * SECOND,
+            decay: SECOND,
+            capped: true,
+        }));
+        assert_eq!(end(Silent, Delay::After(SECOND), true, WindowEnd::TooShort), capped);
+        assert_eq!(end(Simmer, Delay::After(SECOND), false, WindowEnd::TooShort), capped);
+    }
+
+    #[test]
+    fn what_is_purged_at_once_needs_no_window() {
+        for thread in [true, false] {
+            let mut short = window(5, WindowKind::Simmer, 1, thread);
+            short.decay = short.decay.map(|decay| AllocatorDecay {
+                delay: Delay::After(0),
+                ..decay
+            });
+            assert_eq!(last(&[short]), Some(Ok(())));
+        }
+    }
+}

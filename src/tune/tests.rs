@@ -1,0 +1,394 @@
+//! Sweeps that were never run: the golden record with what tells cells apart put into each run.
+
+use crate::compare::Played;
+use crate::record::{AllocatorFacts, AllocatorFamily, CellFacts, Ending, KnobFacts, golden};
+use crate::summary;
+
+use super::*;
+
+mod choice;
+
+/// Per cent of the golden record's private memory, p95 and processor time.
+pub type Percents = (u64, u64, u64);
+
+/// A run of a cell in a block; its noise is given by the block, a little different in each figure.
+pub fn run(label: &str, of: u32, block: u32, (private, p95, cpu): Percents) -> Played {
+    let mut summary = summary::read(golden::open("completed")).unwrap();
+    let noise = [0, 7, 3, 9, 5, 1, 8, 4, 6][block as usize % 9];
+    let part = |value: u64, percent: u64, noise: u64| value * (percent * 100 + noise) / 10_000;
+    let header = &mut summary.header;
+    header.server.label = label.to_owned();
+    header.server.profile = Some("ty".to_owned());
+    header.server.version = Some("ty 0.0.104".to_owned());
+    header.server.args = vec!["server".to_owned()];
+    header.server.allocator = Some(AllocatorFacts {
+        family: AllocatorFamily::Jemalloc,
+        version: Some("5.3.0".to_owned()),
+        prefix: Some("_rjem_".to_owned()),
+        variable: Some("_RJEM_MALLOC_CONF".to_owned()),
+        ..AllocatorFacts::default()
+    });
+    header.plan.run = block * 10;
+    header.plan.block = block;
+    header.plan.warm_up = block == 0;
+    let conf = format!("dirty_decay_ms:{}", label.trim_start_matches("dirty-"));
+    let default = label == "default";
+    header.plan.cell = Some(CellFacts {
+        of,
+        default,
+        env: if default {
+            [].into()
+        } else {
+            [("_RJEM_MALLOC_CONF".to_owned(), conf)].into()
+        },
+        ..CellFacts::default()
+    });
+    for phase in &mut summary.phases {
+        phase.private = phase.private.map(|value| part(value, private, noise));
+    }
+    for method in &mut summary.methods {
+        method.p50 = method.p50.map(|value| part(value, p95, 10 * noise));
+        method.p95 = method.p50.map(|value| value * 3);
+    }
+    for program in &mut summary.programs {
+        program.cpu = program.cpu.map(|value| part(value, cpu, 5 * noise));
+    }
+    Played {
+        record: format!("run-{block:03}-{label}.jsonl"),
+        summary,
+    }
+}
+
+/// The runs of cells in the blocks 1 to so many, as they would be played: stopped cells have no more.
+pub fn played(cells: &[(&str, Percents)], blocks: u32, rules: &Rules) -> Vec<Played> {
+    let of = cells.len() as u32;
+    let mut runs = vec![run("default", of, 0, cells[0].1)];
+    for block in 1..=blocks {
+        let halving = stopped(&runs, rules);
+        let left = cells.iter().filter(|(label, _)| !halving.stopped.contains_key(*label));
+        let more: Vec<Played> = left.map(|(label, percents)| run(label, of, block, *percents)).collect();
+        runs.extend(more);
+    }
+    runs
+}
+
+/// A sweep of ty: one cell that pays, one that is fast and large, one that is hopeless, one that is slow.
+pub fn cells() -> Vec<(&'static str, Percents)> {
+    vec![
+        ("default", (100, 100, 100)),
+        ("dirty-0", (70, 102, 135)),
+        ("dirty-1000", (75, 101, 101)),
+        ("dirty-5000", (95, 90, 100)),
+        ("dirty-hopeless", (140, 130, 130)),
+    ]
+}
+
+fn labels(halving: &Halving) -> Vec<&str> {
+    halving.stopped.keys().map(String::as_str).collect()
+}
+
+fn swept(cells: &[(&str, Percents)], rules: &Rules) -> Sweep {
+    let most = *rules.rungs.last().unwrap();
+    sweep(&played(cells, most, rules), rules).unwrap()
+}
+
+fn shipped(sweep: &Sweep) -> &str {
+    match sweep.choice {
+        Choice::Ship(place) => &sweep.cells[place].label,
+        _ => "",
+    }
+}
+
+#[test]
+fn a_hopeless_cell_stops_after_its_first_run_and_the_default_never() {
+    let rules = Rules::default();
+    let runs = played(&cells(), 3, &rules);
+    let halving = stopped(&runs, &rules);
+    assert!(labels(&halving).contains(&"dirty-hopeless"), "{halving:?}");
+    assert_eq!(halving.stopped["dirty-hopeless"].after, 1);
+    assert_eq!(halving.rung, Some(3));
+    let worst: Vec<(&str, Percents)> = vec![("default", (200, 200, 200)), ("dirty-0", (100, 100, 100))];
+    let runs = played(&worst, 5, &rules);
+    assert!(
+        stopped(&runs, &rules).stopped.is_empty(),
+        "the default is what all are compared with"
+    );
+}
+
+#[test]
+fn runs_beyond_a_rung_change_nothing_that_was_decided_at_it() {
+    let rules = Rules::default();
+    let runs = played(&cells(), 8, &rules);
+    let mut before: Vec<Halving> = Vec::new();
+    for blocks in 1..=8 {
+        let until: Vec<Played> = runs
+            .iter()
+            .filter(|run| run.summary.header.plan.block <= blocks)
+            .cloned()
+            .collect();
+        before.push(stopped(&until, &rules));
+    }
+    for (one, next) in before.iter().zip(&before[1..]) {
+        for (label, stopped) in &one.stopped {
+            assert_eq!(next.stopped.get(label), Some(stopped));
+        }
+    }
+    // Records have no order that anybody promised.
+    let mut shuffled = runs.clone();
+    shuffled.reverse();
+    assert_eq!(stopped(&shuffled, &rules), before[7]);
+}
+
+#[test]
+fn what_stopped_by_the_rungs_of_a_sweep_stays_so_whatever_others_are_asked_for() {
+    let rules = Rules::default();
+    let mut runs = played(&cells(), 8, &rules);
+    for run in &mut runs {
+        run.summary.header.plan.cell.as_mut().unwrap().sweep = Some(SweepFacts {
+            rungs: rules.rungs.clone(),
+            ..SweepFacts::default()
+        });
+    }
+    let then = stopped(&runs, &rules);
+    assert!(!then.stopped.is_empty());
+    let others = Rules {
+        rungs: vec![3],
+        ..Rules::default()
+    };
+    assert_eq!(stopped(&runs, &others), then);
+    let hopeless = |sweep: Sweep| sweep.cells.into_iter().find(|cell| cell.label == "dirty-hopeless");
+    assert!(!hopeless(sweep(&runs, &others).unwrap()).unwrap().front);
+}
+
+#[test]
+fn a_rung_that_is_not_whole_decides_nothing() {
+    let rules = Rules::default();
+    let mut runs = played(&cells(), 1, &rules);
+    runs.retain(|run| run.summary.header.server.label != "dirty-1000");
+    let halving = stopped(&runs, &rules);
+    assert_eq!((halving.rung, labels(&halving).len()), (None, 0), "{halving:?}");
+}
+
+#[test]
+fn cells_that_one_run_cannot_tell_apart_go_on() {
+    let rules = Rules::default();
+    let near = [
+        ("default", (100, 100, 100)),
+        ("dirty-0", (92, 100, 100)),
+        ("dirty-1000", (94, 105, 103)),
+    ];
+    assert!(stopped(&played(&near, 1, &rules), &rules).stopped.is_empty());
+}
+
+#[test]
+fn a_cell_that_the_server_fails_with_stops_at_once_and_is_never_recommended() {
+    let rules = Rules::default();
+    let mut runs = played(&cells(), 1, &rules);
+    let broken = runs
+        .iter_mut()
+        .find(|run| run.summary.header.server.label == "dirty-0")
+        .unwrap();
+    crashes(broken);
+    let halving = stopped(&runs, &rules);
+    assert_eq!(halving.stopped["dirty-0"], crashed("dirty-0", 1));
+    let sweep = sweep(&runs, &rules).unwrap();
+    assert!(sweep.cells.iter().all(|cell| cell.label != "dirty-0" || !cell.front));
+}
+
+/// What stops a cell whose run crashed.
+fn crashed(label: &str, after: u32) -> Stopped {
+    let failure = Failure {
+        record: format!("run-{after:03}-{label}.jsonl"),
+        how: "crashed during goto, signal 6".to_owned(),
+    };
+    Stopped {
+        after,
+        why: Why::Failed(failure),
+    }
+}
+
+/// The server fails with this run.
+pub fn crashes(run: &mut Played) {
+    run.summary.ending = Some(Ending::Crashed {
+        signal: Some(6),
+        code: None,
+        during: "goto".to_owned(),
+    });
+}
+
+#[test]
+fn what_fails_in_the_end_changes_nothing_that_was_decided_before() {
+    let rules = Rules::default();
+    for block in [4, 8] {
+        let runs = with_impostor(|run| {
+            if run.summary.header.plan.block == block {
+                crashes(run);
+            }
+        });
+        let until = |blocks: u32| {
+            let runs = runs.iter().filter(|run| run.summary.header.plan.block <= blocks);
+            stopped(&runs.cloned().collect::<Vec<Played>>(), &rules)
+        };
+        let by_impostor = |halving: &Halving| {
+            let mut whys = halving.stopped.values().map(|stopped| &stopped.why);
+            whys.any(|why| *why == Why::Beaten("dirty-impostor".to_owned()))
+        };
+        assert!(by_impostor(&until(3)), "{:?}", until(3));
+        for blocks in 1..8 {
+            for (label, stopped) in &until(blocks).stopped {
+                assert_eq!(until(blocks + 1).stopped.get(label), Some(stopped), "{label}");
+            }
+        }
+        let halving = until(8);
+        assert_eq!(halving.stopped["dirty-impostor"], crashed("dirty-impostor", block));
+        assert_eq!(halving.rung, Some(8), "the sweep has its end");
+    }
+}
+
+#[test]
+fn a_run_that_was_cut_off_is_none_that_a_rung_could_be_decided_by() {
+    let rules = Rules::default();
+    let whole = played(&cells(), 1, &rules);
+    let mut cut = whole.clone();
+    let last = cut.last_mut().unwrap();
+    last.summary.ending = Some(Ending::Interrupted);
+    assert_eq!(stopped(&cut, &rules), Halving::default());
+    assert_eq!(stopped(&whole, &rules).rung, Some(1), "once it was played again");
+}
+
+#[test]
+fn the_front_is_what_nothing_beats_in_memory_latency_and_cpu() {
+    let sweep = swept(&cells(), &Rules::default());
+    let on: Vec<&str> = sweep
+        .cells
+        .iter()
+        .filter(|cell| cell.front)
+        .map(|cell| cell.label.as_str())
+        .collect();
+    assert_eq!(on, ["dirty-0", "dirty-1000", "dirty-5000"], "{on:?}");
+    let default = &sweep.cells[0];
+    assert_eq!((default.label.as_str(), default.front), ("default", false));
+    assert!(default.beaten_by.is_some());
+}
+
+/// A sweep in which one cell needs far less than any other; `fault` is what is wrong with its runs.
+pub fn with_impostor(fault: impl Fn(&mut Played)) -> Vec<Played> {
+    let rules = Rules::default();
+    let mut cells = cells();
+    cells.push(("dirty-impostor", (20, 60, 60)));
+    let of = cells.len() as u32;
+    let mut runs = vec![run("default", of, 0, cells[0].1)];
+    for block in 1..=8 {
+        let halving = stopped(&runs, &rules);
+        for (label, percents) in cells.iter().filter(|(label, _)| !halving.stopped.contains_key(*label)) {
+            let mut one = run(label, of, block, *percents);
+            if *label == "dirty-impostor" {
+                fault(&mut one);
+            }
+            runs.push(one);
+        }
+    }
+    runs
+}
+
+/// Says of every setting whether it was seen in force.
+fn seen(run: &mut Played, taken: Option<bool>) {
+    run.summary.header.server.knobs = vec![KnobFacts {
+        variable: "GOGC".to_owned(),
+        requested: "50".to_owned(),
+        taken,
+        ..KnobFacts::default()
+    }];
+}
+
+fn does_half(run: &mut Played) {
+    for step in run.summary.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
+        step.hits = step.hits.map(|hits| hits / 2);
+    }
+}
+
+#[test]
+fn who_does_less_or_was_not_set_stops_nobody_and_is_on_no_front() {
+    let rules = Rules::default();
+    let honest = swept(&cells(), &rules);
+    for runs in [with_impostor(does_half), with_impostor(|run| seen(run, Some(false)))] {
+        let sweep = sweep(&runs, &rules).unwrap();
+        let impostor = sweep.cells.iter().find(|cell| cell.label == "dirty-impostor").unwrap();
+        assert!(!impostor.is_honest() && !impostor.front && impostor.beaten_by.is_none());
+        assert!(impostor.median(Tuned::Private).is_some(), "it stays in the table");
+        assert_eq!(shipped(&sweep), shipped(&honest));
+        for cell in &honest.cells {
+            let beside = sweep.cells.iter().find(|other| other.label == cell.label).unwrap();
+            assert_eq!(
+                (beside.front, &beside.stopped, &beside.beaten_by),
+                (cell.front, &cell.stopped, &cell.beaten_by),
+                "{}",
+                cell.label
+            );
+        }
+    }
+    let taken = with_impostor(|run| seen(run, Some(true)));
+    assert_eq!(
+        shipped(&sweep(&taken, &rules).unwrap()),
+        "dirty-impostor",
+        "nothing is wrong with it"
+    );
+}
+
+#[test]
+fn what_no_allocator_confirms_is_recommended_all_the_same() {
+    let runs = with_impostor(|run| seen(run, None));
+    let sweep = sweep(&runs, &Rules::default()).unwrap();
+    assert_eq!(shipped(&sweep), "dirty-impostor");
+    let Choice::Ship(place) = sweep.choice else {
+        panic!("{:?}", sweep.choice)
+    };
+    assert!(sweep.cells[place].front && sweep.cells[place].untold().count() == 1);
+}
+
+#[test]
+fn records_of_something_else_are_no_sweep() {
+    let mut runs = played(&cells(), 1, &Rules::default());
+    for run in &mut runs {
+        run.summary.header.plan.cell = None;
+    }
+    assert_eq!(sweep(&runs, &Rules::default()).unwrap_err(), NoSweep::None);
+    let mut runs = played(&cells(), 1, &Rules::default());
+    runs.retain(|run| run.summary.header.server.label != "default");
+    assert_eq!(sweep(&runs, &Rules::default()).unwrap_err(), NoSweep::NoDefault);
+    let mut runs = played(&cells(), 1, &Rules::default());
+    runs[1].summary.header.scenario.sha256 = "another".to_owned();
+    assert!(matches!(
+        sweep(&runs, &Rules::default()).unwrap_err(),
+        NoSweep::Several(_)
+    ));
+    // The same names of other settings.
+    let mut runs = played(&cells(), 1, &Rules::default());
+    for (place, run) in runs.iter_mut().enumerate() {
+        run.summary.header.plan.cell.as_mut().unwrap().sweep = Some(SweepFacts {
+            cells: (place / 3).to_string(),
+            ..SweepFacts::default()
+        });
+    }
+    assert!(matches!(
+        sweep(&runs, &Rules::default()).unwrap_err(),
+        NoSweep::Several(_)
+    ));
+}
+
+#[test]
+fn a_program_that_path_does_not_find_keeps_its_own() {
+    let told = |list: Option<&str>| {
+        let mut runs = played(&cells(), 1, &Rules::default());
+        for run in &mut runs {
+            let server = &mut run.summary.header.server;
+            server.program = "/home/me/bin/ty".to_owned();
+            let list = list.map(|list| ("PATH".to_owned(), list.to_owned()));
+            server.inherited = list.into_iter().collect();
+        }
+        sweep(&runs, &Rules::default()).unwrap().server.path
+    };
+    assert_eq!(told(Some("/usr/bin:/bin")).as_deref(), Some("/home/me/bin/ty"));
+    assert_eq!(told(Some("/usr/bin:/home/me/bin/")), None);
+    assert_eq!(told(None), None, "nobody knows");
+}

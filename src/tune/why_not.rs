@@ -1,0 +1,175 @@
+//! Why each cell that is not recommended is not: the one reason that comes first.
+
+use crate::stats::{Arm, NoiseFloor, runs_needed};
+
+use super::choose::{Choice, Cost, LEAST_RUNS, Ranked, UnderLimit, cost, cost_of};
+use super::figure::{Tuned, Versus};
+use super::{CONFIDENCE, Rules, Swept};
+
+/// The chance to see what is there that a number of runs is said for.
+const WANTED: f64 = 0.8;
+
+/// Why a cell is not what is recommended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WhyNot {
+    /// It was not run to the end; [`Swept::stopped`] says why.
+    Stopped,
+    /// It did less work than the default.
+    DidLess,
+    /// A setting of it was seen not to be in force.
+    Refused,
+    /// It has fewer runs than a recommendation stands on.
+    TooFew,
+    /// The default has, with which it would be compared.
+    NoDefault,
+    /// Its private memory is not known.
+    NotMeasured,
+    /// It is not shown to need less memory than the default.
+    NotLess,
+    /// It is shown to need less, and saves this many bytes by the median, of those that a setting is worth.
+    NotWorth {
+        /// What it saves; less than nothing where only its mean is lower.
+        saved: f64,
+        /// What it would have to save.
+        worth: f64,
+    },
+    /// It is shown to cost more than is allowed, in these figures.
+    Dearer(Vec<Tuned>),
+    /// It is not shown whether it costs more than is allowed, in these figures.
+    CostOpen(Vec<Tuned>),
+    /// What it costs is not known, in these figures.
+    CostUnknown(Vec<Tuned>),
+    /// Its private memory is not under the limit, by the upper end of its interval.
+    OverLimit,
+    /// This one is as good in everything and clearly better in something.
+    Beaten(String),
+    /// It needs more memory than the one that is recommended.
+    NeedsMore(String),
+    /// It is as good as the recommended one in what is chosen by, and needs no less processor time.
+    MoreCpu(String),
+    /// Under a limit, its p95 is more than that of this one, the fastest, by this ratio of means.
+    Slower {
+        than: String,
+        /// `None` where it has no latency.
+        ratio: Option<f64>,
+    },
+}
+
+pub(super) fn give(cells: &mut [Swept], rules: &Rules, choice: Choice) {
+    let whys = (0..cells.len()).map(|place| why_not(cells, rules, choice, place));
+    let whys: Vec<Option<WhyNot>> = whys.collect();
+    for (cell, why) in cells.iter_mut().zip(whys) {
+        cell.why_not = why;
+    }
+}
+
+/// The reason of a cell; `None` of what is recommended.
+fn why_not(cells: &[Swept], rules: &Rules, choice: Choice, place: usize) -> Option<WhyNot> {
+    let (cell, default) = (&cells[place], cells.first()?);
+    let chosen = choice.place();
+    if chosen == Some(place) {
+        return None;
+    }
+    if cell.stopped.is_some() {
+        return Some(WhyNot::Stopped);
+    }
+    if cell.did_less() {
+        return Some(WhyNot::DidLess);
+    }
+    if cell.refused().next().is_some() {
+        return Some(WhyNot::Refused);
+    }
+    if cell.runs.len() < LEAST_RUNS {
+        return Some(WhyNot::TooFew);
+    }
+    let chosen = chosen.map(|place| &cells[place]);
+    match rules.max_private {
+        _ if choice == Choice::Unknown => Some(WhyNot::NoDefault),
+        Some(limit) => under_a_limit(cells, limit as f64, chosen, place),
+        None if place == 0 => Some(WhyNot::NeedsMore(chosen?.label.clone())),
+        None if default.runs.len() < LEAST_RUNS => Some(WhyNot::NoDefault),
+        None => no_less(cell, default).or_else(|| for_memory(cells, rules, chosen, place)),
+    }
+}
+
+/// Why it is not taken for its memory.
+fn no_less(cell: &Swept, default: &Swept) -> Option<WhyNot> {
+    if cell.figure(Tuned::Private).ratio.is_none() {
+        return Some(WhyNot::NotMeasured);
+    }
+    if !cell.is_shown_less() {
+        return Some(WhyNot::NotLess);
+    }
+    let (saved, worth) = super::choose::saving(cell, default)?;
+    (saved < worth).then_some(WhyNot::NotWorth { saved, worth })
+}
+
+/// Why one that needs less is not taken.
+fn for_memory(cells: &[Swept], rules: &Rules, chosen: Option<&Swept>, place: usize) -> Option<WhyNot> {
+    let cell = &cells[place];
+    let at = |wanted: Cost| -> Vec<Tuned> { costing(cell, rules, wanted) };
+    let may_be = || [at(Cost::Open), at(Cost::Doubtful)].concat();
+    match cost(cell, rules) {
+        Cost::Dear => return Some(WhyNot::Dearer(at(Cost::Dear))),
+        Cost::Unknown => return Some(WhyNot::CostUnknown(at(Cost::Unknown))),
+        Cost::Doubtful => return Some(WhyNot::CostOpen(may_be())),
+        Cost::Open if cost(chosen?, rules) == Cost::Shown => return Some(WhyNot::CostOpen(may_be())),
+        Cost::Open | Cost::Shown => {}
+    }
+    let chosen = chosen?;
+    if let Some(better) = cell.beaten_by.as_ref().filter(|_| chosen.front) {
+        return Some(WhyNot::Beaten(better.clone()));
+    }
+    let is_near = Ranked::of(cells, rules).near.contains(&place);
+    Some(match is_near {
+        true => WhyNot::MoreCpu(chosen.label.clone()),
+        false => WhyNot::NeedsMore(chosen.label.clone()),
+    })
+}
+
+/// Why it is not the fastest under a limit.
+fn under_a_limit(cells: &[Swept], limit: f64, chosen: Option<&Swept>, place: usize) -> Option<WhyNot> {
+    let cell = &cells[place];
+    let most = cell.most_private();
+    if most.is_none_or(|most| most > limit) {
+        return Some(most.map_or(WhyNot::NotMeasured, |_| WhyNot::OverLimit));
+    }
+    let under = UnderLimit::of(cells, limit)?;
+    if under.as_fast.contains(&place) {
+        return Some(WhyNot::MoreCpu(chosen?.label.clone()));
+    }
+    let first = &cells[under.first];
+    let versus = Versus::new(&first.known(Tuned::P95), &cell.known(Tuned::P95), Tuned::P95);
+    Some(WhyNot::Slower {
+        than: first.label.clone(),
+        ratio: versus.map(|versus| versus.ratio),
+    })
+}
+
+/// The figures in which a cell costs so.
+pub(super) fn costing(cell: &Swept, rules: &Rules, wanted: Cost) -> Vec<Tuned> {
+    let figures = rules.allowed().into_iter();
+    let figures = figures.filter(|(figure, most)| cost_of(cell, *figure, *most) == wanted);
+    figures.map(|(figure, _)| figure).collect()
+}
+
+/// How many runs of each show in four of five sweeps on which side of what is allowed a cell is, in everything that its runs
+/// leave open, if its figures vary on as they did; `None` where nothing is open, or no number of runs would.
+pub fn runs_to_settle(cell: &Swept, default: &Swept, rules: &Rules) -> Option<usize> {
+    let open = rules.allowed().into_iter().filter(|(figure, most)| {
+        let cost = cost_of(cell, *figure, *most);
+        matches!(cost, Cost::Open | Cost::Doubtful)
+    });
+    let needed = open.map(|(figure, most)| {
+        let ratio = cell.figure(figure).ratio.as_ref()?.ratio / (1.0 + most);
+        let own = Arm::new(&cell.known(figure)).ok()?;
+        let base = Arm::new(&default.known(figure)).ok()?;
+        // As of two arms that vary alike.
+        let cv = own.variation().hypot(base.variation()) / std::f64::consts::SQRT_2;
+        let effect = ratio.max(1.0 / ratio) - 1.0;
+        let alpha = (1.0 - CONFIDENCE) / 2.0;
+        runs_needed(cv, effect, alpha, WANTED, NoiseFloor::RELATIVE.relative)
+    });
+    let needed: Option<Vec<usize>> = needed.collect();
+    needed?.into_iter().max()
+}
