@@ -5,12 +5,13 @@ mod ascii;
 pub mod markdown;
 mod matrix;
 pub mod page;
-mod strip;
 pub mod terminal;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
+use crate::charts::Chart;
+use crate::charts::timeline::Timeline;
 use crate::text::table::Column;
 
 pub use crate::text::{Sentence, Weight};
@@ -18,7 +19,7 @@ pub use matrix::{Difference, HOLE, LEAST, MOST, Matrix, MatrixCell, MatrixRow};
 pub use terminal::Look;
 
 /// Everything that one result says.
-pub struct Document<'a> {
+pub struct Document {
     pub title: String,
     /// Where it is from, in small print.
     pub origin: String,
@@ -26,11 +27,11 @@ pub struct Document<'a> {
     pub headline: Option<Sentence>,
     /// What is most often all that is read.
     pub verdict: Vec<Sentence>,
-    pub sections: Vec<Section<'a>>,
+    pub sections: Vec<Section>,
 }
 
 /// Blocks under one heading.
-pub struct Section<'a> {
+pub struct Section {
     /// Its place on the page, one word.
     pub anchor: String,
     pub title: String,
@@ -38,10 +39,10 @@ pub struct Section<'a> {
     pub note: String,
     /// Of its tables and pictures; sentences have their own.
     pub weight: Weight,
-    pub blocks: Vec<Block<'a>>,
+    pub blocks: Vec<Block>,
 }
 
-pub enum Block<'a> {
+pub enum Block {
     Sentence(Sentence),
     /// Names and what they say.
     Facts {
@@ -54,27 +55,26 @@ pub enum Block<'a> {
         columns: Vec<Column>,
     },
     Matrix(Matrix),
-    Picture(Box<dyn Picture + 'a>),
+    Timeline(Timeline),
+    /// Plots, in the formats that have room for them; elsewhere tables have their numbers.
+    Charts {
+        /// What their signs mean.
+        legend: &'static str,
+        /// How they are laid out.
+        class: &'static str,
+        charts: Vec<Chart>,
+    },
     Code {
         language: &'static str,
         title: Option<String>,
         text: String,
     },
     /// What is read by who opens it.
-    Folded(Section<'a>),
+    Folded(Section),
 }
 
-/// A drawing, in the formats that have room for it.
-pub trait Picture {
-    /// Its rows in at most so many columns, and what its signs mean.
-    fn rows(&self, columns: usize) -> Option<(Vec<String>, String)>;
-
-    /// Markup of the page, made by a template that escapes.
-    fn markup(&self) -> Option<maud::Markup>;
-}
-
-impl<'a> Section<'a> {
-    pub fn new(anchor: impl Into<String>, title: impl Into<String>, weight: Weight) -> Section<'a> {
+impl Section {
+    pub fn new(anchor: impl Into<String>, title: impl Into<String>, weight: Weight) -> Section {
         Section {
             anchor: anchor.into(),
             title: title.into(),
@@ -84,25 +84,25 @@ impl<'a> Section<'a> {
         }
     }
 
-    pub fn noted(self, note: impl Into<String>) -> Section<'a> {
+    pub fn noted(self, note: impl Into<String>) -> Section {
         Section {
             note: note.into(),
             ..self
         }
     }
 
-    pub fn with(mut self, block: impl Into<Block<'a>>) -> Section<'a> {
+    pub fn with(mut self, block: impl Into<Block>) -> Section {
         self.blocks.push(block.into());
         self
     }
 
-    pub fn with_all<B: Into<Block<'a>>>(mut self, blocks: impl IntoIterator<Item = B>) -> Section<'a> {
+    pub fn with_all<B: Into<Block>>(mut self, blocks: impl IntoIterator<Item = B>) -> Section {
         self.blocks.extend(blocks.into_iter().map(Into::into));
         self
     }
 
     /// The section, if there is anything in it.
-    pub fn filled(self) -> Option<Section<'a>> {
+    pub fn filled(self) -> Option<Section> {
         (!self.blocks.is_empty()).then_some(self)
     }
 
@@ -115,49 +115,47 @@ impl<'a> Section<'a> {
     }
 }
 
-impl<'a> Block<'a> {
-    pub fn facts<N: Into<String>>(
-        caption: impl Into<String>,
-        facts: impl IntoIterator<Item = (N, String)>,
-    ) -> Block<'a> {
+impl Block {
+    pub fn facts<N: Into<String>>(caption: impl Into<String>, facts: impl IntoIterator<Item = (N, String)>) -> Block {
         Block::Facts {
             caption: caption.into(),
             facts: facts.into_iter().map(|(name, text)| (name.into(), text)).collect(),
         }
     }
 
-    pub fn picture(picture: impl Picture + 'a) -> Block<'a> {
-        Block::Picture(Box::new(picture))
+    pub fn charts(legend: &'static str, class: &'static str, charts: impl Iterator<Item = Chart>) -> Block {
+        let charts = charts.collect();
+        Block::Charts { legend, class, charts }
     }
 }
 
-impl From<Sentence> for Block<'_> {
+impl From<Sentence> for Block {
     fn from(sentence: Sentence) -> Self {
         Block::Sentence(sentence)
     }
 }
 
-impl From<Vec<Column>> for Block<'_> {
+impl From<Vec<Column>> for Block {
     fn from(columns: Vec<Column>) -> Self {
         Block::Table { caption: None, columns }
     }
 }
 
-impl From<(&str, Vec<Column>)> for Block<'_> {
+impl From<(&str, Vec<Column>)> for Block {
     fn from((caption, columns): (&str, Vec<Column>)) -> Self {
         let caption = Some(caption.to_owned());
         Block::Table { caption, columns }
     }
 }
 
-impl From<Matrix> for Block<'_> {
+impl From<Matrix> for Block {
     fn from(matrix: Matrix) -> Self {
         Block::Matrix(matrix)
     }
 }
 
-impl<'a> From<Section<'a>> for Block<'a> {
-    fn from(section: Section<'a>) -> Self {
+impl From<Section> for Block {
+    fn from(section: Section) -> Self {
         Block::Folded(section)
     }
 }

@@ -10,6 +10,7 @@
 pub mod allocator;
 pub mod band;
 pub mod campaign;
+pub mod charts;
 pub mod cli;
 pub mod commands;
 pub mod compare;

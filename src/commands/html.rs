@@ -21,7 +21,7 @@ pub fn pasted(runs: &[Played], baseline: Option<&str>) -> String {
     documented(runs, baseline, markdown::render)
 }
 
-fn documented(runs: &[Played], baseline: Option<&str>, render: fn(&Document<'_>) -> String) -> String {
+fn documented(runs: &[Played], baseline: Option<&str>, render: fn(&Document) -> String) -> String {
     match runs {
         [only] => render(&run::document(&only.summary, &file_name(&only.record))),
         several => {

@@ -9,7 +9,7 @@ use super::{Block, Document, Matrix, MatrixCell, Section, Sentence, Weight, rows
 const WIDEST: usize = 400;
 
 /// The whole document.
-pub fn render(document: &Document<'_>) -> String {
+pub fn render(document: &Document) -> String {
     let mut out = String::new();
     let title = prose(&clean(&document.title));
     match &document.headline {
@@ -34,7 +34,7 @@ pub fn render(document: &Document<'_>) -> String {
 }
 
 /// A part that is read by who opens it.
-fn folded(out: &mut String, section: &Section<'_>) {
+fn folded(out: &mut String, section: &Section) {
     line_of(
         out,
         format!("\n<details><summary>{}</summary>", escape(&section.caption())),
@@ -44,13 +44,13 @@ fn folded(out: &mut String, section: &Section<'_>) {
 }
 
 /// Its blocks, and what their words mean in small print beneath them.
-fn blocks(out: &mut String, section: &Section<'_>) {
+fn blocks(out: &mut String, section: &Section) {
     let mut small: Vec<String> = Vec::new();
     if section.weight == Weight::Answer {
         small.extend((!section.note.is_empty()).then(|| section.note.clone()));
     }
-    let is_small = |block: &&Block<'_>| matches!(block, Block::Sentence(one) if one.weight == Weight::Definition);
-    let (definitions, others): (Vec<&Block<'_>>, Vec<&Block<'_>>) = section.blocks.iter().partition(is_small);
+    let is_small = |block: &&Block| matches!(block, Block::Sentence(one) if one.weight == Weight::Definition);
+    let (definitions, others): (Vec<&Block>, Vec<&Block>) = section.blocks.iter().partition(is_small);
     for block in others {
         match block {
             Block::Sentence(sentence) => sentences(out, std::iter::once(sentence)),
@@ -76,7 +76,7 @@ fn blocks(out: &mut String, section: &Section<'_>) {
                 out.push('\n');
                 table(out, &columns_of(matrix));
             }
-            Block::Picture(_) => {}
+            Block::Timeline(_) | Block::Charts { .. } => {}
             Block::Code { language, title, text } => {
                 if let Some(title) = title {
                     line_of(out, format!("\n{}:", escape(title)));

@@ -7,6 +7,7 @@ mod shell;
 
 use maud::{Markup, html};
 
+use crate::charts::figure::figure;
 use crate::text::table::Column;
 use crate::text::{Tone, clean, clean_lines, width};
 
@@ -22,7 +23,7 @@ const COLORS: usize = 7;
 const BESIDE: usize = 6;
 
 /// The whole page.
-pub fn render(document: &Document<'_>) -> String {
+pub fn render(document: &Document) -> String {
     let body = html! {
         header {
             div.bar {
@@ -51,7 +52,7 @@ fn said(place: usize, sentence: &Sentence) -> Markup {
 }
 
 /// A section under a heading, which is named after its place in the page.
-fn drawn(section: &Section<'_>) -> Markup {
+fn drawn(section: &Section) -> Markup {
     let id = &section.anchor;
     html! {
         section id=(id) aria-labelledby={ (id) "-title" } {
@@ -64,34 +65,25 @@ fn drawn(section: &Section<'_>) -> Markup {
     }
 }
 
-fn blocks(section: &Section<'_>) -> Markup {
-    let drawings: Vec<Option<Markup>> = section
-        .blocks
-        .iter()
-        .map(|block| match block {
-            Block::Picture(picture) => picture.markup(),
-            _ => None,
-        })
-        .collect();
-    let has_pictures = drawings.iter().any(Option::is_some);
+fn blocks(section: &Section) -> Markup {
+    let is_drawn = |block: &Block| matches!(block, Block::Timeline(_) | Block::Charts { .. });
+    let has_pictures = section.blocks.iter().any(is_drawn);
     // Sentences that follow each other are one list.
     let runs = section.blocks.chunk_by(|a, b| is_listed(a) && is_listed(b));
-    let mut drawings = drawings.into_iter();
     html! {
         @for run in runs {
-            @let pictures: Vec<Option<Markup>> = drawings.by_ref().take(run.len()).collect();
             @if is_listed(&run[0]) { (list(run)) } @else {
-                @for (block, picture) in run.iter().zip(pictures) { (one(section, block, picture, has_pictures)) }
+                @for block in run { (one(section, block, has_pictures)) }
             }
         }
     }
 }
 
-fn is_listed(block: &Block<'_>) -> bool {
+fn is_listed(block: &Block) -> bool {
     matches!(block, Block::Sentence(sentence) if sentence.weight < Weight::Definition)
 }
 
-fn list(sentences: &[Block<'_>]) -> Markup {
+fn list(sentences: &[Block]) -> Markup {
     html! {
         ul.sentences {
             @for block in sentences { @if let Block::Sentence(sentence) = block {
@@ -101,7 +93,7 @@ fn list(sentences: &[Block<'_>]) -> Markup {
     }
 }
 
-fn one(section: &Section<'_>, block: &Block<'_>, picture: Option<Markup>, has_pictures: bool) -> Markup {
+fn one(section: &Section, block: &Block, has_pictures: bool) -> Markup {
     match block {
         Block::Sentence(sentence) => html! { p.quiet { (prose(&sentence.text)) } },
         Block::Facts { caption, facts } => facts_of(caption, facts),
@@ -113,8 +105,12 @@ fn one(section: &Section<'_>, block: &Block<'_>, picture: Option<Markup>, has_pi
                 .collect();
             table(&caption, &kept)
         }
-        Block::Matrix(matrix) => figures(matrix),
-        Block::Picture(_) => picture.unwrap_or_default(),
+        Block::Matrix(matrix) => crossed(matrix),
+        Block::Timeline(timeline) => timeline.embed(),
+        Block::Charts { legend, class, charts } => html! {
+            p.quiet { (legend) }
+            div class=(class) { @for chart in charts { (figure(chart)) } }
+        },
         Block::Code { title, text, .. } => html! {
             @if let Some(title) = title { p { (clean(title)) ":" } }
             div.copyable { pre tabindex="0" { code { (clean_lines(text.trim_end_matches('\n'))) } } }
@@ -222,7 +218,7 @@ fn unbroken(text: &str) -> Markup {
 }
 
 /// A row for each place and a column for each server, or, where these are many, the other way round.
-fn figures(matrix: &Matrix) -> Markup {
+fn crossed(matrix: &Matrix) -> Markup {
     let servers = || 0..matrix.heads.len();
     let is_turned = matrix.heads.len() > BESIDE.max(matrix.rows.len());
     let table = html! {
@@ -235,7 +231,7 @@ fn figures(matrix: &Matrix) -> Markup {
                 } }
                 tbody { @for server in servers() { tr {
                     th scope="row" class="text" { (head(matrix, server)) }
-                    @for row in &matrix.rows { td class="number" { (figure(&row.cells[server], server)) } }
+                    @for row in &matrix.rows { td class="number" { (value(&row.cells[server], server)) } }
                 } } }
             } @else {
                 thead { tr {
@@ -244,7 +240,7 @@ fn figures(matrix: &Matrix) -> Markup {
                 } }
                 tbody { @for row in &matrix.rows { tr {
                     th scope="row" class="text" { (clean(&row.place)) }
-                    @for (server, cell) in row.cells.iter().enumerate() { td class="number" { (figure(cell, server)) } }
+                    @for (server, cell) in row.cells.iter().enumerate() { td class="number" { (value(cell, server)) } }
                 } } }
             }
         }
@@ -262,7 +258,7 @@ fn head(matrix: &Matrix, server: usize) -> Markup {
     }
 }
 
-fn figure(cell: &MatrixCell, server: usize) -> Markup {
+fn value(cell: &MatrixCell, server: usize) -> Markup {
     html! {
         strong { (cell.median) }
         @if !cell.interval.is_empty() { " " span.quiet { "(" (cell.interval) ")" } }

@@ -1,11 +1,12 @@
 //! A document as a person reads it in a terminal: the answer, and what it rests on where that is asked for.
 
+use crate::charts::rows::strip;
 use crate::text::table::{self, Cell, Column, WIDEST};
 use crate::text::{Paint, Tone, clean_styled, cut, hanging, line_of, paragraph, width};
 
 use super::ascii::ascii;
 use super::matrix::{HOLE, LEAST};
-use super::{Block, Document, Matrix, MatrixCell, Section, Sentence, Weight, rows_left_out, shortened, strip};
+use super::{Block, Document, Matrix, MatrixCell, Section, Sentence, Weight, rows_left_out, shortened};
 
 const NARROWEST: usize = 40;
 
@@ -28,7 +29,7 @@ pub struct Look {
 }
 
 /// The whole document.
-pub fn render(document: &Document<'_>, look: Look) -> String {
+pub fn render(document: &Document, look: Look) -> String {
     let mut page = Page {
         out: String::new(),
         paint: Paint(look.color),
@@ -39,7 +40,7 @@ pub fn render(document: &Document<'_>, look: Look) -> String {
     for (place, sentence) in document.headline.iter().chain(&document.verdict).enumerate() {
         page.sentence(if place == 0 { "  " } else { "  - " }, sentence);
     }
-    let shown = |section: &&Section<'_>| look.details || section.weight == Weight::Answer;
+    let shown = |section: &&Section| look.details || section.weight == Weight::Answer;
     for section in document.sections.iter().filter(shown) {
         page.out.push('\n');
         page.section(section);
@@ -92,12 +93,12 @@ impl Page {
         self.out.push('\n');
     }
 
-    fn section(&mut self, section: &Section<'_>) {
+    fn section(&mut self, section: &Section) {
         self.heading(&section.title, &section.note);
         section.blocks.iter().for_each(|block| self.block(block));
     }
 
-    fn block(&mut self, block: &Block<'_>) {
+    fn block(&mut self, block: &Block) {
         match block {
             Block::Sentence(sentence) if sentence.weight == Weight::Definition && !self.details => {}
             Block::Sentence(sentence) => self.sentence("  ", sentence),
@@ -113,13 +114,14 @@ impl Page {
                 let columns = rows_of(matrix, self.columns);
                 self.table(&columns);
             }
-            Block::Picture(picture) => {
-                if let Some((rows, legend)) = picture.rows(self.columns) {
+            Block::Timeline(timeline) => {
+                if let Some((rows, legend)) = timeline.only.as_ref().and_then(|memory| memory.draw(self.columns)) {
                     rows.iter().for_each(|row| line_of(&mut self.out, row));
                     self.out.push('\n');
                     self.paragraph(Tone::Quiet, "  ", &legend);
                 }
             }
+            Block::Charts { .. } => {}
             Block::Code { title, text, .. } => {
                 if let Some(title) = title {
                     self.paragraph(Tone::Quiet, "  ", title);
@@ -213,7 +215,7 @@ fn rows_of(matrix: &Matrix, columns: usize) -> Vec<Column> {
         let low = all().fold(f64::INFINITY, f64::min);
         let high = all().fold(f64::NEG_INFINITY, f64::max);
         let values = cells[*server].values.iter().flatten().copied();
-        Cell::plain(strip::draw(values, low, high, room))
+        Cell::plain(strip(values, low, high, room))
     });
     table.push(Column::text("runs", 2, strips.collect()));
     table

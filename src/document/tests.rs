@@ -13,12 +13,12 @@ struct Told {
 }
 
 impl Told {
-    fn section(&mut self, section: &Section<'_>) {
+    fn section(&mut self, section: &Section) {
         self.texts.push(section.title.clone());
         section.blocks.iter().for_each(|block| self.block(block));
     }
 
-    fn block(&mut self, block: &Block<'_>) {
+    fn block(&mut self, block: &Block) {
         match block {
             Block::Sentence(sentence) => self.sentence(sentence),
             Block::Facts { facts, .. } => {
@@ -41,7 +41,7 @@ impl Told {
                 self.texts.extend(cells.map(|cell| cell.median.clone()));
             }
             // Some formats have no pictures, and their numbers are in tables.
-            Block::Picture(_) => {}
+            Block::Timeline(_) | Block::Charts { .. } => {}
             Block::Code { text, .. } => self.texts.push(text.clone()),
             Block::Folded(section) => self.section(section),
         }
@@ -72,7 +72,7 @@ fn without_tags(page: &str) -> String {
 }
 
 /// Fails where a format lacks something.
-pub fn is_whole(document: &Document<'_>) {
+pub fn is_whole(document: &Document) {
     let mut told = Told::default();
     told.texts.push(document.title.clone());
     let verdict = document.headline.iter().chain(&document.verdict);
@@ -125,7 +125,7 @@ fn figures() -> Matrix {
     }
 }
 
-fn sample<'a>() -> Document<'a> {
+fn sample() -> Document {
     let cells = |texts: [&str; 3]| texts.map(Cell::plain).to_vec();
     let columns = vec![
         Column::text("phase", 0, cells(["start", "goto|x", "decay"])),

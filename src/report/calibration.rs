@@ -18,7 +18,7 @@ use crate::text::{Sentence, Tone};
 const RUNS: [(usize, &str); 4] = [(3, "3 runs"), (5, "5 runs"), (8, "8 runs"), (12, "12 runs")];
 
 /// What so many runs of one server against itself say of later ones.
-pub fn document<'a>(calibration: &Calibration, looks: &Looks) -> Document<'a> {
+pub fn document(calibration: &Calibration, looks: &Looks) -> Document {
     let legend = format!(
         "CV: the spread from run to run, as a share of the mean; so many runs of each side show a difference of at least \
          so much to be more than the {} that is tolerated, with a chance of {}, at the level of one of {} looks; * decides a \

@@ -53,6 +53,11 @@ pub(super) fn legend(table: &[Column]) -> String {
     said.join(" · ")
 }
 
+/// The curve of a window, with how long it took.
+pub(super) fn curve(window: &Window) -> (Nanos, &[u64]) {
+    (window.took, &window.curve)
+}
+
 /// The name of a window: its phase and what it was.
 pub(super) fn name(window: &Window) -> String {
     label(&window.phase.name, window.kind, window.control)

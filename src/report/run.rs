@@ -5,10 +5,8 @@ pub(super) mod phases;
 pub(super) mod tables;
 pub(super) mod windows;
 
-use maud::{Markup, html};
-
 use crate::document::page;
-use crate::document::{Block, Document, Picture, Section, Weight};
+use crate::document::{Block, Document, Section, Weight};
 use crate::findings;
 use crate::findings::Severity;
 use crate::growth::repeated;
@@ -20,13 +18,13 @@ use crate::text::table::{Cell, Column};
 use crate::text::{Sentence, Tone};
 use crate::units;
 
-use super::html::{Decays, Latencies, Lines, latencies};
+use super::pictures::{Latencies, decays, latencies, timeline};
 use super::{allocator, calls, decay, fingerprint, given, growth, reproduce};
 
 /// Everything that a run says. `record` is the name of its record.
-pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document<'s> {
+pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document {
     let header = &summary.header;
-    let mut sections: Vec<Option<Section<'s>>> = Vec::new();
+    let mut sections: Vec<Option<Section>> = Vec::new();
     // What a tracer holds up has no memory and no latency worth a look.
     let traced = Traced::of(summary);
     match &traced {
@@ -72,7 +70,7 @@ fn verdict(summary: &Summary) -> Vec<Sentence> {
     verdict
 }
 
-fn phases(summary: &Summary) -> Option<Section<'_>> {
+fn phases(summary: &Summary) -> Option<Section> {
     let all: Vec<_> = summary.phases.iter().collect();
     let legend = phases::legend(summary).into_iter();
     (!all.is_empty()).then(|| {
@@ -84,7 +82,7 @@ fn phases(summary: &Summary) -> Option<Section<'_>> {
 }
 
 /// Everything to know, the weightiest first.
-fn warnings(summary: &Summary) -> Option<Section<'_>> {
+fn warnings(summary: &Summary) -> Option<Section> {
     let sentences = findings::findings(summary).into_iter().rev().map(|finding| {
         let (id, tone, mark) = match finding.severity {
             Severity::Note => ("run.note", Tone::Quiet, "note"),
@@ -101,15 +99,15 @@ fn warnings(summary: &Summary) -> Option<Section<'_>> {
         .filled()
 }
 
-fn timeline<'s>(summary: &'s Summary, record: &'s str) -> Option<Section<'s>> {
-    let lines = Lines::of_run(summary, record)?;
+fn timeline<'s>(summary: &'s Summary, record: &'s str) -> Option<Section> {
+    let lines = timeline::from_run(summary, record)?;
     let section = Section::new("timeline", "Timeline", Weight::Evidence);
     let note = format!("MiB over {}", head::time(summary.duration));
-    Some(section.noted(note).with(Block::picture(lines)))
+    Some(section.noted(note).with(Block::Timeline(lines)))
 }
 
 /// What came back while the server was left alone.
-fn came_back(summary: &Summary) -> Option<Section<'_>> {
+fn came_back(summary: &Summary) -> Option<Section> {
     let table = windows::columns(summary)?;
     let shown = windows::shown(&summary.windows);
     let remarks = shown.iter().filter_map(|window| decay::remark(window));
@@ -117,7 +115,7 @@ fn came_back(summary: &Summary) -> Option<Section<'_>> {
     Some(
         Section::new("decay", "What came back", Weight::Evidence)
             .noted(windows::SUBJECT)
-            .with(Block::picture(Decays::of_run(summary, shown.clone())))
+            .with(decays::one_run(summary, &shown))
             .with(table)
             .with(Sentence::definition("windows.legend", legend))
             .with_all(remarks.map(|text| Sentence::evidence("windows.remark", text))),
@@ -125,7 +123,7 @@ fn came_back(summary: &Summary) -> Option<Section<'_>> {
 }
 
 /// What came back by force, and what the server accounts for.
-fn released(summary: &Summary) -> Option<Section<'_>> {
+fn released(summary: &Summary) -> Option<Section> {
     let tables = [
         (given::RELEASES, given::releases(summary)),
         (given::REPORTS, given::reports(summary)),
@@ -161,7 +159,7 @@ fn attribution(summary: &Summary) -> Vec<Sentence> {
         .collect()
 }
 
-fn grown(summary: &Summary) -> Option<Section<'_>> {
+fn grown(summary: &Summary) -> Option<Section> {
     let lines = growing(summary);
     if lines.is_empty() {
         return None;
@@ -177,7 +175,7 @@ fn grown(summary: &Summary) -> Option<Section<'_>> {
 }
 
 /// The memory calls of a traced run.
-fn called<'s>(label: &str, traced: &Traced) -> Section<'s> {
+fn called(label: &str, traced: &Traced) -> Section {
     let servers = [(label, traced)];
     Section::new("calls", "System calls", Weight::Answer)
         .noted("calls and their bytes")
@@ -185,7 +183,7 @@ fn called<'s>(label: &str, traced: &Traced) -> Section<'s> {
         .with(Sentence::definition("calls.note", calls::note(&servers)))
 }
 
-fn requests(summary: &Summary) -> Option<Section<'_>> {
+fn requests(summary: &Summary) -> Option<Section> {
     let methods = tables::most_sent(summary);
     let left_out = summary.methods.len() - methods.len();
     let few = methods.iter().any(|method| method.answered > 0 && method.p95.is_none());
@@ -196,7 +194,7 @@ fn requests(summary: &Summary) -> Option<Section<'_>> {
     (!methods.is_empty()).then(|| {
         Section::new("latency", "Requests", Weight::Evidence)
             .noted("latency until the last byte, retries included")
-            .with(Block::picture(Distributions(summary)))
+            .with(distributions(summary))
             .with(tables::methods(&methods))
             .with_all(
                 notes
@@ -207,32 +205,23 @@ fn requests(summary: &Summary) -> Option<Section<'_>> {
     })
 }
 
-struct Distributions<'s>(&'s Summary);
-
-impl Picture for Distributions<'_> {
-    fn rows(&self, _: usize) -> Option<(Vec<String>, String)> {
-        None
-    }
-
-    fn markup(&self) -> Option<Markup> {
-        let plots = tables::most_sent(self.0).into_iter().map(|method| {
-            let one = Latencies {
-                label: &self.0.header.server.label,
-                class: page::class(0),
-                histogram: method.distribution.clone(),
-                p50: method.p50.map(|time| time as f64),
-                p95: method.p95.map(|time| time as f64),
-            };
-            latencies(&method.method, &[one])
-        });
-        Some(html! {
-            p.quiet { "From sending until the last byte, retries included, over powers of ten. The solid mark is the median, the dashed one the 95th percentile." }
-            div.plots { @for plot in plots { (plot) } }
-        })
-    }
+fn distributions(summary: &Summary) -> Block {
+    let legend = "From sending until the last byte, retries included, over powers of ten. The solid mark is the median, the dashed \
+                  one the 95th percentile.";
+    let plots = tables::most_sent(summary).into_iter().filter_map(|method| {
+        let one = Latencies {
+            label: &summary.header.server.label,
+            class: page::class(0),
+            histogram: method.distribution.clone(),
+            p50: method.p50.map(|time| time as f64),
+            p95: method.p95.map(|time| time as f64),
+        };
+        latencies(&method.method, &[one])
+    });
+    Block::charts(legend, "plots", plots)
 }
 
-fn steps(summary: &Summary) -> Option<Section<'_>> {
+fn steps(summary: &Summary) -> Option<Section> {
     let table = tables::steps(summary)?;
     let section = Section::new("work", "Steps", Weight::Evidence);
     Some(
@@ -242,7 +231,7 @@ fn steps(summary: &Summary) -> Option<Section<'_>> {
     )
 }
 
-fn processes(summary: &Summary) -> Option<Section<'_>> {
+fn processes(summary: &Summary) -> Option<Section> {
     let note = format!(
         "sizes in MiB · at most {} at once",
         units::count(summary.most_processes)
@@ -254,20 +243,20 @@ fn processes(summary: &Summary) -> Option<Section<'_>> {
     })
 }
 
-fn facts(summary: &Summary) -> Section<'_> {
+fn facts(summary: &Summary) -> Section {
     Section::new("facts", "Server and machine", Weight::Evidence)
         .with(Block::facts("The run", head::facts(summary)))
         .with(fingerprint(&summary.header.server.label, &summary.header))
 }
 
 /// Everything by which a run can be told from another.
-pub(super) fn fingerprint<'a>(title: &str, header: &Header) -> Section<'a> {
+pub(super) fn fingerprint(title: &str, header: &Header) -> Section {
     let facts = fingerprint::facts(header);
     Section::new("", format!("Fingerprint of {title}"), Weight::Definition).with(Block::facts("Fingerprint", facts))
 }
 
 /// The same of another run, without what is as in the first.
-pub(super) fn fingerprint_beside<'a>(title: &str, header: &Header, first: (&str, &Header)) -> Section<'a> {
+pub(super) fn fingerprint_beside(title: &str, header: &Header, first: (&str, &Header)) -> Section {
     let known = fingerprint::facts(first.1);
     let facts = fingerprint::facts(header)
         .into_iter()
@@ -277,7 +266,7 @@ pub(super) fn fingerprint_beside<'a>(title: &str, header: &Header, first: (&str,
 }
 
 /// The commands that make such a report again.
-pub(super) fn reproduced<'a>(headers: &[&Header]) -> Section<'a> {
+pub(super) fn reproduced(headers: &[&Header]) -> Section {
     let commands = reproduce::commands(headers);
     let none = "the records do not say by which command they were made";
     let none = commands
@@ -296,7 +285,7 @@ pub(super) fn reproduced<'a>(headers: &[&Header]) -> Section<'a> {
 }
 
 /// Which allocator each server has, and how that is known.
-pub(super) fn allocators<'a>(id: &str, servers: &[&ServerFacts]) -> Option<Section<'a>> {
+pub(super) fn allocators(id: &str, servers: &[&ServerFacts]) -> Option<Section> {
     let known: Vec<_> = servers
         .iter()
         .filter_map(|server| Some((*server, server.allocator.as_ref()?)))

@@ -34,8 +34,7 @@ pub fn tell(options: &cli::Gate, verdict: &Verdict<'_>, beside: Option<&Path>) -
     // What has no data is no skipped case of a gate that ends with an error.
     let strict = inconclusive == Some(Inconclusive::Fail) || !judgement.missing.is_empty();
     let suites = report::gate::suites(judgement, strict);
-    let compared = report::gate::Compared::new(verdict.sides);
-    let document = report::gate::document(judgement, &compared, notes);
+    let document = report::gate::document(judgement, verdict.sides, notes);
     let markdown = markdown::render(&document);
     let json = report::gate::json::render(judgement, notes, exit.code())?;
     let junit = comparison::junit(&suites);

@@ -25,8 +25,7 @@ pub fn tell(
 ) -> anyhow::Result<u8> {
     let exit = exit(sweep);
     let json = tune::json::render(sweep, notes, exit.code())?;
-    let compared = tune::Compared::new(sweep, runs);
-    let document = tune::document(sweep, &compared, notes);
+    let document = tune::document(sweep, runs, notes);
     let markdown = markdown::render(&document);
     let page = || page::render(&document);
     if let Some(out) = beside {

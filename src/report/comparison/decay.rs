@@ -1,11 +1,11 @@
 //! What came back while servers were left alone, of all servers.
 
+use crate::charts::rows::Curves;
 use crate::compare::{Cell as Figures, Comparison, Decayed, Given, Side, Unit};
 use crate::record::WindowEnd;
 use crate::report::decay;
-use crate::report::spark::Scale;
 use crate::stats::MedianInterval;
-use crate::summary::decay::{AFTER, Gave, Window};
+use crate::summary::decay::{AFTER, Gave};
 use crate::text::Tone;
 use crate::text::table::{Cell, Column};
 use crate::units;
@@ -87,11 +87,14 @@ pub fn columns(comparison: &Comparison) -> Option<Vec<Column>> {
 /// A line for each window and server, those of one window together and on one scale.
 fn lines<'c>(comparison: &'c Comparison) -> Vec<Line<'c>> {
     let lines = comparison.decays.iter().flat_map(|window| {
-        let shown: Vec<&Window> = window.sides.iter().filter_map(|side| side.shown.as_ref()).collect();
-        let scale = Scale::of(shown.into_iter());
+        let shown = window.sides.iter().filter_map(|side| side.shown.as_ref());
+        let curves = Curves::new(shown.map(decay::curve));
         let sides = comparison.sides.iter().zip(&window.sides).enumerate();
         let line = |(place, (side, decayed)): (usize, (&'c Side, &'c Decayed))| {
-            let curve = decayed.shown.as_ref().map(|shown| scale.draw(shown, CURVE));
+            let curve = decayed
+                .shown
+                .as_ref()
+                .map(|shown| curves.draw(decay::curve(shown), CURVE));
             Line {
                 name: decay::label(&window.phase, window.kind, window.control),
                 first: place == 0,

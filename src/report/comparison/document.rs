@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use maud::{Markup, html};
-
+use crate::charts::Chart;
 use crate::compare::{Comparison, Figure, Measure, Place, Played, Row, Scenarios, Target};
 use crate::document::page::Keys;
-use crate::document::{Block, Document, Matrix, MatrixRow, Picture, Section, Weight};
+use crate::document::{Block, Document, Matrix, MatrixRow, Section, Weight};
 use crate::report::growth as lines;
-use crate::report::html::{Decays, Latencies, Lines, Named, Strips, latencies};
+use crate::report::pictures::{Latencies, Named, decays, latencies, strips, timeline};
 use crate::report::{calls as called, lens, run};
 use crate::summary::{Histogram, Summary};
 use crate::text::table::{Cell, Column};
@@ -32,7 +31,7 @@ const FIGURES: [(Figure, &str, &str); 6] = [
 type Records<'r> = BTreeMap<&'r str, &'r Summary>;
 
 /// Every scenario on every target, the servers of each against the first.
-pub fn document<'a>(scenarios: &'a Scenarios, runs: &'a [Played]) -> Document<'a> {
+pub fn document(scenarios: &Scenarios, runs: &[Played]) -> Document {
     let several = scenarios.values().flatten().count() > 1;
     let verdict = scenarios.values().flat_map(|targets| match targets.as_slice() {
         [target] => verdict(target, several),
@@ -74,8 +73,8 @@ pub fn title(scenarios: &Scenarios) -> String {
 
 /// All tables and pictures. `is_compared` is whether it is also said what to conclude of each server against the baseline:
 /// where many were tried to choose one, as in a sweep, such sentences would answer another question, and some by chance.
-pub fn sections<'a>(scenarios: &'a Scenarios, runs: &'a [Played], keys: Keys, is_compared: bool) -> Vec<Section<'a>> {
-    let by_record: Records<'a> = runs.iter().map(|run| (run.record.as_str(), &run.summary)).collect();
+pub fn sections(scenarios: &Scenarios, runs: &[Played], keys: Keys, is_compared: bool) -> Vec<Section> {
+    let by_record: Records = runs.iter().map(|run| (run.record.as_str(), &run.summary)).collect();
     let all: Vec<&Target> = scenarios.values().flatten().collect();
     let mut sections = vec![servers(&all)];
     for targets in scenarios.values().filter(|targets| targets.len() > 1) {
@@ -98,16 +97,16 @@ pub fn sections<'a>(scenarios: &'a Scenarios, runs: &'a [Played], keys: Keys, is
 }
 
 /// One comparison; `on` is its prefix and its name where there are several.
-fn of_target<'a>(
-    target: &'a Target,
+fn of_target(
+    target: &Target,
     on: Option<(String, String)>,
-    by_record: &Records<'a>,
+    by_record: &Records,
     keys: Keys,
     is_compared: bool,
-) -> Vec<Section<'a>> {
+) -> Vec<Section> {
     let comparison = &target.comparison;
     let (id, name) = on.unwrap_or_default();
-    let servers: Vec<(&'a str, Vec<Named<'a>>)> = comparison
+    let servers: Vec<(&str, Vec<Named>)> = comparison
         .sides
         .iter()
         .map(|side| (side.label.as_str(), played(&side.runs, by_record)))
@@ -123,13 +122,13 @@ fn of_target<'a>(
     }
     all.extend([
         warnings(&id, comparison),
-        Lines::of_servers(&servers, keys).map(|lines| {
-            Section::new(format!("{id}timeline"), "Timeline", Weight::Evidence).with(Block::picture(lines))
+        timeline::from_servers(&servers, keys).map(|lines| {
+            Section::new(format!("{id}timeline"), "Timeline", Weight::Evidence).with(Block::Timeline(lines))
         }),
         Some(every_run(&id, comparison, keys)),
         came_back(&id, comparison, &servers, keys),
         grown(&id, comparison),
-        latency(&id, comparison, servers, keys),
+        latency(&id, comparison, &servers, keys),
         work(&id, comparison),
         other_figures(&id, comparison, keys),
         called(&id, comparison),
@@ -190,7 +189,7 @@ fn matrix(comparison: &Comparison, caption: &str, first: &str, rows: &[&Row], ke
     }
 }
 
-fn private<'a>(target: &Target, id: &str, name: &str, keys: Keys) -> Section<'a> {
+fn private(target: &Target, id: &str, name: &str, keys: Keys) -> Section {
     let comparison = &target.comparison;
     let title = match name {
         "" => "Private memory".to_owned(),
@@ -222,13 +221,13 @@ fn legend(comparison: &Comparison) -> impl Iterator<Item = String> {
     std::iter::once(parts.join("; "))
 }
 
-fn warnings<'a>(id: &str, comparison: &Comparison) -> Option<Section<'a>> {
+fn warnings(id: &str, comparison: &Comparison) -> Option<Section> {
     Section::new(format!("{id}warnings"), "Warnings", Weight::Answer)
         .with_all(notes::notes(comparison))
         .filled()
 }
 
-fn every_run<'a>(id: &str, comparison: &'a Comparison, keys: Keys) -> Section<'a> {
+fn every_run(id: &str, comparison: &Comparison, keys: Keys) -> Section {
     let rows = rows(comparison, Figure::Private);
     let lines = || {
         rows.iter().flat_map(|row| {
@@ -254,23 +253,18 @@ fn every_run<'a>(id: &str, comparison: &'a Comparison, keys: Keys) -> Section<'a
     ];
     let caption = "Private memory of every run, MiB";
     Section::new(format!("{id}runs"), "Every run", Weight::Evidence)
-        .with(Block::picture(Strips { comparison, keys }))
+        .with(strips(comparison, keys))
         .with_all((!rows.is_empty()).then_some((caption, table)))
 }
 
 /// What came back while the servers were left alone, and by force before checkpoints.
-fn came_back<'a>(
-    id: &str,
-    comparison: &'a Comparison,
-    servers: &[(&'a str, Vec<Named<'a>>)],
-    keys: Keys,
-) -> Option<Section<'a>> {
+fn came_back(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Section> {
     let mut section = Section::new(format!("{id}decay"), "What came back", Weight::Evidence);
     if let Some(table) = decay::columns(comparison) {
         let legend = Some(decay::legend(&table)).filter(|legend| !legend.is_empty());
         section = section
             .noted(decay::SUBJECT)
-            .with(Block::picture(Decays::of_comparison(comparison, servers, keys)))
+            .with(decays::all_runs(comparison, servers, keys))
             .with(table)
             .with_all(legend.map(|text| Sentence::definition("windows.legend", text)));
     }
@@ -280,29 +274,19 @@ fn came_back<'a>(
 }
 
 /// What grows from round to round, if anything was repeated.
-fn grown<'a>(id: &str, comparison: &Comparison) -> Option<Section<'a>> {
+fn grown(id: &str, comparison: &Comparison) -> Option<Section> {
     let section = Section::new(format!("{id}growth"), "Growth per round", Weight::Evidence);
     Some(section.noted(lines::note()).with(growth::table(comparison)?))
 }
 
 /// A plot for each method that somebody answered, with the medians of the runs' percentiles.
-fn latency<'a>(
-    id: &str,
-    comparison: &'a Comparison,
-    servers: Vec<(&'a str, Vec<Named<'a>>)>,
-    keys: Keys,
-) -> Option<Section<'a>> {
+fn latency(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Section> {
     let tables = [Figure::P50, Figure::P95].into_iter().filter_map(|figure| {
         let (_, first, caption) = FIGURES.into_iter().find(|(one, ..)| *one == figure)?;
         let rows = rows(comparison, figure);
         (!rows.is_empty()).then(|| matrix(comparison, caption, first, &rows, keys))
     });
     let tables: Vec<Matrix> = tables.collect();
-    let picture = Distributions {
-        comparison,
-        servers,
-        keys,
-    };
     let titles = ["Median of each method", "95th percentile of each method"];
     let folded = tables
         .into_iter()
@@ -310,62 +294,47 @@ fn latency<'a>(
         .map(|(table, title)| Section::new(String::new(), title, Weight::Evidence).with(table));
     (!rows(comparison, Figure::P50).is_empty()).then(|| {
         Section::new(format!("{id}latency"), "Latency", Weight::Evidence)
-            .with(Block::picture(picture))
+            .with(distributions(comparison, servers, keys))
             .with_all(folded)
     })
 }
 
-struct Distributions<'a> {
-    comparison: &'a Comparison,
-    servers: Vec<(&'a str, Vec<Named<'a>>)>,
-    keys: Keys,
-}
-
-impl Distributions<'_> {
-    fn median(&self, method: &str, figure: Figure, side: usize) -> Option<f64> {
-        let place = Place::Method(method.to_owned());
-        let row = self.comparison.row(&Measure { place, figure })?;
-        row.cells.get(side)?.median.map(|median| median.median)
-    }
-
-    fn plot(&self, method: &str) -> Markup {
-        let all = self.servers.iter().enumerate().map(|(place, (label, runs))| {
-            let mut histogram = Histogram::default();
-            let methods = runs.iter().flat_map(|(_, summary)| &summary.methods);
-            for one in methods.filter(|one| one.method == method) {
-                histogram.add(&one.distribution);
-            }
-            Latencies {
-                label,
-                class: self.keys.class(place),
-                histogram,
-                p50: self.median(method, Figure::P50, place),
-                p95: self.median(method, Figure::P95, place),
-            }
-        });
-        latencies(method, &all.collect::<Vec<Latencies>>())
-    }
-}
-
-impl Picture for Distributions<'_> {
-    fn rows(&self, _: usize) -> Option<(Vec<String>, String)> {
-        None
-    }
-
-    fn markup(&self) -> Option<Markup> {
-        let rows = rows(self.comparison, Figure::P50);
-        let methods = rows.iter().filter_map(|row| match &row.measure.place {
-            Place::Method(method) => Some(method.as_str()),
+fn distributions(comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Block {
+    let legend = "All answers of all runs, from sending until the last byte, over powers of ten. The marks are the medians of the \
+                  runs' medians and, dashed, of their 95th percentiles.";
+    let plots = rows(comparison, Figure::P50)
+        .into_iter()
+        .filter_map(|row| match &row.measure.place {
+            Place::Method(method) => distribution(comparison, servers, keys, method),
             Place::Phase { .. } | Place::Run => None,
         });
-        Some(html! {
-            p.quiet { "All answers of all runs, from sending until the last byte, over powers of ten. The marks are the medians of the runs' medians and, dashed, of their 95th percentiles." }
-            div.plots { @for method in methods { (self.plot(method)) } }
-        })
-    }
+    Block::charts(legend, "plots", plots)
 }
 
-fn work<'a>(id: &str, comparison: &Comparison) -> Option<Section<'a>> {
+fn distribution(comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys, method: &str) -> Option<Chart> {
+    let median = |figure: Figure, side: usize| {
+        let place = Place::Method(method.to_owned());
+        let row = comparison.row(&Measure { place, figure })?;
+        row.cells.get(side)?.median.map(|median| median.median)
+    };
+    let all = servers.iter().enumerate().map(|(place, (label, runs))| {
+        let mut histogram = Histogram::default();
+        let methods = runs.iter().flat_map(|(_, summary)| &summary.methods);
+        for one in methods.filter(|one| one.method == method) {
+            histogram.add(&one.distribution);
+        }
+        Latencies {
+            label,
+            class: keys.class(place),
+            histogram,
+            p50: median(Figure::P50, place),
+            p95: median(Figure::P95, place),
+        }
+    });
+    latencies(method, &all.collect::<Vec<Latencies>>())
+}
+
+fn work(id: &str, comparison: &Comparison) -> Option<Section> {
     let (baseline, others) = comparison.sides.split_first()?;
     let alike = others
         .iter()
@@ -385,7 +354,7 @@ fn work<'a>(id: &str, comparison: &Comparison) -> Option<Section<'a>> {
         .filled()
 }
 
-fn other_figures<'a>(id: &str, comparison: &Comparison, keys: Keys) -> Option<Section<'a>> {
+fn other_figures(id: &str, comparison: &Comparison, keys: Keys) -> Option<Section> {
     let latencies = [Figure::P50, Figure::P95];
     let tables = FIGURES.iter().filter(|(figure, ..)| !latencies.contains(figure));
     let tables = tables.filter_map(|(figure, first, caption)| {
@@ -399,7 +368,7 @@ fn other_figures<'a>(id: &str, comparison: &Comparison, keys: Keys) -> Option<Se
 }
 
 /// Which memory calls the servers made, if that was traced.
-fn called<'a>(id: &str, comparison: &Comparison) -> Option<Section<'a>> {
+fn called(id: &str, comparison: &Comparison) -> Option<Section> {
     let (table, note) = calls::table(comparison)?;
     Some(
         Section::new(format!("{id}calls"), called::TITLE, Weight::Evidence)
@@ -410,7 +379,7 @@ fn called<'a>(id: &str, comparison: &Comparison) -> Option<Section<'a>> {
 }
 
 /// Servers on several targets: a row for each step, a column for each server of each system.
-fn overview<'a>(targets: &[Target]) -> Section<'a> {
+fn overview(targets: &[Target]) -> Section {
     let scenario = &targets[0].comparison.scenario;
     let slug: String = scenario
         .chars()
@@ -432,7 +401,7 @@ fn overview<'a>(targets: &[Target]) -> Section<'a> {
 }
 
 /// Which runs of which servers these are.
-fn servers<'a>(targets: &[&Target]) -> Section<'a> {
+fn servers(targets: &[&Target]) -> Section {
     let facts = targets.iter().map(|target| {
         let caption = match targets.len() {
             1 => "Servers".to_owned(),
@@ -454,18 +423,18 @@ fn servers<'a>(targets: &[&Target]) -> Section<'a> {
         let machines = machines.map(|machine| ("machine".to_owned(), machine.clone()));
         Block::facts(caption, facts.chain(machines))
     });
-    let facts: Vec<Block<'a>> = facts.collect();
+    let facts: Vec<Block> = facts.collect();
     Section::new("servers", "Servers", Weight::Answer).with_all(facts)
 }
 
 /// The fingerprint of each server on each target, by its first run.
-fn fingerprints<'a>(targets: &[&Target], by_record: &Records<'_>) -> Option<Section<'a>> {
+fn fingerprints(targets: &[&Target], by_record: &Records<'_>) -> Option<Section> {
     let firsts = targets.iter().flat_map(|target| {
         let sides = target.comparison.sides.iter();
         sides.filter_map(|side| Some((*target, side, *by_record.get(side.runs.first()?.as_str())?)))
     });
     let mut first: Option<(String, &Summary)> = None;
-    let mut fingerprints: Vec<Section<'a>> = Vec::new();
+    let mut fingerprints: Vec<Section> = Vec::new();
     for (target, side, summary) in firsts {
         let title = match targets.len() {
             1 => side.label.clone(),

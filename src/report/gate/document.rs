@@ -18,32 +18,18 @@ use super::words::{change, limit, name, outcome, who, word};
 /// More rules than this are only counted in the headline.
 const MOST_SAID: usize = 2;
 
-/// The runs of both sides, each under a label of its own, and what comes of comparing them: what a verdict's document
-/// borrows from.
-pub struct Compared {
-    runs: Vec<Played>,
-    scenarios: Scenarios,
-}
-
-impl Compared {
-    pub fn new(sides: &Sides) -> Compared {
-        let runs = told_apart(sides);
-        let baseline = runs.first().map(|run| run.summary.header.server.label.clone());
-        let scenarios = by_target(runs.clone(), baseline.as_deref());
-        Compared { runs, scenarios }
-    }
-}
-
 /// The whole document; `notes` are told after what was found.
-pub fn document<'a>(judgement: &Judgement, compared: &'a Compared, notes: &[String]) -> Document<'a> {
+pub fn document(judgement: &Judgement, sides: &Sides, notes: &[String]) -> Document {
+    let runs = told_apart(sides);
+    let scenarios = side_by_side(&runs);
     let found = findings(judgement);
-    let mut sections: Vec<Section<'a>> = vec![parties(judgement)];
+    let mut sections: Vec<Section> = vec![parties(judgement)];
     for against in judgement.against.iter().filter(|_| !judgement.is_refused()) {
         sections.extend(rules(against, "rules", Weight::Answer, &against.primaries));
     }
     sections.extend(advice(judgement, &found));
     sections.extend(every_run(judgement));
-    let compared_sections = comparison::sections(&compared.scenarios, &compared.runs, Keys::ALIKE, true);
+    let compared_sections = comparison::sections(&scenarios, &runs, Keys::ALIKE, true);
     // What a gate answers is its rules; everything else of the comparison supports them.
     sections.extend(compared_sections.into_iter().map(|section| Section {
         weight: section.weight.max(Weight::Evidence),
@@ -60,7 +46,7 @@ pub fn document<'a>(judgement: &Judgement, compared: &'a Compared, notes: &[Stri
             name(judgement, Role::Candidate),
             name(judgement, Role::Baseline)
         ),
-        origin: comparison::origin(&compared.runs),
+        origin: comparison::origin(&runs),
         headline: Some(Sentence::answer("gate.verdict", tone, headline(judgement, &found))),
         verdict: verdict(judgement, &found, notes),
         sections,
@@ -111,7 +97,7 @@ pub fn headline(judgement: &Judgement, found: &[Finding]) -> String {
 }
 
 /// The bounds of these rules against what they are held to.
-fn rules<'a>(against: &Against, anchor: &str, weight: Weight, judged: &[Judged]) -> Option<Section<'a>> {
+fn rules(against: &Against, anchor: &str, weight: Weight, judged: &[Judged]) -> Option<Section> {
     let role = against.role.name();
     let what = "geometric means, and one-sided bounds of their ratio at α = 0.05 over all looks of a comparison: a rule fails when \
                 the lower one is above what is tolerated, and passes when the upper one is below what must be ruled out";
@@ -172,7 +158,7 @@ fn table_of(role: Role, judged: &[Judged]) -> Vec<Column> {
 }
 
 /// The rules that advise, and decide nothing.
-fn advice<'a>(judgement: &Judgement, found: &[Finding]) -> Option<Section<'a>> {
+fn advice(judgement: &Judgement, found: &[Finding]) -> Option<Section> {
     let tables = judgement.against.iter().filter(|_| !judgement.is_refused());
     let tables = tables.filter_map(|against| rules(against, "advice", Weight::Evidence, &against.advisory));
     let advising = found.iter().filter(|one| !one.decides);
@@ -184,7 +170,7 @@ fn advice<'a>(judgement: &Judgement, found: &[Finding]) -> Option<Section<'a>> {
 }
 
 /// The figure in each run, machines apart.
-fn every_run<'a>(judgement: &Judgement) -> Option<Section<'a>> {
+fn every_run(judgement: &Judgement) -> Option<Section> {
     let against = judgement.against.iter().filter(|_| !judgement.is_refused());
     let rows: Vec<(&Against, &Judged)> = against
         .flat_map(|against| {
@@ -226,7 +212,7 @@ fn every_run<'a>(judgement: &Judgement) -> Option<Section<'a>> {
 }
 
 /// What was run, and through which lens it is decided.
-fn parties<'a>(judgement: &Judgement) -> Section<'a> {
+fn parties(judgement: &Judgement) -> Section {
     let mut facts: Vec<(String, String)> = judgement
         .parties
         .iter()
@@ -249,6 +235,12 @@ fn tone(answer: Answer) -> Tone {
         Answer::Fail => Tone::Bad,
         Answer::Inconclusive => Tone::Warning,
     }
+}
+
+/// The candidate beside the baseline, and the anchor.
+pub fn side_by_side(runs: &[Played]) -> Scenarios {
+    let baseline = runs.first().map(|run| run.summary.header.server.label.clone());
+    by_target(runs.to_vec(), baseline.as_deref())
 }
 
 /// The runs of all sides, each under a label of its own: a server may be judged against itself.

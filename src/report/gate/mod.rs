@@ -10,6 +10,6 @@ mod words;
 mod tests;
 
 pub use cases::suites;
-pub use document::{Compared, document};
-pub(super) use document::{headline, told_apart};
+pub use document::document;
+pub(super) use document::{headline, side_by_side, told_apart};
 pub use findings::{About, Finding, findings};

@@ -12,7 +12,7 @@ use crate::stats::{LeakLimit, Tolerance};
 use crate::summary;
 
 use super::findings::{self, About, findings};
-use super::{Compared, document, suites};
+use super::{document, suites};
 
 /// A run whose private memory, peak and latencies are so many thousandths of the golden record's.
 fn run(label: &str, number: u32, lens: Lens, thousandths: u64) -> Played {
@@ -166,7 +166,7 @@ pub(super) fn all() -> Vec<(&'static str, Judgement)> {
 
 /// The answer; the comparison below it is that of any runs.
 fn drawn(judgement: &Judgement, notes: &[String], look: Look) -> String {
-    let compared = Compared::new(&sides(&[], &[]));
+    let compared = sides(&[], &[]);
     let look = Look { details: false, ..look };
     terminal::render(&document(judgement, &compared, notes), look)
 }
@@ -198,11 +198,7 @@ fn each_verdict_in_each_form() {
 #[test]
 fn every_block_of_a_verdict_is_in_every_format() {
     for (_, judgement) in all() {
-        is_whole(&document(
-            &judgement,
-            &Compared::new(&sides(&[1_000; 3], &[1_000; 3])),
-            &[],
-        ));
+        is_whole(&document(&judgement, &sides(&[1_000; 3], &[1_000; 3]), &[]));
     }
 }
 
@@ -402,7 +398,7 @@ fn what_huge_pages_do_to_the_difference_and_what_was_preloaded_is_told() {
         taken.huge_pages = taken.huge_pages.map(|huge| huge + (8 << 20));
     }
     let judgement = judge(&sides, &rules(), &Looks::default());
-    let told = markdown::render(&document(&judgement, &Compared::new(&sides), &[]));
+    let told = markdown::render(&document(&judgement, &sides, &[]));
     let words = told.split_whitespace().collect::<Vec<&str>>().join(" ");
     for part in [
         "candidate has 8.0 MiB more in huge pages than baseline, and 4.4 MiB more private memory in all",
@@ -419,7 +415,7 @@ fn a_gate_says_on_which_side_the_machine_was_busy() {
         run.summary.header.host.load = run.summary.header.host.cpus.map(|cpus| 2.0 * cpus as f64);
     }
     let judgement = judge(&sides, &rules(), &Looks::default());
-    let told = markdown::render(&document(&judgement, &Compared::new(&sides), &[]));
+    let told = markdown::render(&document(&judgement, &sides, &[]));
     let part = "the machine was busy when 6 of 12 runs began (load up to ";
     assert!(
         told.contains(part) && told.contains("; the baseline 0 of 6, the candidate 6 of 6)"),

@@ -1,9 +1,9 @@
 //! What came back while the server was left alone: window by window, and in a sentence.
 
+use crate::charts::rows::Curves;
 use crate::record::{Nanos, WindowEnd};
 use crate::report::decay as words;
 use crate::report::release;
-use crate::report::spark::Scale;
 use crate::summary::Summary;
 use crate::summary::decay;
 use crate::summary::decay::{AFTER, Course, Window};
@@ -58,7 +58,7 @@ fn at_the_end(summary: &Summary) -> Option<String> {
 }
 
 fn rows(windows: &[&Window]) -> Vec<Column> {
-    let scale = Scale::of(windows.iter().copied());
+    let curves = Curves::new(windows.iter().map(|window| words::curve(window)));
     let cells = |cell: &dyn Fn(&Window) -> Cell| windows.iter().map(|window| cell(window)).collect::<Vec<Cell>>();
     let plain = |text: &dyn Fn(&Window) -> String| cells(&|window| Cell::plain(text(window)));
     let size =
@@ -69,7 +69,12 @@ fn rows(windows: &[&Window]) -> Vec<Column> {
         |value: fn(&Course) -> Option<f64>| plain(&move |window| known(window.private.as_ref(), value, units::percent));
     let mut table = vec![
         Column::text("window", 0, plain(&words::name)),
-        Column::text(words::CURVE, 2, plain(&|window| scale.draw(window, CURVE))).sketched(),
+        Column::text(
+            words::CURVE,
+            2,
+            plain(&|window| curves.draw(words::curve(window), CURVE)),
+        )
+        .sketched(),
         Column::number("from", 1, size(|course| Some(course.before))),
     ];
     let ats: [fn(&Course) -> Option<u64>; AFTER.len()] = [

@@ -2,10 +2,13 @@
 
 use maud::{Markup, html};
 
+use crate::charts::axis::{mebibytes, sizes, times};
+use crate::charts::labels::{self as places, Area, Names, room};
+use crate::charts::path::path;
+use crate::charts::tenth;
 use crate::document::page::class;
 use crate::record::{IdleKind, Nanos};
-use crate::report::chart::{mebibytes, scale};
-use crate::report::html::{Named, tenth};
+use crate::report::pictures::Named;
 use crate::summary::lines;
 use crate::summary::lines::{Line, Quantity};
 use crate::summary::together;
@@ -14,10 +17,7 @@ use crate::summary::{PhaseSummary, PrivateMetric, Span, Summary, held_up};
 use crate::text::{clean, cut, wrap};
 use crate::units;
 
-use super::labels::{self as places, Area, Names};
-use super::path::Frame;
-use super::scale::times;
-use super::{COLUMNS, SENTENCES, WIDTH, room};
+use super::{COLUMNS, SENTENCES, WIDTH};
 
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 940.0;
@@ -173,13 +173,20 @@ fn chart(drawn: &[Drawn], together: &Together, number: usize, names: &Names) -> 
     let highest = lines.flatten().flatten().map(|span| span.high()).max().unwrap_or(0);
     let phases = drawn.iter().flat_map(|one| &one.middles);
     let highest = phases.filter_map(|phase| phase.private).chain([highest]).max();
-    let (step, steps) = scale(highest.unwrap_or(0).max(1));
+    let (step, steps) = sizes(highest.unwrap_or(0).max(1));
     let most = (step * steps) as f64 * 1.06;
     let up = |value: f64| tenth((1.0 - value / most) * HEIGHT);
-    let frame = Frame {
-        width: width * 10.0,
-        height: HEIGHT * 10.0,
-        most,
+    // In tenths of a unit.
+    let drawn_path = |line: &Line| {
+        let step = width * 10.0 / line.len().max(1) as f64;
+        let point = |place: usize, (part, value): (f64, u64)| {
+            let down = (1.0 - value as f64 / most) * HEIGHT * 10.0;
+            (((place as f64 + part) * step).round() as i64, down.round() as i64)
+        };
+        path(line.iter().enumerate().flat_map(|(place, span)| match span {
+            Some(span) => span.parts().map(|part| Some(point(place, part))),
+            None => [None; 2],
+        }))
     };
     let seconds = together.until / 1e9;
     html! {
@@ -197,11 +204,11 @@ fn chart(drawn: &[Drawn], together: &Together, number: usize, names: &Names) -> 
         g transform="scale(.1)" {
             @for one in drawn {
                 g class=(class(one.place)) {
-                    @for run in &one.runs { path.run d=(frame.path(run)) {} }
+                    @for run in &one.runs { path.run d=(drawn_path(run)) {} }
                 }
             }
             @for one in drawn {
-                g class=(class(one.place)) { path.line d=(frame.path(&one.line)) {} }
+                g class=(class(one.place)) { path.line d=(drawn_path(&one.line)) {} }
             }
         }
         (marks(drawn, together, &up))

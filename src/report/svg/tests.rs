@@ -1,7 +1,8 @@
 use super::*;
+use crate::compare::by_target;
 use crate::record::golden::{self, Session};
 use crate::record::{Ending, ShutdownStage};
-use crate::report::html::tests::{HOSTILE, hostile, played, session, twenty_four, two};
+use crate::report::pictures::tests::{HOSTILE, hostile, played, session, twenty_four, two};
 use crate::summary;
 use crate::summary::calls::tests::traced;
 

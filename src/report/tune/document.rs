@@ -1,15 +1,13 @@
 //! What a sweep says: its answer, the lines to paste, and its front, above the comparison of all settings.
 
-use maud::{Markup, html};
-
-use crate::compare::{Played, Scenarios, by_target};
-use crate::document::{Block, Document, Picture, Section, Weight};
+use crate::compare::{Played, by_target};
+use crate::document::{Block, Document, Section, Weight};
 use crate::record::CellFacts;
 use crate::report::comparison;
-use crate::report::html::{Front, front};
+use crate::report::pictures::{Front, fronts};
 use crate::text::table::{Cell, Column};
 use crate::text::{Sentence, Tone, quoted};
-use crate::tune::{Choice, Keep, Sweep, Swept, Tuned};
+use crate::tune::{Choice, Keep, Sweep, Swept};
 use crate::units;
 
 use super::columns::{columns, order};
@@ -17,36 +15,18 @@ use super::ship;
 use super::why::why_not;
 use super::words::{chosen, headline, legend, sentences, stop};
 
-/// The runs of the sweep in the order of its page, and what comes of comparing them: what its document borrows from.
-pub struct Compared {
-    front: Front,
-    runs: Vec<Played>,
-    scenarios: Scenarios,
-}
-
-impl Compared {
-    pub fn new(sweep: &Sweep, runs: &[Played]) -> Compared {
-        let default = sweep.cells.first().map(|cell| cell.label.clone());
-        let front = Front::new(sweep, chosen(sweep));
-        let of_cells = runs.iter().filter(|run| run.summary.header.plan.cell.is_some());
-        let mut runs: Vec<Played> = of_cells.cloned().collect();
-        // The order of servers is that in which they are first met.
-        runs.sort_by_key(|run| {
-            let label = &run.summary.header.server.label;
-            front.order.iter().position(|cell| sweep.cells[*cell].label == *label)
-        });
-        let scenarios = by_target(runs.clone(), default.as_deref());
-        Compared { front, runs, scenarios }
-    }
-}
-
 /// The whole document; `notes` are told after what was found.
-pub fn document<'a>(sweep: &'a Sweep, compared: &'a Compared, notes: &[String]) -> Document<'a> {
-    let mut sections = vec![settings(sweep, &compared.front)];
+pub fn document(sweep: &Sweep, runs: &[Played], notes: &[String]) -> Document {
+    let front = Front::new(sweep, chosen(sweep));
+    let runs = in_order(sweep, &front, runs);
+    let default = sweep.cells.first().map(|cell| cell.label.as_str());
+    let scenarios = by_target(runs.clone(), default);
+    let mut sections = vec![settings(sweep, &front)];
     sections.extend(shipped(sweep));
-    sections.push(fronts(sweep, &compared.front));
+    sections
+        .push(Section::new("front", "Memory against latency and CPU", Weight::Evidence).with(fronts(sweep, &front)));
     sections.push(what_is_set(sweep));
-    let figures = comparison::sections(&compared.scenarios, &compared.runs, compared.front.keys, false);
+    let figures = comparison::sections(&scenarios, &runs, front.keys, false);
     sections.extend(figures.into_iter().map(|section| Section {
         weight: section.weight.max(Weight::Evidence),
         ..section
@@ -59,11 +39,22 @@ pub fn document<'a>(sweep: &'a Sweep, compared: &'a Compared, notes: &[String]) 
     );
     Document {
         title: title(sweep),
-        origin: comparison::origin(&compared.runs),
+        origin: comparison::origin(&runs),
         headline: Some(Sentence::answer("tune.verdict", tone(sweep), headline(sweep))),
         verdict,
         sections,
     }
+}
+
+/// The runs of cells in the order of the page: that of servers is the one in which they are first met.
+fn in_order(sweep: &Sweep, front: &Front, runs: &[Played]) -> Vec<Played> {
+    let of_cells = runs.iter().filter(|run| run.summary.header.plan.cell.is_some());
+    let mut runs: Vec<Played> = of_cells.cloned().collect();
+    runs.sort_by_key(|run| {
+        let label = &run.summary.header.server.label;
+        front.order.iter().position(|cell| sweep.cells[*cell].label == *label)
+    });
+    runs
 }
 
 fn title(sweep: &Sweep) -> String {
@@ -88,7 +79,7 @@ fn tone(sweep: &Sweep) -> Tone {
     }
 }
 
-fn settings<'a>(sweep: &Sweep, front: &Front) -> Section<'a> {
+fn settings(sweep: &Sweep, front: &Front) -> Section {
     let numbers = order(sweep)
         .into_iter()
         .map(|cell| Cell::plain(front.numbers[cell].to_string()));
@@ -118,7 +109,7 @@ fn not_chosen(sweep: &Sweep) -> Vec<Sentence> {
 }
 
 /// What to paste: what is pasted most often at once, the rest by who looks for it.
-fn shipped(sweep: &Sweep) -> Option<Section<'_>> {
+fn shipped(sweep: &Sweep) -> Option<Section> {
     let cell = chosen(sweep)?;
     let usual = ship::usual(&sweep.server, &cell.sets);
     let block = |form: &ship::Form| {
@@ -139,39 +130,7 @@ fn shipped(sweep: &Sweep) -> Option<Section<'_>> {
     )
 }
 
-/// One picture for each thing that memory is bought with.
-fn fronts<'a>(sweep: &'a Sweep, front: &'a Front) -> Section<'a> {
-    Section::new("front", "Memory against latency and CPU", Weight::Evidence)
-        .with(Block::picture(Fronts { sweep, front }))
-}
-
-struct Fronts<'a> {
-    sweep: &'a Sweep,
-    front: &'a Front,
-}
-
-impl Picture for Fronts<'_> {
-    fn rows(&self, _: usize) -> Option<(Vec<String>, String)> {
-        None
-    }
-
-    fn markup(&self) -> Option<Markup> {
-        Some(html! {
-            p.quiet {
-                "Down and to the left is better. Each point is the median of a setting, with its number in the table above; its lines are \
-                 the intervals of the medians, and where one is much longer than the others, an arrow at the edge says that it goes on. \
-                 Filled points are on the front: no other setting is as good in memory, latency and CPU and clearly better in one. \
-                 Rings are not; a square is the default. Scales do not begin at 0. The default, what is chosen and the front, \
-                 seven at most, have colours of their own; the others are near grey."
-            }
-            div.fronts {
-                @for against in [Tuned::P95, Tuned::Cpu] { (front(self.sweep, self.front, against)) }
-            }
-        })
-    }
-}
-
-fn what_is_set<'a>(sweep: &Sweep) -> Section<'a> {
+fn what_is_set(sweep: &Sweep) -> Section {
     let cells = |text: &dyn Fn(&Swept) -> String| {
         let cells = order(sweep)
             .into_iter()

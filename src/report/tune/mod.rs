@@ -12,6 +12,6 @@ mod words;
 mod tests;
 
 pub(super) use columns::{amount, order};
-pub use document::{Compared, document, set};
+pub use document::{document, set};
 pub use why::why_not;
 pub use words::{chosen, headline, reservations, stop};

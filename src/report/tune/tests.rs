@@ -10,7 +10,7 @@ use crate::tune::tests::{cells, crashes, played, with_impostor};
 use crate::tune::{Rules, Sweep, sweep};
 
 use super::words::{legend, sentences};
-use super::{Compared, document, headline, json, reservations};
+use super::{document, headline, json, reservations};
 
 /// Compares with the checked-in text; the expression would only repeat it.
 macro_rules! shown {
@@ -55,15 +55,15 @@ fn notes() -> Vec<String> {
 }
 
 fn terminal(sweep: &Sweep, notes: &[String], look: Look) -> String {
-    drawn::render(&document(sweep, &Compared::new(sweep, &runs()), notes), look)
+    drawn::render(&document(sweep, &runs(), notes), look)
 }
 
 fn markdown(sweep: &Sweep, notes: &[String]) -> String {
-    pasted::render(&document(sweep, &Compared::new(sweep, &runs()), notes))
+    pasted::render(&document(sweep, &runs(), notes))
 }
 
 fn page(sweep: &Sweep, runs: &[Played], notes: &[String]) -> String {
-    paged::render(&document(sweep, &Compared::new(sweep, runs), notes))
+    paged::render(&document(sweep, runs, notes))
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_narrow_terminal_breaks_nothing_that_is_to_be_pasted() {
 #[test]
 fn every_block_of_a_sweep_is_in_every_format() {
     let sweep = shipped();
-    is_whole(&document(&sweep, &Compared::new(&sweep, &runs()), &notes()));
+    is_whole(&document(&sweep, &runs(), &notes()));
 }
 
 #[test]

@@ -3,10 +3,7 @@
 //!
 //! As in HTML, every text of others reaches it through `maud`, which escapes it.
 
-pub(super) mod labels;
 mod panel;
-mod path;
-mod scale;
 
 #[cfg(test)]
 mod tests;
@@ -15,17 +12,17 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::compare::{Comparison, Played, Scenarios, Target, by_target};
+use crate::compare::{Comparison, Played, Scenarios, Target};
 use crate::gate::{Judgement, Sides};
 use crate::report::gate::{findings, headline};
 use crate::report::run::windows;
 use crate::summary::{Summary, held_up, measured};
-use crate::text::{clean, clean_lines, width, wrap};
+use crate::text::{clean, clean_lines, wrap};
 
 use super::comparison::document::{played, title};
 use super::comparison::{alone, words};
-use super::gate::told_apart;
-use super::html::Named;
+use super::gate::{side_by_side, told_apart};
+use super::pictures::Named;
 use crate::document::page::PALETTE;
 use panel::Panel;
 
@@ -37,7 +34,7 @@ const COLUMNS: usize = 140;
 
 const SENTENCES: usize = 3;
 
-const STYLE: &str = include_str!("timeline.css");
+const STYLE: &str = include_str!("svg/timeline.css");
 
 /// The timeline of one run. `record` is the name of its record.
 pub fn run(summary: &Summary, record: &str) -> String {
@@ -66,9 +63,10 @@ pub fn comparison(scenarios: &Scenarios, runs: &[Played]) -> String {
 /// The sides of a gate under its verdict.
 pub fn gate(judgement: &Judgement, sides: &Sides) -> String {
     let runs = told_apart(sides);
-    let baseline = runs.first().map(|run| run.summary.header.server.label.clone());
-    let scenarios = by_target(runs.clone(), baseline.as_deref());
-    picture(&headline(judgement, &findings(judgement)), &panels(&scenarios, &runs))
+    picture(
+        &headline(judgement, &findings(judgement)),
+        &panels(&side_by_side(&runs), &runs),
+    )
 }
 
 fn panels<'p>(scenarios: &'p Scenarios, runs: &'p [Played]) -> Vec<Panel<'p>> {
@@ -126,9 +124,4 @@ fn picture(title: &str, panels: &[Panel]) -> String {
         }
     };
     format!("{}\n", clean_lines(&body.into_string()))
-}
-
-/// About how wide a text of this size is: no font is at hand to ask.
-fn room(text: &str, size: f64) -> f64 {
-    width(text) as f64 * size * 0.58
 }

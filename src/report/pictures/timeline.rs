@@ -1,152 +1,43 @@
-//! The numbers of a chart, as the script on the page reads them.
+//! The timeline of runs: their lines, the phases and windows behind them, and the checkpoints.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use maud::{Markup, PreEscaped, html};
-use serde::Serialize;
-
+use crate::charts::rows::Memory;
+use crate::charts::timeline::{Coded, Phase, Quantities, Run, Server, Timeline, Typical, Window};
+use crate::document::page::Keys;
 use crate::record::{IdleKind, Nanos};
 use crate::summary::lines;
 use crate::summary::lines::{Line, Quantity};
 use crate::summary::together;
-use crate::summary::{PhaseSummary, PrivateMetric, Summary};
+use crate::summary::{Bucket, PhaseSummary, PrivateMetric, Summary};
 use crate::text::clean;
-
-use crate::document::Picture;
-use crate::document::page::Keys;
-use crate::report::chart;
-use crate::units;
-
-/// A timeline: every run of every server on one grid of time.
-#[derive(Debug, Serialize)]
-struct Timeline {
-    /// Seconds from one place of the grid to the next.
-    width: f64,
-    /// Whether private memory at checkpoints is of exact counters: the line, which is of cheap ones, is an upper bound of it.
-    exact: bool,
-    servers: Vec<Server>,
-}
-
-#[derive(Debug, Serialize)]
-struct Server {
-    label: String,
-    /// Its place in tables, which is its colour; one without runs has no lines.
-    place: usize,
-    /// Whether it is one of many that are drawn near grey.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    rest: bool,
-    runs: Vec<Run>,
-    /// The run whose length is the median one: phases, windows and requests are shown as they were in it.
-    typical: Typical,
-}
-
-#[derive(Debug, Serialize)]
-struct Run {
-    name: String,
-    /// When its phases began, and when the last of them and the run itself ended: by these the script lays the phases of
-    /// all runs under each other.
-    bounds: Vec<f64>,
-    lines: Quantities,
-}
-
-/// By the name of the quantity.
-type Quantities = BTreeMap<&'static str, Coded>;
-
-/// A line as differences, which are short: the first value from place to place, over places that are not known, and what
-/// the second is above it; left out where it never differs.
-#[derive(Debug, Serialize)]
-struct Coded {
-    first: Vec<Option<i64>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    then: Vec<i64>,
-}
-
-#[derive(Debug, Serialize)]
-struct Typical {
-    run: String,
-    phases: Vec<Phase>,
-    windows: Vec<Window>,
-    /// Places of the grid with requests that ended in it, and how many.
-    requests: Vec<(usize, u64)>,
-}
-
-/// Times in seconds, as in the typical run; sizes in KiB, the medians of all runs, as tables have them.
-#[derive(Debug, Serialize)]
-struct Phase {
-    name: String,
-    from: f64,
-    to: f64,
-    checkpoint: Option<f64>,
-    /// Whether it was in all runs.
-    settled: bool,
-    private: Option<u64>,
-    resident: Option<u64>,
-    peak: Option<u64>,
-}
-
-#[derive(Debug, Serialize)]
-struct Window {
-    from: f64,
-    to: f64,
-    kind: &'static str,
-}
 
 /// A run with the name of its record.
 pub type Named<'s> = (&'s str, &'s Summary);
 
-/// The lines of every run of some servers.
-pub struct Lines<'s> {
-    timeline: Timeline,
-    /// The only run, which a terminal has room for.
-    only: Option<&'s Summary>,
-}
-
-impl<'s> Lines<'s> {
-    /// `None` where nothing was sampled.
-    pub fn of_run(summary: &'s Summary, record: &'s str) -> Option<Lines<'s>> {
-        let servers = [(summary.header.server.label.as_str(), vec![(record, summary)])];
-        let only = Some(summary);
-        timeline(&servers, Keys::ALIKE).map(|timeline| Lines { timeline, only })
-    }
-
-    /// These servers, each with its label and its runs.
-    pub fn of_servers(servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Lines<'s>> {
-        timeline(servers, keys).map(|timeline| Lines { timeline, only: None })
-    }
-}
-
-impl Picture for Lines<'_> {
-    fn rows(&self, columns: usize) -> Option<(Vec<String>, String)> {
-        let summary = self.only?;
-        let chart = chart::draw(&summary.timeline, &summary.phases, summary.duration, columns)?;
-        let resident = match summary.most_processes > 1 {
-            true => "· resident (a lower bound)",
-            false => "· resident",
-        };
-        let blank = if chart.gaps { "; blank: not known" } else { "" };
-        let legend = format!(
-            "█ private (an upper bound); {resident}; ┬ a phase begins, right after the checkpoint of the one before; each column is \
-             the highest of {}{blank}",
-            units::duration(Duration::from_nanos(chart.column))
-        );
-        let rows = chart.rows.into_iter().chain([chart.ticks]).chain(chart.names);
-        Some((rows.collect(), legend))
-    }
-
-    /// Without a script, the numbers are in the tables.
-    fn markup(&self) -> Option<Markup> {
-        Some(html! {
-            div.chart {
-                noscript { p { "The timeline needs JavaScript, which is part of this file. Every figure is in the tables." } }
-                (embed(&self.timeline))
-            }
-        })
-    }
+/// The timeline of one run, which terminals have too.
+pub fn from_run(summary: &Summary, record: &str) -> Option<Timeline> {
+    let servers = [(summary.header.server.label.as_str(), vec![(record, summary)])];
+    let bucket = |bucket: &Option<Bucket>| bucket.map(|one| (one.private.high(), one.resident.high()));
+    let phases = summary.phases.iter();
+    let only = Memory {
+        width: summary.timeline.width,
+        buckets: summary.timeline.buckets.iter().map(bucket).collect(),
+        until: summary.duration,
+        phases: phases.map(|phase| (phase.started, phase.phase.name.clone())).collect(),
+        resident: match summary.most_processes > 1 {
+            true => "resident (a lower bound)",
+            false => "resident",
+        },
+    };
+    from_servers(&servers, Keys::ALIKE).map(|timeline| Timeline {
+        only: Some(only),
+        ..timeline
+    })
 }
 
 /// All runs on one grid of time. `None` where nothing was sampled.
-fn timeline(servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Timeline> {
+pub fn from_servers(servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Timeline> {
     let all = || {
         servers
             .iter()
@@ -160,6 +51,7 @@ fn timeline(servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Timeline> {
         width: seconds(width),
         exact: all().any(|run| run.private_metric == PrivateMetric::Exact),
         servers,
+        only: None,
     })
 }
 
@@ -281,13 +173,6 @@ fn phase(phase: &PhaseSummary, runs: &[&Summary], repeats: bool) -> Phase {
 fn seconds(time: Nanos) -> f64 {
     // To a millisecond, which is less than the distance of two samples.
     (time / 1_000_000) as f64 / 1_000.0
-}
-
-/// An element that holds the numbers. JSON inside of HTML can only be ended by `<`, so that is written in another way.
-fn embed(timeline: &Timeline) -> Markup {
-    let json = serde_json::to_string(timeline).expect("all keys are strings and all numbers are finite");
-    let json = json.replace('<', "\\u003c");
-    html! { script type="application/json" { (PreEscaped(json)) } }
 }
 
 #[cfg(test)]

@@ -1,9 +1,14 @@
 //! Where texts stand in a chart, so that none is over a mark or over another.
 
-use super::room;
+use crate::text::width;
 
 /// Height of a letter, which is that of its box.
 const LETTER: f64 = 11.0;
+
+/// About how wide a text of this size is: no font is at hand to ask.
+pub fn room(text: &str, size: f64) -> f64 {
+    width(text) as f64 * size * 0.58
+}
 
 /// What takes room: from left to right and from top to bottom.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,10 +51,10 @@ impl Label {
     }
 }
 
-/// Each text beside the point that it is of, within `width`: on the right or the left, else a line or more away; clear of
+/// Each text beside the point that it is of, within the `whole` width: on the right or the left, else a line or more away; clear of
 /// all `marks` where that can be, of other texts in any case that has room, and of neighbours the upper point's the upper.
 /// In the order of the points.
-pub fn beside(points: &[(f64, f64, String)], marks: &[Area], width: f64) -> Vec<Label> {
+pub fn beside(points: &[(f64, f64, String)], marks: &[Area], whole: f64) -> Vec<Label> {
     let mut downwards: Vec<usize> = (0..points.len()).collect();
     downwards.sort_by(|a, b| points[*a].1.total_cmp(&points[*b].1));
     let mut placed: Vec<(usize, Label)> = Vec::new();
@@ -65,7 +70,7 @@ pub fn beside(points: &[(f64, f64, String)], marks: &[Area], width: f64) -> Vec<
                     text: text.clone(),
                 })
             });
-        let inside = |label: &Label| label.left >= 0.0 && label.left + wide <= width && label.down >= LETTER;
+        let inside = |label: &Label| label.left >= 0.0 && label.left + wide <= whole && label.down >= LETTER;
         let places: Vec<Label> = places.filter(inside).collect();
         let others = || placed.iter().map(|(_, other)| other);
         let apart = |label: &&Label| !others().any(|other| other.area().is_over(&label.area()));
@@ -94,8 +99,8 @@ pub struct Names {
 /// Base lines of the two rows of names.
 const ROWS: (f64, f64) = (-6.0, -22.0);
 
-/// The names of these stretches, each with its left and right end, within `width`. None is cut.
-pub fn names(stretches: &[(f64, f64, String)], width: f64) -> Names {
+/// The names of these stretches, each with its left and right end, within the `whole` width. None is cut.
+pub fn names(stretches: &[(f64, f64, String)], whole: f64) -> Names {
     let mut names = Names::default();
     let mut taken = 0.0;
     for (left, right, name) in stretches {
@@ -105,7 +110,7 @@ pub fn names(stretches: &[(f64, f64, String)], width: f64) -> Names {
             down,
             text: name.clone(),
         };
-        let moved = (left + 5.0).min(width - wide);
+        let moved = (left + 5.0).min(whole - wide);
         if wide + 8.0 <= right - left {
             names.lower.push(label(left + 5.0, ROWS.0));
         } else if moved >= taken {

@@ -209,8 +209,7 @@ fn a_server_against_itself_is_two_servers_on_the_page_of_a_gate() {
         work: WorkLimits::default(),
     };
     let judgement = judge(&sides, &rules, &Looks::default());
-    let compared = gate::Compared::new(&sides);
-    let page = page::render(&gate::document(&judgement, &compared, &["a note".to_owned()]));
+    let page = page::render(&gate::document(&judgement, &sides, &["a note".to_owned()]));
     assert!(page.contains("ty (baseline)") && page.contains("ty (candidate)"));
     assert!(page.contains("a note"));
 }

@@ -1,0 +1,294 @@
+//! A chart as SVG in a figure of the page. Its colours and strokes are the style's, by class; every text is escaped by `maud`.
+
+use maud::{Markup, html};
+
+use crate::text::{clean, cut, width};
+
+use super::axis::Axis;
+use super::labels::{Area, Label, beside};
+use super::{Chart, Mark, Series, Shape, Up, tenth};
+
+/// The width of a drawing of rows, in units of its own; the page scales it.
+const WIDTH: f64 = 360.0;
+
+/// Room for labels beside their rows, and above them where they are too long for that.
+const BESIDE: f64 = 112.0;
+const ABOVE: f64 = 14.0;
+
+/// Most letters of a label that have room beside its row, and above it.
+const LETTERS: usize = 16;
+const LONGEST: usize = 56;
+
+/// Where the drawing is in its picture.
+struct Frame {
+    width: f64,
+    height: f64,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+    /// How much higher each row is for its label.
+    above: f64,
+}
+
+impl Frame {
+    fn new(chart: &Chart) -> Frame {
+        match &chart.up {
+            Up::Axis(_, (width, height)) => Frame {
+                width: *width,
+                height: *height,
+                left: 54.0,
+                right: width - 14.0,
+                top: 12.0,
+                bottom: height - if chart.across.name.is_empty() { 24.0 } else { 44.0 },
+                above: 0.0,
+            },
+            Up::Rows(row) => {
+                // None is cut that has room in some way, for labels that begin alike would become one.
+                let is_long = chart.series.iter().any(|one| width(&one.label) > LETTERS);
+                let (left, above) = if is_long { (12.0, ABOVE) } else { (BESIDE, 0.0) };
+                let height = 26.0 + (row + above) * chart.series.len() as f64;
+                Frame {
+                    width: WIDTH,
+                    height,
+                    left,
+                    right: WIDTH - 12.0,
+                    top: 6.0,
+                    bottom: height - 18.0,
+                    above,
+                }
+            }
+        }
+    }
+
+    fn across(&self, axis: &Axis, value: f64) -> f64 {
+        axis.between(value, self.left, self.right)
+    }
+
+    fn up(&self, axis: &Axis, value: f64) -> f64 {
+        axis.between(value, self.bottom, self.top)
+    }
+
+    /// Where a point of the series in this row is.
+    fn at(&self, chart: &Chart, row: usize, (across, up): (f64, f64)) -> (f64, f64) {
+        let down = match &chart.up {
+            Up::Axis(axis, _) => self.up(axis, up),
+            Up::Rows(height) => tenth(self.ground(*height, row) - up),
+        };
+        (self.across(&chart.across, across), down)
+    }
+
+    fn ground(&self, height: f64, row: usize) -> f64 {
+        self.top + (height + self.above) * (row as f64 + 1.0) - 3.0
+    }
+}
+
+/// The chart with its title.
+pub fn figure(chart: &Chart) -> Markup {
+    let frame = Frame::new(chart);
+    let words: Vec<&str> = chart.series.iter().map(|one| one.words.as_str()).collect();
+    let words: Vec<&str> = words.into_iter().filter(|words| !words.is_empty()).collect();
+    let mut names = names(chart, &frame).into_iter();
+    let (is_keyed, up) = match &chart.up {
+        Up::Axis(axis, _) => (chart.series.len() > 1, Some(axis)),
+        Up::Rows(_) => (false, None),
+    };
+    let keyed = chart.series.iter().filter(|one| is_keyed && !one.label.is_empty());
+    let keyed: Vec<&Series> = keyed.collect();
+    html! {
+        figure {
+            figcaption { (clean(&chart.title)) @if !chart.unit.is_empty() { span.quiet { ", " (chart.unit) } } }
+            @if !keyed.is_empty() { p.keys { @for one in keyed { span { (key(&one.class)) (cut(&clean(&one.label), 40)) } } } }
+            svg viewBox={ "0 0 " (frame.width) " " (frame.height) } role="img" aria-label=(clean(&format!("{}: {}", chart.title, words.join("; ")))) {
+                (scale(&frame, &chart.across))
+                @if let Some(axis) = up { (heights(&frame, axis)) }
+                @for (row, one) in chart.series.iter().enumerate() {
+                    g class=(one.class) {
+                        (label(chart, &frame, row))
+                        @for mark in &one.marks { (drawn(mark, chart, &frame, row, &mut names)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A server's line as it is drawn.
+fn key(class: &str) -> Markup {
+    html! { svg viewBox="0 0 32 12" aria-hidden="true" { g class=(class) { path.stroke d="M0 6H32" {} } } }
+}
+
+/// The horizontal axis. A text at an end of it stays inside of the picture.
+fn scale(frame: &Frame, axis: &Axis) -> Markup {
+    let anchor = |x: f64| match x {
+        _ if axis.has_grid => "tick mid",
+        x if x > frame.right - 14.0 => "tick end",
+        x if x < frame.left + 14.0 => "tick",
+        _ => "tick mid",
+    };
+    html! {
+        @if !axis.has_grid { line.axis x1=(frame.left) x2=(frame.right) y1=(frame.bottom) y2=(frame.bottom) {} }
+        @for (value, text) in &axis.ticks {
+            @let x = frame.across(axis, *value);
+            @if axis.has_grid { line.grid x1=(x) x2=(x) y1=(frame.top) y2=(frame.bottom) {} }
+            text class=(anchor(x)) x=(x) y=(frame.bottom + 15.0) { (text) }
+        }
+        @if !axis.name.is_empty() {
+            text.tick.mid x=((frame.left + frame.right) / 2.0) y=(frame.bottom + 34.0) { (axis.name) }
+        }
+    }
+}
+
+fn heights(frame: &Frame, axis: &Axis) -> Markup {
+    html! {
+        @if !axis.has_grid { line.axis x1=(frame.left) x2=(frame.left) y1=(frame.top) y2=(frame.bottom) {} }
+        @for (value, text) in &axis.ticks {
+            @let y = frame.up(axis, *value);
+            @if axis.has_grid { line.grid x1=(frame.left) x2=(frame.right) y1=(y) y2=(y) {} }
+            text.tick.end x=(frame.left - 6.0) y=(tenth(y + 4.0)) { (text) }
+        }
+    }
+}
+
+/// The label of a row: beside it or above it.
+fn label(chart: &Chart, frame: &Frame, row: usize) -> Markup {
+    let Up::Rows(height) = chart.up else {
+        return html! {};
+    };
+    let (ground, label) = (frame.ground(height, row), clean(&chart.series[row].label));
+    html! {
+        @if frame.above > 0.0 { text.name x=(frame.left) y=(tenth(ground - height + 4.0)) { (cut(&label, LONGEST)) } }
+        @else { text.label x=(frame.left - 8.0) y=(tenth(ground - height / 3.0 + 2.0)) { (label) } }
+    }
+}
+
+fn drawn(mark: &Mark, chart: &Chart, frame: &Frame, row: usize, names: &mut impl Iterator<Item = Label>) -> Markup {
+    let at = |point: (f64, f64)| frame.at(chart, row, point);
+    let title = |text: &str| html! { @if !text.is_empty() { title { (clean(text)) } } };
+    match mark {
+        Mark::Line(class, points) => html! { path class=(class) d=(path(points.iter().map(|point| at(*point)))) {} },
+        Mark::Band(class, from, to) => {
+            let ((left, bottom), (right, top)) = (at(*from), at(*to));
+            html! { rect class=(class) x=(left) y=(top) width=(tenth((right - left).max(1.0))) height=(tenth(bottom - top)) {} }
+        }
+        Mark::Stroke(class, ends, text) => {
+            let [from, to] = ends.map(at);
+            html! {
+                line class=(class) x1=(from.0) x2=(to.0) y1=(from.1) y2=(to.1) { (title(text)) }
+                @for end in ends { @if let Some(arrow) = beyond(chart, frame, *end, at(*end)) { path.beyond d=(arrow) {} } }
+            }
+        }
+        Mark::Dot(class, point, shape, text) => {
+            let (x, y) = at(*point);
+            match *shape {
+                Shape::Circle(radius) => html! { circle class=(class) cx=(x) cy=(y) r=(radius) { (title(text)) } },
+                Shape::Square(half) => html! {
+                    rect class=(class) x=(tenth(x - half)) y=(tenth(y - half)) width=(2.0 * half) height=(2.0 * half) { (title(text)) }
+                },
+            }
+        }
+        Mark::Name(point, _) => {
+            let ((x, y), name) = (at(*point), names.next());
+            html! { @if let Some(name) = name { (named(x, y, &name)) } }
+        }
+    }
+}
+
+/// An arrow where an end of a stroke is beyond an axis.
+fn beyond(chart: &Chart, frame: &Frame, end: (f64, f64), (x, y): (f64, f64)) -> Option<String> {
+    let Up::Axis(up, _) = &chart.up else { return None };
+    let arrow = match end {
+        (across, _) if across < chart.across.low => format!("M{} {y}l6-4v8z", frame.left),
+        (across, _) if across > chart.across.high => format!("M{} {y}l-6-4v8z", frame.right),
+        (_, height) if height < up.low => format!("M{x} {}l-4-6h8z", frame.bottom),
+        (_, height) if height > up.high => format!("M{x} {}l-4 6h8z", frame.top),
+        _ => return None,
+    };
+    Some(arrow)
+}
+
+/// A name. One that had to go far from its point says by a line whose it is.
+fn named(x: f64, y: f64, name: &Label) -> Markup {
+    let middle = name.left + 3.5 * name.text.len() as f64;
+    let is_far = (name.down - 4.0 - y).abs() > 12.0;
+    html! {
+        @if is_far { line.leader x1=(x) y1=(y) x2=(tenth(middle)) y2=(tenth(name.down - 4.0)) {} }
+        text.name x=(tenth(name.left)) y=(tenth(name.down)) { (name.text) }
+    }
+}
+
+/// Where the names stand, clear of dots and of each other, in the order of the marks.
+fn names(chart: &Chart, frame: &Frame) -> Vec<Label> {
+    let marks = || {
+        let series = chart.series.iter().enumerate();
+        series.flat_map(|(row, one)| one.marks.iter().map(move |mark| (row, mark)))
+    };
+    let inside = |row: usize, point: (f64, f64)| {
+        let (x, y) = frame.at(chart, row, point);
+        (x - frame.left, y)
+    };
+    let texts = marks().filter_map(|(row, mark)| match mark {
+        Mark::Name(point, text) => {
+            let (x, y) = inside(row, *point);
+            Some((x, y + 5.0, text.clone()))
+        }
+        _ => None,
+    });
+    let texts: Vec<(f64, f64, String)> = texts.collect();
+    if texts.is_empty() {
+        return Vec::new();
+    }
+    let dots = marks().filter_map(|(row, mark)| match mark {
+        Mark::Dot(_, point, Shape::Circle(half) | Shape::Square(half), _) => {
+            let ((x, y), half) = (inside(row, *point), half + 1.0);
+            Some(Area {
+                left: x - half,
+                right: x + half,
+                top: y - half,
+                bottom: y + half,
+            })
+        }
+        _ => None,
+    });
+    let mut names = beside(&texts, &dots.collect::<Vec<Area>>(), frame.width - frame.left);
+    names.iter_mut().for_each(|name| name.left += frame.left);
+    names
+}
+
+fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
+    let parts = points.enumerate();
+    let parts = parts.map(|(place, (x, y))| format!("{}{x} {y}", if place == 0 { 'M' } else { 'L' }));
+    parts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_that_begin_alike_are_not_cut_to_one() {
+        let drawn = |labels: &[&str]| {
+            let series = labels.iter().map(|label| Series {
+                label: (*label).to_owned(),
+                class: String::new(),
+                words: String::new(),
+                marks: Vec::new(),
+            });
+            let chart = Chart {
+                title: "private".to_owned(),
+                unit: "MiB",
+                across: Axis::new(0.0, 1.0),
+                up: Up::Rows(26.0),
+                series: series.collect(),
+            };
+            figure(&chart).into_string()
+        };
+        let long = ["thread.dirty-1000", "thread.dirty-10000", "thread.dirty-1000.narenas-2"];
+        let markup = drawn(&long);
+        assert!(
+            long.iter().all(|label| markup.contains(&format!(">{label}<"))),
+            "{markup}"
+        );
+        assert!(drawn(&["ty", "ty-jemalloc"]).contains("class=\"label\""));
+    }
+}
