@@ -1,6 +1,6 @@
 //! A document to be pasted into a pull request: the answer first, everything else folded.
 
-use crate::text::table::Column;
+use crate::text::table::{Column, Table};
 use crate::text::{Tone, clean, clean_lines, cut, is_hidden, line_of};
 
 use super::{Block, Document, Matrix, MatrixCell, Section, Sentence, Weight, rows_left_out, shortened};
@@ -119,15 +119,12 @@ fn sentences<'s>(out: &mut String, sentences: impl Iterator<Item = &'s Sentence>
 
 /// A column for each server; of a cell its median, interval and difference.
 fn columns_of(matrix: &Matrix) -> Vec<Column> {
-    use crate::text::table::Cell;
-    let places = matrix.rows.iter().map(|row| Cell::plain(row.place.clone()));
-    let servers = matrix.heads.iter().enumerate().map(|(place, label)| {
-        let cells = matrix.rows.iter().map(|row| Cell::plain(text_of(&row.cells[place])));
-        Column::number(label.clone(), 1, cells.collect())
+    let table = Table::new(&matrix.rows).text(matrix.first.clone(), 0, |row| &row.place);
+    let heads = matrix.heads.iter().enumerate();
+    let table = heads.fold(table, |table, (server, label)| {
+        table.number(label.clone(), 1, move |row| text_of(&row.cells[server]))
     });
-    std::iter::once(Column::text(matrix.first.clone(), 0, places.collect()))
-        .chain(servers)
-        .collect()
+    table.columns()
 }
 
 /// `361.1 (355.0–367.2) ▴, +4.1 to +5.9 %`.

@@ -1,7 +1,8 @@
 //! A document as a person reads it in a terminal: the answer, and what it rests on where that is asked for.
 
+use crate::charts::axis::ends;
 use crate::charts::rows::strip;
-use crate::text::table::{self, Cell, Column, WIDEST};
+use crate::text::table::{self, Cell, Column, Table, WIDEST};
 use crate::text::{Paint, Tone, clean_styled, cut, hanging, line_of, paragraph, width};
 
 use super::ascii::ascii;
@@ -173,51 +174,30 @@ fn rows_of(matrix: &Matrix, columns: usize) -> Vec<Column> {
     let lines: Vec<(usize, usize)> = (0..matrix.rows.len())
         .flat_map(|row| (0..matrix.heads.len()).map(move |server| (row, server)))
         .collect();
-    let cells = |cell: &dyn Fn(usize, &MatrixCell) -> Cell| {
-        lines
-            .iter()
-            .map(|(row, server)| cell(*server, &matrix.rows[*row].cells[*server]))
-            .collect::<Vec<Cell>>()
-    };
-    let places = lines.iter().map(|(row, server)| match server {
-        0 => Cell::toned(Tone::Strong, &matrix.rows[*row].place),
-        _ => Cell::plain(""),
-    });
-    let mut table = vec![
-        Column::text("", 0, places.collect()),
-        Column::text(
-            "server",
-            0,
-            cells(&|server, _| Cell::plain(matrix.heads[server].clone())),
-        ),
-        Column::number("median", 0, cells(&|_, cell| Cell::plain(cell.median.clone()))),
-        Column::text("", 0, cells(&|_, cell| end(cell))),
-        Column::text(
-            "interval",
-            3,
-            cells(&|_, cell| Cell::toned(Tone::Quiet, cell.interval.clone())),
-        ),
-        Column::text("vs baseline", 1, cells(&|server, cell| difference(server, cell))),
-        Column::text(
-            "on each machine",
-            4,
-            cells(&|_, cell| {
-                let by_machine = cell.difference.as_ref().and_then(|one| one.by_machine.clone());
-                Cell::plain(by_machine.unwrap_or_default())
-            }),
-        ),
-    ];
-    table.retain(|column| column.is_filled(HOLE));
+    let at = |(row, server): &(usize, usize)| &matrix.rows[*row].cells[*server];
+    let mut table = Table::new(&lines)
+        .text("", 0, |(row, server)| match server {
+            0 => (Tone::Strong, matrix.rows[*row].place.as_str()),
+            _ => (Tone::Plain, ""),
+        })
+        .text("server", 0, |(_, server)| &matrix.heads[*server])
+        .number("median", 0, |line| &at(line).median)
+        .text("", 0, |line| end(at(line)))
+        .text("interval", 3, |line| (Tone::Quiet, &at(line).interval))
+        .text("vs baseline", 1, |line| difference(line.1, at(line)))
+        .text("on each machine", 4, |line| {
+            let difference = at(line).difference.as_ref();
+            difference.and_then(|one| one.by_machine.clone()).unwrap_or_default()
+        })
+        .filled(HOLE);
     let room = strip_columns(&table, columns);
-    let strips = lines.iter().map(|(row, server)| {
+    let strips = Table::new(&lines).text("runs", 2, |(row, server)| {
         let cells = &matrix.rows[*row].cells;
-        let all = || cells.iter().flat_map(|cell| cell.values.iter().flatten().copied());
-        let low = all().fold(f64::INFINITY, f64::min);
-        let high = all().fold(f64::NEG_INFINITY, f64::max);
-        let values = cells[*server].values.iter().flatten().copied();
-        Cell::plain(strip(values, low, high, room))
+        let all = cells.iter().flat_map(|cell| cell.values.iter().flatten().copied());
+        let (low, high) = ends(all).unwrap_or_default();
+        strip(cells[*server].values.iter().flatten().copied(), low, high, room)
     });
-    table.push(Column::text("runs", 2, strips.collect()));
+    table.extend(strips.columns());
     table
 }
 

@@ -11,7 +11,7 @@ use crate::stats::ASSUMED_VARIATION;
 use crate::units;
 
 use crate::document::{Document, Section, Weight};
-use crate::text::table::{Cell, Column};
+use crate::text::table::{Cell, Column, Table};
 use crate::text::{Sentence, Tone};
 
 /// Numbers of runs in the table.
@@ -50,26 +50,19 @@ pub fn document(calibration: &Calibration, looks: &Looks) -> Document {
 }
 
 fn table(calibration: &Calibration, looks: &Looks) -> Vec<Column> {
-    let cells = |cell: &dyn Fn(&Noise) -> Cell| calibration.noise.iter().map(cell).collect::<Vec<Cell>>();
     let alpha = looks.alpha_each();
-    let mut table = vec![
-        Column::text(
-            "",
-            0,
-            cells(&|one| Cell::plain(what(one)).ending(if one.primary { " *" } else { "" })),
-        ),
-        Column::number("mean", 2, cells(&|one| Cell::plain(mean(one)))),
-        Column::number("CV", 0, cells(&|one| Cell::plain(share(one.variation)))),
-    ];
-    for (runs, head) in RUNS {
-        let seen = |one: Calibrated| {
-            let effect = one.least(runs, alpha);
-            Cell::plain(units::or_unknown(effect, |effect| format!("+{}", share(effect))))
-        };
-        let cells = Calibrated::all(calibration, true).map(seen);
-        table.push(Column::number(head, 1, cells.collect()));
-    }
-    table
+    let all: Vec<Calibrated> = Calibrated::all(calibration, true).collect();
+    let table = Table::new(&all)
+        .text("", 0, |one| {
+            Cell::plain(what(one.noise)).ending(if one.noise.primary { " *" } else { "" })
+        })
+        .number("mean", 2, |one| mean(one.noise))
+        .number("CV", 0, |one| share(one.noise.variation));
+    let table = RUNS.into_iter().fold(table, |table, (runs, head)| {
+        let seen = |one: &Calibrated| units::or_unknown(one.least(runs, alpha), |effect| format!("+{}", share(effect)));
+        table.number(head, 1, seen)
+    });
+    table.columns()
 }
 
 fn what(noise: &Noise) -> String {

@@ -5,7 +5,7 @@ use crate::summary::calls::{PhaseCalls, Traced};
 use crate::units;
 
 use crate::text::Tone;
-use crate::text::table::{Cell, Column};
+use crate::text::table::{Column, Table};
 
 pub(super) const TITLE: &str = "System calls";
 
@@ -53,26 +53,23 @@ pub(super) fn columns(servers: &[Named<'_>]) -> Vec<Column> {
     let kinds: Vec<CallKind> = CallKind::ALL.into_iter().filter(called).collect();
     let rows: Vec<Row<'_>> = servers.iter().flat_map(|server| rows(*server, &kinds)).collect();
     let tone = |row: &Row<'_>| if row.total { Tone::Strong } else { Tone::Plain };
-    let mut table = Vec::new();
-    let names = rows.iter().map(|row| Cell::toned(tone(row), &row.phase)).collect();
-    table.push(Column::text("phase", 0, names));
+    let mut table = Table::new(&rows);
     if servers.len() > 1 {
-        let names = rows.iter().map(|row| Cell::toned(tone(row), row.server)).collect();
-        table.insert(0, Column::text("server", 0, names));
+        table = table.text("server", 0, |row| (tone(row), row.server));
     }
+    table = table.text("phase", 0, |row| (tone(row), &row.phase));
     for (place, kind) in kinds.iter().enumerate() {
         let (of, head) = kind.words();
-        let cells = rows
-            .iter()
-            .map(|row| Cell::toned(tone(row), cell(row.calls[place])))
-            .collect();
-        table.push(Column::number(head, rank(*kind), cells).of(of));
+        table = table
+            .number(head, rank(*kind), |row| (tone(row), cell(row.calls[place])))
+            .beneath(of);
     }
-    let faults = rows
-        .iter()
-        .map(|row| Cell::toned(tone(row), units::or_unknown(row.minor_faults, units::count)));
-    table.push(Column::number("faults", 2, faults.collect()).of("minor"));
     table
+        .number("faults", 2, |row| {
+            (tone(row), units::or_unknown(row.minor_faults, units::count))
+        })
+        .beneath("minor")
+        .columns()
 }
 
 /// What leaves first where there is no room: what tells least of what an allocator gives back.

@@ -7,7 +7,7 @@ use crate::summary::Summary;
 use crate::summary::release::{Released, Reported};
 use crate::units;
 
-use crate::text::table::{Cell, Column};
+use crate::text::table::{Column, Table};
 
 /// Most rows: of many the last.
 const ROWS: usize = 24;
@@ -21,8 +21,6 @@ pub(super) const REPORTS: &str = "What the server accounts for, in MiB";
 /// A row for each forced release, of steps and of checkpoints, if there were any.
 pub(super) fn releases(summary: &Summary) -> Option<Vec<Column>> {
     let all = last(&summary.released);
-    let cells =
-        |text: &dyn Fn(&Released) -> String| all.iter().map(|one| Cell::plain(text(one))).collect::<Vec<Cell>>();
     let size = |value: Option<u64>| units::or_unknown(value, units::mib);
     let back = |one: &Released| {
         units::or_unknown(one.gave(), |gave| match gave {
@@ -37,32 +35,27 @@ pub(super) fn releases(summary: &Summary) -> Option<Vec<Column>> {
         by.extend(one.why(family).iter().map(|why| format!("not: {why}")));
         by.join("; ")
     };
-    let when = |one: &Released| {
-        if one.step.is_none() {
-            "before the checkpoint"
-        } else {
-            "a step"
-        }
-        .to_owned()
-    };
     let slowest = |one: &Released| one.release.used.iter().map(|used| used.took).max();
-    let table = vec![
-        Column::text("phase", 0, cells(&|one| one.phase.name.clone())),
-        Column::text("as", 3, cells(&when)),
-        Column::text("by", 2, cells(&by)),
-        Column::number("before", 1, cells(&|one| size(one.release.before))),
-        Column::number("after", 1, cells(&|one| size(one.release.after))),
-        Column::number("came back", 0, cells(&back)),
-        Column::number("took", 4, cells(&|one| units::or_unknown(slowest(one), time))),
-    ];
-    (!all.is_empty()).then_some(table)
+    Table::new(all)
+        .text("phase", 0, |one| &one.phase.name)
+        .text("as", 3, |one| {
+            if one.step.is_none() {
+                "before the checkpoint"
+            } else {
+                "a step"
+            }
+        })
+        .text("by", 2, by)
+        .number("before", 1, |one| size(one.release.before))
+        .number("after", 1, |one| size(one.release.after))
+        .number("came back", 0, back)
+        .number("took", 4, |one| units::or_unknown(slowest(one), time))
+        .some()
 }
 
 /// A row for each time that the server was asked, if it was.
 pub(super) fn reports(summary: &Summary) -> Option<Vec<Column>> {
     let all = last(&summary.reported);
-    let cells =
-        |text: &dyn Fn(&Reported) -> String| all.iter().map(|one| Cell::plain(text(one))).collect::<Vec<Cell>>();
     let unknown = || units::UNKNOWN.to_owned();
     let asked = |one: &Reported| {
         let asked = one.report.asked.clone().unwrap_or_else(unknown);
@@ -77,23 +70,18 @@ pub(super) fn reports(summary: &Summary) -> Option<Vec<Column>> {
             format!("{} {what}", units::mib(share.of))
         })
     };
-    let table = vec![
-        Column::text("phase", 0, cells(&|one| one.phase.name.clone())),
-        Column::text("asked", 2, cells(&asked)),
-        Column::number(
-            "accounts for",
-            0,
-            cells(&|one| units::or_unknown(one.report.accounted, units::mib)),
-        ),
-        Column::number("of", 0, cells(&of)),
-        Column::number(
-            "share",
-            1,
-            cells(&|one| one.share().map_or_else(unknown, |share| units::percent(share.ratio()))),
-        ),
-        Column::number("took", 4, cells(&|one| units::or_unknown(one.report.took, time))),
-    ];
-    (!all.is_empty()).then_some(table)
+    Table::new(all)
+        .text("phase", 0, |one| &one.phase.name)
+        .text("asked", 2, asked)
+        .number("accounts for", 0, |one| {
+            units::or_unknown(one.report.accounted, units::mib)
+        })
+        .number("of", 0, of)
+        .number("share", 1, |one| {
+            one.share().map_or_else(unknown, |share| units::percent(share.ratio()))
+        })
+        .number("took", 4, |one| units::or_unknown(one.report.took, time))
+        .some()
 }
 
 fn last<T>(all: &[T]) -> &[T] {

@@ -7,7 +7,7 @@ use crate::stats::{Answer, Growth, LEAST_ROUNDS, LEAST_RUNS, Open, Shape, WARM_U
 use crate::units;
 
 use crate::text::Tone;
-use crate::text::table::{Cell, Column};
+use crate::text::table::Table;
 
 /// What growth is called. An allocator as it was shipped keeps memory that is free, and perhaps more of it with every
 /// round, which is no leak; and one run is not enough to call it one.
@@ -137,24 +137,14 @@ impl Line {
     }
 }
 
-/// The columns of such a table but those of names.
-pub(super) fn columns(lines: &[Line]) -> Vec<Column> {
-    let cells = |cell: &dyn Fn(&Line) -> Cell| lines.iter().map(cell).collect::<Vec<Cell>>();
-    vec![
-        Column::number("rounds", 5, cells(&|line| Cell::plain(line.rounds.to_string()))),
-        Column::number(
-            "per round",
-            1,
-            cells(&|line| Cell::toned(line.tone(), line.per_round().0)),
-        ),
-        Column::text(
-            "interval",
-            3,
-            cells(&|line| Cell::toned(Tone::Quiet, line.per_round().1)),
-        ),
-        Column::text("per message", 1, cells(&|line| Cell::plain(line.per_message()))),
-        Column::text("shape", 2, cells(&|line| Cell::plain(line.shape()))),
-    ]
+/// The columns of such a table, after those of names.
+pub(super) fn columns<'l>(names: Table<'l, Line>) -> Table<'l, Line> {
+    names
+        .number("rounds", 5, |line| line.rounds.to_string())
+        .number("per round", 1, |line| (line.tone(), line.per_round().0))
+        .text("interval", 3, |line| (Tone::Quiet, line.per_round().1))
+        .text("per message", 1, Line::per_message)
+        .text("shape", 2, Line::shape)
 }
 
 pub(super) fn note() -> String {

@@ -14,7 +14,7 @@ use crate::record::{Header, ServerFacts};
 use crate::stats::LEAST_CYCLES;
 use crate::summary::Summary;
 use crate::summary::calls::Traced;
-use crate::text::table::{Cell, Column};
+use crate::text::table::Table;
 use crate::text::{Sentence, Tone};
 use crate::units;
 
@@ -164,14 +164,9 @@ fn grown(summary: &Summary) -> Option<Section> {
     if lines.is_empty() {
         return None;
     }
-    let names = lines.iter().map(|line| Cell::plain(&line.name)).collect();
-    let mut table = vec![Column::text("phase", 0, names)];
-    table.extend(growth::columns(&lines));
-    Some(
-        Section::new("growth", "Growth per round", Weight::Evidence)
-            .noted(growth::note())
-            .with(table),
-    )
+    let table = growth::columns(Table::new(&lines).text("phase", 0, |line| &line.name));
+    let section = Section::new("growth", "Growth per round", Weight::Evidence).noted(growth::note());
+    Some(section.with(table.columns()))
 }
 
 /// The memory calls of a traced run.
@@ -290,21 +285,15 @@ pub(super) fn allocators(id: &str, servers: &[&ServerFacts]) -> Option<Section> 
         .iter()
         .filter_map(|server| Some((*server, server.allocator.as_ref()?)))
         .collect();
-    let cells = |cell: &dyn Fn(&ServerFacts, &crate::record::AllocatorFacts) -> Option<String>| {
-        let cells = known
-            .iter()
-            .map(|(server, facts)| Cell::plain(units::or_unknown(cell(server, facts), |text| text)));
-        cells.collect::<Vec<Cell>>()
-    };
-    let mut table = vec![
-        Column::text("server", 0, cells(&|server, _| Some(server.label.clone()))),
-        Column::text("allocator", 0, cells(&|_, facts| Some(allocator::headline(facts)))),
-        Column::text("version", 1, cells(&|server, facts| allocator::version(server, facts))),
-        Column::text("reads", 2, cells(&|_, facts| facts.variable.clone())),
-        Column::text("built with", 3, cells(&|_, facts| facts.baked.clone())),
-        Column::text("beside it", 4, cells(&|_, facts| facts.beside.clone())),
-    ];
-    table.retain(|column| column.is_filled(units::UNKNOWN));
+    let some = |text: Option<String>| units::or_unknown(text, |text| text);
+    let table = Table::new(&known)
+        .text("server", 0, |(server, _)| &server.label)
+        .text("allocator", 0, |(_, facts)| allocator::headline(facts))
+        .text("version", 1, |(server, facts)| some(allocator::version(server, facts)))
+        .text("reads", 2, |(_, facts)| some(facts.variable.clone()))
+        .text("built with", 3, |(_, facts)| some(facts.baked.clone()))
+        .text("beside it", 4, |(_, facts)| some(facts.beside.clone()))
+        .filled(units::UNKNOWN);
     let evidence = known.iter().filter_map(|(server, facts)| {
         let (seen, options) = (allocator::evidence(server, facts), allocator::options(facts));
         let section = Section::new("", format!("How that is known of {}", server.label), Weight::Definition);

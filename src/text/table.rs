@@ -56,6 +56,91 @@ impl Cell {
 /// Most heads are fixed, some are names of servers.
 type Text = Cow<'static, str>;
 
+impl From<String> for Cell {
+    fn from(text: String) -> Cell {
+        Cell::plain(text)
+    }
+}
+
+impl From<&String> for Cell {
+    fn from(text: &String) -> Cell {
+        Cell::plain(text)
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Cell {
+        Cell::plain(text)
+    }
+}
+
+impl<T: Into<String>> From<(Tone, T)> for Cell {
+    fn from((tone, text): (Tone, T)) -> Cell {
+        Cell::toned(tone, text)
+    }
+}
+
+/// Columns of the same rows, as they are put together from left to right.
+pub struct Table<'r, R> {
+    rows: &'r [R],
+    columns: Vec<Column>,
+}
+
+impl<'r, R> Table<'r, R> {
+    pub fn new(rows: &'r [R]) -> Table<'r, R> {
+        let columns = Vec::new();
+        Table { rows, columns }
+    }
+
+    /// A column of words.
+    pub fn text<C: Into<Cell>>(self, head: impl Into<Text>, rank: u8, cell: impl Fn(&'r R) -> C) -> Table<'r, R> {
+        let cells = self.rows.iter().map(|row| cell(row).into()).collect();
+        self.with(Column::text(head, rank, cells))
+    }
+
+    pub fn number<C: Into<Cell>>(self, head: impl Into<Text>, rank: u8, cell: impl Fn(&'r R) -> C) -> Table<'r, R> {
+        let cells = self.rows.iter().map(|row| cell(row).into()).collect();
+        self.with(Column::number(head, rank, cells))
+    }
+
+    /// A drawing of characters for each row, which a format with pictures has no use for.
+    pub fn sketch(self, head: impl Into<Text>, rank: u8, cell: impl Fn(&'r R) -> String) -> Table<'r, R> {
+        let cells = self.rows.iter().map(|row| cell(row).into()).collect();
+        self.with(Column {
+            sketch: true,
+            ..Column::text(head, rank, cells)
+        })
+    }
+
+    pub fn with(mut self, column: Column) -> Table<'r, R> {
+        self.columns.push(column);
+        self
+    }
+
+    /// What the last column is of, above its head.
+    pub fn beneath(mut self, of: impl Into<Text>) -> Table<'r, R> {
+        if let Some(last) = self.columns.last_mut() {
+            last.of = of.into();
+        }
+        self
+    }
+
+    /// Its columns with anything in them but `nothing`.
+    pub fn filled(self, nothing: &str) -> Vec<Column> {
+        let columns = self.columns.into_iter();
+        columns.filter(|column| column.is_filled(nothing)).collect()
+    }
+
+    pub fn columns(self) -> Vec<Column> {
+        self.columns
+    }
+
+    /// Its columns, if there is a row.
+    pub fn some(self) -> Option<Vec<Column>> {
+        (!self.rows.is_empty()).then_some(self.columns)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Column {
     /// A first line of the head: what the column is of.

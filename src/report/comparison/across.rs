@@ -3,7 +3,7 @@
 //! Sizes of different systems stand side by side and are never set in a ratio: they are different quantities.
 
 use crate::compare::{Cell as Figures, Figure, Measure, Place, Target, Unit};
-use crate::text::table::{Cell, Column};
+use crate::text::table::{Column, Table};
 use crate::text::{Sentence, Tone};
 
 use super::figures::{self, HOLE};
@@ -44,21 +44,18 @@ pub fn steps(targets: &[Target]) -> Vec<Column> {
     }
     // A target may lack a step that others have, so that none has the whole order.
     steps.sort_unstable();
-    let names = steps
-        .iter()
-        .map(|step| Cell::plain(format!("after {}", figures::heading(&step.place))));
-    let mut table = vec![Column::text("step", 0, names.collect())];
+    let mut table = Table::new(&steps).text("step", 0, |step| format!("after {}", figures::heading(&step.place)));
     for (target, system) in targets.iter().zip(systems(targets)) {
         for (place, side) in target.comparison.sides.iter().enumerate() {
-            let cells = steps.iter().map(|step| {
+            let cell = |step: &&Measure| {
                 let row = target.comparison.row(step);
                 let text = row.map(|row| figures::with_interval(&row.cells[place], Unit::Bytes));
-                Cell::plain(text.unwrap_or_else(|| HOLE.to_owned()))
-            });
-            table.push(Column::text(side.label.clone(), 1, cells.collect()).of(system.clone()));
+                text.unwrap_or_else(|| HOLE.to_owned())
+            };
+            table = table.text(side.label.clone(), 1, cell).beneath(system.clone());
         }
     }
-    table
+    table.columns()
 }
 
 /// The average peak of each server on each target.
@@ -78,15 +75,15 @@ pub fn peaks(targets: &[Target]) -> Vec<Column> {
         let cell = side
             .zip(target.comparison.row(&peak))
             .map(|(side, row)| &row.cells[side]);
-        Cell::plain(cell.map_or_else(|| HOLE.to_owned(), average))
+        cell.map_or_else(|| HOLE.to_owned(), average)
     };
-    let names = systems(targets).into_iter().map(Cell::plain).collect();
-    let mut table = vec![Column::text("target", 0, names)];
-    for label in servers {
-        let cells = targets.iter().map(|target| cell(target, label)).collect();
-        table.push(Column::text(label.to_owned(), 1, cells));
-    }
-    table
+    let rows: Vec<(&Target, String)> = targets.iter().zip(systems(targets)).collect();
+    let table = Table::new(&rows).text("target", 0, |(_, system)| system);
+    let servers = servers.into_iter();
+    let table = servers.fold(table, |table, label| {
+        table.text(label.to_owned(), 1, |(target, _)| cell(target, label))
+    });
+    table.columns()
 }
 
 /// The short names that are not those of their targets, each with its target.

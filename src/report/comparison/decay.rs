@@ -7,7 +7,7 @@ use crate::report::decay;
 use crate::stats::MedianInterval;
 use crate::summary::decay::{AFTER, Gave};
 use crate::text::Tone;
-use crate::text::table::{Cell, Column};
+use crate::text::table::{Cell, Column, Table};
 use crate::units;
 
 use super::figures::{self, HOLE, MARK};
@@ -29,9 +29,6 @@ struct Line<'c> {
 /// The table of windows, a row for each window and server, those of one window on one scale; `None` where there was none.
 pub fn columns(comparison: &Comparison) -> Option<Vec<Column>> {
     let lines = lines(comparison);
-    let cells = |cell: &dyn Fn(&Line) -> Cell| lines.iter().map(cell).collect::<Vec<Cell>>();
-    let plain = |text: &dyn Fn(&Decayed) -> String| cells(&|line| Cell::plain(text(line.decayed)));
-    let name = |line: &Line| Cell::toned(Tone::Strong, &line.name);
     let against = |line: &Line| match line.decayed.floor.ratio.as_ref().filter(|_| !line.first) {
         Some(ratio) => {
             let difference = figures::against(ratio);
@@ -40,47 +37,43 @@ pub fn columns(comparison: &Comparison) -> Option<Vec<Column>> {
         None => Cell::plain(""),
     };
     let size = |value: f64| figures::value(value, Unit::Bytes);
-    let mut table = vec![
-        Column::text("window", 0, cells(&name)),
-        Column::text("server", 0, cells(&|line| Cell::plain(line.server))),
-        Column::text(decay::CURVE, 3, cells(&|line| Cell::plain(&line.curve))).sketched(),
-        Column::number("from", 6, plain(&|one| middle(&one.before, size))),
-    ];
-    for (place, seconds) in AFTER.iter().enumerate() {
-        let at = plain(&|one| middle(&one.at[place], size));
-        table.push(Column::number(format!("+{seconds} s"), 8, at));
-    }
     let time = |value: f64| decay::time(value.round() as u64);
-    table.extend([
-        Column::text(
-            "floor",
-            0,
-            plain(&|one| figures::with_interval(&one.floor, Unit::Bytes)),
-        ),
-        Column::text("vs baseline", 4, cells(&against)),
-        Column::text("t50", 7, plain(&|one| with(&one.t50, time))),
-        Column::text("t90", 5, plain(&|one| with(&one.t90, time))),
-        Column::text("half-life", 10, plain(&|one| with(&one.half_life, time))),
-        Column::text("MiB·s held", 9, plain(&|one| with(&one.held, decay::held))),
-        Column::text("settle time", 2, plain(&|one| with(&one.settle_time, time))),
-        Column::number(
-            decay::LAZILY,
-            8,
-            plain(&|one| {
-                let much = one.lazily_freed.median.zip(one.before.median);
-                let much = much.is_some_and(|(lazily, before)| lazily.median > before.median / 100.0);
-                if much {
-                    with(&one.lazily_freed, size)
-                } else {
-                    HOLE.to_owned()
-                }
-            }),
-        ),
-        Column::text(decay::IN_WINDOW, 2, plain(&|one| with(&one.share, units::percent))).of(decay::RETURNED),
-        Column::text(decay::BY_THEN, 6, plain(&|one| with(&one.returned, units::percent))).of(decay::RETURNED),
-        Column::text("ended", 1, plain(&|one| ends(&one.ends))),
-    ]);
-    table.retain(|column| column.is_filled(HOLE));
+    let lazily = |one: &Decayed| {
+        let much = one.lazily_freed.median.zip(one.before.median);
+        let much = much.is_some_and(|(lazily, before)| lazily.median > before.median / 100.0);
+        if much {
+            with(&one.lazily_freed, size)
+        } else {
+            HOLE.to_owned()
+        }
+    };
+    let table = Table::new(&lines)
+        .text("window", 0, |line| (Tone::Strong, &line.name))
+        .text("server", 0, |line| line.server)
+        .sketch(decay::CURVE, 3, |line| line.curve.clone())
+        .number("from", 6, |line| middle(&line.decayed.before, size));
+    let table = AFTER.iter().enumerate().fold(table, |table, (place, seconds)| {
+        table.number(format!("+{seconds} s"), 8, move |line| {
+            middle(&line.decayed.at[place], size)
+        })
+    });
+    let table = table
+        .text("floor", 0, |line| {
+            figures::with_interval(&line.decayed.floor, Unit::Bytes)
+        })
+        .text("vs baseline", 4, against)
+        .text("t50", 7, |line| with(&line.decayed.t50, time))
+        .text("t90", 5, |line| with(&line.decayed.t90, time))
+        .text("half-life", 10, |line| with(&line.decayed.half_life, time))
+        .text("MiB·s held", 9, |line| with(&line.decayed.held, decay::held))
+        .text("settle time", 2, |line| with(&line.decayed.settle_time, time))
+        .number(decay::LAZILY, 8, |line| lazily(line.decayed))
+        .text(decay::IN_WINDOW, 2, |line| with(&line.decayed.share, units::percent))
+        .beneath(decay::RETURNED)
+        .text(decay::BY_THEN, 6, |line| with(&line.decayed.returned, units::percent))
+        .beneath(decay::RETURNED)
+        .text("ended", 1, |line| ends(&line.decayed.ends))
+        .filled(HOLE);
     (!lines.is_empty()).then_some(table)
 }
 

@@ -10,7 +10,7 @@ use crate::report::growth as lines;
 use crate::report::pictures::{Latencies, Named, decays, latencies, strips, timeline};
 use crate::report::{calls as called, lens, run};
 use crate::summary::{Histogram, Summary};
-use crate::text::table::{Cell, Column};
+use crate::text::table::Table;
 use crate::text::{Sentence, Tone};
 use crate::units;
 
@@ -229,32 +229,23 @@ fn warnings(id: &str, comparison: &Comparison) -> Option<Section> {
 
 fn every_run(id: &str, comparison: &Comparison, keys: Keys) -> Section {
     let rows = rows(comparison, Figure::Private);
-    let lines = || {
-        rows.iter().flat_map(|row| {
-            comparison
-                .sides
-                .iter()
-                .zip(&row.cells)
-                .map(move |(side, cell)| (row, side, cell))
-        })
-    };
-    let values = lines().map(|(row, _, cell)| {
-        let unit = row.measure.figure.unit();
-        let values = cell.values.iter();
-        let values = values.map(|value| value.map_or_else(|| HOLE.to_owned(), |value| figures::value(value, unit)));
-        Cell::plain(values.collect::<Vec<String>>().join(" "))
+    let lines = rows.iter().flat_map(|row| {
+        let cells = comparison.sides.iter().zip(&row.cells);
+        cells.map(move |(side, cell)| (row, side, cell))
     });
-    let places = lines().map(|(row, ..)| Cell::plain(figures::heading(&row.measure.place)));
-    let labels = lines().map(|(_, side, _)| Cell::plain(side.label.clone()));
-    let table = vec![
-        Column::text("after", 0, places.collect()),
-        Column::text("server", 1, labels.collect()),
-        Column::text("in each run", 2, values.collect()),
-    ];
+    let lines: Vec<_> = lines.collect();
+    let table = Table::new(&lines)
+        .text("after", 0, |(row, ..)| figures::heading(&row.measure.place))
+        .text("server", 1, |(_, side, _)| &side.label)
+        .text("in each run", 2, |(row, _, cell)| {
+            let value = |value: f64| figures::value(value, row.measure.figure.unit());
+            let values = cell.values.iter().map(|one| one.map_or_else(|| HOLE.to_owned(), value));
+            values.collect::<Vec<String>>().join(" ")
+        });
     let caption = "Private memory of every run, MiB";
     Section::new(format!("{id}runs"), "Every run", Weight::Evidence)
         .with(strips(comparison, keys))
-        .with_all((!rows.is_empty()).then_some((caption, table)))
+        .with_all(table.some().map(|table| (caption, table)))
 }
 
 /// What came back while the servers were left alone, and by force before checkpoints.

@@ -4,7 +4,7 @@ use crate::compare::{Comparison, Side};
 use crate::lens::Lens;
 use crate::report::growth::{Line, attribution, columns};
 use crate::text::Tone;
-use crate::text::table::{Cell, Column};
+use crate::text::table::{Column, Table};
 
 /// A line for each thing that is repeated and each server, those of one thing together.
 fn lines(comparison: &Comparison) -> Vec<Line> {
@@ -27,14 +27,12 @@ fn lines(comparison: &Comparison) -> Vec<Line> {
 /// The table of these lines; `None` where nothing was repeated.
 pub fn table(comparison: &Comparison) -> Option<Vec<Column>> {
     let lines = lines(comparison);
-    let cells = |cell: &dyn Fn(&Line) -> Cell| lines.iter().map(cell).collect::<Vec<Cell>>();
-    let names = [
-        Column::text("repeated", 0, cells(&|line| Cell::toned(Tone::Strong, &line.name))),
-        Column::text("server", 0, cells(&|line| Cell::plain(&line.server))),
-    ];
-    let answer = Column::text("answer", 1, cells(&|line| Cell::toned(line.tone(), line.answer())));
-    let table = names.into_iter().chain(columns(&lines)).chain([answer]).collect();
-    (!lines.is_empty()).then_some(table)
+    let names = Table::new(&lines)
+        .text("repeated", 0, |line| (Tone::Strong, &line.name))
+        .text("server", 0, |line| &line.server);
+    columns(names)
+        .text("answer", 1, |line| (line.tone(), line.answer()))
+        .some()
 }
 
 /// What each server grows with, in sentences.

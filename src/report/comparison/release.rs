@@ -3,7 +3,7 @@
 use crate::compare::{Accounted, Comparison, Forced};
 use crate::stats::MedianInterval;
 use crate::text::Tone;
-use crate::text::table::{Cell, Column};
+use crate::text::table::{Column, Table};
 use crate::units;
 
 use super::figures::{HOLE, around};
@@ -53,26 +53,20 @@ pub fn columns(comparison: &Comparison) -> Option<Vec<Column>> {
             }
         }
     }
-    let cells = |text: &dyn Fn(&Forced) -> String| rows.iter().map(|(.., one)| Cell::plain(text(one))).collect();
     let size = |median: Option<MedianInterval>| {
         let text = |bytes: f64| units::mib(bytes.round() as u64);
         median.map_or_else(|| HOLE.to_owned(), |median| around(&median, text))
     };
-    let names = rows.iter().map(|(name, ..)| Cell::toned(Tone::Strong, *name)).collect();
-    let servers = rows.iter().map(|(_, server, _)| Cell::plain(*server)).collect();
-    let table = vec![
-        Column::text("phase", 0, names),
-        Column::text("server", 0, servers),
-        Column::text("before", 2, cells(&|one| size(one.before))),
-        Column::text("after", 1, cells(&|one| size(one.after))),
-        Column::text(
-            "given back",
-            0,
-            cells(&|one| one.gave.as_ref().map_or_else(|| HOLE.to_owned(), given)),
-        ),
-        Column::text("by", 3, cells(&|one| one.by.join(" and "))),
-    ];
-    (!rows.is_empty()).then_some(table)
+    Table::new(&rows)
+        .text("phase", 0, |(phase, ..)| (Tone::Strong, *phase))
+        .text("server", 0, |(_, server, _)| *server)
+        .text("before", 2, |(.., one)| size(one.before))
+        .text("after", 1, |(.., one)| size(one.after))
+        .text("given back", 0, |(.., one)| {
+            one.gave.as_ref().map_or_else(|| HOLE.to_owned(), given)
+        })
+        .text("by", 3, |(.., one)| one.by.join(" and "))
+        .some()
 }
 
 /// What came back, with its interval; what was taken is less than nothing.

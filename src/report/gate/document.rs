@@ -8,7 +8,7 @@ use crate::lens::Lens;
 use crate::report::comparison::{self, amount};
 use crate::report::lens;
 use crate::stats::{Answer, Evidence, Seen};
-use crate::text::table::{Cell, Column};
+use crate::text::table::{Column, Table};
 use crate::text::{Sentence, Tone};
 use crate::units;
 
@@ -109,52 +109,46 @@ fn rules(against: &Against, anchor: &str, weight: Weight, judged: &[Judged]) -> 
 }
 
 fn table_of(role: Role, judged: &[Judged]) -> Vec<Column> {
-    let cells = |cell: &dyn Fn(&Judged) -> Cell| judged.iter().map(cell).collect::<Vec<Cell>>();
-    let number = |text: &dyn Fn(&Judged, &Evidence) -> String| {
-        cells(&|judged| {
+    type Shown = fn(&Judged, &Evidence) -> String;
+    let shown = |text: Shown| {
+        move |judged: &Judged| {
             let evidence = judged.verdict.evidence.as_ref();
-            Cell::plain(evidence.map_or_else(|_| units::UNKNOWN.to_owned(), |evidence| text(judged, evidence)))
-        })
+            evidence.map_or_else(|_| units::UNKNOWN.to_owned(), |evidence| text(judged, evidence))
+        }
     };
-    let amounts = |judged: &Judged, value: f64| amount(value, judged.rule.what.figure.unit());
-    let bounds = |evidence: &Evidence| {
+    fn amounts(judged: &Judged, value: f64) -> String {
+        amount(value, judged.rule.what.figure.unit())
+    }
+    let bounds: Shown = |_, evidence| {
         format!(
             "{} to {}",
             change(evidence.lower).replace(" %", ""),
             change(evidence.upper)
         )
     };
-    vec![
-        Column::text("rule", 0, cells(&|judged| Cell::plain(judged.rule.what.to_string()))),
-        Column::text(
-            "",
-            0,
-            cells(&|judged| Cell::toned(tone(judged.verdict.answer), word(judged.verdict.answer))),
-        ),
-        Column::number(
+    Table::new(judged)
+        .text("rule", 0, |judged| judged.rule.what.to_string())
+        .text("", 0, |judged| {
+            (tone(judged.verdict.answer), word(judged.verdict.answer))
+        })
+        .number(
             role.name(),
             3,
-            number(&|judged, evidence| amounts(judged, evidence.means.0)),
-        ),
-        Column::number(
+            shown(|judged, evidence| amounts(judged, evidence.means.0)),
+        )
+        .number(
             "candidate",
             2,
-            number(&|judged, evidence| amounts(judged, evidence.means.1)),
-        ),
-        Column::number(
-            "difference",
-            4,
-            number(&|_, evidence| change(evidence.contrast.ratio())),
-        ),
-        Column::number("bounds", 0, number(&|_, evidence| bounds(evidence))),
-        Column::number("fails above", 0, number(&|_, evidence| limit(evidence.fail_above))),
-        Column::number("passes below", 0, number(&|_, evidence| limit(evidence.pass_below))),
-        Column::number(
-            "runs",
-            5,
-            cells(&|judged| Cell::plain(units::or_unknown(judged.basis.look, |look| look.to_string()))),
-        ),
-    ]
+            shown(|judged, evidence| amounts(judged, evidence.means.1)),
+        )
+        .number("difference", 4, shown(|_, evidence| change(evidence.contrast.ratio())))
+        .number("bounds", 0, shown(bounds))
+        .number("fails above", 0, shown(|_, evidence| limit(evidence.fail_above)))
+        .number("passes below", 0, shown(|_, evidence| limit(evidence.pass_below)))
+        .number("runs", 5, |judged| {
+            units::or_unknown(judged.basis.look, |look| look.to_string())
+        })
+        .columns()
 }
 
 /// The rules that advise, and decide nothing.
@@ -189,26 +183,15 @@ fn every_run(judgement: &Judgement) -> Option<Section> {
         };
         machines.map(of_machine).collect::<Vec<String>>().join("; ")
     };
-    let cells = |text: &dyn Fn(&Against, &Judged) -> String| {
-        let cells = rows.iter().map(|(against, judged)| Cell::plain(text(against, judged)));
-        cells.collect::<Vec<Cell>>()
-    };
-    let table = vec![
-        Column::text("rule", 0, cells(&|_, judged| judged.rule.what.to_string())),
-        Column::text("against", 2, cells(&|against, _| against.role.name().to_owned())),
-        Column::text(
-            "its runs",
-            1,
-            cells(&|_, judged| values(judged, &judged.endpoint.baseline)),
-        ),
-        Column::text(
-            "the candidate's",
-            1,
-            cells(&|_, judged| values(judged, &judged.endpoint.candidate)),
-        ),
-    ];
+    let table = Table::new(&rows)
+        .text("rule", 0, |(_, judged)| judged.rule.what.to_string())
+        .text("against", 2, |(against, _)| against.role.name())
+        .text("its runs", 1, |(_, judged)| values(judged, &judged.endpoint.baseline))
+        .text("the candidate's", 1, |(_, judged)| {
+            values(judged, &judged.endpoint.candidate)
+        });
     let section = Section::new("gate-runs", "Every run, by rule", Weight::Evidence);
-    (!rows.is_empty()).then(|| section.with(table))
+    table.some().map(|table| section.with(table))
 }
 
 /// What was run, and through which lens it is decided.

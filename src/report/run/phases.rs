@@ -2,64 +2,57 @@
 
 use crate::summary::{PhaseSummary, PrivateMetric, ResidentMetric, StepSummary, Summary};
 use crate::text::Tone;
-use crate::text::table::{Cell, Column};
+use crate::text::table::{Cell, Column, Table};
 use crate::units;
 
 use super::head::{cpu_time, peak, time};
 
 /// What each of these phases cost.
 pub fn table(summary: &Summary, phases: &[&PhaseSummary]) -> Vec<Column> {
-    let column = |head: &'static str, rank: u8, cell: &dyn Fn(&PhaseSummary) -> Cell| {
-        Column::number(head, rank, phases.iter().map(|phase| cell(phase)).collect())
-    };
-    let names = phases.iter().map(|phase| name(phase, summary)).collect();
     let first = summary.phases.first().map(|phase| phase.phase.clone());
     let is_first = |phase: &PhaseSummary| first.as_ref() == Some(&phase.phase);
     let tree = summary.resident_metric == ResidentMetric::Proportional;
     let settled = if tree { "proportional" } else { "resident" };
     let gone = if tree { "private" } else { "resident" };
-    let private = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.private, units::mib));
-    let highest = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.peak, peak));
-    let cpu = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.cpu, cpu_time));
-    let faults = |phase: &PhaseSummary| Cell::plain(units::or_unknown(phase.minor_faults, units::count));
     let threads = |phase: &PhaseSummary| phase.checkpoint.as_ref().and_then(|taken| taken.threads);
-    let mut table = vec![
-        Column::text("phase", 0, names),
-        column("checkpoint", 0, &private).of("private"),
-        column("increment", 1, &|phase| increment(phase, is_first(phase))).of("private"),
-        column("peak", 2, &highest).of("resident"),
-        column("checkpoint", 5, &|phase| Cell::plain(resident(phase, tree))).of(settled),
-        column("returned", 3, &|phase| returned(phase, tree)).of(gone),
-        column("CPU", 7, &cpu),
-        column("time", 6, &|phase| {
-            Cell::plain(time(phase.ended.saturating_sub(phase.started)))
-        }),
-        column("hits", 4, &|phase| hits(&phase.steps)),
-    ];
-    table.extend(rare(phases));
-    table.push(column("faults", 10, &faults).of("minor"));
-    table.push(column("threads", 11, &|phase| {
-        Cell::plain(units::or_unknown(threads(phase), units::count))
-    }));
-    table
-}
-
-/// Columns that are shown only where there is something in them.
-fn rare(phases: &[&PhaseSummary]) -> Vec<Column> {
+    let table = Table::new(phases)
+        .text("phase", 0, |phase| name(phase, summary))
+        .number("checkpoint", 0, |phase| units::or_unknown(phase.private, units::mib))
+        .beneath("private")
+        .number("increment", 1, |phase| increment(phase, is_first(phase)))
+        .beneath("private")
+        .number("peak", 2, |phase| units::or_unknown(phase.peak, peak))
+        .beneath("resident")
+        .number("checkpoint", 5, |phase| resident(phase, tree))
+        .beneath(settled)
+        .number("returned", 3, |phase| {
+            units::or_unknown(share(phase, tree), units::percent)
+        })
+        .beneath(gone)
+        .number("CPU", 7, |phase| units::or_unknown(phase.cpu, cpu_time))
+        .number("time", 6, |phase| time(phase.ended.saturating_sub(phase.started)))
+        .number("hits", 4, |phase| hits(&phase.steps));
+    // Shown only where there is something in them.
     type Figure = fn(&PhaseSummary) -> Option<u64>;
-    let figures: [(&'static str, &'static str, Figure); 3] = [
+    let rare: [(&'static str, &'static str, Figure); 3] = [
         ("huge", "pages", |phase| phase.checkpoint.as_ref()?.huge_pages),
         ("lazily", "freed", |phase| phase.checkpoint.as_ref()?.lazy_free),
         ("swapped", "out", |phase| phase.checkpoint.as_ref()?.swap),
     ];
-    let cell = |phase: &&PhaseSummary, value: Figure| Cell::plain(units::or_unknown(value(phase), units::mib));
-    figures
-        .into_iter()
-        .filter(|(.., value)| phases.iter().any(|phase| value(phase).unwrap_or(0) > 0))
-        .map(|(of, head, value)| {
-            Column::number(head, 9, phases.iter().map(|phase| cell(phase, value)).collect()).of(of)
+    let rare = rare.into_iter();
+    let rare = rare.filter(|(.., value)| phases.iter().any(|phase| value(phase).unwrap_or(0) > 0));
+    let table = rare.fold(table, |table, (of, head, value)| {
+        table
+            .number(head, 9, |phase| units::or_unknown(value(phase), units::mib))
+            .beneath(of)
+    });
+    table
+        .number("faults", 10, |phase| {
+            units::or_unknown(phase.minor_faults, units::count)
         })
-        .collect()
+        .beneath("minor")
+        .number("threads", 11, |phase| units::or_unknown(threads(phase), units::count))
+        .columns()
 }
 
 /// The name between a mark and the round of a phase that repeats, neither of which may be cut off with a long name.
@@ -108,10 +101,6 @@ fn share(phase: &PhaseSummary, tree: bool) -> Option<f64> {
     } else {
         phase.returned.resident
     }
-}
-
-fn returned(phase: &PhaseSummary, tree: bool) -> Cell {
-    Cell::plain(units::or_unknown(share(phase, tree), units::percent))
 }
 
 /// Hits of requests, over the steps that expect any. Those of a step that did not end are not known.

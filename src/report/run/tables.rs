@@ -3,7 +3,7 @@
 use crate::record::Nanos;
 use crate::summary::{MethodSummary, ProgramSummary, Summary};
 use crate::text::Tone;
-use crate::text::table::{Cell, Column};
+use crate::text::table::{Cell, Column, Table};
 use crate::units;
 
 use super::head::{cpu_time, time};
@@ -21,26 +21,18 @@ pub fn programs(summary: &Summary) -> Vec<Column> {
     let mut programs: Vec<&ProgramSummary> = summary.programs.iter().collect();
     programs.sort_by_key(|program| std::cmp::Reverse((program.private, program.peak)));
     programs.truncate(LISTED);
-    let cells =
-        |cell: &dyn Fn(&ProgramSummary) -> String| programs.iter().map(|program| Cell::plain(cell(program))).collect();
-    vec![
-        Column::text("program", 0, cells(&|program| program.name.clone())),
-        Column::number("count", 1, cells(&|program| units::count(program.count))),
-        Column::number("gone", 4, cells(&|program| units::count(program.ended))),
-        Column::number(
-            "at the end",
-            2,
-            cells(&|program| units::or_unknown(program.private, units::mib)),
-        )
-        .of("private"),
-        Column::number(
-            "most of one",
-            3,
-            cells(&|program| units::or_unknown(program.peak, units::mib)),
-        )
-        .of("resident"),
-        Column::number("CPU", 5, cells(&|program| units::or_unknown(program.cpu, cpu_time))),
-    ]
+    Table::new(&programs)
+        .text("program", 0, |program| &program.name)
+        .number("count", 1, |program| units::count(program.count))
+        .number("gone", 4, |program| units::count(program.ended))
+        .number("at the end", 2, |program| {
+            units::or_unknown(program.private, units::mib)
+        })
+        .beneath("private")
+        .number("most of one", 3, |program| units::or_unknown(program.peak, units::mib))
+        .beneath("resident")
+        .number("CPU", 5, |program| units::or_unknown(program.cpu, cpu_time))
+        .columns()
 }
 
 /// The methods with most requests.
@@ -53,31 +45,29 @@ pub fn most_sent(summary: &Summary) -> Vec<&MethodSummary> {
 
 /// How the requests of these methods ended, and when.
 pub fn methods(methods: &[&MethodSummary]) -> Vec<Column> {
-    let cells =
-        |cell: &dyn Fn(&MethodSummary) -> Cell| methods.iter().map(|method| cell(method)).collect::<Vec<Cell>>();
-    let count = |value: fn(&MethodSummary) -> u64| cells(&|method| Cell::plain(units::count(value(method))));
+    let count = |value: fn(&MethodSummary) -> u64| move |method: &&MethodSummary| units::count(value(method));
     let bad = |value: fn(&MethodSummary) -> u64| {
         let tone = |number| if number > 0 { Tone::Warning } else { Tone::Plain };
-        cells(&|method| Cell::toned(tone(value(method)), units::count(value(method))))
+        move |method: &&MethodSummary| (tone(value(method)), units::count(value(method)))
     };
-    let latency =
-        |value: fn(&MethodSummary) -> Option<u64>| cells(&|method| Cell::plain(units::or_unknown(value(method), time)));
-    let table = vec![
-        Column::text("method", 0, cells(&|method| Cell::plain(method.method.clone()))),
-        Column::number("count", 1, count(|method| method.count)),
-        Column::number("hits", 5, count(|method| method.hits)),
-        Column::number("null", 7, count(|method| method.null)),
-        Column::number("empty", 7, count(|method| method.empty)),
-        Column::number("errors", 6, bad(|method| method.errors)),
-        Column::number("timed out", 6, bad(|method| method.timeouts)),
-        Column::number("lost", 6, bad(|method| method.lost)),
-        Column::number("parked", 9, count(|method| method.parked)),
-        Column::number("retries", 8, count(|method| method.retries)),
-        Column::number("p50", 2, latency(|method| method.p50)),
-        Column::number("p95", 2, latency(|method| method.p95)),
-        Column::number("max", 3, latency(|method| method.max)),
-    ];
-    table.into_iter().filter(|column| column.is_filled("0")).collect()
+    let latency = |value: fn(&MethodSummary) -> Option<u64>| {
+        move |method: &&MethodSummary| units::or_unknown(value(method), time)
+    };
+    Table::new(methods)
+        .text("method", 0, |method| &method.method)
+        .number("count", 1, count(|method| method.count))
+        .number("hits", 5, count(|method| method.hits))
+        .number("null", 7, count(|method| method.null))
+        .number("empty", 7, count(|method| method.empty))
+        .number("errors", 6, bad(|method| method.errors))
+        .number("timed out", 6, bad(|method| method.timeouts))
+        .number("lost", 6, bad(|method| method.lost))
+        .number("parked", 9, count(|method| method.parked))
+        .number("retries", 8, count(|method| method.retries))
+        .number("p50", 2, latency(|method| method.p50))
+        .number("p95", 2, latency(|method| method.p95))
+        .number("max", 3, latency(|method| method.max))
+        .filled("0")
 }
 
 /// A step of the scenario, all its rounds together.
@@ -133,36 +123,19 @@ fn step_rows(summary: &Summary) -> Vec<StepRow> {
 /// The steps that ask for something, if there are any.
 pub fn steps(summary: &Summary) -> Option<Vec<Column>> {
     let rows = step_rows(summary);
-    let share = |hits: u64, requests: u64, skipped: bool| match requests {
-        _ if skipped => Cell::toned(Tone::Warning, "skipped: not offered"),
+    let share = |row: &StepRow| match row.requests {
+        _ if row.skipped => Cell::toned(Tone::Warning, "skipped: not offered"),
         0 => Cell::toned(Tone::Warning, "not finished"),
         requests => {
-            let tone = if hits == 0 { Tone::Bad } else { Tone::Plain };
-            Cell::toned(tone, format!("{}/{}", units::count(hits), units::count(requests)))
+            let tone = if row.hits == 0 { Tone::Bad } else { Tone::Plain };
+            Cell::toned(tone, format!("{}/{}", units::count(row.hits), units::count(requests)))
         }
     };
-    let table = vec![
-        Column::text(
-            "phase / step",
-            0,
-            rows.iter().map(|row| Cell::plain(&row.name)).collect(),
-        ),
-        Column::number(
-            "hits",
-            1,
-            rows.iter()
-                .map(|row| share(row.hits, row.requests, row.skipped))
-                .collect(),
-        ),
-        Column::number(
-            "time",
-            2,
-            rows.iter()
-                .map(|row| Cell::plain(units::or_unknown(row.took, time)))
-                .collect(),
-        ),
-    ];
-    (!rows.is_empty()).then_some(table)
+    Table::new(&rows)
+        .text("phase / step", 0, |row| &row.name)
+        .number("hits", 1, share)
+        .number("time", 2, |row| units::or_unknown(row.took, time))
+        .some()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::summary::Summary;
 use crate::summary::decay;
 use crate::summary::decay::{AFTER, Course, Window};
 use crate::text::Tone;
-use crate::text::table::{Cell, Column};
+use crate::text::table::{Column, Table};
 use crate::units;
 
 /// What the table of windows is of.
@@ -59,58 +59,36 @@ fn at_the_end(summary: &Summary) -> Option<String> {
 
 fn rows(windows: &[&Window]) -> Vec<Column> {
     let curves = Curves::new(windows.iter().map(|window| words::curve(window)));
-    let cells = |cell: &dyn Fn(&Window) -> Cell| windows.iter().map(|window| cell(window)).collect::<Vec<Cell>>();
-    let plain = |text: &dyn Fn(&Window) -> String| cells(&|window| Cell::plain(text(window)));
-    let size =
-        |value: fn(&Course) -> Option<u64>| plain(&move |window| known(window.private.as_ref(), value, units::mib));
-    let when =
-        |value: fn(&Course) -> Option<Nanos>| plain(&move |window| known(window.private.as_ref(), value, words::time));
-    let share =
-        |value: fn(&Course) -> Option<f64>| plain(&move |window| known(window.private.as_ref(), value, units::percent));
-    let mut table = vec![
-        Column::text("window", 0, plain(&words::name)),
-        Column::text(
-            words::CURVE,
-            2,
-            plain(&|window| curves.draw(words::curve(window), CURVE)),
-        )
-        .sketched(),
-        Column::number("from", 1, size(|course| Some(course.before))),
-    ];
-    let ats: [fn(&Course) -> Option<u64>; AFTER.len()] = [
-        |course| course.at[0],
-        |course| course.at[1],
-        |course| course.at[2],
-        |course| course.at[3],
-    ];
-    for (seconds, value) in AFTER.iter().zip(ats) {
-        table.push(Column::number(format!("+{seconds} s"), 6, size(value)));
-    }
-    table.extend([
-        Column::number("floor", 0, size(|course| Some(course.floor))),
-        Column::number("t50", 4, when(|course| course.t50)),
-        Column::number("t90", 3, when(|course| course.t90)),
-        Column::number("half-life", 8, when(|course| course.half_life)),
-        Column::number(
-            "MiB·s held",
-            7,
-            plain(&|window| known(window.private.as_ref(), |course| Some(course.held), words::held)),
-        ),
-        Column::number(words::IN_WINDOW, 1, share(|course| course.share)).of(words::RETURNED),
-        Column::number(words::BY_THEN, 2, share(|course| course.returned)).of(words::RETURNED),
-        Column::number(
-            "resident",
-            5,
-            plain(&|window| known(window.resident.as_ref(), |course| Some(course.floor), units::mib)),
-        ),
-        Column::text("", 0, cells(&|window| Cell::toned(tone(window), words::end(window)))),
-    ]);
-    table.retain(|column| column.is_filled(units::UNKNOWN));
+    let size = |value: fn(&Course) -> Option<u64>| known(value, units::mib);
+    let when = |value: fn(&Course) -> Option<Nanos>| known(value, words::time);
+    let share = |value: fn(&Course) -> Option<f64>| known(value, units::percent);
+    let table = Table::new(windows)
+        .text("window", 0, |window| words::name(window))
+        .sketch(words::CURVE, 2, |window| curves.draw(words::curve(window), CURVE))
+        .number("from", 1, size(|course| Some(course.before)));
+    let table = (0..AFTER.len()).fold(table, |table, place| {
+        let at = known(move |course| course.at[place], units::mib);
+        table.number(format!("+{} s", AFTER[place]), 6, at)
+    });
+    let resident = |window: &&Window| units::or_unknown(window.resident.as_ref(), |course| units::mib(course.floor));
     table
+        .number("floor", 0, size(|course| Some(course.floor)))
+        .number("t50", 4, when(|course| course.t50))
+        .number("t90", 3, when(|course| course.t90))
+        .number("half-life", 8, when(|course| course.half_life))
+        .number("MiB·s held", 7, known(|course| Some(course.held), words::held))
+        .number(words::IN_WINDOW, 1, share(|course| course.share))
+        .beneath(words::RETURNED)
+        .number(words::BY_THEN, 2, share(|course| course.returned))
+        .beneath(words::RETURNED)
+        .number("resident", 5, resident)
+        .text("", 0, |window| (tone(window), words::end(window)))
+        .filled(units::UNKNOWN)
 }
 
-fn known<T>(course: Option<&Course>, value: impl Fn(&Course) -> Option<T>, text: fn(T) -> String) -> String {
-    units::or_unknown(course.and_then(value), text)
+/// A figure of private memory.
+fn known<T>(value: impl Fn(&Course) -> Option<T>, text: fn(T) -> String) -> impl Fn(&&Window) -> String {
+    move |window| units::or_unknown(window.private.as_ref().and_then(&value), text)
 }
 
 fn tone(window: &Window) -> Tone {

@@ -1,9 +1,9 @@
 //! The table of a sweep: a row for each cell, the default first, then by settled private memory.
 
-use crate::compare::{Cell as Figures, Unit};
+use crate::compare::Unit;
 use crate::report::comparison::figures::{self, HOLE};
 use crate::text::Tone;
-use crate::text::table::{Cell, Column};
+use crate::text::table::{Column, Table};
 use crate::tune::{Sweep, Swept, Tuned, Why};
 use crate::units;
 
@@ -33,15 +33,15 @@ pub fn amount(value: f64, figure: Tuned) -> String {
 }
 
 /// What a cell is: chosen, on the front, or not run any more.
-pub fn mark(sweep: &Sweep, place: usize) -> (&'static str, Tone) {
+pub fn mark(sweep: &Sweep, place: usize) -> (Tone, &'static str) {
     let cell = &sweep.cells[place];
     let chosen = sweep.choice.place() == Some(place);
     match (&cell.stopped, chosen, cell.front) {
-        (Some(stopped), ..) if matches!(stopped.why, Why::Failed(_)) => ("failed", Tone::Bad),
-        (Some(_), ..) => ("stopped", Tone::Quiet),
-        (None, true, _) => ("ship", Tone::Good),
-        (None, false, true) => ("front", Tone::Strong),
-        (None, false, false) => ("", Tone::Plain),
+        (Some(stopped), ..) if matches!(stopped.why, Why::Failed(_)) => (Tone::Bad, "failed"),
+        (Some(_), ..) => (Tone::Quiet, "stopped"),
+        (None, true, _) => (Tone::Good, "ship"),
+        (None, false, true) => (Tone::Strong, "front"),
+        (None, false, false) => (Tone::Plain, ""),
     }
 }
 
@@ -56,38 +56,35 @@ pub fn order(sweep: &Sweep) -> Vec<usize> {
 
 /// The columns; `private` never leaves, and a label is cut only where little else is left. What a setting is chosen by
 /// stays longest: settled memory, then latency, then the peak and processor time.
-pub fn columns(sweep: &Sweep) -> Vec<Column> {
+pub fn columns(sweep: &Sweep, numbers: &[usize]) -> Vec<Column> {
     let order = order(sweep);
-    let cells = |text: &dyn Fn(&Swept) -> String| -> Vec<Cell> {
-        let of = |place: &usize| {
+    let cell = |text: fn(&Swept) -> String| {
+        move |place: &usize| {
             let cell = &sweep.cells[*place];
             let quiet = cell.stopped.is_some();
-            Cell::toned(if quiet { Tone::Quiet } else { Tone::Plain }, text(cell))
-        };
-        order.iter().map(of).collect()
+            (if quiet { Tone::Quiet } else { Tone::Plain }, text(cell))
+        }
     };
-    let figure =
-        |head: &'static str, rank: u8, figure: Tuned| Column::number(head, rank, cells(&|cell| middle(cell, figure)));
-    let interval = |cell: &Figures| figures::interval(cell, Unit::Bytes);
-    let marks = order.iter().map(|place| {
-        let (word, tone) = mark(sweep, *place);
-        Cell::toned(tone, word)
-    });
-    vec![
-        Column::text("setting", 0, cells(&|cell| cell.label.clone())),
-        Column::text("", 0, marks.collect()),
-        Column::number("runs", 6, cells(&|cell| cell.runs.len().to_string())),
-        figure("private", 0, Tuned::Private),
-        Column::number("interval", 9, cells(&|cell| interval(cell.figure(Tuned::Private)))),
-        Column::number("against default", 1, cells(&|cell| against(cell, Tuned::Private))),
-        figure("peak", 3, Tuned::Peak),
-        figure("returned", 6, Tuned::Returned),
-        figure("t90", 5, Tuned::T90),
-        figure("p50", 7, Tuned::P50),
-        figure("p95", 2, Tuned::P95),
-        figure("CPU", 4, Tuned::Cpu),
-        figure("faults", 8, Tuned::Faults),
-    ]
+    Table::new(&order)
+        .text("setting", 0, cell(|cell| cell.label.clone()))
+        .number("no.", 10, |place| numbers[*place].to_string())
+        .text("", 0, |place| mark(sweep, *place))
+        .number("runs", 6, cell(|cell| cell.runs.len().to_string()))
+        .number("private", 0, cell(|cell| middle(cell, Tuned::Private)))
+        .number(
+            "interval",
+            9,
+            cell(|cell| figures::interval(cell.figure(Tuned::Private), Unit::Bytes)),
+        )
+        .number("against default", 1, cell(|cell| against(cell, Tuned::Private)))
+        .number("peak", 3, cell(|cell| middle(cell, Tuned::Peak)))
+        .number("returned", 6, cell(|cell| middle(cell, Tuned::Returned)))
+        .number("t90", 5, cell(|cell| middle(cell, Tuned::T90)))
+        .number("p50", 7, cell(|cell| middle(cell, Tuned::P50)))
+        .number("p95", 2, cell(|cell| middle(cell, Tuned::P95)))
+        .number("CPU", 4, cell(|cell| middle(cell, Tuned::Cpu)))
+        .number("faults", 8, cell(|cell| middle(cell, Tuned::Faults)))
+        .columns()
 }
 
 /// How much more or less than the default, in per cent; a hole where one run is not compared.

@@ -5,9 +5,9 @@ use crate::document::{Block, Document, Section, Weight};
 use crate::record::CellFacts;
 use crate::report::comparison;
 use crate::report::pictures::{Front, fronts};
-use crate::text::table::{Cell, Column};
+use crate::text::table::Table;
 use crate::text::{Sentence, Tone, quoted};
-use crate::tune::{Choice, Keep, Sweep, Swept};
+use crate::tune::{Choice, Keep, Sweep};
 use crate::units;
 
 use super::columns::{columns, order};
@@ -80,14 +80,9 @@ fn tone(sweep: &Sweep) -> Tone {
 }
 
 fn settings(sweep: &Sweep, front: &Front) -> Section {
-    let numbers = order(sweep)
-        .into_iter()
-        .map(|cell| Cell::plain(front.numbers[cell].to_string()));
-    let mut columns = columns(sweep);
-    columns.insert(1, Column::number("no.", 10, numbers.collect()));
     Section::new("settings", "Settings", Weight::Answer)
         .noted("medians, sizes in MiB")
-        .with(columns)
+        .with(columns(sweep, &front.numbers))
         .with(Sentence::definition("tune.legend", legend(sweep)))
         .with_all(not_chosen(sweep))
 }
@@ -131,17 +126,11 @@ fn shipped(sweep: &Sweep) -> Option<Section> {
 }
 
 fn what_is_set(sweep: &Sweep) -> Section {
-    let cells = |text: &dyn Fn(&Swept) -> String| {
-        let cells = order(sweep)
-            .into_iter()
-            .map(|place| Cell::plain(text(&sweep.cells[place])));
-        cells.collect::<Vec<Cell>>()
-    };
-    let table = vec![
-        Column::text("setting", 0, cells(&|cell| cell.label.clone())),
-        Column::text("sets", 1, cells(&|cell| set(&cell.sets))),
-    ];
-    Section::new("sets", "What each setting is", Weight::Evidence).with(table)
+    let order = order(sweep);
+    let table = Table::new(&order)
+        .text("setting", 0, |place| &sweep.cells[*place].label)
+        .text("sets", 1, |place| set(&sweep.cells[*place].sets));
+    Section::new("sets", "What each setting is", Weight::Evidence).with(table.columns())
 }
 
 /// What a cell sets, in a line.
