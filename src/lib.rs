@@ -18,6 +18,7 @@ pub mod config;
 pub mod document;
 pub mod drive;
 pub mod exit;
+pub mod figures;
 pub mod findings;
 pub mod gate;
 pub mod growth;

@@ -407,7 +407,7 @@ pub struct MethodSummary {
     pub answered: u64,
     /// Median latency, by Hyndman and Fan's type 7 as the next.
     pub p50: Option<Nanos>,
-    /// The 95th percentile by the estimator of [`crate::summary::quantile`]; `None` of fewer than 20 answers.
+    /// The 95th percentile by the estimator of [`quantile`]; `None` of fewer than 20 answers.
     pub p95: Option<Nanos>,
     /// The longest.
     pub max: Option<Nanos>,

@@ -7,6 +7,7 @@
 mod exact;
 mod time;
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::time::Duration;
 
@@ -15,6 +16,22 @@ use serde::{Deserialize, Serialize};
 
 pub use exact::exact_bytes;
 pub use time::{TICK, cpu_time, cpu_time_like, duration, duration_like, is_in_ticks};
+
+/// The median of values in any order; of a middle pair what lies `between` them. `None` of nothing.
+pub fn median_by<T: Copy>(mut values: Vec<T>, order: fn(&T, &T) -> Ordering, between: fn(T, T) -> T) -> Option<T> {
+    values.sort_unstable_by(order);
+    let half = values.len() / 2;
+    let upper = *values.get(half)?;
+    match values.len() % 2 {
+        0 => Some(between(values[half - 1], upper)),
+        _ => Some(upper),
+    }
+}
+
+/// The median of values that are there and are numbers.
+pub fn middle(values: Vec<f64>) -> f64 {
+    median_by(values, f64::total_cmp, f64::midpoint).expect("there are values")
+}
 
 /// A size in bytes, written `"64 KiB"`, `"200 MiB"`, `"1.5 GiB"` or as a bare number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Deserialize, Serialize, JsonSchema)]

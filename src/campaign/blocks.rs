@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use super::header;
 use crate::compare::calibration::{believed, uncalibrated};
-use crate::compare::{Measure, Played, by_target, counts, primary};
+use crate::compare::{Played, by_target, counts, primary};
 use crate::config::Loaded;
 use crate::config::options::{Measuring, Repeating};
 use crate::config::values::{Partition, Runs};
 use crate::exit::Exit;
+use crate::figures::Measure;
 use crate::lens::Lens;
 use crate::plan::{self, Blocks};
 use crate::progress::{self, Course, Place, Progress, Talk};

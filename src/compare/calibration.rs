@@ -3,9 +3,12 @@
 use crate::lens::Lens;
 use crate::record::{Calibration, Noise};
 
-use crate::compare::{Comparison, Figure, Measure, Place, Row, Unit, primary, tolerance};
+use crate::band::NoiseFloor;
+use crate::band::tolerance;
+use crate::compare::{Comparison, Row, primary};
+use crate::figures::{Figure, Measure, Place, Unit};
 use crate::record::Looks;
-use crate::stats::{ASSUMED_VARIATION, Arm, Known, NoiseFloor, detectable, power, runs_needed};
+use crate::stats::{ASSUMED_VARIATION, Arm, Known, detectable, power, runs_needed};
 use crate::summary::Summary;
 use crate::summary::decay::{Window, WindowKind};
 
@@ -31,29 +34,19 @@ fn of_row(row: &Row, side: usize, decisive: &[String]) -> Option<Noise> {
     let arm = Arm::of_runs(&row.cells.get(side)?.values).ok()?;
     let figure = row.measure.figure;
     let endpoint = match &row.measure.place {
-        Place::Phase { name, .. } => format!("{} after {name}", figure.name()),
-        Place::Run => figure.name().to_owned(),
-        Place::Method(_) => String::new(),
+        Place::Phase { .. } | Place::Run => format!("{}{}", figure.name(), row.measure.place.suffix()),
+        Place::Method(_) | Place::Window(_) => String::new(),
     };
     let (mean, variation) = (arm.geometric_mean(), arm.variation());
     let NoiseFloor { relative, absolute } = figure.noise_of(arm.values().iter().copied());
     Some(Noise {
-        place: name(&row.measure.place).to_owned(),
+        place: row.measure.place.name().to_owned(),
         figure: figure.name().to_owned(),
         primary: decisive.contains(&endpoint),
         mean,
         variation,
         believed: variation.max(relative).max(absolute / mean),
     })
-}
-
-/// What a place is called in a calibration.
-fn name(place: &Place) -> &str {
-    match place {
-        Place::Phase { name, .. } => name,
-        Place::Run => "whole run",
-        Place::Method(method) => method,
-    }
 }
 
 /// What is known of a figure's noise in these runs where not both sides are calibrated. Purging leaves no groups that
@@ -89,7 +82,7 @@ pub fn believed(
     let calibrated = |side: &[Calibration]| {
         let through = side.iter().filter(|one| one.lens == lens);
         let spreads = through.map(|one| {
-            let same = |noise: &&Noise| noise.figure == measure.figure.name() && noise.place == name(&measure.place);
+            let same = |noise: &&Noise| noise.figure == measure.figure.name() && noise.place == measure.place.name();
             one.noise.iter().find(same).map(|noise| noise.believed)
         });
         // On several machines there is one of each, and the noisiest counts.
@@ -160,7 +153,7 @@ impl<'n> Calibrated<'n> {
     }
 
     fn is_memory(&self) -> bool {
-        let figure = Figure::ALL
+        let figure = Figure::COMPARED
             .into_iter()
             .find(|figure| figure.name() == self.noise.figure);
         figure.is_some_and(|figure| figure.unit() == Unit::Bytes)

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::stats::{Arm, MedianInterval, NoiseFloor, Outlier, Strata, clusters, median_interval, outliers};
+use crate::band::NoiseFloor;
+use crate::stats::{Arm, MedianInterval, Outlier, Strata, clusters, median_interval, outliers};
 
 use super::{CONFIDENCE, Cell, Ratio};
 

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::band::NoiseFloor;
 use crate::record::{Nanos, WindowEnd};
-use crate::stats::{MedianInterval, NoiseFloor};
+use crate::stats::MedianInterval;
 use crate::summary::Summary;
 use crate::summary::decay;
 use crate::summary::decay::{AFTER, Course, Gave, Window, WindowKind};

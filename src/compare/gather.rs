@@ -18,12 +18,13 @@ use super::circumstances::{differences, differences_of, without_patch};
 use super::decay::{decays, gave, traffic};
 use super::growth::grown;
 use super::huge_pages::huge_pages;
-use super::measure::Measure;
 use super::metric::one_metric;
 use super::release::{accounted, forced, forced_before_checkpoints};
 use super::strain::strained;
-use super::work::{WorkLimits, inequalities};
+use super::work::inequalities;
 use super::{Comparison, Row, Side, alike};
+use crate::figures::Measure;
+use crate::figures::WorkLimits;
 use crate::lens::Lens;
 
 /// A run and the name of its record.
@@ -255,7 +256,7 @@ fn row(measure: Measure, arms: &[Vec<&Played>], compared: &[bool]) -> Option<Row
         .iter()
         .map(|arm| {
             arm.iter()
-                .map(|run| (run.machine(), measure.of(&run.summary)))
+                .map(|run| (run.machine(), measure.value(&run.summary)))
                 .collect()
         })
         .collect();

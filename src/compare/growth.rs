@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::band::LeakLimit;
 use crate::growth::{Repeated, Sent, repeated, sent_by};
 use crate::lens::Lens;
-use crate::stats::{LEAK_ALPHA, LEAST_CYCLES, LeakLimit, LeakVerdict, judge_leak};
+use crate::stats::{LEAK_ALPHA, LEAST_CYCLES, LeakVerdict, judge_leak};
 use crate::summary::Summary;
 
 /// What is said of one thing that the scenario repeats.

@@ -1,7 +1,8 @@
 //! How much of a difference between two servers is in huge pages, which hold more than was ever touched.
 
-use crate::stats::{Tolerance, middle};
+use crate::band::Tolerance;
 use crate::summary::{PhaseSummary, Summary};
+use crate::units::middle;
 
 /// From which share of the difference on it is worth a word: with huge pages two servers of equal live memory differed
 /// by a quarter of what they hold.

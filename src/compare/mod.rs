@@ -10,7 +10,6 @@ mod decay;
 mod gather;
 mod growth;
 mod huge_pages;
-mod measure;
 mod metric;
 mod once;
 mod primary;
@@ -22,6 +21,7 @@ mod work;
 #[cfg(test)]
 pub(super) mod tests;
 
+pub use crate::band::tolerance;
 pub use crate::compare::circumstances::{
     Difference, Weight, changes, circumstances, differences, differences_between, differences_of, unlike,
 };
@@ -29,15 +29,15 @@ pub use crate::compare::decay::{Decay, Decayed, Given};
 pub use crate::compare::gather::{Left, Played, Why, compare, counts, doubts, unseen};
 pub use crate::compare::growth::Grown;
 pub use crate::compare::huge_pages::{HugePages, huge_pages};
-pub use crate::compare::measure::{Figure, Measure, Place, Unit};
 pub use crate::compare::metric::one_metric;
 pub use crate::compare::once::{Copied, once};
-pub use crate::compare::primary::{primary, tolerance};
+pub use crate::compare::primary::primary;
 pub use crate::compare::release::{Accounted, Forced};
 pub use crate::compare::strain::{Strained, strained};
 pub use crate::compare::targets::{Scenarios, Target, by_target};
-pub use crate::compare::work::{Count, Inequality, Task, WorkLimits, inequalities};
+pub use crate::compare::work::{Count, Inequality, Task, inequalities};
 
+use crate::figures::Measure;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ use std::collections::BTreeMap;
 
 use crate::record::{KnobFacts, PreloadFacts, shown};
 
-use self::measure::Named;
+use crate::figures::Named;
 
 use super::stats::{Cluster, MedianInterval, Outlier};
 use crate::summary::calls::Traced;

@@ -1,10 +1,12 @@
 //! What decides between two servers, named before anything is measured.
 
+use crate::band::NoiseFloor;
+use crate::band::tolerance;
 use crate::lens::Lens;
-use crate::stats::{Endpoint, Known, NoiseFloor, Seen, Tolerance};
+use crate::stats::{Endpoint, Known, Seen};
 
-use super::measure::{Figure, Measure, Place};
 use super::{Comparison, Row};
+use crate::figures::{Figure, Measure, Place};
 
 /// The endpoints of a side against the baseline, held to what suits the lens: private memory at the end of the last phase, and the peak of the run. `known` says what is known of their noise.
 pub fn primary(
@@ -29,14 +31,6 @@ pub fn primary(
         .collect()
 }
 
-/// What may differ when nobody says: what suits the noise of the lens.
-pub fn tolerance(lens: Lens) -> Tolerance {
-    match lens {
-        Lens::Purged => Tolerance::PURGED,
-        Lens::AsShipped => Tolerance::AS_SHIPPED,
-    }
-}
-
 fn endpoint(row: &Row, side: usize, lens: Lens, (noise, known): (NoiseFloor, Known)) -> Endpoint {
     // What asks for this makes its runs itself, on one machine.
     let values = |side: usize| -> Vec<Seen> {
@@ -44,12 +38,8 @@ fn endpoint(row: &Row, side: usize, lens: Lens, (noise, known): (NoiseFloor, Kno
         cell.flat_map(|cell| cell.values.iter().copied().map(Seen::here))
             .collect()
     };
-    let place = match &row.measure.place {
-        Place::Phase { name, .. } => format!(" after {name}"),
-        Place::Run | Place::Method(_) => String::new(),
-    };
     Endpoint {
-        name: format!("{}{place}", row.measure.figure.name()),
+        name: format!("{}{}", row.measure.figure.name(), row.measure.place.suffix()),
         tolerance: tolerance(lens),
         noise,
         known,

@@ -1,34 +1,14 @@
 //! Whether two servers did the same work: memory is only worth comparing between servers that answered alike.
 
+use crate::figures::WorkLimits;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::record::shown;
-use crate::stats::middle;
 use crate::summary::Summary;
-
-/// How far two sides may be apart before their work counts as unequal, as a share of the baseline's.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WorkLimits {
-    pub requests: f64,
-    /// Requests of a step whose result had something in it.
-    pub hits: f64,
-    /// Elements and bytes of the results of a method, per answer.
-    pub size: f64,
-}
-
-impl Default for WorkLimits {
-    /// A timeout or a retry more is no other work, and answers that carry a path or a time vary by bytes.
-    fn default() -> WorkLimits {
-        WorkLimits {
-            requests: 0.01,
-            hits: 0.02,
-            size: 0.05,
-        }
-    }
-}
+use crate::units::middle;
 
 /// A piece of work that two sides did not do alike.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use crate::compare::{Figure, Unit, WorkLimits, tolerance};
-use crate::gate::{At, Leak, Rule, Rules, What, WhatError};
+use crate::band::tolerance;
+use crate::band::{LEAST_ROUNDS, LeakLimit, MOST_ENDPOINTS, Tolerance};
+use crate::figures::{At, Leak, Rule, Rules, What, WhatError};
+use crate::figures::{Figure, Unit, WorkLimits};
 use crate::lens::Lens;
-use crate::stats::{LEAST_ROUNDS, LeakLimit, MOST_ENDPOINTS, Tolerance};
 use crate::units::{Share, Size};
 
 use super::check;
@@ -254,7 +255,7 @@ impl GateContext {
             (Some(text), _, unit) => amount(text, unit)?,
             (None, Some(size), Unit::Bytes) => size.0 as f64,
             (None, None, Unit::Bytes) => usual.floor(),
-            (None, _, Unit::Nanos | Unit::CpuNanos | Unit::Count) => 0.0,
+            (None, ..) => 0.0,
         };
         let tol = entry.tol.or(self.tol).map(|share| share.0);
         let fail = entry.fail.or(self.fail).map(|share| share.0);
@@ -303,7 +304,7 @@ fn work(entry: &WorkEntry) -> WorkLimits {
 }
 
 fn metrics() -> String {
-    Figure::ALL.map(Figure::name).join(", ")
+    Figure::COMPARED.map(Figure::name).join(", ")
 }
 
 fn measured(entry: &EndpointEntry, span: &dyn Fn(&'static str) -> Range<usize>) -> Result<What, Fault> {
@@ -311,8 +312,8 @@ fn measured(entry: &EndpointEntry, span: &dyn Fn(&'static str) -> Range<usize>) 
     let Some(metric) = &entry.metric else {
         return Err(Fault::new(span("metric"), "an endpoint without a metric", all()));
     };
-    let Some(figure) = Figure::ALL.into_iter().find(|figure| figure.name() == metric) else {
-        let near = nearest(metric, Figure::ALL.map(Figure::name));
+    let Some(figure) = Figure::COMPARED.into_iter().find(|figure| figure.name() == metric) else {
+        let near = nearest(metric, Figure::COMPARED.map(Figure::name));
         let fault = Fault::new(span("metric"), format!("unknown metric `{metric}`"), all());
         return Err(fault.label(near.map_or_else(String::new, |near| format!("did you mean `{near}`?"))));
     };

@@ -8,8 +8,8 @@ use super::judge::{known, seen};
 use super::judgement::{Basis, Calibrations, Kept, Role};
 use super::leaking::{Leaking, leaks};
 use super::machines::Machines;
-use super::rules::{Limit, Rules};
 use super::sides::{First, through};
+use crate::figures::rules::{Limit, Rules};
 
 /// What the candidate's runs say to rules that compare nothing.
 pub(super) struct Alone {

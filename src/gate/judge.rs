@@ -1,21 +1,19 @@
 //! From runs to a verdict: equal work first, then every rule, each with the numbers that decided it.
 
+use crate::band::{MOST_ENDPOINTS, NoiseFloor};
 use crate::compare::calibration::{believed, uncalibrated};
 use crate::compare::{Played, huge_pages, one_metric, strained};
 use crate::lens::Lens;
 use crate::record::Looks;
 use crate::record::{Calibration, LensFacts};
-use crate::stats::{
-    Answer, Endpoint, EndpointVerdict, Evidence, Known, MOST_ENDPOINTS, NoiseFloor, Seen, Verdict, decide_by_looks,
-    runs_needed,
-};
+use crate::stats::{Answer, Endpoint, EndpointVerdict, Evidence, Known, Seen, Verdict, decide_by_looks, runs_needed};
 
 use super::alone::Alone;
 use super::judgement::{Against, Basis, Calibrations, Judged, Judgement, Missing, Party, Role, Sides};
 use super::machines::Machines;
-use super::rules::{Rule, Rules};
 use super::sides::{First, counting, summaries, through, work};
-use super::what::What;
+use crate::figures::rules::{Rule, Rules};
+use crate::figures::what::What;
 
 /// The chance of an answer that a number of runs should have before it is recommended.
 const WANTED: f64 = 0.8;

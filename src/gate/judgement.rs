@@ -10,7 +10,7 @@ use crate::record::{Calibration, LensFacts, PreloadFacts};
 use crate::stats::{Answer, BudgetVerdict, Endpoint, EndpointVerdict, Known};
 
 use super::leaking::Leaking;
-use super::rules::{Limit, Rule};
+use crate::figures::rules::{Limit, Rule};
 
 #[derive(Clone, Debug, Default)]
 pub struct Sides {

@@ -3,13 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::band::{LEAST_ROUNDS, LeakLimit};
 use crate::compare::Played;
 use crate::growth::{Repeated, Sent, repeated, sent_by};
 use crate::record::Looks;
-use crate::stats::{Answer, LEAST_ROUNDS, LeakLimit, LeakVerdict, judge_leak_by_looks};
+use crate::stats::{Answer, LeakVerdict, judge_leak_by_looks};
 
 use super::judgement::Basis;
-use super::rules::Leak;
+use crate::figures::rules::Leak;
 
 /// Whether the candidate grows from round to round of one thing that the scenario repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

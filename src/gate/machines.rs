@@ -45,11 +45,14 @@ impl Machines {
 
 #[cfg(test)]
 mod tests {
-    use crate::compare::{Played, WorkLimits, tests};
-    use crate::gate::{Against, Rule, Rules, Sides, judge};
+    use crate::band::Tolerance;
+    use crate::compare::{Played, tests};
+    use crate::figures::WorkLimits;
+    use crate::figures::{Rule, Rules};
+    use crate::gate::{Against, Sides, judge};
     use crate::lens::Lens;
     use crate::record::Looks;
-    use crate::stats::{Answer, Side, Tolerance, Unusable};
+    use crate::stats::{Answer, Side, Unusable};
 
     /// Runs on a machine that makes everything so many per cent of the golden record's.
     fn on(machine: &str, label: &str, percent: u64, count: u32) -> Vec<Played> {

@@ -7,9 +7,7 @@ mod judge;
 mod judgement;
 mod leaking;
 mod machines;
-mod rules;
 mod sides;
-mod what;
 
 #[cfg(test)]
 mod tests;
@@ -19,5 +17,3 @@ pub use crate::gate::judgement::{
     Against, Basis, Broken, Calibrations, Judged, Judgement, Kept, Missing, Party, Role, Sides,
 };
 pub use crate::gate::leaking::Leaking;
-pub use crate::gate::rules::{Leak, Limit, Rule, Rules};
-pub use crate::gate::what::{At, What, WhatError};

@@ -2,9 +2,10 @@
 //! decide did the same work.
 
 use crate::compare::{
-    Difference, Inequality, Played, WorkLimits, counts, differences, differences_between, differences_of, inequalities,
+    Difference, Inequality, Played, counts, differences, differences_between, differences_of, inequalities,
 };
 use crate::exit::Exit;
+use crate::figures::WorkLimits;
 use crate::lens::Lens;
 use crate::record::Header;
 use crate::summary::{Summary, exit};

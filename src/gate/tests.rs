@@ -1,10 +1,17 @@
+use crate::band::{LeakLimit, Tolerance};
 use crate::compare;
-use crate::compare::{Figure, Played, WorkLimits};
+use crate::compare::Played;
 use crate::exit::Exit;
+use crate::figures::Leak;
+use crate::figures::Limit;
+use crate::figures::Rule;
+use crate::figures::Rules;
+use crate::figures::What;
+use crate::figures::{Figure, WorkLimits};
 use crate::lens::Lens;
 use crate::record::Ending;
 use crate::record::Looks;
-use crate::stats::{Answer, LeakLimit, Tolerance};
+use crate::stats::Answer;
 use crate::summary::PrivateMetric;
 
 use super::*;

@@ -12,7 +12,8 @@ use serde::Serialize;
 
 use crate::record::shown;
 
-use super::stats::{LeakLimit, RunGrowth, WARM_UP_CYCLES, run_growth};
+use super::stats::{RunGrowth, WARM_UP_CYCLES, run_growth};
+use crate::band::LeakLimit;
 use crate::summary::{PhaseSummary, Summary};
 
 /// The name of rounds of the whole scenario.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::band::tolerance;
 use crate::compare::calibration::{Calibrated, WANTED, needed, recommended};
-use crate::compare::tolerance;
 use crate::lens::Lens;
 use crate::record::Looks;
 use crate::record::{Calibration, Noise};

@@ -1,9 +1,10 @@
 //! Growth from round to round as text: slopes, shapes, and which part of a scenario grows.
 
+use crate::band::LEAST_ROUNDS;
 use crate::compare::Grown;
 use crate::growth::{Repeated, Sent};
 use crate::lens::Lens;
-use crate::stats::{Answer, Growth, LEAST_ROUNDS, LEAST_RUNS, Open, Shape, WARM_UP_CYCLES};
+use crate::stats::{Answer, Growth, LEAST_RUNS, Open, Shape, WARM_UP_CYCLES};
 use crate::units;
 
 use crate::text::Tone;

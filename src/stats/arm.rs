@@ -1,5 +1,6 @@
 //! One arm of a comparison: the values of one server, one per run, on the log scale.
 
+use crate::band::NoiseFloor;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -137,31 +138,7 @@ impl Arm {
     }
 }
 
-/// The least spread that is believed: `max(SD, relative, absolute)`.
-///
-/// Three runs that agree to the byte do not show that a fourth would; with SD = 0 any difference of one page
-/// would have an infinite t. Pages, thread stacks and what a file system gives back are noise of this size.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NoiseFloor {
-    /// As a share of the value.
-    pub relative: f64,
-    /// In the unit of the values.
-    pub absolute: f64,
-}
-
 impl NoiseFloor {
-    /// For memory: 0.1 % and 64 KiB.
-    pub const MEMORY: NoiseFloor = NoiseFloor {
-        relative: 0.001,
-        absolute: 65_536.0,
-    };
-
-    /// For times and counts, where there is no such thing as a page: 0.1 %.
-    pub const RELATIVE: NoiseFloor = NoiseFloor {
-        relative: 0.001,
-        absolute: 0.0,
-    };
-
     /// The floor on the log scale at the arm's size: to first order, `d(ln x) = dx / x`.
     pub(super) fn log(&self, arm: &Arm) -> f64 {
         self.relative.max(self.absolute / arm.geometric_mean())

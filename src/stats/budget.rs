@@ -7,10 +7,11 @@ use serde::Serialize;
 
 use crate::record::shown;
 
-use super::arm::{Arm, NoiseFloor, Seen, Unusable};
+use super::arm::{Arm, Seen, Unusable};
 use super::contrast::Contrast;
 use super::decide::Answer;
 use super::known::Known;
+use crate::band::NoiseFloor;
 use crate::record::Looks;
 
 /// A limit that one server's values must keep.

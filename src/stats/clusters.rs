@@ -1,7 +1,8 @@
 //! Whether the values of one arm fall into separate groups, as an allocator's arenas make them do.
 
-use super::arm::{Arm, NoiseFloor};
+use super::arm::Arm;
 use super::calibrated;
+use crate::band::NoiseFloor;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cluster {

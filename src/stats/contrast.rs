@@ -1,7 +1,8 @@
 //! How far two arms are apart, and how surely: Welch's t on log values.
 
-use super::arm::{Arm, NoiseFloor};
+use super::arm::Arm;
 use super::student::{upper_quantile, upper_tail};
+use crate::band::NoiseFloor;
 
 /// A difference of log means with its standard error and degrees of freedom.
 ///

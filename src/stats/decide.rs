@@ -1,14 +1,12 @@
 //! The rule: three answers, per endpoint and overall, by interval and not by point estimate.
 
+use crate::band::MOST_ENDPOINTS;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::endpoint::{Endpoint, EndpointVerdict};
 use super::holm::holm;
 use crate::record::Looks;
-
-/// More primary endpoints than this would each get so little of α that none could be seen to fail.
-pub const MOST_ENDPOINTS: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

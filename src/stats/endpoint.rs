@@ -1,105 +1,28 @@
 //! One primary endpoint: what may differ by how much, and what the data say of it.
 
+use crate::band::Tolerance;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use super::arm::{NoiseFloor, Seen, Unusable};
+use super::arm::{Seen, Unusable};
 use super::contrast::Contrast;
 use super::decide::Answer;
 use super::known::Known;
 use super::strata::Strata;
+use crate::band::NoiseFloor;
 use crate::record::shown;
 
-const MIB: f64 = 1_048_576.0;
-
-/// How much more is tolerated, and how much more must be ruled out.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Tolerance {
-    /// The share that is tolerated: 0.01 is 1 %.
-    #[serde(rename = "tolerated")]
-    tol: f64,
-    /// The share that must be ruled out.
-    #[serde(rename = "ruled_out")]
-    fail: f64,
-    /// What never matters, in the unit of the figure.
-    floor: f64,
-}
-
-/// A tolerance that decides nothing or everything.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum ToleranceError {
-    /// Negative, infinite or not a number.
-    #[error("{what} `{value}` is no tolerance: give a number of 0 or more")]
-    NotANumber { what: &'static str, value: f64 },
-    /// What must fail may not be less than what is tolerated.
-    #[error("`fail` ({fail}) is under `tol` ({tol}): what must be ruled out is at least what is tolerated")]
-    Crossed {
-        /// The tolerated share.
-        tol: f64,
-        /// The failing share.
-        fail: f64,
-    },
-    /// Nothing can be shown to be under nothing.
-    #[error("`fail` and the floor are both 0: no number of runs can pass, allow some difference")]
-    Nothing,
-}
-
 impl Tolerance {
-    /// For the purged lens, whose noise is 0.1 %: 1 % tolerated, 5 % ruled out, 2 MiB never matter.
-    pub const PURGED: Tolerance = Tolerance {
-        tol: 0.01,
-        fail: 0.05,
-        floor: 2.0 * MIB,
-    };
-
-    /// For the as-shipped lens, whose noise is 5 %: 5 % tolerated, 10 % ruled out, 2 MiB never matter.
-    pub const AS_SHIPPED: Tolerance = Tolerance {
-        tol: 0.05,
-        fail: 0.10,
-        floor: 2.0 * MIB,
-    };
-
-    /// `tol` and `fail` as shares (0.01 is 1 %), `floor` in the unit of the values: bytes for memory.
-    pub fn new(tol: f64, fail: f64, floor: f64) -> Result<Tolerance, ToleranceError> {
-        for (what, value) in [("tol", tol), ("fail", fail), ("the floor", floor)] {
-            if !(value >= 0.0 && value.is_finite()) {
-                return Err(ToleranceError::NotANumber { what, value });
-            }
-        }
-        if fail < tol {
-            return Err(ToleranceError::Crossed { tol, fail });
-        }
-        if fail == 0.0 && floor == 0.0 {
-            return Err(ToleranceError::Nothing);
-        }
-        Ok(Tolerance { tol, fail, floor })
-    }
-
-    /// The tolerated share.
-    pub fn tol(&self) -> f64 {
-        self.tol
-    }
-
-    /// The share that must be ruled out.
-    pub fn fail(&self) -> f64 {
-        self.fail
-    }
-
-    /// What never matters, in the unit of the values.
-    pub const fn floor(&self) -> f64 {
-        self.floor
-    }
-
     /// The ratio above which all of the interval must lie for FAIL: `1 + max(tol, floor/base)`.
     fn fail_above(&self, base: f64) -> Bound {
-        bound(self.tol, self.floor / base)
+        bound(self.tol(), self.floor() / base)
     }
 
     /// The ratio below which all of it must lie for PASS: `1 + max(fail, floor/base)`.
     fn pass_below(&self, base: f64) -> Bound {
-        bound(self.fail, self.floor / base)
+        bound(self.fail(), self.floor() / base)
     }
 }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::arm::NoiseFloor;
+use crate::band::NoiseFloor;
 
 /// The spread that is assumed where nobody measured it: that of the noisiest server that was, 5 % (METHOD.md, "Gates").
 pub const ASSUMED_VARIATION: f64 = 0.05;

@@ -1,21 +1,20 @@
 //! Whether memory grows from round to round: a slope per run, and what the slopes of several runs show together.
 
+use crate::band::LEAST_ROUNDS;
+use crate::band::LeakLimit;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::record::shown;
 
 use super::decide::Answer;
-use super::median::middle;
 use super::rounds::{Slopes, Weighed, fall, is_bent, rounds_needed};
 use super::shape::{Shape, shape};
 use super::trend::{Trend, trend};
 use crate::record::Looks;
+use crate::units::middle;
 
 pub const LEAST_CYCLES: usize = 8;
-
-/// Fewer rounds have no verdict: in them a cache that fills looks like a leak.
-pub const LEAST_ROUNDS: usize = 20;
 
 /// Rounds that are left out at the beginning: caches fill.
 pub const WARM_UP_CYCLES: usize = 2;
@@ -33,33 +32,6 @@ const PAGE: f64 = 4_096.0;
 
 /// Less growth over all rounds has no shape, unless it is shown.
 const FLAT: f64 = 65_536.0;
-
-/// What growth is tolerated, per round and in the unit of the values.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LeakLimit {
-    pub slope: f64,
-    /// PASS takes that this much growth is ruled out.
-    pub ruled_out: f64,
-}
-
-impl Default for LeakLimit {
-    /// Any growth that is shown fails, and 64 KiB per round must be ruled out.
-    fn default() -> LeakLimit {
-        LeakLimit {
-            slope: 0.0,
-            ruled_out: 65_536.0,
-        }
-    }
-}
-
-impl LeakLimit {
-    /// A user's limit, which then also is what must be ruled out. Of 0 nothing is left to rule out, so that is the default.
-    pub fn of(slope: f64) -> LeakLimit {
-        let usual = LeakLimit::default();
-        let ruled_out = if slope > 0.0 { slope } else { usual.ruled_out };
-        LeakLimit { slope, ruled_out }
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RunGrowth {

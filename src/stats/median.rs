@@ -1,7 +1,6 @@
 //! The median, and one with an interval that assumes nothing about the noise.
 
-use std::cmp::Ordering;
-
+use crate::units::middle;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use schemars::JsonSchema;
@@ -50,22 +49,6 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Option<MedianInterval
         coverage: coverage(n, k),
         reached: inner.is_some(),
     })
-}
-
-/// The median of values in any order; of a middle pair what lies `between` them. `None` of nothing.
-pub fn median_by<T: Copy>(mut values: Vec<T>, order: fn(&T, &T) -> Ordering, between: fn(T, T) -> T) -> Option<T> {
-    values.sort_unstable_by(order);
-    let half = values.len() / 2;
-    let upper = *values.get(half)?;
-    match values.len() % 2 {
-        0 => Some(between(values[half - 1], upper)),
-        _ => Some(upper),
-    }
-}
-
-/// The median of values that are there and are numbers.
-pub fn middle(values: Vec<f64>) -> f64 {
-    median_by(values, f64::total_cmp, f64::midpoint).expect("there are values")
 }
 
 /// How often the k-th smallest and the k-th largest of n values have the true median between them.

@@ -30,20 +30,19 @@ mod trend;
 #[cfg(test)]
 mod tests;
 
-pub use crate::stats::arm::{Arm, NoiseFloor, Seen, Unusable};
+pub use crate::stats::arm::{Arm, Seen, Unusable};
 pub use crate::stats::budget::{Budget, BudgetVerdict, judge_budget, judge_budget_by_looks};
 pub use crate::stats::clusters::{Cluster, clusters};
 pub use crate::stats::contrast::Contrast;
-pub use crate::stats::decide::{Answer, MOST_ENDPOINTS, TooManyEndpoints, Verdict, decide, decide_by_looks};
-pub use crate::stats::endpoint::{Bound, Endpoint, EndpointVerdict, Evidence, Side, Tolerance, ToleranceError};
+pub use crate::stats::decide::{Answer, TooManyEndpoints, Verdict, decide, decide_by_looks};
+pub use crate::stats::endpoint::{Bound, Endpoint, EndpointVerdict, Evidence, Side};
 pub use crate::stats::holm::{Held, holm};
 pub use crate::stats::known::{ASSUMED_VARIATION, Known, LEAST_TO_PASS, unseen};
 pub use crate::stats::leak::{
-    Growth, LEAK_ALPHA, LEAST_CYCLES, LEAST_ROUNDS, LEAST_RUNS, LeakLimit, LeakVerdict, Open, RunGrowth,
-    WARM_UP_CYCLES, judge_leak, judge_leak_by_looks, run_growth,
+    Growth, LEAK_ALPHA, LEAST_CYCLES, LEAST_RUNS, LeakVerdict, Open, RunGrowth, WARM_UP_CYCLES, judge_leak,
+    judge_leak_by_looks, run_growth,
 };
 pub use crate::stats::median::{MedianInterval, median_interval};
-pub(crate) use crate::stats::median::{median_by, middle};
 pub use crate::stats::outliers::{Outlier, outliers};
 pub use crate::stats::pooled::Pooled;
 pub use crate::stats::power::{detectable, power, runs_needed};

@@ -1,8 +1,9 @@
 //! Runs that stand far from the others of their arm. They are flagged and stay in every figure.
 
-use super::arm::{Arm, NoiseFloor};
+use super::arm::Arm;
 use super::calibrated;
-use super::median::middle;
+use crate::band::NoiseFloor;
+use crate::units::middle;
 
 /// A run far from the others.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,9 +1,10 @@
 //! What the rounds of several runs say of growth: slopes with bounds, and how many rounds would say more.
 
-use super::leak::{LeakLimit, MOST_FALL, WARM_UP_CYCLES};
-use super::median::middle;
+use super::leak::{MOST_FALL, WARM_UP_CYCLES};
 use super::student::upper_quantile;
 use super::trend::theil_sen;
+use crate::band::LeakLimit;
+use crate::units::middle;
 
 /// The level at which the last third is slower than the middle third, and at which it is not slower by half.
 const THIRDS_ALPHA: f64 = 0.05;

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::arm::{Arm, NoiseFloor, Seen, Unusable};
+use super::arm::{Arm, Seen, Unusable};
 use super::contrast::Contrast;
 use super::endpoint::Side;
+use crate::band::NoiseFloor;
 
 /// Both sides on one machine, two runs of each at least.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::inversions::Inversions;
-use super::median::middle;
+use crate::units::middle;
 
 /// More values than this are put together into about so many groups: slopes are taken between all pairs.
 const MOST_VALUES: usize = 500;

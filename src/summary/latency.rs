@@ -1,7 +1,7 @@
 //! Quantiles of latencies.
 
 use crate::record::Nanos;
-use crate::stats::median_by;
+use crate::units::median_by;
 
 /// The quantile `q` (0 to 1) of sorted values by Hyndman and Fan's type 7, as in R, NumPy and spreadsheets:
 /// the value at place `(n − 1) × q`, straight between neighbours. `None` of nothing.

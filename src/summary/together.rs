@@ -1,6 +1,7 @@
 //! Lines of several runs under each other: the time of each is laid onto one time that they share.
 
 use crate::record::{Nanos, PhaseRef};
+use crate::units::middle;
 
 use super::curves::Span;
 use super::lines::Line;
@@ -112,16 +113,6 @@ pub fn median(lines: &[Line]) -> Line {
         })
     };
     (0..places).map(of).collect()
-}
-
-/// The median of at least one value.
-pub fn middle(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let half = values.len() / 2;
-    match values.len() % 2 {
-        0 if half > 0 => f64::midpoint(values[half - 1], values[half]),
-        _ => values.get(half).copied().unwrap_or(0.0),
-    }
 }
 
 /// The run whose length is the median one: it stands for its server where one run must.

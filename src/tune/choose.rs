@@ -1,8 +1,9 @@
 //! What to ship: by rules that are stated, from cells that were run to the end.
 
+use crate::figures::Figure;
 use std::cmp::Ordering;
 
-use super::figure::{Tuned, Versus};
+use super::figure::Versus;
 use super::{Rules, Sweep, Swept};
 
 /// Memory that is not worth a setting, in bytes.
@@ -81,7 +82,7 @@ impl Ranked {
         let kept = kept.unwrap_or_else(|| costing(Cost::Open));
         let on_front: Vec<usize> = kept.iter().copied().filter(|place| cells[*place].front).collect();
         let candidates = if on_front.is_empty() { kept } else { on_front };
-        let most = lowest(cells, &candidates).map(|place| private(cells, place) * (1.0 + Tuned::Private.slack()));
+        let most = lowest(cells, &candidates).map(|place| private(cells, place) * (1.0 + Figure::Private.slack()));
         let is_near = |place: &usize| most.is_some_and(|most| private(cells, *place) <= most);
         Ranked {
             near: candidates.into_iter().filter(is_near).collect(),
@@ -91,11 +92,11 @@ impl Ranked {
 }
 
 fn private(cells: &[Swept], place: usize) -> f64 {
-    cells[place].median(Tuned::Private).unwrap_or(f64::INFINITY)
+    cells[place].median(Figure::Private).unwrap_or(f64::INFINITY)
 }
 
 fn cpu(cells: &[Swept], place: usize) -> f64 {
-    cells[place].median(Tuned::Cpu).unwrap_or(f64::INFINITY)
+    cells[place].median(Figure::Cpu).unwrap_or(f64::INFINITY)
 }
 
 fn lowest(cells: &[Swept], places: &[usize]) -> Option<usize> {
@@ -156,10 +157,10 @@ fn needs_less(cell: &Swept, default: &Swept) -> bool {
 
 /// How much private memory a cell saves by the medians, and how much is worth a setting.
 pub(super) fn saving(cell: &Swept, default: &Swept) -> Option<(f64, f64)> {
-    let default = default.median(Tuned::Private)?;
+    let default = default.median(Figure::Private)?;
     Some((
-        default - cell.median(Tuned::Private)?,
-        WORTH.max(default * Tuned::Private.slack()),
+        default - cell.median(Figure::Private)?,
+        WORTH.max(default * Figure::Private.slack()),
     ))
 }
 
@@ -183,7 +184,7 @@ pub fn cost(cell: &Swept, rules: &Rules) -> Cost {
 }
 
 /// What it costs in a figure of which so much more is allowed.
-pub fn cost_of(cell: &Swept, figure: Tuned, most: f64) -> Cost {
+pub fn cost_of(cell: &Swept, figure: Figure, most: f64) -> Cost {
     match cell.figure(figure).ratio.as_ref() {
         Some(ratio) if ratio.high <= 1.0 + most => Cost::Shown,
         Some(ratio) if ratio.low > 1.0 + most => Cost::Dear,
@@ -205,7 +206,7 @@ pub fn as_fast(sweep: &Sweep) -> Vec<&Swept> {
         Choice::Default(Keep::Fastest) => 0,
         Choice::Default(_) | Choice::None(_) | Choice::Unknown => return Vec::new(),
     };
-    let interval = |cell: &Swept| cell.figure(Tuned::P95).median;
+    let interval = |cell: &Swept| cell.figure(Figure::P95).median;
     let limit = sweep.rules.max_private.map(|limit| limit as f64);
     let (Some(limit), Some(own)) = (limit, interval(&sweep.cells[chosen])) else {
         return Vec::new();
@@ -226,7 +227,7 @@ fn fastest(cells: &[Swept], limit: f64) -> Choice {
     }
     if under.is_empty() {
         // Also of those that were stopped, which is what being far over the limit comes to.
-        let private = |place: &usize| cells[*place].median(Tuned::Private);
+        let private = |place: &usize| cells[*place].median(Figure::Private);
         let measured = (0..cells.len()).filter(|place| cells[*place].is_honest() && private(place).is_some());
         return Choice::None(measured.min_by(|a, b| private(a).partial_cmp(&private(b)).unwrap_or(Ordering::Equal)));
     }
@@ -252,13 +253,13 @@ pub(super) struct UnderLimit {
 impl UnderLimit {
     pub fn of(cells: &[Swept], limit: f64) -> Option<UnderLimit> {
         let under = || (0..cells.len()).filter(|place| keeps(&cells[*place], limit));
-        let p95 = |place: &usize| cells[*place].median(Tuned::P95).unwrap_or(f64::INFINITY);
+        let p95 = |place: &usize| cells[*place].median(Figure::P95).unwrap_or(f64::INFINITY);
         let first = under().min_by(|a, b| p95(a).total_cmp(&p95(b)))?;
-        let least = cells[first].known(Tuned::P95);
+        let least = cells[first].known(Figure::P95);
         let as_fast = under().filter(|place| {
-            let versus = Versus::new(&least, &cells[*place].known(Tuned::P95), Tuned::P95);
+            let versus = Versus::new(&least, &cells[*place].known(Figure::P95), Figure::P95);
             // Where not even the fastest has a latency, none has one.
-            least.is_empty() || versus.is_some_and(|versus| versus.ratio <= 1.0 + Tuned::P95.slack())
+            least.is_empty() || versus.is_some_and(|versus| versus.ratio <= 1.0 + Figure::P95.slack())
         });
         Some(UnderLimit {
             first,

@@ -1,13 +1,15 @@
 //! Which cells are worth a choice: no other is as good in memory, latency and processor time and clearly better in one.
 
 use super::Swept;
-use super::figure::{Tuned, Versus};
+use super::figure::Versus;
+use crate::figures::Figure;
+use crate::tune::figure::WEIGHED;
 
-/// The values of what cells are weighed by, in the order of [`Tuned::WEIGHED`].
+/// The values of what cells are weighed by, in the order of [`WEIGHED`].
 pub(super) type Weights = [Vec<f64>; 3];
 
 /// Whether the second of two cells is shown to be clearly more than the first, in a figure.
-type IsMore<'s> = &'s dyn Fn(Tuned, &[f64], &[f64]) -> bool;
+type IsMore<'s> = &'s dyn Fn(Figure, &[f64], &[f64]) -> bool;
 
 /// How sure it must be that a cell is no better in anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,9 +25,9 @@ pub(super) enum Doubt {
 /// In a figure that one of them does not have they are not compared; without private memory not at all.
 pub(super) fn beats(other: &Weights, cell: &Weights, doubt: Doubt, is_more: IsMore<'_>) -> bool {
     let mut better = false;
-    for (figure, (other, cell)) in Tuned::WEIGHED.into_iter().zip(other.iter().zip(cell)) {
+    for (figure, (other, cell)) in WEIGHED.into_iter().zip(other.iter().zip(cell)) {
         let Some(versus) = Versus::new(other, cell, figure) else {
-            if figure == Tuned::Private {
+            if figure == Figure::Private {
                 return false;
             }
             continue;
@@ -40,7 +42,7 @@ pub(super) fn beats(other: &Weights, cell: &Weights, doubt: Doubt, is_more: IsMo
 }
 
 /// Whether two cells differ as far as one look at both can tell.
-fn is_more(figure: Tuned, against: &[f64], of: &[f64]) -> bool {
+fn is_more(figure: Figure, against: &[f64], of: &[f64]) -> bool {
     Versus::new(against, of, figure).is_some_and(|versus| versus.is_more(figure))
 }
 
@@ -73,7 +75,7 @@ pub(super) fn mark(cells: &mut [Swept]) {
 }
 
 fn weights(cell: &Swept) -> Weights {
-    Tuned::WEIGHED.map(|figure| cell.known(figure))
+    WEIGHED.map(|figure| cell.known(figure))
 }
 
 /// The mean; of nothing without end, so that what was not measured stands behind all that was.

@@ -1,8 +1,10 @@
 //! Which cells stop at a rung: those that can no longer be the answer, by bounds that hold for all of them together.
 
+use crate::figures::Figure;
 use crate::stats::Pooled;
+use crate::tune::figure::WEIGHED;
+use crate::tune::figure::assumed;
 
-use super::figure::Tuned;
 use super::front::{Doubt, Weights, beats, mean};
 use super::stopped::Why;
 
@@ -48,7 +50,7 @@ pub(super) fn judged(cells: &[Weighed<'_>], look: &Look<'_>) -> Vec<(String, Why
 /// Why a cell cannot be the one with least memory; `others` by their memory.
 fn too_much(own: &Weighed<'_>, others: &[&Weighed<'_>], bar: &Bar) -> Option<Why> {
     let beats = |other: &Weighed<'_>, doubt: Doubt| {
-        let more = |figure: Tuned, against: &[f64], of: &[f64]| bar.is_more(figure, against, of);
+        let more = |figure: Figure, against: &[f64], of: &[f64]| bar.is_more(figure, against, of);
         beats(&other.weights, &own.weights, doubt, &more)
     };
     let mut unlike = others.iter().filter(|other| other.label != own.label);
@@ -59,7 +61,7 @@ fn too_much(own: &Weighed<'_>, others: &[&Weighed<'_>], bar: &Bar) -> Option<Why
     let by_memory: Vec<f64> = by_memory.filter(|mean| mean.is_finite()).collect();
     let middle = by_memory.get(by_memory.len().saturating_sub(1) / 2)?;
     let least = others.first().filter(|_| mean(&own.weights[0]) > *middle)?;
-    let needs_more = bar.is_more(Tuned::Private, &least.weights[0], &own.weights[0]);
+    let needs_more = bar.is_more(Figure::Private, &least.weights[0], &own.weights[0]);
     (needs_more && beats(least, Doubt::Lenient)).then(|| Why::WorseHalf(least.label.to_owned()))
 }
 
@@ -73,9 +75,9 @@ fn not_the_fastest(own: &Weighed<'_>, others: &[&Weighed<'_>], bar: &Bar, limit:
     let [private, p95, _] = &own.weights;
     let beats = |other: &&&Weighed<'_>| {
         let [less, faster, _] = &other.weights;
-        let needs_less = || own.rests && bar.is_more(Tuned::Private, less, private);
+        let needs_less = || own.rests && bar.is_more(Figure::Private, less, private);
         let fits = bounds(other).is_some_and(|(_, high)| high <= limit) || needs_less();
-        other.label != own.label && fits && bar.is_more(Tuned::P95, faster, p95)
+        other.label != own.label && fits && bar.is_more(Figure::P95, faster, p95)
     };
     let other = others.iter().find(beats)?;
     Some(Why::Slower(other.label.to_owned()))
@@ -84,7 +86,7 @@ fn not_the_fastest(own: &Weighed<'_>, others: &[&Weighed<'_>], bar: &Bar, limit:
 /// How far apart two cells must be to be shown to differ: any pair of them, in any figure, at any rung.
 ///
 /// A few runs do not know their own spread, so what all cells have in common within themselves is taken for it, and more
-/// where a cell varies more. A single run of each knows none at all: see [`Tuned::assumed`].
+/// where a cell varies more. A single run of each knows none at all: see [`Figure::assumed`].
 struct Bar {
     spreads: [Option<Pooled>; 3],
     alpha: f64,
@@ -93,9 +95,9 @@ struct Bar {
 impl Bar {
     fn of(cells: &[Weighed<'_>], looks: usize) -> Bar {
         let mut spreads = [None; 3];
-        for (place, figure) in Tuned::WEIGHED.into_iter().enumerate() {
+        for (place, figure) in WEIGHED.into_iter().enumerate() {
             let values: Vec<&[f64]> = cells.iter().map(|cell| cell.weights[place].as_slice()).collect();
-            let assumed = || figure.assumed().map(Pooled::assumed);
+            let assumed = || assumed(figure).map(Pooled::assumed);
             let floor = figure.noise_of(values.iter().copied().flatten().copied());
             spreads[place] = Pooled::within(&values, floor).or_else(assumed);
         }
@@ -109,8 +111,8 @@ impl Bar {
     }
 
     /// Whether `of` is shown to be more than `against`, and by more than nobody cares for.
-    fn is_more(&self, figure: Tuned, against: &[f64], of: &[f64]) -> bool {
-        let place = Tuned::WEIGHED.iter().position(|one| *one == figure);
+    fn is_more(&self, figure: Figure, against: &[f64], of: &[f64]) -> bool {
+        let place = WEIGHED.iter().position(|one| *one == figure);
         let spread = place.and_then(|place| self.spreads[place]);
         let low = spread.and_then(|spread| spread.lower_ratio(against, of, self.alpha));
         low.is_some_and(|low| low > 1.0) && mean(of) > mean(against) * (1.0 + figure.slack())

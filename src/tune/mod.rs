@@ -29,13 +29,14 @@ use super::compare::{
 use super::stats::{Pooled, prediction};
 
 pub use crate::tune::choose::{Choice, Cost, Keep, LEAST_RUNS, as_fast, cost, cost_of};
-pub use crate::tune::figure::{Places, Tuned};
+pub use crate::tune::figure::Places;
 pub use crate::tune::settled::{Moving, Rest};
 
 pub use crate::tune::stopped::{Failure, Halving, Stopped, Why, stopped};
 pub use crate::tune::why_not::{WhyNot, runs_to_settle};
 
-use crate::tune::figure::places;
+use crate::figures::Figure;
+use crate::tune::figure::{figure_of, places};
 use crate::tune::settled::rest;
 
 /// How sure every interval of a sweep is.
@@ -55,8 +56,8 @@ pub struct Rules {
 
 impl Rules {
     /// How much more is allowed of what memory is bought with, as shares.
-    pub fn allowed(&self) -> [(Tuned, f64); 2] {
-        [(Tuned::P95, self.latency), (Tuned::Cpu, self.cpu)]
+    pub fn allowed(&self) -> [(Figure, f64); 2] {
+        [(Figure::P95, self.latency), (Figure::Cpu, self.cpu)]
     }
 }
 
@@ -109,7 +110,7 @@ pub struct Swept {
     /// Names of the records that count.
     pub runs: Vec<String>,
     pub left: Vec<Left>,
-    /// Its figures, one for each of [`Tuned::ALL`]; their ratios are against the default.
+    /// Its figures, one for each of [`Figure::SWEPT`]; their ratios are against the default.
     pub figures: Vec<Cell>,
     /// After which it was not run any more, and why.
     pub stopped: Option<Stopped>,
@@ -154,20 +155,21 @@ impl Sweep {
 }
 
 impl Swept {
-    pub fn figure(&self, figure: Tuned) -> &Cell {
-        &self.figures[figure as usize]
+    pub fn figure(&self, figure: Figure) -> &Cell {
+        let place = Figure::SWEPT.iter().position(|one| *one == figure);
+        &self.figures[place.expect("it is one of a sweep")]
     }
 
     /// The upper end of what its private memory is by its interval: that of the median, or where there are too few runs
     /// for one, that of the geometric mean, if it is more. `None` of less than two runs.
     pub fn most_private(&self) -> Option<f64> {
-        let figure = self.figure(Tuned::Private);
+        let figure = self.figure(Figure::Private);
         let median = figure.median?;
         if median.reached {
             return Some(median.high);
         }
-        let values = self.known(Tuned::Private);
-        let spread = Pooled::within(&[&values], Tuned::Private.noise())?;
+        let values = self.known(Figure::Private);
+        let spread = Pooled::within(&[&values], Figure::Private.noise())?;
         let (_, high) = spread.bounds(&values, (1.0 - CONFIDENCE) / 2.0)?;
         Some(high.max(median.high))
     }
@@ -178,18 +180,18 @@ impl Swept {
     }
 
     /// What is known of one of its figures, of all runs.
-    pub(super) fn known(&self, figure: Tuned) -> Vec<f64> {
+    pub(super) fn known(&self, figure: Figure) -> Vec<f64> {
         self.figure(figure).values.iter().flatten().copied().collect()
     }
 
     /// Whether it is shown to need less private memory than the default.
     pub fn is_shown_less(&self) -> bool {
-        let ratio = self.figure(Tuned::Private).ratio.as_ref();
+        let ratio = self.figure(Figure::Private).ratio.as_ref();
         ratio.is_some_and(|ratio| ratio.high < 1.0)
     }
 
     /// The middle of one of its figures.
-    pub fn median(&self, figure: Tuned) -> Option<f64> {
+    pub fn median(&self, figure: Figure) -> Option<f64> {
         self.figure(figure).median.map(|median| median.median)
     }
 
@@ -261,25 +263,19 @@ pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
     let places = places(&runs, &default);
     let halving = stopped(&runs, rules);
     one_metric(runs.iter_mut());
+    let base = runs.iter().filter(|run| run.summary.header.server.label == default);
+    let base: Vec<&Played> = base.filter(|run| counts(&run.summary)).collect();
     let mut cells: Vec<Swept> = Vec::new();
     for side in &comparison.sides {
         let of = |run: &&Played| run.summary.header.server.label == side.label;
         let mine: Vec<&Played> = runs.iter().filter(of).collect();
         let counting: Vec<&Played> = mine.iter().copied().filter(|run| counts(&run.summary)).collect();
-        let base: Vec<&Played> = runs
+        let base = (side.label != default).then_some(base.as_slice());
+        let figures: Vec<Cell> = Figure::SWEPT
             .iter()
-            .filter(|run| run.summary.header.server.label == default && counts(&run.summary))
+            .map(|figure| figure_of(*figure, &counting, base, &places))
             .collect();
-        let figures: Vec<Cell> = Tuned::ALL
-            .iter()
-            .map(|figure| figure.cell(&counting, (side.label != default).then_some(base.as_slice()), &places))
-            .collect();
-        let private: Vec<f64> = figures[Tuned::Private as usize]
-            .values
-            .iter()
-            .flatten()
-            .copied()
-            .collect();
+        let private: Vec<f64> = figures[0].values.iter().flatten().copied().collect();
         let rest = rest(&counting, &places);
         cells.push(Swept {
             label: side.label.clone(),
@@ -356,7 +352,7 @@ pub fn alike(runs: &[Played]) -> Result<Vec<Difference>, NoSweep> {
 
 /// Where the private memory of one more run will probably lie.
 fn promise(private: &[f64]) -> Option<(f64, f64)> {
-    prediction(private, CONFIDENCE, Tuned::Private.noise())
+    prediction(private, CONFIDENCE, Figure::Private.noise())
 }
 
 /// The label of the server with nothing changed.

@@ -3,9 +3,9 @@
 use crate::compare::Played;
 use crate::record::{Delay, Nanos, WindowEnd};
 use crate::summary::Summary;
-use crate::summary::decay::{Window, WindowKind};
+use crate::summary::decay::{self, Window, WindowKind};
 
-use super::figure::{Places, told};
+use super::figure::Places;
 
 /// Beyond twice the decay time, until which an allocator gives back in steps: the same as the driver's, which waits so long.
 const BEYOND: Nanos = 1_000_000_000;
@@ -52,7 +52,7 @@ fn end(summary: &Summary, places: &Places) -> Option<Result<(), Moving>> {
     let is_it = |window: &&Window| {
         matches!(window.kind, WindowKind::Silent | WindowKind::Simmer) && window.phase.phase == *phase
     };
-    let window = told(summary).rfind(is_it)?;
+    let window = decay::own(&summary.windows).rfind(is_it)?;
     match window.why()? {
         WindowEnd::Settled | WindowEnd::Held => Some(Ok(())),
         WindowEnd::TimedOut => Some(Err(Moving::TimedOut(window.moving.clone()))),

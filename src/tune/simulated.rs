@@ -2,8 +2,10 @@
 //! the promise for what they choose is kept.
 
 use crate::compare::Ratio;
+use crate::figures::Figure;
 use crate::random::Random;
 use crate::stats::median_interval;
+use crate::tune::figure::WEIGHED;
 
 use super::choose::choose;
 use super::figure::Versus;
@@ -108,8 +110,8 @@ fn what_is_hopeless_stops_all_the_same() {
 
 /// A cell with these runs beside the default's.
 fn cell_of(place: usize, own: &Weights, base: &Weights) -> Swept {
-    let figure = |figure: Tuned| {
-        let Some(weight) = Tuned::WEIGHED.iter().position(|one| *one == figure) else {
+    let figure = |figure: Figure| {
+        let Some(weight) = WEIGHED.iter().position(|one| *one == figure) else {
             return Cell::default();
         };
         let versus = Versus::new(&base[weight], &own[weight], figure).unwrap();
@@ -133,7 +135,7 @@ fn cell_of(place: usize, own: &Weights, base: &Weights) -> Swept {
         sets: CellFacts::default(),
         runs: own[0].iter().map(ToString::to_string).collect(),
         left: Vec::new(),
-        figures: Tuned::ALL.map(figure).to_vec(),
+        figures: Figure::SWEPT.map(figure).to_vec(),
         stopped: None,
         front: false,
         beaten_by: None,

@@ -1,14 +1,16 @@
 //! Successive halving (Jamieson and Talwalkar, *Non-stochastic Best Arm Identification*, 2016), with intervals instead of
 //! ranks alone: after each rung of runs, the cells that can no longer be the answer are not run any more.
 
+use crate::tune::figure::WEIGHED;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::compare::{Inequality, Played, WorkLimits, counts, inequalities, unseen};
+use crate::compare::{Inequality, Played, counts, inequalities, unseen};
 use crate::exit::Exit;
+use crate::figures::WorkLimits;
 use crate::findings::brief;
 use crate::summary::{Summary, exit};
 
-use super::figure::{Places, Tuned, places};
+use super::figure::{Places, places};
 use super::judge::{Look, Weighed, judged};
 use super::settled::rest;
 use super::{Rules, is_refused};
@@ -184,8 +186,10 @@ impl Cell<'_> {
         let work = inequalities(&summaries(base), &summaries(&runs), WorkLimits::default());
         Weighed {
             label,
-            weights: Tuned::WEIGHED.map(|figure| {
-                let values = runs.iter().filter_map(|run| figure.of(&run.summary, places));
+            weights: WEIGHED.map(|figure| {
+                let values = runs
+                    .iter()
+                    .filter_map(|run| places.measure(figure)?.value(&run.summary));
                 values.collect()
             }),
             honest: !work.iter().any(Inequality::is_less) && !unseen(&runs).iter().any(is_refused),

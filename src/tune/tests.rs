@@ -1,6 +1,7 @@
 //! Sweeps that were never run: the golden record with what tells cells apart put into each run.
 
 use crate::compare::Played;
+use crate::figures::Figure;
 use crate::record::{AllocatorFacts, AllocatorFamily, CellFacts, Ending, KnobFacts, golden};
 use crate::summary;
 
@@ -315,7 +316,7 @@ fn who_does_less_or_was_not_set_stops_nobody_and_is_on_no_front() {
         let sweep = sweep(&runs, &rules).unwrap();
         let impostor = sweep.cells.iter().find(|cell| cell.label == "dirty-impostor").unwrap();
         assert!(!impostor.is_honest() && !impostor.front && impostor.beaten_by.is_none());
-        assert!(impostor.median(Tuned::Private).is_some(), "it stays in the table");
+        assert!(impostor.median(Figure::Private).is_some(), "it stays in the table");
         assert_eq!(shipped(&sweep), shipped(&honest));
         for cell in &honest.cells {
             let beside = sweep.cells.iter().find(|other| other.label == cell.label).unwrap();

@@ -1,9 +1,11 @@
 //! Why each cell that is not recommended is not: the one reason that comes first.
 
-use crate::stats::{Arm, NoiseFloor, runs_needed};
+use crate::band::NoiseFloor;
+use crate::figures::Figure;
+use crate::stats::{Arm, runs_needed};
 
 use super::choose::{Choice, Cost, LEAST_RUNS, Ranked, UnderLimit, cost, cost_of};
-use super::figure::{Tuned, Versus};
+use super::figure::Versus;
 use super::{CONFIDENCE, Rules, Swept};
 
 /// The chance to see what is there that a number of runs is said for.
@@ -34,11 +36,11 @@ pub enum WhyNot {
         worth: f64,
     },
     /// It is shown to cost more than is allowed, in these figures.
-    Dearer(Vec<Tuned>),
+    Dearer(Vec<Figure>),
     /// It is not shown whether it costs more than is allowed, in these figures.
-    CostOpen(Vec<Tuned>),
+    CostOpen(Vec<Figure>),
     /// What it costs is not known, in these figures.
-    CostUnknown(Vec<Tuned>),
+    CostUnknown(Vec<Figure>),
     /// Its private memory is not under the limit, by the upper end of its interval.
     OverLimit,
     /// This one is as good in everything and clearly better in something.
@@ -94,7 +96,7 @@ fn why_not(cells: &[Swept], rules: &Rules, choice: Choice, place: usize) -> Opti
 
 /// Why it is not taken for its memory.
 fn no_less(cell: &Swept, default: &Swept) -> Option<WhyNot> {
-    if cell.figure(Tuned::Private).ratio.is_none() {
+    if cell.figure(Figure::Private).ratio.is_none() {
         return Some(WhyNot::NotMeasured);
     }
     if !cell.is_shown_less() {
@@ -107,7 +109,7 @@ fn no_less(cell: &Swept, default: &Swept) -> Option<WhyNot> {
 /// Why one that needs less is not taken.
 fn for_memory(cells: &[Swept], rules: &Rules, chosen: Option<&Swept>, place: usize) -> Option<WhyNot> {
     let cell = &cells[place];
-    let at = |wanted: Cost| -> Vec<Tuned> { costing(cell, rules, wanted) };
+    let at = |wanted: Cost| -> Vec<Figure> { costing(cell, rules, wanted) };
     let may_be = || [at(Cost::Open), at(Cost::Doubtful)].concat();
     match cost(cell, rules) {
         Cost::Dear => return Some(WhyNot::Dearer(at(Cost::Dear))),
@@ -139,7 +141,7 @@ fn under_a_limit(cells: &[Swept], limit: f64, chosen: Option<&Swept>, place: usi
         return Some(WhyNot::MoreCpu(chosen?.label.clone()));
     }
     let first = &cells[under.first];
-    let versus = Versus::new(&first.known(Tuned::P95), &cell.known(Tuned::P95), Tuned::P95);
+    let versus = Versus::new(&first.known(Figure::P95), &cell.known(Figure::P95), Figure::P95);
     Some(WhyNot::Slower {
         than: first.label.clone(),
         ratio: versus.map(|versus| versus.ratio),
@@ -147,7 +149,7 @@ fn under_a_limit(cells: &[Swept], limit: f64, chosen: Option<&Swept>, place: usi
 }
 
 /// The figures in which a cell costs so.
-pub(super) fn costing(cell: &Swept, rules: &Rules, wanted: Cost) -> Vec<Tuned> {
+pub(super) fn costing(cell: &Swept, rules: &Rules, wanted: Cost) -> Vec<Figure> {
     let figures = rules.allowed().into_iter();
     let figures = figures.filter(|(figure, most)| cost_of(cell, *figure, *most) == wanted);
     figures.map(|(figure, _)| figure).collect()

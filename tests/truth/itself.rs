@@ -2,7 +2,8 @@
 
 use lsp_soak::compare::{Played, counts};
 use lsp_soak::config::GateContext;
-use lsp_soak::gate::{Rules, Sides, judge};
+use lsp_soak::figures::Rules;
+use lsp_soak::gate::{Sides, judge};
 use lsp_soak::lens::Lens;
 use lsp_soak::record;
 use lsp_soak::record::Looks;

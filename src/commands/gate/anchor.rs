@@ -7,7 +7,7 @@ use crate::cli;
 use crate::compare::{Played, counts, differences};
 use crate::config::Loaded;
 use crate::drive::workspace;
-use crate::gate::Rules;
+use crate::figures::Rules;
 use crate::host;
 use crate::record::Looks;
 use crate::record::{Header, WorkspaceFacts};

@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use anyhow::bail;
 
+use crate::band::LEAST_ROUNDS;
 use crate::cli;
 use crate::commands::Mistakes;
 use crate::compare::Played;
 use crate::config::{self, GateContext, Loaded, Repeat, Step};
 use crate::exit::Exit;
-use crate::gate::Rules;
+use crate::figures::Rules;
 use crate::growth;
 use crate::lens::Lens;
 use crate::resolve::ServerChoice;
 use crate::resolve::{detector, shim};
-use crate::stats::LEAST_ROUNDS;
 use crate::summary::exit;
 
 /// The servers under both lenses when nobody says which, or as they are and why.

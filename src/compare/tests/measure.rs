@@ -1,7 +1,11 @@
 //! Which figure of a run a measure is, and how much of it is noise.
 
 use super::*;
-use crate::stats::NoiseFloor;
+use crate::band::NoiseFloor;
+use crate::figures::Figure;
+use crate::figures::Measure;
+use crate::figures::Place;
+use crate::figures::Unit;
 use crate::summary::{MethodSummary, Peak, ProgramSummary, ResidentMetric};
 
 /// One run in which every figure is another number.
@@ -52,7 +56,7 @@ fn of(summary: &Summary, place: &Place, figure: Figure) -> Option<f64> {
         place: place.clone(),
         figure,
     };
-    measure.of(summary)
+    measure.value(summary)
 }
 
 fn second(summary: &Summary) -> Place {
@@ -71,7 +75,7 @@ fn every_figure_is_found_where_it_is_and_nowhere_else() {
         (Figure::Peak, Some(2_002.0), Some(9_001.0), None),
         (Figure::Resident, Some(2_003.0), None, None),
         (Figure::Cpu, Some(2_005.0), Some(4_300.0), None),
-        (Figure::Faults, Some(2_006.0), None, None),
+        (Figure::Faults, Some(2_006.0), Some(3_012.0), None),
         (Figure::P50, None, None, Some(50.0)),
         (Figure::P95, None, None, Some(95.0)),
     ] {
@@ -120,7 +124,7 @@ fn everything_is_listed_once_in_the_order_in_which_it_was_played() {
         .map(|measure| match measure.place {
             Place::Phase { name, .. } => (name, measure.figure),
             Place::Run => ("run".to_owned(), measure.figure),
-            Place::Method(method) => (method, measure.figure),
+            place => (place.name().to_owned(), measure.figure),
         })
         .collect();
     let phases = summary.phases[..2].iter().map(|phase| phase.phase.name.clone());
@@ -151,7 +155,7 @@ fn figures_have_the_names_units_and_noise_of_the_method() {
         ("p50", Unit::Nanos, NoiseFloor::RELATIVE),
         ("p95", Unit::Nanos, NoiseFloor::RELATIVE),
     ];
-    let told = Figure::ALL.map(|figure| (figure.name(), figure.unit(), figure.noise()));
+    let told = Figure::COMPARED.map(|figure| (figure.name(), figure.unit(), figure.noise()));
     assert_eq!(told, expected);
 }
 

@@ -1,6 +1,7 @@
 //! What counts as the same work, to the last request.
 
 use super::*;
+use crate::figures::WorkLimits;
 use crate::summary::{MethodSummary, PhaseSummary, StepSummary};
 
 /// A run with these phases, each once, and these methods.

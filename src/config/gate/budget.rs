@@ -1,10 +1,11 @@
 //! Absolute limits as written: `peak in decay <= 600 MiB`.
 
+use crate::units::Share;
 use std::ops::Range;
 use std::str::FromStr;
 
-use crate::compare::{Figure, Unit};
-use crate::gate::{At, Limit, What, WhatError};
+use crate::figures::{At, Limit, What, WhatError};
+use crate::figures::{Figure, Unit};
 use crate::lens::Lens;
 use crate::text::nearest;
 use crate::units::{Size, Span};
@@ -25,7 +26,7 @@ impl GateContext {
         };
         let what: What = What::from_str(named).map_err(|error| match &error {
             WhatError::Metric(word) => {
-                let near = nearest(word, Figure::ALL.map(Figure::name));
+                let near = nearest(word, Figure::COMPARED.map(Figure::name));
                 let cure = near.map_or_else(
                     || format!("there are {}", metrics()),
                     |near| format!("did you mean `{near}`?"),
@@ -79,6 +80,9 @@ pub(super) fn amount(text: &str, unit: Unit) -> Result<f64, Wrong> {
             .map_err(|error| words(error.to_string())),
         Unit::Nanos | Unit::CpuNanos => Span::from_str(text)
             .map(|span| span.0.as_nanos() as f64)
+            .map_err(|error| words(error.to_string())),
+        Unit::Share => Share::from_str(text)
+            .map(|share| share.0)
             .map_err(|error| words(error.to_string())),
         Unit::Count => text.trim().parse::<u64>().map(|count| count as f64).map_err(|_| {
             (

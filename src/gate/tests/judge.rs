@@ -1,5 +1,8 @@
 //! Each part of a verdict by itself: which runs it is of, by what it is weighed, and whose it is.
 
+use crate::figures::Limit;
+use crate::figures::Rule;
+use crate::figures::Rules;
 use std::collections::BTreeMap;
 
 use super::*;

@@ -2,7 +2,11 @@
 //!
 //! Sizes of different systems stand side by side and are never set in a ratio: they are different quantities.
 
-use crate::compare::{Cell as Figures, Figure, Measure, Place, Target, Unit};
+use crate::compare::{Cell as Figures, Target};
+use crate::figures::Figure;
+use crate::figures::Measure;
+use crate::figures::Place;
+use crate::figures::Unit;
 use crate::text::table::{Column, Table};
 use crate::text::{Sentence, Tone};
 
@@ -44,7 +48,7 @@ pub fn steps(targets: &[Target]) -> Vec<Column> {
     }
     // A target may lack a step that others have, so that none has the whole order.
     steps.sort_unstable();
-    let mut table = Table::new(&steps).text("step", 0, |step| format!("after {}", figures::heading(&step.place)));
+    let mut table = Table::new(&steps).text("step", 0, |step| format!("after {}", step.place.name()));
     for (target, system) in targets.iter().zip(systems(targets)) {
         for (place, side) in target.comparison.sides.iter().enumerate() {
             let cell = |step: &&Measure| {

@@ -1,6 +1,7 @@
 //! What there is to say of a server that has no other beside it.
 
-use crate::compare::{Comparison, Figure, Place, Row};
+use crate::compare::{Comparison, Row};
+use crate::figures::{Figure, Place};
 
 use super::{figures, words};
 
@@ -11,7 +12,7 @@ pub fn kept(comparison: &Comparison) -> Option<String> {
         return None;
     };
     let kept = last(comparison, |row| row.measure.figure == Figure::Private).map(|(row, size)| {
-        let phase = figures::heading(&row.measure.place);
+        let phase = row.measure.place.name();
         format!("keeps {size} private after {phase}")
     });
     let of_run = |row: &Row| row.measure.figure == Figure::Peak && row.measure.place == Place::Run;

@@ -1,6 +1,7 @@
 //! A comparison as a list of cases, each with an outcome: what test reports and annotations are made from.
 
-use crate::compare::{Cell, Figure, Row, Scenarios, Side, Target, Why};
+use crate::compare::{Cell, Row, Scenarios, Side, Target, Why};
+use crate::figures::Figure;
 
 use super::{figures, notes, words};
 

@@ -1,7 +1,8 @@
 //! What came back while servers were left alone, of all servers.
 
 use crate::charts::rows::Curves;
-use crate::compare::{Cell as Figures, Comparison, Decayed, Given, Side, Unit};
+use crate::compare::{Cell as Figures, Comparison, Decayed, Given, Side};
+use crate::figures::Unit;
 use crate::record::WindowEnd;
 use crate::report::decay;
 use crate::stats::MedianInterval;

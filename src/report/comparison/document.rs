@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::charts::Chart;
-use crate::compare::{Comparison, Figure, Measure, Place, Played, Row, Scenarios, Target};
+use crate::compare::{Comparison, Played, Row, Scenarios, Target};
 use crate::document::page::Keys;
 use crate::document::{Block, Document, Matrix, MatrixRow, Section, Weight};
+use crate::figures::Figure;
+use crate::figures::Measure;
+use crate::figures::Place;
 use crate::report::growth as lines;
 use crate::report::pictures::{Latencies, Named, decays, latencies, strips, timeline};
 use crate::report::{calls as called, lens, run};
@@ -177,7 +180,7 @@ fn rows(comparison: &Comparison, figure: Figure) -> Vec<&Row> {
 fn matrix(comparison: &Comparison, caption: &str, first: &str, rows: &[&Row], keys: Keys) -> Matrix {
     let sides = || 0..comparison.sides.len();
     let row = |row: &&Row| MatrixRow {
-        place: figures::heading(&row.measure.place).to_owned(),
+        place: row.measure.place.name().to_owned(),
         cells: sides().map(|side| figures::cell(row, side)).collect(),
     };
     Matrix {
@@ -235,7 +238,7 @@ fn every_run(id: &str, comparison: &Comparison, keys: Keys) -> Section {
     });
     let lines: Vec<_> = lines.collect();
     let table = Table::new(&lines)
-        .text("after", 0, |(row, ..)| figures::heading(&row.measure.place))
+        .text("after", 0, |(row, ..)| row.measure.place.name())
         .text("server", 1, |(_, side, _)| &side.label)
         .text("in each run", 2, |(row, _, cell)| {
             let value = |value: f64| figures::value(value, row.measure.figure.unit());
@@ -297,7 +300,7 @@ fn distributions(comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: 
         .into_iter()
         .filter_map(|row| match &row.measure.place {
             Place::Method(method) => distribution(comparison, servers, keys, method),
-            Place::Phase { .. } | Place::Run => None,
+            _ => None,
         });
     Block::charts(legend, "plots", plots)
 }

@@ -3,8 +3,9 @@
 use std::cmp::Ordering;
 use std::time::Duration;
 
-use crate::compare::{Cell, Comparison, Figure, Place, Ratio, Row, Unit};
+use crate::compare::{Cell, Comparison, Ratio, Row};
 use crate::document::{self, Difference, LEAST, MatrixCell};
+use crate::figures::{Place, Unit};
 use crate::stats::MedianInterval;
 use crate::units;
 
@@ -79,6 +80,7 @@ pub fn value_like(value: f64, unit: Unit, like: f64) -> String {
         Unit::Nanos => units::duration_like(time(whole), time(like)),
         Unit::CpuNanos => units::cpu_time_like(time(whole), time(like)),
         Unit::Count => units::count(whole),
+        Unit::Share => units::percent(value),
     }
 }
 
@@ -87,7 +89,7 @@ pub fn amount(value: f64, unit: Unit) -> String {
     let value = value.max(0.0);
     match unit {
         Unit::Bytes => units::bytes(value.round() as u64),
-        Unit::Nanos | Unit::CpuNanos | Unit::Count => self::value(value, unit),
+        _ => self::value(value, unit),
     }
 }
 
@@ -95,7 +97,7 @@ pub fn amount(value: f64, unit: Unit) -> String {
 pub fn as_set(unit: Unit) -> Unit {
     match unit {
         Unit::CpuNanos => Unit::Nanos,
-        Unit::Bytes | Unit::Nanos | Unit::Count => unit,
+        _ => unit,
     }
 }
 
@@ -103,7 +105,7 @@ pub fn as_set(unit: Unit) -> Unit {
 pub fn value_with_unit(size: f64, unit: Unit) -> String {
     match unit {
         Unit::Bytes => format!("{} MiB", value(size, unit)),
-        Unit::Nanos | Unit::CpuNanos | Unit::Count => value(size, unit),
+        _ => value(size, unit),
     }
 }
 
@@ -247,30 +249,18 @@ pub fn digits(low: f64, high: f64) -> usize {
 /// What a row is of and where: `private after goto`.
 pub fn place(row: &Row) -> String {
     let figure = row.measure.figure;
-    let word = match figure {
-        Figure::Private | Figure::Resident => "after",
-        Figure::Peak | Figure::Cpu | Figure::Faults | Figure::P50 | Figure::P95 => "in",
-    };
     match &row.measure.place {
-        Place::Phase { name, .. } => format!("{} {word} {name}", figure.name()),
+        Place::Phase { name, .. } if !figure.is_of_checkpoints() => format!("{} in {name}", figure.name()),
         Place::Run => format!("{} of the whole run", figure.name()),
-        Place::Method(method) => format!("{} of {method}", figure.name()),
-    }
-}
-
-/// The name of a row, in a table of one figure.
-pub fn heading(place: &Place) -> &str {
-    match place {
-        Place::Phase { name, .. } => name,
-        Place::Run => "whole run",
-        Place::Method(method) => method,
+        place => format!("{}{}", figure.name(), place.suffix()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::Measure;
+    use crate::figures::Figure;
+    use crate::figures::Measure;
 
     #[test]
     fn a_difference_has_its_sign_and_the_decimals_that_its_width_needs() {

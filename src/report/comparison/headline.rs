@@ -50,11 +50,11 @@ fn headline(comparison: &Comparison, row: &Row, known: &[(usize, &Ratio)]) -> St
         true => format!(", {runs}"),
         false => String::new(),
     };
-    let (first, what) = words::what(row.measure.figure).split_at(1);
+    let (first, what) = row.measure.figure.words().split_at(1);
     format!(
         "{}{what}{} against {}: {}{runs}",
         first.to_uppercase(),
-        words::place(row),
+        row.measure.place.suffix(),
         comparison.sides[0].label,
         said.join(", ")
     )

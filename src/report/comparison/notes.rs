@@ -1,8 +1,7 @@
 //! What must be known to read the tables of a comparison right, each thing once.
 
-use crate::compare::{
-    Cell, Comparison, Count, Difference, Figure, HugePages, Inequality, Row, Side, Strained, Task, Unit,
-};
+use crate::compare::{Cell, Comparison, Count, Difference, HugePages, Inequality, Row, Side, Strained, Task};
+use crate::figures::Unit;
 use crate::findings::setting;
 use crate::record::KnobFacts;
 use crate::record::Strain;
@@ -203,10 +202,10 @@ fn number(value: Option<f64>) -> String {
 
 /// Memory only: what CPU and latencies do is seen in the strips.
 fn of_memory(comparison: &Comparison, place: usize) -> impl Iterator<Item = (&Row, &Cell)> {
-    let memory = comparison.rows.iter().filter(|row| match row.measure.figure {
-        Figure::Private | Figure::Peak | Figure::Resident => true,
-        Figure::Cpu | Figure::Faults | Figure::P50 | Figure::P95 => false,
-    });
+    let memory = comparison
+        .rows
+        .iter()
+        .filter(|row| row.measure.figure.unit() == Unit::Bytes);
     memory.filter_map(move |row| Some((row, row.cells.get(place)?)))
 }
 

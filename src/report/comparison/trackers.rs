@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::compare::{Cell, Figure, Place, Row, Scenarios, Side, Target, Unit};
+use crate::compare::{Cell, Row, Scenarios, Side, Target};
+use crate::figures::{Figure, Place, Unit};
 use crate::units;
 
 use super::{figures, words};
@@ -92,8 +93,8 @@ fn scenario(point: &Point<'_>, scenarios: &Scenarios) -> String {
 
 fn part(row: &Row) -> &str {
     match &row.measure.place {
-        Place::Phase { name, .. } | Place::Method(name) => name,
         Place::Run => "run",
+        place => place.name(),
     }
 }
 
@@ -102,6 +103,7 @@ fn scale(figure: Figure) -> (&'static str, f64) {
         Unit::Bytes => ("MiB", 1_048_576.0),
         Unit::Nanos | Unit::CpuNanos => ("ms", 1_000_000.0),
         Unit::Count => ("faults", 1.0),
+        Unit::Share => ("%", 0.01),
     }
 }
 

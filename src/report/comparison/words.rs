@@ -1,6 +1,7 @@
 //! A comparison in sentences.
 
-use crate::compare::{Cell, Comparison, Figure, Measure, Place, Ratio, Row, Side, Unit, Why};
+use crate::compare::{Cell, Comparison, Ratio, Row, Side, Why};
+use crate::figures::{Figure, Measure, Place, Unit};
 use crate::findings::setting;
 use crate::summary::is_denied;
 use crate::units;
@@ -157,10 +158,10 @@ pub fn telling(comparison: &Comparison) -> Vec<&Row> {
 }
 
 fn sentence(candidate: &str, baseline: &str, row: &Row, ratio: &Ratio, runs: String) -> String {
-    let (what, place) = (what(row.measure.figure), self::place(row));
+    let (what, place) = (row.measure.figure.words(), row.measure.place.suffix());
     let verb = match row.measure.figure.unit() {
         Unit::Bytes => "keeps",
-        Unit::Nanos | Unit::CpuNanos | Unit::Count => "takes",
+        _ => "takes",
     };
     if !ratio.differs() {
         return format!(
@@ -172,27 +173,6 @@ fn sentence(candidate: &str, baseline: &str, row: &Row, ratio: &Ratio, runs: Str
         "{candidate} {verb} {} {what} than {baseline}{place}, {runs}",
         range(ratio.low, ratio.high)
     )
-}
-
-pub fn what(figure: Figure) -> &'static str {
-    match figure {
-        Figure::Private => "private memory",
-        Figure::Peak => "resident memory at its peak",
-        Figure::Resident => "resident memory",
-        Figure::Cpu => "CPU time",
-        Figure::Faults => "minor page faults",
-        Figure::P50 => "median latency",
-        Figure::P95 => "95th percentile of latency",
-    }
-}
-
-/// Where it is of, after it: ` after decay`.
-pub fn place(row: &Row) -> String {
-    match &row.measure.place {
-        Place::Phase { name, .. } => format!(" after {name}"),
-        Place::Run => String::new(),
-        Place::Method(method) => format!(" of {method}"),
-    }
 }
 
 /// Whether both have enough runs of a figure, and no machine has enough of both.

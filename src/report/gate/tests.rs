@@ -1,14 +1,16 @@
 //! Golden gates: made from the golden record, with what tells servers apart put into each run.
 
-use crate::compare::{Figure, Played, WorkLimits};
+use crate::band::{LeakLimit, Tolerance};
+use crate::compare::Played;
 use crate::document::tests::is_whole;
 use crate::document::{Look, markdown, terminal};
-use crate::gate::{At, Judgement, Leak, Limit, Rule, Rules, Sides, What, judge};
+use crate::figures::{At, Leak, Limit, Rule, Rules, What};
+use crate::figures::{Figure, WorkLimits};
+use crate::gate::{Judgement, Sides, judge};
 use crate::lens::Lens;
 use crate::record::Looks;
 use crate::record::{Ending, PreloadFacts, golden};
 use crate::report::comparison::{annotations, junit};
-use crate::stats::{LeakLimit, Tolerance};
 use crate::summary;
 
 use super::findings::{self, About, findings};

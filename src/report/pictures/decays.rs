@@ -11,8 +11,8 @@ use crate::report::decay as words;
 use crate::summary::Summary;
 use crate::summary::decay;
 use crate::summary::decay::{Course, Window};
-use crate::summary::together::middle;
 use crate::units;
+use crate::units::middle;
 
 use super::Named;
 

@@ -2,13 +2,14 @@
 
 use crate::charts::axis::Axis;
 use crate::charts::{Chart, Mark, Series, Shape, Up};
-use crate::compare::Unit;
 use crate::document::Block;
 use crate::document::page::Keys;
+use crate::figures::Figure;
+use crate::figures::Unit;
 use crate::report::comparison::figures;
 use crate::report::tune::{amount, order};
 use crate::stats::MedianInterval;
-use crate::tune::{Sweep, Swept, Tuned};
+use crate::tune::{Sweep, Swept};
 
 /// Half the side of a point.
 const POINT: f64 = 5.0;
@@ -62,9 +63,9 @@ impl Front {
 
 /// A picture for each thing that memory is bought with.
 pub fn fronts(sweep: &Sweep, front: &Front) -> Block {
-    let charts = [Tuned::P95, Tuned::Cpu].into_iter().filter_map(|against| {
+    let charts = [Figure::P95, Figure::Cpu].into_iter().filter_map(|against| {
         let title = match (against, &sweep.places.method) {
-            (Tuned::P95, method) => format!("private memory against p95 of {}", method.as_ref()?),
+            (Figure::P95, method) => format!("private memory against p95 of {}", method.as_ref()?),
             _ => "private memory against CPU of the whole run".to_owned(),
         };
         Some(chart(title, sweep, front, against))
@@ -73,15 +74,15 @@ pub fn fronts(sweep: &Sweep, front: &Front) -> Block {
 }
 
 /// Private memory against this, with a number at each point.
-fn chart(title: String, sweep: &Sweep, front: &Front, against: Tuned) -> Chart {
+fn chart(title: String, sweep: &Sweep, front: &Front, against: Figure) -> Chart {
     let cells = sweep.cells.iter().enumerate();
     let points = cells.filter_map(|(place, cell)| {
-        let (across, up) = (cell.figure(against).median?, cell.figure(Tuned::Private).median?);
+        let (across, up) = (cell.figure(against).median?, cell.figure(Figure::Private).median?);
         Some((place, cell, across, up))
     });
     let points: Vec<(usize, &Swept, MedianInterval, MedianInterval)> = points.collect();
     let across = axis(points.iter().map(|(.., across, _)| *across)).with_ends(|end| value(end, against));
-    let up = axis(points.iter().map(|(.., up)| *up)).with_ends(|end| value(end, Tuned::Private));
+    let up = axis(points.iter().map(|(.., up)| *up)).with_ends(|end| value(end, Figure::Private));
     let series = points.iter().map(|(place, cell, across, up)| Series {
         label: String::new(),
         class: format!(
@@ -115,7 +116,7 @@ fn axis(intervals: impl Iterator<Item = MedianInterval> + Clone) -> Axis {
     Axis::around(ends.collect::<Vec<f64>>().into_iter(), |high| high * 0.02)
 }
 
-fn marks(number: usize, cell: &Swept, against: Tuned, across: &MedianInterval, up: &MedianInterval) -> Vec<Mark> {
+fn marks(number: usize, cell: &Swept, against: Figure, across: &MedianInterval, up: &MedianInterval) -> Vec<Mark> {
     let point = (across.median, up.median);
     let whisker = |ends| Mark::Stroke("whisker", ends, String::new());
     let shape = match cell.sets.default {
@@ -130,20 +131,20 @@ fn marks(number: usize, cell: &Swept, against: Tuned, across: &MedianInterval, u
     ]
 }
 
-fn words(number: usize, cell: &Swept, against: Tuned, across: &MedianInterval, up: &MedianInterval) -> String {
+fn words(number: usize, cell: &Swept, against: Figure, across: &MedianInterval, up: &MedianInterval) -> String {
     format!(
         "{number} {}: {} private, {} {}{}",
         cell.label,
-        amount(up.median, Tuned::Private),
+        amount(up.median, Figure::Private),
         against.name(),
         amount(across.median, against),
         if cell.front { ", on the front" } else { "" }
     )
 }
 
-fn value(value: f64, figure: Tuned) -> String {
+fn value(value: f64, figure: Figure) -> String {
     let unit = match figure {
-        Tuned::Private => Unit::Bytes,
+        Figure::Private => Unit::Bytes,
         _ => Unit::Nanos,
     };
     figures::value(value, unit)

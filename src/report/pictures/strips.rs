@@ -2,9 +2,12 @@
 
 use crate::charts::axis::Axis;
 use crate::charts::{Chart, Mark, Series, Shape, Up};
-use crate::compare::{Cell, Comparison, Figure, Place, Row, Unit};
+use crate::compare::{Cell, Comparison, Row};
 use crate::document::Block;
 use crate::document::page::Keys;
+use crate::figures::Figure;
+use crate::figures::Place;
+use crate::figures::Unit;
 use crate::report::comparison::figures;
 
 const LEGEND: &str = "Every dot is a run, the bar is the median, the band its interval. Each plot has a scale of its own, which \
@@ -15,7 +18,7 @@ pub fn strips(comparison: &Comparison, keys: Keys) -> Block {
     let rows = comparison.rows.iter().filter(|row| match row.measure.place {
         Place::Phase { .. } => row.measure.figure == Figure::Private,
         Place::Run => true,
-        Place::Method(_) => false,
+        Place::Method(_) | Place::Window(_) => false,
     });
     Block::charts(LEGEND, "plots", rows.map(|row| plot(comparison, row, keys)))
 }
@@ -29,7 +32,7 @@ fn plot(comparison: &Comparison, row: &Row, keys: Keys) -> Chart {
     Chart {
         title: match &row.measure.place {
             Place::Phase { name, .. } => format!("private after {name}"),
-            Place::Run | Place::Method(_) => figures::place(row),
+            _ => figures::place(row),
         },
         unit: if unit == Unit::Bytes { "MiB" } else { "" },
         across: across.with_ends(|end| figures::value_like(end, figures::as_set(unit), high)),

@@ -1,7 +1,10 @@
-use crate::compare::{Played, WorkLimits, by_target};
+use crate::band::Tolerance;
+use crate::compare::{Played, by_target};
 use crate::document::page;
 use crate::document::tests::is_whole;
-use crate::gate::{Rule, Rules, Sides, judge};
+use crate::figures::WorkLimits;
+use crate::figures::{Rule, Rules};
+use crate::gate::{Sides, judge};
 use crate::lens::Lens;
 use crate::record::Looks;
 use crate::record::golden::{self, Session};
@@ -9,7 +12,6 @@ use crate::record::{
     AllocatorFacts, AllocatorFamily, Confidence, Ending, Evidence, IdleKind, Outcome, Reader, ShutdownStage,
 };
 use crate::report::{comparison, gate, run};
-use crate::stats::Tolerance;
 use crate::summary;
 use crate::summary::Summary;
 

@@ -1,35 +1,21 @@
 //! The table of a sweep: a row for each cell, the default first, then by settled private memory.
 
-use crate::compare::Unit;
+use crate::figures::Figure;
+use crate::figures::Unit;
 use crate::report::comparison::figures::{self, HOLE};
 use crate::text::Tone;
 use crate::text::table::{Column, Table};
-use crate::tune::{Sweep, Swept, Tuned, Why};
-use crate::units;
-
-/// What a figure counts; `None` of a share.
-pub fn unit(figure: Tuned) -> Option<Unit> {
-    match figure {
-        Tuned::Private | Tuned::Peak => Some(Unit::Bytes),
-        Tuned::T90 | Tuned::P50 | Tuned::P95 => Some(Unit::Nanos),
-        Tuned::Cpu => Some(Unit::CpuNanos),
-        Tuned::Faults => Some(Unit::Count),
-        Tuned::Returned => None,
-    }
-}
+use crate::tune::{Sweep, Swept, Why};
 
 /// The middle of a figure, sizes in MiB.
-pub fn middle(cell: &Swept, figure: Tuned) -> String {
-    match (unit(figure), cell.median(figure)) {
-        (_, None) => HOLE.to_owned(),
-        (Some(unit), Some(value)) => figures::value(value, unit),
-        (None, Some(share)) => units::percent(share),
-    }
+pub fn middle(cell: &Swept, figure: Figure) -> String {
+    let text = |value: f64| figures::value(value, figure.unit());
+    cell.median(figure).map_or_else(|| HOLE.to_owned(), text)
 }
 
 /// The same in its unit, for sentences.
-pub fn amount(value: f64, figure: Tuned) -> String {
-    unit(figure).map_or_else(|| units::percent(value), |unit| figures::amount(value, unit))
+pub fn amount(value: f64, figure: Figure) -> String {
+    figures::amount(value, figure.unit())
 }
 
 /// What a cell is: chosen, on the front, or not run any more.
@@ -48,7 +34,7 @@ pub fn mark(sweep: &Sweep, place: usize) -> (Tone, &'static str) {
 /// The places of the cells in the order of the table.
 pub fn order(sweep: &Sweep) -> Vec<usize> {
     let mut order: Vec<usize> = (0..sweep.cells.len()).collect();
-    let private = |place: &usize| sweep.cells[*place].median(Tuned::Private).unwrap_or(f64::INFINITY);
+    let private = |place: &usize| sweep.cells[*place].median(Figure::Private).unwrap_or(f64::INFINITY);
     let rank = |place: &usize| (*place > 0, sweep.cells[*place].stopped.is_some());
     order.sort_by(|a, b| rank(a).cmp(&rank(b)).then(private(a).total_cmp(&private(b))));
     order
@@ -70,25 +56,25 @@ pub fn columns(sweep: &Sweep, numbers: &[usize]) -> Vec<Column> {
         .number("no.", 10, |place| numbers[*place].to_string())
         .text("", 0, |place| mark(sweep, *place))
         .number("runs", 6, cell(|cell| cell.runs.len().to_string()))
-        .number("private", 0, cell(|cell| middle(cell, Tuned::Private)))
+        .number("private", 0, cell(|cell| middle(cell, Figure::Private)))
         .number(
             "interval",
             9,
-            cell(|cell| figures::interval(cell.figure(Tuned::Private), Unit::Bytes)),
+            cell(|cell| figures::interval(cell.figure(Figure::Private), Unit::Bytes)),
         )
-        .number("against default", 1, cell(|cell| against(cell, Tuned::Private)))
-        .number("peak", 3, cell(|cell| middle(cell, Tuned::Peak)))
-        .number("returned", 6, cell(|cell| middle(cell, Tuned::Returned)))
-        .number("t90", 5, cell(|cell| middle(cell, Tuned::T90)))
-        .number("p50", 7, cell(|cell| middle(cell, Tuned::P50)))
-        .number("p95", 2, cell(|cell| middle(cell, Tuned::P95)))
-        .number("CPU", 4, cell(|cell| middle(cell, Tuned::Cpu)))
-        .number("faults", 8, cell(|cell| middle(cell, Tuned::Faults)))
+        .number("against default", 1, cell(|cell| against(cell, Figure::Private)))
+        .number("peak", 3, cell(|cell| middle(cell, Figure::Peak)))
+        .number("returned", 6, cell(|cell| middle(cell, Figure::Returned)))
+        .number("t90", 5, cell(|cell| middle(cell, Figure::T90)))
+        .number("p50", 7, cell(|cell| middle(cell, Figure::P50)))
+        .number("p95", 2, cell(|cell| middle(cell, Figure::P95)))
+        .number("CPU", 4, cell(|cell| middle(cell, Figure::Cpu)))
+        .number("faults", 8, cell(|cell| middle(cell, Figure::Faults)))
         .columns()
 }
 
 /// How much more or less than the default, in per cent; a hole where one run is not compared.
-pub fn against(cell: &Swept, figure: Tuned) -> String {
+pub fn against(cell: &Swept, figure: Figure) -> String {
     let ratio = cell.figure(figure).ratio.as_ref();
     ratio.and_then(figures::difference).unwrap_or_default()
 }

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use crate::compare::Unit;
+use crate::figures::Figure;
+use crate::figures::Unit;
 use crate::report::comparison::notes;
-use crate::tune::{Moving, Sweep, Swept, Tuned, Why, as_fast};
+use crate::tune::{Moving, Sweep, Swept, Why, as_fast};
 use crate::units;
 
 use super::words::after;
@@ -30,7 +31,7 @@ pub(super) fn doubts(sweep: &Sweep) -> Vec<String> {
 /// are against, among them. What was stopped is no answer.
 fn in_groups(sweep: &Sweep) -> Vec<String> {
     let said = sweep.cells.iter().enumerate().filter_map(|(place, cell)| {
-        let figure = cell.figure(Tuned::Private);
+        let figure = cell.figure(Figure::Private);
         let apart = cell.stopped.is_none() && notes::gap(figure).is_some();
         let name = format!("private{}", after(sweep));
         let said = apart.then(|| notes::in_groups(&cell.label, &name, figure, Unit::Bytes))?;

@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::compare;
+use crate::figures;
 use crate::record::{AllocatorFacts, CellFacts, Version};
 use crate::tune;
-use crate::tune::{Choice, Keep, Sweep, Tuned, Why};
+use crate::tune::{Choice, Keep, Sweep, Why};
 
 use super::ship;
 use super::why::why_not;
@@ -291,7 +292,7 @@ fn cell(sweep: &Sweep, cell: &tune::Swept) -> Cell {
             text: stop(stopped),
         }),
         did_less: cell.did_less(),
-        figures: Tuned::ALL
+        figures: figures::Figure::SWEPT
             .into_iter()
             .map(|one| (one.name().to_owned(), figure(cell.figure(one))))
             .collect(),

@@ -1,8 +1,9 @@
 //! Why a setting is not recommended, in one sentence, and why the default stays.
 
+use crate::figures::Figure;
 use crate::findings::setting;
 use crate::report::comparison::figures;
-use crate::tune::{LEAST_RUNS, Sweep, Swept, Tuned, WhyNot, runs_to_settle};
+use crate::tune::{LEAST_RUNS, Sweep, Swept, WhyNot, runs_to_settle};
 use crate::units;
 
 use super::columns::amount;
@@ -14,7 +15,7 @@ const MOST_RUNS: usize = 100;
 /// Why a cell is not recommended; `None` of one that is, and of the default where nothing is.
 pub fn why_not(sweep: &Sweep, cell: &Swept) -> Option<String> {
     let why = cell.why_not.as_ref()?;
-    let private = in_brackets(&difference(cell, Tuned::Private));
+    let private = in_brackets(&difference(cell, Figure::Private));
     Some(match why {
         WhyNot::NotLess if is_more(cell) => format!("it needs more private memory than the default{private}"),
         WhyNot::NotLess => format!("it is not shown to need less private memory{private}"),
@@ -32,7 +33,7 @@ pub(super) fn barred(sweep: &Sweep, cell: &Swept) -> String {
     format!(
         "keep the default: {} needs less private memory{}, but {}",
         cell.label,
-        in_brackets(&difference(cell, Tuned::Private)),
+        in_brackets(&difference(cell, Figure::Private)),
         why.unwrap_or_else(|| units::UNKNOWN.to_owned())
     )
 }
@@ -66,7 +67,7 @@ pub(super) fn to_settle(sweep: &Sweep, cell: &Swept) -> String {
 }
 
 /// How much a cell costs in figures, beside what is allowed.
-pub(super) fn limits(sweep: &Sweep, cell: &Swept, of: &[Tuned]) -> String {
+pub(super) fn limits(sweep: &Sweep, cell: &Swept, of: &[Figure]) -> String {
     let allowed = sweep
         .rules
         .allowed()
@@ -80,13 +81,13 @@ pub(super) fn limits(sweep: &Sweep, cell: &Swept, of: &[Tuned]) -> String {
     parts.collect::<Vec<String>>().join("; ")
 }
 
-fn difference(cell: &Swept, figure: Tuned) -> Vec<String> {
+fn difference(cell: &Swept, figure: Figure) -> Vec<String> {
     let ratio = cell.figure(figure).ratio.as_ref();
     ratio.and_then(figures::difference).into_iter().collect()
 }
 
 fn is_more(cell: &Swept) -> bool {
-    let ratio = cell.figure(Tuned::Private).ratio.as_ref();
+    let ratio = cell.figure(Figure::Private).ratio.as_ref();
     ratio.is_some_and(|ratio| ratio.low > 1.0)
 }
 
@@ -97,15 +98,15 @@ fn in_percent(ratio: f64) -> String {
 /// The processor time of a cell and of another.
 fn cpus(sweep: &Sweep, cell: &Swept, label: &str) -> String {
     let other = sweep.cells.iter().find(|other| other.label == label);
-    let cpu = |cell: &Swept| units::or_unknown(cell.median(Tuned::Cpu), |value| amount(value, Tuned::Cpu));
+    let cpu = |cell: &Swept| units::or_unknown(cell.median(Figure::Cpu), |value| amount(value, Figure::Cpu));
     let other = other.map_or_else(|| units::UNKNOWN.to_owned(), cpu);
     format!("CPU {}, {label} {other}", cpu(cell))
 }
 
 /// The reason without what is said of its memory elsewhere.
 fn clause(sweep: &Sweep, cell: &Swept, why: &WhyNot) -> String {
-    let bytes = |value: f64| amount(value, Tuned::Private);
-    let costs = |of: &[Tuned]| limits(sweep, cell, of);
+    let bytes = |value: f64| amount(value, Figure::Private);
+    let costs = |of: &[Figure]| limits(sweep, cell, of);
     let cpu_of = |label: &str| cpus(sweep, cell, label);
     match why {
         WhyNot::Stopped => format!("it stopped {}", cell.stopped.as_ref().map(stop).unwrap_or_default()),

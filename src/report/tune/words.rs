@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use crate::compare::Why as Left;
+use crate::figures::Figure;
 use crate::findings::setting;
 use crate::record::KnobFacts;
 use crate::report::comparison::{figures, notes};
 use crate::summary::decay::WindowKind;
 use crate::text::{Sentence, Tone};
-use crate::tune::{Choice, Cost, Failure, Keep, Stopped, Sweep, Swept, Tuned, Why, as_fast, cost, cost_of};
+use crate::tune::{Choice, Cost, Failure, Keep, Stopped, Sweep, Swept, Why, as_fast, cost, cost_of};
 use crate::units;
 
 use super::columns::{against, amount};
@@ -41,13 +42,18 @@ fn answer(sweep: &Sweep) -> String {
             .get(place)
             .map_or(units::UNKNOWN, |cell| cell.label.as_str())
     };
-    let private = |cell: &Swept| units::or_unknown(cell.median(Tuned::Private), |value| amount(value, Tuned::Private));
+    let private =
+        |cell: &Swept| units::or_unknown(cell.median(Figure::Private), |value| amount(value, Figure::Private));
     let limit = units::or_unknown(sweep.rules.max_private, units::exact_bytes);
     match sweep.choice {
         Choice::Ship(place) => {
             let cell = &sweep.cells[place];
             let default = &sweep.cells[0];
-            let saved = cell.figure(Tuned::Private).ratio.as_ref().and_then(figures::difference);
+            let saved = cell
+                .figure(Figure::Private)
+                .ratio
+                .as_ref()
+                .and_then(figures::difference);
             let saved = saved.map_or_else(String::new, |saved| format!(", {saved}"));
             format!(
                 "ship {}: {} private instead of {}{saved}",
@@ -75,7 +81,7 @@ fn answer(sweep: &Sweep) -> String {
         Choice::None(Some(place)) => format!(
             "no setting stays under {limit}: {} comes nearest, with up to {}",
             label(place),
-            units::or_unknown(nearest(&sweep.cells[place]), |most| amount(most, Tuned::Private))
+            units::or_unknown(nearest(&sweep.cells[place]), |most| amount(most, Figure::Private))
         ),
         Choice::Unknown => "nothing can be said: the server failed as it is".to_owned(),
     }
@@ -122,18 +128,18 @@ fn not_taken(label: &str, knob: &KnobFacts) -> String {
 
 /// What a cell that is over the limit needs at most, as far as that is known.
 fn nearest(cell: &Swept) -> Option<f64> {
-    cell.most_private().or_else(|| cell.median(Tuned::Private))
+    cell.most_private().or_else(|| cell.median(Figure::Private))
 }
 
 /// The figures in which a cell is shown to cost more than is allowed.
-fn dear(sweep: &Sweep, cell: &Swept) -> Vec<Tuned> {
+fn dear(sweep: &Sweep, cell: &Swept) -> Vec<Figure> {
     let allowed = sweep.rules.allowed().into_iter();
     let dear = allowed.filter(|(figure, most)| cost_of(cell, *figure, *most) == Cost::Dear);
     dear.map(|(figure, _)| figure).collect()
 }
 
 /// The figures of which it is not shown that a cell keeps within what is allowed.
-fn beyond(sweep: &Sweep, cell: &Swept) -> Vec<Tuned> {
+fn beyond(sweep: &Sweep, cell: &Swept) -> Vec<Figure> {
     let allowed = sweep.rules.allowed().into_iter();
     let beyond = allowed.filter(|(figure, most)| cost_of(cell, *figure, *most) != Cost::Shown);
     beyond.map(|(figure, _)| figure).collect()
@@ -146,9 +152,9 @@ pub(super) fn in_brackets(parts: &[String]) -> String {
     }
 }
 
-pub(super) fn name(figure: Tuned) -> &'static str {
+pub(super) fn name(figure: Figure) -> &'static str {
     match figure {
-        Tuned::Cpu => "CPU",
+        Figure::Cpu => "CPU",
         other => other.name(),
     }
 }
@@ -215,8 +221,8 @@ fn promised(sweep: &Sweep, cell: &Swept) -> Option<String> {
     Some(format!(
         "a fresh run with it will have {} to {} private{} in 19 of 20 cases; its figures above are a little better than they \
          will be, for they are what it was chosen by",
-        amount(low, Tuned::Private),
-        amount(high, Tuned::Private),
+        amount(low, Figure::Private),
+        amount(high, Figure::Private),
         after(sweep)
     ))
 }
@@ -285,7 +291,7 @@ fn open(sweep: &Sweep, cell: &Swept) -> Option<String> {
 
 /// What the chosen cell costs against the default.
 fn price(cell: &Swept) -> String {
-    let figures = [Tuned::P50, Tuned::P95, Tuned::Cpu, Tuned::Faults, Tuned::Peak];
+    let figures = [Figure::P50, Figure::P95, Figure::Cpu, Figure::Faults, Figure::Peak];
     let costs = figures.into_iter().filter_map(|figure| {
         let text = against(cell, figure);
         (!text.is_empty()).then(|| format!("{} {text}", name(figure)))

@@ -1,10 +1,9 @@
 //! Unlike shapes: one server's runs fall into two groups and the other's do not, and few runs do not show it.
 
+use crate::band::{NoiseFloor, Tolerance};
 use crate::random::Random;
 use crate::record::Looks;
-use crate::stats::{
-    ASSUMED_VARIATION, Answer, Budget, Known, NoiseFloor, Tolerance, decide_by_looks, judge_budget_by_looks,
-};
+use crate::stats::{ASSUMED_VARIATION, Answer, Budget, Known, decide_by_looks, judge_budget_by_looks};
 
 use super::noise::{BASE, bell, uniform};
 use super::{arm, endpoint, one_of, seen};

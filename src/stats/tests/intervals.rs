@@ -1,7 +1,8 @@
 //! Whether intervals, flags and slopes are right as often as they say.
 
+use crate::band::NoiseFloor;
 use crate::random::Random;
-use crate::stats::{Contrast, NoiseFloor, clusters, median_interval, outliers, trend};
+use crate::stats::{Contrast, clusters, median_interval, outliers, trend};
 
 use super::arm;
 use super::noise::{BASE, Noise, as_shipped, bell, bell_shaped, draw, purged, two_clusters};

@@ -2,13 +2,12 @@
 
 use std::f64::consts::E;
 
+use crate::band::LeakLimit;
 use crate::random::Random;
 use crate::record::Looks;
 use crate::stats::leak::answer;
 use crate::stats::rounds::Weighed;
-use crate::stats::{
-    Answer, LEAK_ALPHA, LeakLimit, LeakVerdict, Open, Shape, WARM_UP_CYCLES, judge_leak, judge_leak_by_looks,
-};
+use crate::stats::{Answer, LEAK_ALPHA, LeakVerdict, Open, Shape, WARM_UP_CYCLES, judge_leak, judge_leak_by_looks};
 
 use super::noise::{bell, uniform};
 use super::one_of;

@@ -9,7 +9,8 @@ mod rule;
 mod simulations;
 mod vectors;
 
-use super::{Arm, Endpoint, Known, NoiseFloor, Seen, Tolerance};
+use super::{Arm, Endpoint, Known, Seen};
+use crate::band::{NoiseFloor, Tolerance};
 
 /// One of `many` cases, each as long as ever; all of them where LSP_SOAK_NIGHTLY is set, as `STAGES=nightly .ci/run` does.
 #[expect(

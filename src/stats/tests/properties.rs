@@ -3,10 +3,10 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use crate::band::{NoiseFloor, Tolerance};
 use crate::record::Looks;
 use crate::stats::{
-    Answer, Contrast, Endpoint, NoiseFloor, Tolerance, clusters, decide, decide_by_looks, holm, median_interval,
-    outliers, trend,
+    Answer, Contrast, Endpoint, clusters, decide, decide_by_looks, holm, median_interval, outliers, trend,
 };
 
 use super::{arm, endpoint};

@@ -1,10 +1,8 @@
 //! The decision rule on data whose answer is known.
 
+use crate::band::{Tolerance, ToleranceError};
 use crate::record::Looks;
-use crate::stats::{
-    Answer, Endpoint, Seen, Side, Tolerance, ToleranceError, TooManyEndpoints, Unusable, Verdict, decide,
-    decide_by_looks,
-};
+use crate::stats::{Answer, Endpoint, Seen, Side, TooManyEndpoints, Unusable, Verdict, decide, decide_by_looks};
 
 use super::endpoint;
 

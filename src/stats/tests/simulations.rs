@@ -1,8 +1,9 @@
 //! The rule on simulated sessions with the noise that was measured on servers; seeded, so that a result is a fact.
 
+use crate::band::{NoiseFloor, Tolerance};
 use crate::random::Random;
 use crate::record::Looks;
-use crate::stats::{Answer, Contrast, Endpoint, NoiseFloor, Tolerance, decide_by_looks, detectable, runs_needed};
+use crate::stats::{Answer, Contrast, Endpoint, decide_by_looks, detectable, runs_needed};
 
 use super::noise::{Noise, as_shipped, bell_shaped, draw, purged, two_clusters};
 use super::{arm, endpoint};

@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
+use crate::band::NoiseFloor;
 use crate::stats::inversions::Inversions;
 use crate::stats::median::coverage;
 use crate::stats::student::{upper_quantile, upper_tail};
-use crate::stats::{Contrast, NoiseFloor, calibrated, power, trend};
+use crate::stats::{Contrast, calibrated, power, trend};
 
 use super::arm;
 

@@ -79,6 +79,11 @@ pub fn counts(window: &Window, windows: &[Window]) -> bool {
     !window.control && says && !windows.iter().any(later)
 }
 
+/// The windows that say what a server did of its own accord.
+pub fn own(windows: &[Window]) -> impl DoubleEndedIterator<Item = &Window> {
+    windows.iter().filter(|window| counts(window, windows))
+}
+
 /// Shared memory that was freed in a window, if much.
 fn shared(window: &Window) -> f64 {
     let much = window.shared.as_ref().filter(|course| course.gave_much());

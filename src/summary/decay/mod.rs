@@ -17,7 +17,7 @@ use crate::band;
 use crate::record::{AllocatorDecay, Nanos, PhaseRef, RoundName, WindowEnd, shown};
 
 pub use crate::summary::decay::course::{AFTER, Course};
-pub use crate::summary::decay::gave::{Gave, counts, gave};
+pub use crate::summary::decay::gave::{Gave, counts, gave, own};
 pub use crate::summary::decay::traffic::{Traffic, traffic};
 pub(super) use crate::summary::decay::windows::{Known, Watch};
 

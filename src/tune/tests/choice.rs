@@ -1,6 +1,7 @@
 //! What is chosen, and what is kept for it.
 
 use super::*;
+use crate::figures::Figure;
 use crate::record::{AllocatorDecay, Delay, WindowEnd};
 
 #[test]
@@ -13,7 +14,7 @@ fn under_a_limit_halving_keeps_the_fastest_and_stops_what_is_over_it() {
     ];
     let usual = swept(&cells, &Rules::default());
     let of = |sweep: &Sweep, label: &str| sweep.cells.iter().find(|cell| cell.label == label).unwrap().clone();
-    let limit = 2 * of(&usual, "default").median(Tuned::Private).unwrap() as u64;
+    let limit = 2 * of(&usual, "default").median(Figure::Private).unwrap() as u64;
     let rules = Rules {
         max_private: Some(limit),
         ..Rules::default()
@@ -49,7 +50,7 @@ fn a_latency_that_is_not_known_is_not_shown_to_be_allowed() {
         Choice::Default(Keep::CostOpen(1)),
         "by work it is honest"
     );
-    assert_eq!(unknown.cells[1].why_not, Some(WhyNot::CostUnknown(vec![Tuned::P95])));
+    assert_eq!(unknown.cells[1].why_not, Some(WhyNot::CostUnknown(vec![Figure::P95])));
 }
 
 #[test]
@@ -103,7 +104,7 @@ fn under_a_limit_the_fastest_is_shipped() {
     let default = swept(&cells(), &Rules::default());
     let of = |label: &str| {
         let cell = default.cells.iter().find(|cell| cell.label == label).unwrap();
-        cell.figure(Tuned::Private).median.unwrap().high as u64
+        cell.figure(Figure::Private).median.unwrap().high as u64
     };
     let under = |limit: u64| Rules {
         max_private: Some(limit),
@@ -138,7 +139,7 @@ fn the_least_memory_that_costs_no_more_than_is_allowed_is_shipped() {
         .promise
         .unwrap();
     let median = sweep_of.cells.iter().find(|cell| cell.label == "dirty-1000").unwrap();
-    let median = median.median(Tuned::Private).unwrap();
+    let median = median.median(Figure::Private).unwrap();
     assert!(
         low < median && median < high && high / low < 1.02,
         "{low} {median} {high}"
@@ -244,12 +245,12 @@ fn a_cost_is_called_more_than_is_allowed_only_when_it_is_shown() {
     };
     let open = with([1, 12, 1, 1]);
     assert_eq!(open.choice, Choice::Default(Keep::CostOpen(1)));
-    assert_eq!(open.cells[1].why_not, Some(WhyNot::CostOpen(vec![Tuned::P95])));
+    assert_eq!(open.cells[1].why_not, Some(WhyNot::CostOpen(vec![Figure::P95])));
     let runs = runs_to_settle(&open.cells[1], &open.cells[0], &rules).unwrap();
     assert!((9..80).contains(&runs), "{runs}");
     let shown = with([8; 4]);
     assert_eq!(shown.choice, Choice::Default(Keep::TooDear(1)));
-    assert_eq!(shown.cells[1].why_not, Some(WhyNot::Dearer(vec![Tuned::P95])));
+    assert_eq!(shown.cells[1].why_not, Some(WhyNot::Dearer(vec![Figure::P95])));
     assert_eq!(
         runs_to_settle(&shown.cells[1], &shown.cells[0], &rules),
         None,
@@ -291,7 +292,7 @@ fn every_cell_that_is_not_recommended_says_why() {
             .clone()
     };
     assert_eq!(why("default"), Some(WhyNot::NeedsMore("dirty-1000".to_owned())));
-    assert_eq!(why("dirty-0"), Some(WhyNot::Dearer(vec![Tuned::Cpu])));
+    assert_eq!(why("dirty-0"), Some(WhyNot::Dearer(vec![Figure::Cpu])));
     assert_eq!(why("dirty-5000"), Some(WhyNot::NeedsMore("dirty-1000".to_owned())));
     assert_eq!(why("dirty-hopeless"), Some(WhyNot::Stopped));
 }

@@ -1,13 +1,22 @@
-//! What runs are compared by: one figure of one run, and how to find it in a summary.
+//! What runs are compared, gated and tuned by: one figure of one part of a run, and how to find it in a summary.
+
+#![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
+pub mod rules;
+pub mod what;
 
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::stats::NoiseFloor;
-use crate::summary::{MethodSummary, PhaseSummary, ResidentMetric, Summary};
-use crate::units::{TICK, is_in_ticks};
+use crate::band::NoiseFloor;
+use crate::summary::decay::{self, WindowKind};
+use crate::summary::{PhaseSummary, ResidentMetric, Summary};
+use crate::units::is_in_ticks;
+
+pub use rules::{Leak, Limit, Rule, Rules, WorkLimits};
+pub use what::{At, What, WhatError};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Measure {
@@ -17,7 +26,7 @@ pub struct Measure {
 
 /// A measure as it is written.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Named {
+pub struct Named {
     /// What part of the run.
     place: Part,
     /// The phase or the method; `null` of the whole run.
@@ -38,6 +47,8 @@ enum Part {
     Run,
     /// All requests of a method.
     Method,
+    /// The last window of a kind in which the server was left alone.
+    Window,
 }
 
 impl From<&Measure> for Named {
@@ -46,6 +57,7 @@ impl From<&Measure> for Named {
             Place::Phase { name, .. } => (Part::Phase, Some(name.clone())),
             Place::Run => (Part::Run, None),
             Place::Method(method) => (Part::Method, Some(method.clone())),
+            Place::Window(kind) => (Part::Window, Some(kind.name().to_owned())),
         };
         let (figure, unit) = (measure.figure, measure.figure.unit());
         Named {
@@ -65,11 +77,35 @@ pub enum Place {
         number: u32,
         name: String,
     },
+    /// The last window of the kind, but for that of a control.
+    Window(WindowKind),
     Run,
     Method(String),
 }
 
-/// A figure. Less of it is better, whatever it is.
+impl Place {
+    /// The name of a row, in a table of one figure.
+    pub fn name(&self) -> &str {
+        match self {
+            Place::Phase { name, .. } => name,
+            Place::Window(kind) => kind.name(),
+            Place::Run => "whole run",
+            Place::Method(method) => method,
+        }
+    }
+
+    /// What follows the name of a figure in a sentence: ` after decay`.
+    pub fn suffix(&self) -> String {
+        match self {
+            Place::Phase { name, .. } => format!(" after {name}"),
+            Place::Window(kind) => format!(" in the {} window", kind.name()),
+            Place::Run => String::new(),
+            Place::Method(method) => format!(" of {method}"),
+        }
+    }
+}
+
+/// A figure. Less of it is better, but for what was returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
@@ -87,6 +123,10 @@ pub enum Figure {
     P50,
     /// 95th percentile of the latency, in nanoseconds.
     P95,
+    /// Returned by the checkpoint of what had been taken: a part of one.
+    Returned,
+    /// Until nine tenths of the private memory that fell in a window had come back, in nanoseconds.
+    T90,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -101,10 +141,26 @@ pub enum Unit {
     #[schemars(skip)]
     CpuNanos,
     Count,
+    /// A part of one.
+    Share,
+}
+
+/// What there is to know of a figure.
+struct Facts {
+    /// Its name in reports, in JSON and in gate files.
+    name: &'static str,
+    /// Its name in sentences.
+    words: &'static str,
+    unit: Unit,
+    /// The least noise that is believed of it.
+    noise: NoiseFloor,
+    /// As a share of a value, what is no difference that anybody would change a setting for.
+    slack: f64,
 }
 
 impl Figure {
-    pub const ALL: [Figure; 7] = [
+    /// What servers are compared and gated by, in the order of tables.
+    pub const COMPARED: [Figure; 7] = [
         Figure::Private,
         Figure::Peak,
         Figure::Resident,
@@ -127,48 +183,90 @@ impl Figure {
 
     pub const OF_METHODS: [Figure; 2] = [Figure::P50, Figure::P95];
 
-    /// Its name in reports and in gate files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Figure::Private => "private",
-            Figure::Peak => "peak",
-            Figure::Resident => "resident",
-            Figure::Cpu => "cpu",
-            Figure::Faults => "faults",
-            Figure::P50 => "p50",
-            Figure::P95 => "p95",
-        }
-    }
+    /// What the cells of a sweep are told by, in the order of tables.
+    pub const SWEPT: [Figure; 8] = [
+        Figure::Private,
+        Figure::Peak,
+        Figure::Returned,
+        Figure::T90,
+        Figure::P50,
+        Figure::P95,
+        Figure::Cpu,
+        Figure::Faults,
+    ];
 
-    /// The least noise that is believed of it: 64 KiB of memory and as many faults, a tick of the kernel's CPU clock.
-    pub fn noise(self) -> NoiseFloor {
-        let absolute = match self {
-            Figure::Private | Figure::Peak | Figure::Resident => return NoiseFloor::MEMORY,
-            Figure::Cpu => TICK.as_nanos() as f64,
-            Figure::Faults => 16.0,
-            Figure::P50 | Figure::P95 => return NoiseFloor::RELATIVE,
+    /// A row for each figure.
+    const fn facts(self) -> Facts {
+        let (name, words, unit, noise, slack) = match self {
+            Figure::Private => ("private", "private memory", Unit::Bytes, NoiseFloor::MEMORY, 0.01),
+            Figure::Peak => (
+                "peak",
+                "resident memory at its peak",
+                Unit::Bytes,
+                NoiseFloor::MEMORY,
+                0.01,
+            ),
+            Figure::Resident => ("resident", "resident memory", Unit::Bytes, NoiseFloor::MEMORY, 0.01),
+            Figure::Cpu => ("cpu", "CPU time", Unit::CpuNanos, NoiseFloor::TICK, 0.02),
+            Figure::Faults => ("faults", "minor page faults", Unit::Count, NoiseFloor::FAULTS, 0.01),
+            Figure::P50 => ("p50", "median latency", Unit::Nanos, NoiseFloor::RELATIVE, 0.05),
+            Figure::P95 => (
+                "p95",
+                "95th percentile of latency",
+                Unit::Nanos,
+                NoiseFloor::RELATIVE,
+                0.05,
+            ),
+            Figure::Returned => ("returned", "memory returned", Unit::Share, NoiseFloor::RELATIVE, 0.01),
+            Figure::T90 => (
+                "t90",
+                "time to return nine tenths",
+                Unit::Nanos,
+                NoiseFloor::RELATIVE,
+                0.01,
+            ),
         };
-        NoiseFloor {
-            absolute,
-            ..NoiseFloor::RELATIVE
+        Facts {
+            name,
+            words,
+            unit,
+            noise,
+            slack,
         }
     }
 
-    /// The same of these values: processor time that was counted in nanoseconds in all of them has no ticks.
+    pub const fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    pub const fn words(self) -> &'static str {
+        self.facts().words
+    }
+
+    pub const fn unit(self) -> Unit {
+        self.facts().unit
+    }
+
+    pub const fn noise(self) -> NoiseFloor {
+        self.facts().noise
+    }
+
+    pub const fn slack(self) -> f64 {
+        self.facts().slack
+    }
+
+    /// Read at the checkpoint, so that it is of after its phase and not of within it.
+    pub fn is_of_checkpoints(self) -> bool {
+        matches!(self, Figure::Private | Figure::Resident)
+    }
+
+    /// The least noise that is believed of these values: processor time that was counted in nanoseconds in all of them has
+    /// no ticks.
     pub fn noise_of(self, values: impl IntoIterator<Item = f64>) -> NoiseFloor {
         let in_ticks = |value: f64| is_in_ticks(Duration::from_nanos(value as u64));
         match self == Figure::Cpu && !values.into_iter().any(in_ticks) {
             true => NoiseFloor::RELATIVE,
             false => self.noise(),
-        }
-    }
-
-    pub fn unit(self) -> Unit {
-        match self {
-            Figure::Private | Figure::Peak | Figure::Resident => Unit::Bytes,
-            Figure::Cpu => Unit::CpuNanos,
-            Figure::P50 | Figure::P95 => Unit::Nanos,
-            Figure::Faults => Unit::Count,
         }
     }
 }
@@ -203,20 +301,33 @@ impl Measure {
     }
 
     /// The figure in a run; `None` where the run does not have it.
-    pub fn of(&self, summary: &Summary) -> Option<f64> {
+    pub fn value(&self, summary: &Summary) -> Option<f64> {
         match &self.place {
             Place::Phase { number, .. } => {
                 let last = summary.phases.iter().rev().find(|phase| phase.phase.phase == *number)?;
                 in_phase(self.figure, last, summary.resident_metric)
             }
+            Place::Window(kind) => match self.figure {
+                Figure::T90 => {
+                    let window = decay::own(&summary.windows).rfind(|window| window.kind == *kind)?;
+                    Some(window.private.as_ref()?.t90? as f64)
+                }
+                _ => None,
+            },
             Place::Run => match self.figure {
                 Figure::Peak => summary.peak.map(|peak| peak.lower as f64),
                 Figure::Cpu => sum(summary.programs.iter().map(|program| program.cpu)),
-                Figure::Private | Figure::Resident | Figure::Faults | Figure::P50 | Figure::P95 => None,
+                Figure::Faults => sum(summary.phases.iter().map(|phase| phase.minor_faults)),
+                _ => None,
             },
             Place::Method(name) => {
                 let method = summary.methods.iter().find(|method| method.method == *name)?;
-                of_method(self.figure, method)
+                let value = match self.figure {
+                    Figure::P50 => method.p50,
+                    Figure::P95 => method.p95,
+                    _ => None,
+                };
+                value.map(|value| value as f64)
             }
         }
     }
@@ -234,16 +345,13 @@ fn in_phase(figure: Figure, phase: &PhaseSummary, resident: ResidentMetric) -> O
         },
         Figure::Cpu => phase.cpu,
         Figure::Faults => phase.minor_faults,
-        Figure::P50 | Figure::P95 => None,
-    };
-    value.map(|value| value as f64)
-}
-
-fn of_method(figure: Figure, method: &MethodSummary) -> Option<f64> {
-    let value = match figure {
-        Figure::P50 => method.p50,
-        Figure::P95 => method.p95,
-        Figure::Private | Figure::Peak | Figure::Resident | Figure::Cpu | Figure::Faults => None,
+        Figure::Returned => {
+            return match resident {
+                ResidentMetric::Proportional => phase.returned.private,
+                ResidentMetric::Resident => phase.returned.resident,
+            };
+        }
+        Figure::P50 | Figure::P95 | Figure::T90 => None,
     };
     value.map(|value| value as f64)
 }

@@ -5,9 +5,8 @@ use serde::Serialize;
 
 use crate::record::shown;
 
-use crate::compare::WorkLimits;
+use crate::band::{LeakLimit, Tolerance};
 use crate::lens::Lens;
-use crate::stats::{LeakLimit, Tolerance};
 
 use super::what::{Named, What};
 
@@ -52,4 +51,25 @@ pub struct Leak {
     /// Of this phase alone; of everything that is repeated when `None`.
     pub phase: Option<String>,
     pub limit: LeakLimit,
+}
+
+/// How far two sides may be apart before their work counts as unequal, as a share of the baseline's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WorkLimits {
+    pub requests: f64,
+    /// Requests of a step whose result had something in it.
+    pub hits: f64,
+    /// Elements and bytes of the results of a method, per answer.
+    pub size: f64,
+}
+
+impl Default for WorkLimits {
+    /// A timeout or a retry more is no other work, and answers that carry a path or a time vary by bytes.
+    fn default() -> WorkLimits {
+        WorkLimits {
+            requests: 0.01,
+            hits: 0.02,
+            size: 0.05,
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::compare::{Figure, Measure, Place, Unit};
+use crate::figures::{Figure, Measure, Place, Unit};
 use crate::lens::Lens;
 use crate::summary::Summary;
 
@@ -22,7 +22,7 @@ pub struct What {
 
 /// A figure as it is written.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Named {
+pub struct Named {
     /// The figure in words.
     name: String,
     /// Which figure.
@@ -71,7 +71,7 @@ pub enum WhatError {
 }
 
 fn names() -> String {
-    Figure::ALL.map(Figure::name).join(", ")
+    Figure::COMPARED.map(Figure::name).join(", ")
 }
 
 impl What {
@@ -96,11 +96,11 @@ impl What {
 
     /// The figure in a run; `None` where the run does not have it.
     pub fn value(&self, run: &Summary) -> Option<f64> {
-        self.measure(run)?.of(run)
+        self.measure(run)?.value(run)
     }
 
     /// The figure as it stands in a run of this scenario.
-    pub(super) fn measure(&self, run: &Summary) -> Option<Measure> {
+    pub fn measure(&self, run: &Summary) -> Option<Measure> {
         let phases = &run.header.scenario.phases;
         let phase = |number: usize| {
             Some(Place::Phase {
@@ -128,7 +128,7 @@ impl FromStr for What {
         let (first, rest) = word(text);
         let lens = Lens::ALL.into_iter().find(|lens| lens.name() == first);
         let (metric, rest) = if lens.is_some() { word(rest) } else { (first, rest) };
-        let figure = Figure::ALL.into_iter().find(|figure| figure.name() == metric);
+        let figure = Figure::COMPARED.into_iter().find(|figure| figure.name() == metric);
         let figure = figure.ok_or_else(|| WhatError::Metric(metric.to_owned()))?;
         let (phase, method) = match word(rest) {
             ("", _) => (None, None),
