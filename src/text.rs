@@ -5,9 +5,11 @@ use std::io;
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+mod form;
 mod sentence;
 pub mod table;
 
+pub use form::Form;
 pub use sentence::{Sentence, Weight};
 
 /// A blank at which lines do not break; an ordinary one takes its place in the end.

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use crate::config::options::{Measuring, ScenarioOptions, ServerExtras, Voice};
 use crate::config::tune::Preset;
 use crate::config::values::{CpuList, RungPlan, ServerText, cpus, rungs, size};
-use crate::report::tune::ship::Form;
+use crate::text::Form;
 use crate::units::{Share, Size, Span};
 
 /// `lsp-soak tune`.

@@ -4,7 +4,8 @@ use std::fs;
 use std::process::{Command, Output};
 
 use lsp_soak::record::{AllocatorFacts, AllocatorFamily, CellFacts};
-use lsp_soak::report::tune::ship::{Form, text};
+use lsp_soak::report::tune::ship::text;
+use lsp_soak::text::Form;
 use lsp_soak::tune::Server;
 use serde_json::Value;
 

@@ -5,6 +5,7 @@ use crate::document::{Block, Document, Section, Weight};
 use crate::record::CellFacts;
 use crate::report::comparison;
 use crate::report::pictures::{Front, fronts};
+use crate::text::Form;
 use crate::text::table::Table;
 use crate::text::{Sentence, Tone, quoted};
 use crate::tune::{Choice, Keep, Sweep};
@@ -107,7 +108,7 @@ fn not_chosen(sweep: &Sweep) -> Vec<Sentence> {
 fn shipped(sweep: &Sweep) -> Option<Section> {
     let cell = chosen(sweep)?;
     let usual = ship::usual(&sweep.server, &cell.sets);
-    let block = |form: &ship::Form| {
+    let block = |form: &Form| {
         let text = ship::text(*form, &sweep.server, &cell.sets).ok()?;
         Some(Block::Code {
             language: form.language(),
@@ -115,7 +116,7 @@ fn shipped(sweep: &Sweep) -> Option<Section> {
             text,
         })
     };
-    let others: Vec<ship::Form> = ship::ALL.into_iter().filter(|form| !usual.contains(form)).collect();
+    let others: Vec<Form> = Form::ALL.into_iter().filter(|form| !usual.contains(form)).collect();
     let others =
         Section::new("", "For editors and services", Weight::Definition).with_all(others.iter().filter_map(block));
     Some(

@@ -3,6 +3,7 @@
 //! Sizes are bytes and times nanoseconds, ratios are of geometric means, 1.1 being ten per cent more. What is not known is
 //! `null`, never 0.
 
+use crate::text::Form;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -237,7 +238,7 @@ pub fn render(sweep: &Sweep, notes: &[String], exit_code: u8) -> Result<String, 
 pub fn report(sweep: &Sweep, notes: &[String], exit_code: u8) -> Report {
     let chosen = super::chosen(sweep);
     let said = sentences(sweep).into_iter().map(|sentence| sentence.text);
-    let forms = ship::ALL.into_iter().filter_map(|form| {
+    let forms = Form::ALL.into_iter().filter_map(|form| {
         let text = ship::text(form, &sweep.server, &chosen?.sets).ok()?;
         Some((form.name().to_owned(), text))
     });

@@ -14,75 +14,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::record::CellFacts;
+use crate::text::Form;
 use crate::tune::Server;
 
 /// Variables by which a loader is told to load a library first.
 const PRELOADS: [&str; 2] = ["LD_PRELOAD", "DYLD_INSERT_LIBRARIES"];
-
-/// Where a setting is written down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
-pub enum Form {
-    /// `export` lines for a shell
-    Env,
-    /// A static of a Rust program that is built with jemalloc
-    Rust,
-    /// What cargo builds jemalloc with
-    Cargo,
-    /// Visual Studio Code's settings.json
-    Vscode,
-    /// Neovim's Lua
-    Neovim,
-    /// A unit of systemd
-    Systemd,
-}
-
-impl Form {
-    /// What it is, above its text.
-    pub fn title(self) -> &'static str {
-        match self {
-            Form::Env => "in a shell",
-            Form::Rust => "in a Rust program",
-            Form::Cargo => "when it is built",
-            Form::Vscode => "settings.json of VS Code",
-            Form::Neovim => "Neovim",
-            Form::Systemd => "systemd",
-        }
-    }
-
-    /// The language of its text, for Markdown.
-    pub fn language(self) -> &'static str {
-        match self {
-            Form::Env => "sh",
-            Form::Rust => "rust",
-            Form::Cargo => "toml",
-            Form::Vscode => "jsonc",
-            Form::Neovim => "lua",
-            Form::Systemd => "ini",
-        }
-    }
-
-    /// Its name on the command line and in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Form::Env => "env",
-            Form::Rust => "rust",
-            Form::Cargo => "cargo",
-            Form::Vscode => "vscode",
-            Form::Neovim => "neovim",
-            Form::Systemd => "systemd",
-        }
-    }
-}
-
-/// Every form, in the order in which they are told.
-pub const ALL: [Form; 6] = [
-    Form::Env,
-    Form::Rust,
-    Form::Cargo,
-    Form::Vscode,
-    Form::Neovim,
-    Form::Systemd,
-];
 
 /// What a cell sets in this form; or why it cannot be written so, as a sentence with what to do instead.
 pub fn text(form: Form, server: &Server, sets: &CellFacts) -> Result<String, String> {

@@ -52,7 +52,7 @@ fn forms(server: &Server, cell: &CellFacts) -> String {
         Ok(text) => format!("--- {}\n{text}", form.name()),
         Err(why) => format!("--- {}: cannot, {why}\n", form.name()),
     };
-    ALL.into_iter().map(one).collect()
+    Form::ALL.into_iter().map(one).collect()
 }
 
 /// Servers, each with a setting and what is odd about the two.
