@@ -151,6 +151,8 @@ struct Facts {
     name: &'static str,
     /// Its name in sentences.
     words: &'static str,
+    /// The title of its table.
+    caption: &'static str,
     unit: Unit,
     /// The least noise that is believed of it.
     noise: NoiseFloor,
@@ -197,30 +199,68 @@ impl Figure {
 
     /// A row for each figure.
     const fn facts(self) -> Facts {
-        let (name, words, unit, noise, slack) = match self {
-            Figure::Private => ("private", "private memory", Unit::Bytes, NoiseFloor::MEMORY, 0.01),
-            Figure::Peak => (
-                "peak",
-                "resident memory at its peak",
+        let (name, words, caption, unit, noise, slack) = match self {
+            Figure::Private => (
+                "private",
+                "private memory",
+                "Private memory at checkpoints, MiB",
                 Unit::Bytes,
                 NoiseFloor::MEMORY,
                 0.01,
             ),
-            Figure::Resident => ("resident", "resident memory", Unit::Bytes, NoiseFloor::MEMORY, 0.01),
-            Figure::Cpu => ("cpu", "CPU time", Unit::CpuNanos, NoiseFloor::TICK, 0.02),
-            Figure::Faults => ("faults", "minor page faults", Unit::Count, NoiseFloor::FAULTS, 0.01),
-            Figure::P50 => ("p50", "median latency", Unit::Nanos, NoiseFloor::RELATIVE, 0.05),
+            Figure::Peak => (
+                "peak",
+                "resident memory at its peak",
+                "Resident peak within phases, MiB",
+                Unit::Bytes,
+                NoiseFloor::MEMORY,
+                0.01,
+            ),
+            Figure::Resident => (
+                "resident",
+                "resident memory",
+                "Resident memory at checkpoints, MiB",
+                Unit::Bytes,
+                NoiseFloor::MEMORY,
+                0.01,
+            ),
+            Figure::Cpu => ("cpu", "CPU time", "CPU time", Unit::CpuNanos, NoiseFloor::TICK, 0.02),
+            Figure::Faults => (
+                "faults",
+                "minor page faults",
+                "Minor page faults",
+                Unit::Count,
+                NoiseFloor::FAULTS,
+                0.01,
+            ),
+            Figure::P50 => (
+                "p50",
+                "median latency",
+                "Median latency",
+                Unit::Nanos,
+                NoiseFloor::RELATIVE,
+                0.05,
+            ),
             Figure::P95 => (
                 "p95",
+                "95th percentile of latency",
                 "95th percentile of latency",
                 Unit::Nanos,
                 NoiseFloor::RELATIVE,
                 0.05,
             ),
-            Figure::Returned => ("returned", "memory returned", Unit::Share, NoiseFloor::RELATIVE, 0.01),
+            Figure::Returned => (
+                "returned",
+                "memory returned",
+                "Memory returned",
+                Unit::Share,
+                NoiseFloor::RELATIVE,
+                0.01,
+            ),
             Figure::T90 => (
                 "t90",
                 "time to return nine tenths",
+                "Time to return nine tenths",
                 Unit::Nanos,
                 NoiseFloor::RELATIVE,
                 0.01,
@@ -229,6 +269,7 @@ impl Figure {
         Facts {
             name,
             words,
+            caption,
             unit,
             noise,
             slack,
@@ -241,6 +282,19 @@ impl Figure {
 
     pub const fn words(self) -> &'static str {
         self.facts().words
+    }
+
+    pub const fn caption(self) -> &'static str {
+        self.facts().caption
+    }
+
+    /// What the rows of its table are.
+    pub fn rows(self) -> &'static str {
+        match self {
+            Figure::P50 | Figure::P95 => "method",
+            figure if figure.is_of_checkpoints() => "after",
+            _ => "in",
+        }
     }
 
     pub const fn unit(self) -> Unit {

@@ -20,16 +20,6 @@ use crate::units;
 use super::figures::{self, HOLE};
 use super::{across, alone, calls, decay, growth, headline, notes, release, words};
 
-/// Of what there are tables, what their rows are, and their titles.
-const FIGURES: [(Figure, &str, &str); 6] = [
-    (Figure::Peak, "in", "Resident peak within phases, MiB"),
-    (Figure::Resident, "after", "Resident memory at checkpoints, MiB"),
-    (Figure::Cpu, "in", "CPU time"),
-    (Figure::Faults, "in", "Minor page faults"),
-    (Figure::P50, "method", "Median latency"),
-    (Figure::P95, "method", "95th percentile of latency"),
-];
-
 /// The runs by the names of their records.
 type Records<'r> = BTreeMap<&'r str, &'r Summary>;
 
@@ -177,19 +167,21 @@ fn rows(comparison: &Comparison, figure: Figure) -> Vec<&Row> {
     rows.filter(|row| row.measure.figure == figure).collect()
 }
 
-fn matrix(comparison: &Comparison, caption: &str, first: &str, rows: &[&Row], keys: Keys) -> Matrix {
+/// The table of a figure; `None` where no run has it.
+fn table(comparison: &Comparison, figure: Figure, keys: Keys) -> Option<Matrix> {
+    let rows = rows(comparison, figure);
     let sides = || 0..comparison.sides.len();
     let row = |row: &&Row| MatrixRow {
         place: row.measure.place.name().to_owned(),
         cells: sides().map(|side| figures::cell(row, side)).collect(),
     };
-    Matrix {
-        caption: caption.to_owned(),
-        first: first.to_owned(),
+    (!rows.is_empty()).then(|| Matrix {
+        caption: figure.caption().to_owned(),
+        first: figure.rows().to_owned(),
         heads: comparison.sides.iter().map(|side| side.label.clone()).collect(),
         colored: keys.colored(),
         rows: rows.iter().map(row).collect(),
-    }
+    })
 }
 
 fn private(target: &Target, id: &str, name: &str, keys: Keys) -> Section {
@@ -198,12 +190,9 @@ fn private(target: &Target, id: &str, name: &str, keys: Keys) -> Section {
         "" => "Private memory".to_owned(),
         name => format!("Private memory, {name}"),
     };
-    let caption = "Private memory at checkpoints, MiB";
-    let rows = rows(comparison, Figure::Private);
-    let table = (!rows.is_empty()).then(|| matrix(comparison, caption, "after", &rows, keys));
     Section::new(format!("{id}private"), title, Weight::Answer)
         .noted("MiB, at checkpoints")
-        .with_all(table)
+        .with_all(table(comparison, Figure::Private, keys))
         .with_all(legend(comparison).map(|text| Sentence::definition("compare.legend", text)))
 }
 
@@ -275,17 +264,12 @@ fn grown(id: &str, comparison: &Comparison) -> Option<Section> {
 
 /// A plot for each method that somebody answered, with the medians of the runs' percentiles.
 fn latency(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Section> {
-    let tables = [Figure::P50, Figure::P95].into_iter().filter_map(|figure| {
-        let (_, first, caption) = FIGURES.into_iter().find(|(one, ..)| *one == figure)?;
-        let rows = rows(comparison, figure);
-        (!rows.is_empty()).then(|| matrix(comparison, caption, first, &rows, keys))
-    });
-    let tables: Vec<Matrix> = tables.collect();
     let titles = ["Median of each method", "95th percentile of each method"];
-    let folded = tables
-        .into_iter()
-        .zip(titles)
-        .map(|(table, title)| Section::new(String::new(), title, Weight::Evidence).with(table));
+    let tables = Figure::OF_METHODS.into_iter().zip(titles);
+    let folded = tables.filter_map(|(figure, title)| {
+        let section = Section::new(String::new(), title, Weight::Evidence);
+        Some(section.with(table(comparison, figure, keys)?))
+    });
     (!rows(comparison, Figure::P50).is_empty()).then(|| {
         Section::new(format!("{id}latency"), "Latency", Weight::Evidence)
             .with(distributions(comparison, servers, keys))
@@ -349,12 +333,11 @@ fn work(id: &str, comparison: &Comparison) -> Option<Section> {
 }
 
 fn other_figures(id: &str, comparison: &Comparison, keys: Keys) -> Option<Section> {
-    let latencies = [Figure::P50, Figure::P95];
-    let tables = FIGURES.iter().filter(|(figure, ..)| !latencies.contains(figure));
-    let tables = tables.filter_map(|(figure, first, caption)| {
-        let rows = rows(comparison, *figure);
-        let section = Section::new(String::new(), *caption, Weight::Evidence);
-        (!rows.is_empty()).then(|| section.with(matrix(comparison, caption, first, &rows, keys)))
+    let others = Figure::COMPARED.into_iter().skip(1);
+    let others = others.filter(|figure| !Figure::OF_METHODS.contains(figure));
+    let tables = others.filter_map(|figure| {
+        let section = Section::new(String::new(), figure.caption(), Weight::Evidence);
+        Some(section.with(table(comparison, figure, keys)?))
     });
     Section::new(format!("{id}figures"), "Other figures", Weight::Evidence)
         .with_all(tables)
