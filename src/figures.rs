@@ -160,6 +160,32 @@ struct Facts {
     slack: f64,
 }
 
+const fn memory(name: &'static str, words: &'static str, caption: &'static str) -> Facts {
+    Facts {
+        unit: Unit::Bytes,
+        noise: NoiseFloor::MEMORY,
+        ..time(name, words, caption)
+    }
+}
+
+const fn latency(name: &'static str, words: &'static str, caption: &'static str) -> Facts {
+    Facts {
+        slack: 0.05,
+        ..time(name, words, caption)
+    }
+}
+
+const fn time(name: &'static str, words: &'static str, caption: &'static str) -> Facts {
+    Facts {
+        name,
+        words,
+        caption,
+        unit: Unit::Nanos,
+        noise: NoiseFloor::RELATIVE,
+        slack: 0.01,
+    }
+}
+
 impl Figure {
     /// What servers are compared and gated by, in the order of tables.
     pub const COMPARED: [Figure; 7] = [
@@ -199,80 +225,32 @@ impl Figure {
 
     /// A row for each figure.
     const fn facts(self) -> Facts {
-        let (name, words, caption, unit, noise, slack) = match self {
-            Figure::Private => (
-                "private",
-                "private memory",
-                "Private memory at checkpoints, MiB",
-                Unit::Bytes,
-                NoiseFloor::MEMORY,
-                0.01,
-            ),
-            Figure::Peak => (
+        match self {
+            Figure::Private => memory("private", "private memory", "Private memory at checkpoints, MiB"),
+            Figure::Peak => memory(
                 "peak",
                 "resident memory at its peak",
                 "Resident peak within phases, MiB",
-                Unit::Bytes,
-                NoiseFloor::MEMORY,
-                0.01,
             ),
-            Figure::Resident => (
-                "resident",
-                "resident memory",
-                "Resident memory at checkpoints, MiB",
-                Unit::Bytes,
-                NoiseFloor::MEMORY,
-                0.01,
-            ),
-            Figure::Cpu => ("cpu", "CPU time", "CPU time", Unit::CpuNanos, NoiseFloor::TICK, 0.02),
-            Figure::Faults => (
-                "faults",
-                "minor page faults",
-                "Minor page faults",
-                Unit::Count,
-                NoiseFloor::FAULTS,
-                0.01,
-            ),
-            Figure::P50 => (
-                "p50",
-                "median latency",
-                "Median latency",
-                Unit::Nanos,
-                NoiseFloor::RELATIVE,
-                0.05,
-            ),
-            Figure::P95 => (
-                "p95",
-                "95th percentile of latency",
-                "95th percentile of latency",
-                Unit::Nanos,
-                NoiseFloor::RELATIVE,
-                0.05,
-            ),
-            Figure::Returned => (
-                "returned",
-                "memory returned",
-                "Memory returned",
-                Unit::Share,
-                NoiseFloor::RELATIVE,
-                0.01,
-            ),
-            Figure::T90 => (
-                "t90",
-                "time to return nine tenths",
-                "Time to return nine tenths",
-                Unit::Nanos,
-                NoiseFloor::RELATIVE,
-                0.01,
-            ),
-        };
-        Facts {
-            name,
-            words,
-            caption,
-            unit,
-            noise,
-            slack,
+            Figure::Resident => memory("resident", "resident memory", "Resident memory at checkpoints, MiB"),
+            Figure::Cpu => Facts {
+                unit: Unit::CpuNanos,
+                noise: NoiseFloor::TICK,
+                slack: 0.02,
+                ..time("cpu", "CPU time", "CPU time")
+            },
+            Figure::Faults => Facts {
+                unit: Unit::Count,
+                noise: NoiseFloor::FAULTS,
+                ..time("faults", "minor page faults", "Minor page faults")
+            },
+            Figure::P50 => latency("p50", "median latency", "Median latency"),
+            Figure::P95 => latency("p95", "95th percentile of latency", "95th percentile of latency"),
+            Figure::Returned => Facts {
+                unit: Unit::Share,
+                ..time("returned", "memory returned", "Memory returned")
+            },
+            Figure::T90 => time("t90", "time to return nine tenths", "Time to return nine tenths"),
         }
     }
 
