@@ -7,8 +7,8 @@ use crate::record::variables::{LEGACY, number};
 
 pub const TUNABLES: &str = "GLIBC_TUNABLES";
 
-/// The oldest and the newest glibc whose malloc was read for what it takes and for its defaults. The first with tunables
-/// had them all but for names that came later.
+/// The oldest and the newest glibc whose malloc was read for its defaults. The first with tunables had them all but for
+/// names that came later.
 const READ: ((u32, u32), (u32, u32)) = ((2, 26), (2, 41));
 
 /// Where every tunable of malloc begins.
@@ -36,8 +36,8 @@ const GROWING: [&str; 2] = ["mmap_threshold", "trim_threshold"];
 
 const FIXING: [&str; 4] = ["mmap_max", "mmap_threshold", "top_pad", "trim_threshold"];
 
-/// Whether the defaults and limits of this version are known.
-pub fn is_read(version: (u32, u32)) -> bool {
+/// Whether the defaults of this version are known.
+fn is_read(version: (u32, u32)) -> bool {
     READ.0 <= version && version <= READ.1
 }
 
@@ -48,20 +48,19 @@ pub fn numbers(version: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// The most that malloc itself takes of a tunable, and which constant of `malloc/malloc.c` says so. What is more its setters
-/// (`do_set_tcache_count`, `do_set_tcache_max`, `do_set_mxfast` and `do_set_mmap_threshold`) leave be without a word, while
-/// the loader takes and lists any number. For 64 bits; those of 32 are lower.
-pub fn most(tunable: &str, now: Option<(u32, u32)>) -> Option<(i128, &'static str)> {
-    match tunable.strip_prefix(MALLOC)? {
-        // A count was a `char` until 2.30, which wrapped around: bug 24531.
-        "tcache_count" if now.is_some_and(|now| now < (2, 30)) => Some((127, "MAX_TCACHE_COUNT")),
-        "tcache_count" => Some((65_535, "MAX_TCACHE_COUNT")),
-        "tcache_max" => Some((1032, "MAX_TCACHE_SIZE")),
-        "mxfast" => Some((160, "MAX_FAST_SIZE")),
-        // 2.36 has no limit; 2.34 and 2.35 were not looked at for it, and are not held to it.
-        "mmap_threshold" if now.is_none_or(|now| now < (2, 34)) => Some((32 << 20, "HEAP_MAX_SIZE / 2")),
-        _ => None,
-    }
+/// The most of a tunable that every version was seen to take. What is more some leave be without a word, while the loader
+/// takes and lists any number (`do_set_tcache_count` and its like in `malloc/malloc.c`).
+const SURE: [(&str, i128); 4] = [
+    ("tcache_count", 127),
+    ("tcache_max", 1032),
+    ("mxfast", 160),
+    ("mmap_threshold", 32 << 20),
+];
+
+/// Whether malloc may leave a number be that the loader takes.
+pub fn is_unsure(tunable: &str, value: i128) -> bool {
+    let most = SURE.iter().find(|(name, _)| tunable.strip_prefix(MALLOC) == Some(name));
+    most.is_some_and(|(_, most)| value > *most)
 }
 
 /// A value as the loader takes it: a size below 0 wraps around, so that -1 is the most that there is.
@@ -84,18 +83,13 @@ pub fn options(
 ) -> BTreeMap<String, String> {
     let asked = asked(variable);
     let is_known = wide && version.is_some_and(is_read);
-    let is_set = |name: &str| {
-        asked
-            .get(name)
-            .is_some_and(|values| takes(name, values, listed, version))
-    };
-    let fixed = FIXING.iter().any(|name| is_set(&format!("{MALLOC}{name}")));
+    let taken = |name: &str| taken(asked.get(name)?, listed.get(name).and_then(|tunable| tunable.bounds));
+    let fixed = FIXING.iter().any(|name| taken(&format!("{MALLOC}{name}")).is_some());
     let option = |(name, tunable): (&String, &Tunable)| {
         let short = name.strip_prefix(MALLOC)?;
-        let unsure = !is_known && most(name, version).is_some();
-        if is_set(name) {
+        if let Some(taken) = taken(name) {
             let value = number(&tunable.value).map_or_else(|| tunable.value.clone(), |value| value.to_string());
-            return (!unsure).then(|| (name.clone(), value));
+            return (wide && !is_unsure(name, taken)).then(|| (name.clone(), value));
         }
         let default = DEFAULTS.iter().find(|(one, _)| *one == short && is_known);
         let grows = if GROWING.contains(&short) && !fixed {
@@ -125,14 +119,11 @@ fn asked(variable: &dyn Fn(&str) -> Option<String>) -> BTreeMap<String, Vec<Stri
     asked
 }
 
-/// Whether the loader takes any of these values, and malloc then the last of those: it is given no other.
-fn takes(name: &str, values: &[String], listed: &BTreeMap<String, Tunable>, version: Option<(u32, u32)>) -> bool {
-    let bounds = listed.get(name).and_then(|tunable| tunable.bounds);
-    let most = most(name, version).map(|(most, _)| most);
+/// The last of these values that the loader takes: malloc is given no other.
+fn taken(values: &[String], bounds: Option<(i128, i128)>) -> Option<i128> {
     let is_within = |value: &i128| bounds.is_none_or(|(least, most)| (least..=most).contains(value));
     let mut sizes = values.iter().filter_map(|value| size(value, bounds));
-    let last = sizes.rfind(is_within);
-    last.is_some_and(|value| most.is_none_or(|most| value <= most))
+    sizes.rfind(is_within)
 }
 
 #[cfg(test)]
@@ -176,10 +167,10 @@ glibc.malloc.later: 0x0 (min: 0x0, max: 0xffffffffffffffff)
                 "trim_threshold: 131072 (default, growing)",
             ]
         );
-        // What the loader or malloc does not take changes nothing.
+        // What the loader does not take changes nothing, and what malloc may leave be is not known.
         let wrong = [(TUNABLES, "glibc.malloc.tcache_count=65536:glibc.malloc.arena_max=0")];
         assert_eq!(shown(&wrong, now)[0], "arena_max: 8 for each processor (default)");
-        assert_eq!(shown(&wrong, now)[3], "tcache_count: 7 (default)");
+        assert_eq!(shown(&wrong, now).len(), 4);
         let fixed = [("MALLOC_TRIM_THRESHOLD_", "0")];
         assert_eq!(shown(&fixed, now)[4], "trim_threshold: 0");
         assert_eq!(
@@ -197,12 +188,9 @@ glibc.malloc.later: 0x0 (min: 0x0, max: 0xffffffffffffffff)
         }
         let old = [("MALLOC_ARENA_MAX", "2"), (TUNABLES, "glibc.malloc.arena_max=0")];
         assert_eq!(first(&old), "arena_max: 2");
-        // The loader hands on a number that malloc then leaves be.
+        // The loader hands on a number that malloc may then leave be.
         let counts = "glibc.malloc.tcache_count=5:glibc.malloc.tcache_count=65536";
-        assert_eq!(
-            shown(&[(TUNABLES, counts)], Some((2, 36)))[3],
-            "tcache_count: 7 (default)"
-        );
+        assert_eq!(shown(&[(TUNABLES, counts)], Some((2, 36))).len(), 4);
     }
 
     #[test]
@@ -213,9 +201,10 @@ glibc.malloc.later: 0x0 (min: 0x0, max: 0xffffffffffffffff)
                 "arena_max: 2",
                 "later: default",
                 "mmap_max: default",
+                "tcache_count: 0",
                 "trim_threshold: default",
             ];
-            assert_eq!(shown(&set, version), told, "whether malloc takes a count is not known");
+            assert_eq!(shown(&set, version), told);
         }
     }
 

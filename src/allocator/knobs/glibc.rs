@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 
-use super::super::glibc::malloc::{TUNABLES, is_read, most, numbers, size};
+use super::super::glibc::malloc::{TUNABLES, is_unsure, numbers, size};
 use super::super::glibc::{Tunable, ask};
 use super::super::preload;
 use super::super::probe::Subject;
@@ -26,7 +26,7 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
     let plain = listed(&BTreeMap::new());
     for (variable, value) in question.env {
         for request in requests(variable, value) {
-            let request = request.and_then(|request| valid(request, &plain, version(question)));
+            let request = request.and_then(|request| valid(request, &plain));
             match request.and_then(|request| in_force(request, question)) {
                 Ok(request) => asked.push(request),
                 Err(error) => errors.push(error),
@@ -70,7 +70,7 @@ struct Request {
     variable: String,
     tunable: String,
     value: String,
-    /// Whether malloc may leave it be: its glibc is newer than those whose limits are known.
+    /// Whether malloc may leave it be.
     unsure: bool,
 }
 
@@ -159,7 +159,7 @@ fn version(question: &Question<'_>) -> Option<(u32, u32)> {
     numbers(text)
 }
 
-fn valid(request: Request, known: &BTreeMap<String, Tunable>, now: Option<(u32, u32)>) -> Result<Request, KnobError> {
+fn valid(request: Request, known: &BTreeMap<String, Tunable>) -> Result<Request, KnobError> {
     let Request {
         variable,
         tunable,
@@ -198,16 +198,10 @@ fn valid(request: Request, known: &BTreeMap<String, Tunable>, now: Option<(u32, 
             "write a value in that range".to_owned(),
         ));
     }
-    match most(tunable, now).filter(|(most, _)| asked > *most) {
-        Some((most, constant)) if now.is_some_and(is_read) => Err(wrong(
-            format!("malloc takes at most {most} ({constant}) and leaves the rest be without a word"),
-            format!("write 0 to {most}"),
-        )),
-        beyond => Ok(Request {
-            unsure: beyond.is_some(),
-            ..request
-        }),
-    }
+    Ok(Request {
+        unsure: is_unsure(tunable, asked),
+        ..request
+    })
 }
 
 #[cfg(test)]
@@ -236,7 +230,7 @@ mod tests {
     }
 
     /// What is said of one tunable, by a loader that bounds it as glibc's does.
-    fn judged(tunable: &str, value: &str, now: Option<(u32, u32)>) -> Result<bool, String> {
+    fn judged(tunable: &str, value: &str) -> Result<bool, String> {
         let listed = Tunable {
             value: "0x0".to_owned(),
             bounds: Some((0, i128::from(u64::MAX))),
@@ -244,49 +238,28 @@ mod tests {
         let tunable = format!("glibc.malloc.{tunable}");
         let known = [(tunable.clone(), listed)].into();
         let asked = requests(TUNABLES, &format!("{tunable}={value}")).pop();
-        let judged = valid(
-            asked.expect("one pair").map_err(|error| error.to_string())?,
-            &known,
-            now,
-        );
+        let judged = valid(asked.expect("one pair").map_err(|error| error.to_string())?, &known);
         judged.map(|request| request.unsure).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn what_malloc_leaves_be_is_an_error_although_the_loader_takes_it() {
-        let now = Some((2, 36));
-        for (tunable, most) in [("tcache_count", 65_535), ("tcache_max", 1032), ("mxfast", 160)] {
-            assert_eq!(judged(tunable, &most.to_string(), now), Ok(false));
-            let told = judged(tunable, &(most + 1).to_string(), now).unwrap_err();
-            assert!(told.contains(&format!("malloc takes at most {most} (MAX_")), "{told}");
-            assert!(judged(tunable, "-1", now).is_err());
-            for unknown in [None, Some((2, 42))] {
-                assert_eq!(judged(tunable, "99999999", unknown), Ok(true), "{unknown:?}");
-                assert_eq!(judged(tunable, "16", unknown), Ok(false));
-            }
+    fn what_malloc_may_leave_be_although_the_loader_takes_it_is_not_seen() {
+        let limits = [
+            ("tcache_count", 127),
+            ("tcache_max", 1032),
+            ("mxfast", 160),
+            ("mmap_threshold", 32 << 20),
+        ];
+        for (tunable, most) in limits {
+            assert_eq!(judged(tunable, &most.to_string()), Ok(false));
+            assert_eq!(judged(tunable, &(most + 1).to_string()), Ok(true));
+            assert_eq!(judged(tunable, "-1"), Ok(true));
         }
-        assert!(judged("tcache_count", "128", Some((2, 28))).is_err());
-    }
-
-    #[test]
-    fn a_mapping_threshold_above_half_a_heap_is_left_be_by_old_versions_only() {
-        let judged = |value: &str, now: Option<(u32, u32)>| judged("mmap_threshold", value, now);
-        for old in [(2, 26), (2, 33)] {
-            assert_eq!(judged("33554432", Some(old)), Ok(false));
-            let told = judged("33554433", Some(old)).unwrap_err();
-            assert!(
-                told.contains("malloc takes at most 33554432 (HEAP_MAX_SIZE / 2)"),
-                "{told}"
-            );
-            assert!(judged("-1", Some(old)).is_err());
-        }
-        assert_eq!(judged("33554433", Some((2, 36))), Ok(false));
-        assert_eq!(judged("33554433", None), Ok(true), "of which version is not known");
     }
 
     #[test]
     fn what_the_loader_takes_is_no_error() {
-        assert_eq!(judged("trim_threshold", "-1", None), Ok(false));
+        assert_eq!(judged("trim_threshold", "-1"), Ok(false));
         let bounds = Some((0, i128::from(u64::MAX)));
         assert_eq!(size("-1", bounds), number("0xffffffffffffffff"));
         assert_eq!(size("-1", Some((0, 255))), Some(-1));
