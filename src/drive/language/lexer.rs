@@ -1,14 +1,20 @@
-//! Cuts a text into tokens, good enough to know names from everything else, and never lost for good on broken text.
+//! Cuts a text into tokens by the patterns of its language, good enough to know names from everything else, and never
+//! lost for good on broken text.
 
-use super::{Family, Language, literal};
+use regex_automata::meta::Regex;
+use regex_automata::util::syntax;
+use regex_automata::{Input, Span};
 
-/// One token; whitespace lies between tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use super::{Family, Language, patterns};
+
+#[derive(Clone, Copy, Debug)]
 pub struct Token {
     pub kind: Kind,
     pub start: usize,
     /// Offset just past its last byte.
     pub end: usize,
+    /// What it is written in: a part of a text may be in another language than the rest.
+    pub language: &'static Language,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,203 +31,228 @@ pub enum Kind {
     Operator,
     /// What stands between a thing and its member.
     Member,
+    /// In data and markup: what names something new, such as a key or an anchor …
+    Key,
+    /// … something that is there already, such as an alias or a variable that is read …
+    Use,
+    /// … and what the format gives a meaning to: a value, a tag, an attribute.
+    Word,
 }
 
-/// The tokens of `text`, in order and without overlap.
-pub fn tokens<'t>(text: &'t str, language: &'static Language) -> Tokens<'t> {
-    Tokens {
-        text,
-        language,
-        at: 0,
-        frames: Vec::new(),
-        value: false,
-        member: false,
-        line_start: true,
+/// The patterns of one language, and what the groups in them hold.
+#[derive(Debug)]
+pub(super) struct Scanner {
+    regex: Regex,
+    groups: Vec<Option<Group>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Group {
+    Token(Kind),
+    Word,
+    Fence,
+    Block,
+    Part(&'static Language),
+}
+
+impl Scanner {
+    pub(super) fn new(language: &Language) -> Scanner {
+        let mut all = language.patterns.join("|").replace("ATTRIBUTES", language.attributes);
+        if language.family != Family::Text {
+            let [number, word, dots, operator] = patterns::TAIL;
+            let classes = |operator: &&str| operator.chars().map(|c| format!("[{c}]")).collect::<String>();
+            let members: Vec<String> = language.member_operators.iter().map(classes).collect();
+            let members = if members.is_empty() {
+                String::new()
+            } else {
+                format!("|(?<m>{})", members.join("|"))
+            };
+            all += &format!("|{number}|{word}|{dots}{members}|{operator}");
+        }
+        let bytes = syntax::Config::new().unicode(false).utf8(false);
+        let regex = Regex::builder()
+            .syntax(bytes)
+            .build(&all)
+            .expect("the patterns are right");
+        let names = regex.group_info().pattern_names(regex_automata::PatternID::ZERO);
+        let groups = names.map(|name| name.map(group)).collect();
+        Scanner { regex, groups }
     }
 }
 
-#[derive(Clone, Debug)]
-pub struct Tokens<'t> {
+fn group(name: &str) -> Group {
+    let kind = match name.as_bytes()[0] {
+        b'a' => Kind::Identifier,
+        b'c' => Kind::Comment,
+        b'd' => Kind::Directive,
+        b'k' => Kind::Key,
+        b'l' => Kind::Literal,
+        b'm' => Kind::Member,
+        b'n' => Kind::Number,
+        b'u' => Kind::Use,
+        b'w' => Kind::Word,
+        b'x' => Kind::Keyword,
+        b'i' => return Group::Word,
+        b'f' => return Group::Fence,
+        b'b' => return Group::Block,
+        b'e' => {
+            let id = name[2..].trim_end_matches(|c: char| c.is_ascii_digit());
+            return Group::Part(Language::from_id(id));
+        }
+        _ => Kind::Operator,
+    };
+    Group::Token(kind)
+}
+
+/// The tokens of `text`, in order and without overlap.
+pub fn tokens(text: &str, language: &'static Language) -> Vec<Token> {
+    let mut all = Vec::new();
+    scan(text, 0, language, &mut all);
+    all
+}
+
+/// Adds the tokens from `at` to the end of `text`.
+fn scan(text: &str, at: usize, language: &'static Language, all: &mut Vec<Token>) {
+    if language.patterns.is_empty() {
+        return;
+    }
+    let mut lexer = Lexer {
+        text,
+        language,
+        at,
+        all,
+        frames: Vec::new(),
+        value: false,
+        member: false,
+    };
+    let script = matches!(language.family, Family::Script { .. });
+    while lexer.at < text.len() {
+        if !(script && lexer.script()) {
+            lexer.token();
+        }
+    }
+}
+
+pub(super) struct Lexer<'t> {
     pub(super) text: &'t str,
     pub(super) language: &'static Language,
     pub(super) at: usize,
-    pub(super) frames: Vec<Frame>,
+    all: &'t mut Vec<Token>,
+    pub(super) frames: Vec<super::jsx::Frame>,
     /// Whether the token before ends a value, so that `/` divides and `<` compares.
     pub(super) value: bool,
     /// Whether the token before is a member operator, after which every word is a name.
     member: bool,
-    line_start: bool,
 }
 
-/// What is open around the current place; only JavaScript and its kin need it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Frame {
-    /// `{` in code or in markup: back to what is around it at `}`.
-    Brace,
-    /// `${`: back into the template literal at `}`.
-    Template,
-    /// Between `<` and `>`; `name` until the tag's name was read.
-    Tag { closing: bool, name: bool },
-    /// Between an opening and a closing tag.
-    Children,
-}
-
-impl Iterator for Tokens<'_> {
-    type Item = Token;
-
-    fn next(&mut self) -> Option<Token> {
-        let token = match self.frames.last() {
-            Some(Frame::Children) => self.children(),
-            Some(Frame::Tag { .. }) => self.tag(),
-            Some(Frame::Brace | Frame::Template) | None => self.code(),
-        }?;
-        self.at = token.end;
-        Some(token)
-    }
-}
-
-impl Tokens<'_> {
-    /// Moves past whitespace; `None` at the end of the text.
-    pub(super) fn skip_space(&mut self) -> Option<char> {
-        for (offset, character) in self.text[self.at..].char_indices() {
-            if !character.is_whitespace() {
-                self.at += offset;
-                return Some(character);
-            }
-            self.line_start |= matches!(character, '\n' | '\r');
-        }
-        self.at = self.text.len();
-        None
+impl Lexer<'_> {
+    /// Adds a token that begins here, and moves past it.
+    pub(super) fn push(&mut self, kind: Kind, length: usize) {
+        let (start, end) = (self.at, (self.at + length).min(self.text.len()));
+        self.add(kind, start, end);
+        self.at = end;
     }
 
-    fn code(&mut self) -> Option<Token> {
-        let first = self.skip_space()?;
-        let line_start = std::mem::replace(&mut self.line_start, false);
-        let after_member = std::mem::replace(&mut self.member, false);
-        let (text, at, family) = (self.text, self.at, self.language.family);
-        if let Some(end) = literal::comment(self.language, text, at) {
-            self.line_start = line_start;
-            self.member = after_member;
-            return Some(Token {
-                kind: Kind::Comment,
-                start: at,
-                end,
-            });
-        }
-        if line_start && first == '#' {
-            if matches!(family, Family::C | Family::Cpp) {
-                return Some(Token {
-                    kind: Kind::Directive,
-                    start: at,
-                    end: literal::directive(text, at),
-                });
-            }
-            if at == 0 && text.starts_with("#!") && !text.starts_with("#![") {
-                return Some(Token {
-                    kind: Kind::Comment,
-                    start: at,
-                    end: literal::line_end(text, at),
-                });
-            }
-        }
-        if let Some(end) = literal::literal(family, text, at) {
-            self.value = true;
-            return Some(Token {
-                kind: Kind::Literal,
-                start: at,
-                end,
-            });
-        }
-        if is_word_start(first, family) {
-            return Some(self.word(first, after_member));
-        }
-        if first.is_ascii_digit() {
-            self.value = true;
-            return Some(Token {
-                kind: Kind::Number,
-                start: at,
-                end: literal::number(family, text, at, after_member),
-            });
-        }
-        if matches!(family, Family::Script { .. })
-            && let Some(token) = self.script(first)
-        {
-            return Some(token);
-        }
-        Some(self.operator(first))
-    }
-
-    fn word(&mut self, first: char, after_member: bool) -> Token {
-        let family = self.language.family;
-        let rest = &self.text[self.at..];
-        // `r#type` is a name that looks like a keyword: the name starts after the mark.
-        let raw =
-            family == Family::Rust && rest.starts_with("r#") && rest[2..].starts_with(|c| is_word_start(c, family));
-        let start = if raw { self.at + 2 } else { self.at };
-        let tail = first.len_utf8().min(self.text.len() - start);
-        let tail = if raw { 0 } else { tail };
-        let length = self.text[start + tail..].find(|c| !is_word_part(c, family));
-        let end = length.map_or(self.text.len(), |length| start + tail + length);
+    fn add(&mut self, kind: Kind, start: usize, end: usize) {
+        let language = self.language;
         let word = &self.text[start..end];
-        let builtin = family == Family::Zig && first == '@';
-        let keyword = !raw && (builtin || (self.language.is_keyword(word) && (!after_member || word == "await")));
-        self.value = !keyword || self.language.receivers.contains(&word) || matches!(word, "true" | "false" | "null");
-        Token {
-            kind: if keyword { Kind::Keyword } else { Kind::Identifier },
-            start,
-            end,
-        }
-    }
-
-    pub(super) fn operator(&mut self, first: char) -> Token {
-        let rest = &self.text[self.at..];
-        let dots = rest.bytes().take_while(|&byte| byte == b'.').count();
-        let member = self
-            .language
-            .member_operators
-            .iter()
-            .find(|operator| rest.starts_with(**operator));
-        // `::name::` is a label in Lua, `..` a range, `?.5` a choice.
-        let label = self.language.family == Family::Lua && rest.starts_with("::");
-        let choice = rest.starts_with("?.") && rest[2..].starts_with(|c: char| c.is_ascii_digit());
-        let is_member = dots < 2 && !label && !choice;
-        let (kind, length) = match member {
-            Some(operator) if is_member => (Kind::Member, operator.len()),
-            Some(_) | None if dots > 1 => (Kind::Operator, dots),
-            Some(_) | None if rest.starts_with("::") => (Kind::Operator, 2),
-            Some(_) | None => (Kind::Operator, first.len_utf8()),
+        self.value = match kind {
+            Kind::Comment => self.value,
+            Kind::Keyword => language.receivers.contains(&word) || matches!(word, "true" | "false" | "null"),
+            Kind::Operator => matches!(word, ")" | "]"),
+            _ => kind != Kind::Member && kind != Kind::Directive,
         };
-        self.member = kind == Kind::Member;
-        self.value = matches!(first, ')' | ']');
-        Token {
-            kind,
-            start: self.at,
-            end: self.at + length,
+        self.member = kind == Kind::Member || (self.member && kind == Kind::Comment);
+        if start < end {
+            self.all.push(Token {
+                kind,
+                start,
+                end,
+                language,
+            });
         }
+    }
+
+    /// The next match of the language's patterns, and what its groups hold.
+    fn token(&mut self) {
+        let scanner = self.language.scanner();
+        let mut captures = scanner.regex.create_captures();
+        scanner
+            .regex
+            .search_captures(&Input::new(self.text).range(self.at..), &mut captures);
+        let Some(whole) = captures.get_match() else {
+            self.at = self.text.len();
+            return;
+        };
+        self.at = self.text.ceil_char_boundary(whole.end().max(self.at + 1));
+        let spans = scanner.groups.iter().zip(captures.iter()).skip(1);
+        for (group, span) in spans.filter_map(|(group, span)| Some(((*group)?, span?))) {
+            self.group(group, span);
+        }
+    }
+
+    fn group(&mut self, group: Group, Span { start, end }: Span) {
+        match group {
+            Group::Token(kind @ (Kind::Key | Kind::Use | Kind::Word)) => {
+                // Quotation marks, dashes and symbols outside ASCII are in no word.
+                let fits = |c: char| c.is_ascii() || c.is_alphanumeric();
+                let (start, end) = (self.text.ceil_char_boundary(start), self.text.floor_char_boundary(end));
+                let word = self.text[start..end.max(start)].trim_start_matches(|c| !fits(c));
+                let start = end.max(start) - word.len();
+                self.add(kind, start, start + word.trim_end_matches(|c| !fits(c)).len());
+            }
+            Group::Token(kind) => self.add(kind, start, self.at.min(self.text.ceil_char_boundary(end))),
+            Group::Word => self.word(start, end),
+            Group::Fence => {
+                let mirror = mirrored(&self.text[start..end]);
+                let found = memchr::memmem::find(&self.text.as_bytes()[end..], mirror.as_bytes());
+                self.at = found.map_or(self.text.len(), |offset| end + offset + mirror.len());
+                if let Some(last) = self.all.last_mut() {
+                    last.end = self.at;
+                }
+            }
+            Group::Block => {
+                let line = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
+                let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
+                let outer = indent(&self.text[line..]);
+                self.at += self.text[self.at..].find('\n').map_or(0, |at| at + 1);
+                let lines = self.text[self.at..].split_inclusive('\n');
+                let inside = lines.take_while(|line| indent(line) > outer || line.trim().is_empty());
+                self.at += inside.map(str::len).sum::<usize>();
+            }
+            Group::Part(language) => scan(&self.text[..end], start, language, self.all),
+        }
+    }
+
+    fn word(&mut self, start: usize, end: usize) {
+        let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+        let length = self.text[start..end].find(|c| !part(c)).unwrap_or(end - start);
+        let word = &self.text[start..start + length];
+        let Some(first) = word.chars().next().filter(|c| !c.is_numeric()) else {
+            self.at = start;
+            let other = self.text[start..].chars().next().map_or(1, char::len_utf8);
+            return self.push(Kind::Operator, other);
+        };
+        let name = (self.member && word != "await") || !self.language.is_keyword(word);
+        let name = name || first == '$';
+        self.add(
+            if name { Kind::Identifier } else { Kind::Keyword },
+            start,
+            start + length,
+        );
+        self.at = start + length;
     }
 }
 
-fn is_word_start(character: char, family: Family) -> bool {
-    character == '_'
-        || character.is_alphabetic()
-        || match family {
-            Family::Script { .. } => character == '$',
-            Family::Zig => character == '@',
-            Family::Python
-            | Family::Rust
-            | Family::Go
-            | Family::C
-            | Family::Cpp
-            | Family::Lua
-            | Family::Generic
-            | Family::Data(_)
-            | Family::Markup(_)
-            | Family::Style
-            | Family::Prose => false,
-        }
-}
-
-fn is_word_part(character: char, family: Family) -> bool {
-    let script = matches!(family, Family::Script { .. });
-    character == '_' || character.is_alphanumeric() || (script && character == '$')
+/// What ends a literal that begins like this: `#"` ends with `"#`, `[=[` with `]=]`, `"mark(` with `)mark"`.
+fn mirrored(fence: &str) -> String {
+    let turned = |c: char| match c {
+        '[' => ']',
+        '(' => ')',
+        other => other,
+    };
+    let mut all: Vec<char> = fence.chars().map(turned).collect();
+    let last = all.len().saturating_sub(1);
+    all.swap(0, last);
+    all.into_iter().collect()
 }

@@ -1,36 +1,37 @@
 //! What the tool must know of a language to find places in its text: words, comments, strings, members; keys and values of
-//! data; tags and attributes of markup.
+//! data; tags and attributes of markup. One lexer reads them all, by the tables here and in `patterns`.
 
-// Tables of words read better in rows than one to a line.
+// Tables of words and patterns read better in rows than one to a line.
+mod jsx;
 #[rustfmt::skip]
 mod keywords;
-mod data;
 mod lexer;
-mod literal;
-mod markup;
-mod places;
+#[rustfmt::skip]
+mod patterns;
 mod quiet;
 mod sites;
-mod styles;
-mod tags;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 use std::path::Path;
+use std::sync::OnceLock;
 
-use data::Notation;
-use tags::Dialect;
+use lexer::Scanner;
 
 pub use lexer::{Kind, Token, tokens};
 pub use sites::{Call, Identifier, Member, Sites, sites};
 
 /// The lexical facts of one language.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Language {
     /// Its LSP language ids; the first is the one it is known by.
     pub ids: &'static [&'static str],
     pub(super) family: Family,
+    /// What its tokens look like; none where there is nothing to ask about.
+    patterns: &'static [&'static str],
+    /// The language of what is in a tag behind its name.
+    attributes: &'static str,
     keywords: &'static [&'static str],
     /// Whether keywords may be written in capitals too; the tables have them in small letters.
     caseless: bool,
@@ -40,34 +41,33 @@ pub struct Language {
     receivers: &'static [&'static str],
     /// What stands between a thing and its member, longest first.
     pub(super) member_operators: &'static [&'static str],
-    /// Whether only names after a `$` lead somewhere, and a `#` begins a comment at the start of a word only.
-    pub(super) sigil: bool,
+    /// Whether only names after a `$` lead somewhere.
+    sigil: bool,
     /// Whether completions are there for the first word of a line, which is an instruction, and for no other.
-    pub(super) instructions: bool,
-    line_comments: &'static [&'static str],
-    block_comment: Option<(&'static str, &'static str)>,
-    nested_comments: bool,
+    instructions: bool,
+    /// What its places are called where names are asked for.
+    pub places: &'static str,
+    /// What stands around a new name in a statement that gives it a value, and what ends that statement.
+    pub(super) declaration: (&'static str, &'static str),
+    pub(super) terminator: &'static str,
 }
 
-/// Languages whose literals are written alike.
+/// Languages whose statements are written alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     Python,
     Rust,
     Go,
+    /// With C++.
     C,
-    Cpp,
     /// JavaScript and TypeScript; `markup` where JSX may occur.
     Script {
         markup: bool,
     },
     Lua,
-    Zig,
     Generic,
-    Data(Notation),
-    Markup(Dialect),
-    Style,
-    Prose,
+    /// Data, markup and prose.
+    Text,
 }
 
 const SCRIPT_DEFINERS: &[&str] = &[
@@ -78,107 +78,107 @@ const SCRIPT_DEFINERS: &[&str] = &[
 pub(super) static LANGUAGES: &[Language] = &[
     Language {
         family: Family::Python,
+        patterns: patterns::PYTHON,
         keywords: keywords::PYTHON,
         definers: &["class", "def"],
-        line_comments: &["#"],
-        block_comment: None,
         ..like_c(&["python"])
     },
     Language {
         family: Family::Rust,
+        patterns: patterns::RUST,
         keywords: keywords::RUST,
         definers: &[
             "const", "enum", "fn", "mod", "mut", "let", "static", "struct", "trait", "type", "union",
         ],
         receivers: &["Self", "crate", "self", "super"],
         member_operators: &["::", "."],
-        nested_comments: true,
+        declaration: ("let ", " = "),
+        terminator: ";",
         ..like_c(&["rust"])
     },
     Language {
         family: Family::Go,
+        patterns: patterns::GO,
         keywords: keywords::GO,
         definers: &["const", "func", "package", "type", "var"],
+        declaration: ("", " := "),
         ..like_c(&["go"])
     },
     Language {
-        family: Family::C,
         keywords: keywords::C,
         definers: &["enum", "struct", "union"],
         member_operators: &["->", "."],
-        ..like_c(&["c", "objective-c"])
+        ..cxx(&["c", "objective-c"], "int ")
     },
     Language {
-        family: Family::Cpp,
         keywords: keywords::CPP,
         definers: &["class", "enum", "namespace", "struct", "typename", "union"],
         receivers: &["this"],
         member_operators: &["->", "::", "."],
-        ..like_c(&["cpp", "objective-cpp", "cuda-cpp"])
+        ..cxx(&["cpp", "objective-cpp", "cuda-cpp"], "auto ")
     },
-    Language {
-        family: Family::Script { markup: false },
-        keywords: keywords::SCRIPT,
-        definers: SCRIPT_DEFINERS,
-        receivers: &["super", "this"],
-        member_operators: &["?.", "."],
-        ..like_c(&["typescript"])
-    },
-    Language {
-        family: Family::Script { markup: true },
-        keywords: keywords::SCRIPT,
-        definers: SCRIPT_DEFINERS,
-        receivers: &["super", "this"],
-        member_operators: &["?.", "."],
-        ..like_c(&["typescriptreact", "javascript", "javascriptreact"])
-    },
+    script(&["typescript"], false),
+    script(&["typescriptreact", "javascript", "javascriptreact"], true),
     Language {
         family: Family::Lua,
+        patterns: patterns::LUA,
         keywords: keywords::LUA,
         definers: &["function", "local"],
         member_operators: &[".", ":"],
-        line_comments: &["--"],
-        block_comment: None,
+        declaration: ("local ", " = "),
         ..like_c(&["lua"])
     },
     Language {
-        family: Family::Zig,
+        patterns: patterns::ZIG,
         keywords: keywords::ZIG,
         definers: &["const", "fn", "var"],
-        block_comment: None,
+        declaration: ("const ", " = "),
+        terminator: ";",
         ..like_c(&["zig"])
     },
-    other(Family::Data(Notation::Json), &["json", "jsonc"]),
+    other(&["json", "jsonc"], patterns::JSON, "keys or values"),
     other(
-        Family::Data(Notation::Yaml),
         &["yaml", "ansible", "dockercompose", "docker-compose"],
+        patterns::YAML,
+        "keys or values",
     ),
-    other(Family::Data(Notation::Toml), &["toml"]),
-    other(Family::Data(Notation::Cells), &["robotframework"]),
-    other(Family::Markup(Dialect::Xml), &["xml", "xsl"]),
+    other(&["toml"], patterns::TOML, "keys or values"),
+    other(&["robotframework"], patterns::CELLS, "cells"),
+    other(&["xml", "xsl"], patterns::XML, "tags or attributes"),
     other(
-        Family::Markup(Dialect::Html),
         &["html", "handlebars", "django-html", "jinja-html", "astro"],
+        patterns::HTML,
+        "tags or attributes",
     ),
-    other(Family::Markup(Dialect::Vue), &["vue"]),
-    other(Family::Markup(Dialect::Svelte), &["svelte"]),
-    other(Family::Style, &["css", "scss", "less"]),
-    other(Family::Data(Notation::Text), &["markdown"]),
-    other(Family::Prose, &["plaintext"]),
+    Language {
+        attributes: "vueattributes",
+        ..other(&["vue"], patterns::VUE, "tags or attributes")
+    },
+    Language {
+        attributes: "svelteattributes",
+        ..other(&["svelte"], patterns::SVELTE, "tags or attributes")
+    },
+    other(&["css", "scss", "less"], patterns::STYLE, "selectors or properties"),
+    other(&["markdown"], patterns::MARKDOWN, "words or links"),
+    other(&["plaintext"], &[], "names"),
+    other(&["attributes"], patterns::ATTRIBUTES, ""),
+    other(&["vueattributes"], patterns::VUE_ATTRIBUTES, ""),
+    other(&["svelteattributes"], patterns::SVELTE_ATTRIBUTES, ""),
+    other(&["words"], patterns::WORDS, ""),
     Language {
         sigil: true,
-        ..hashed(&["shellscript"])
+        ..plain(&["shellscript"], patterns::SHELLS)
     },
     Language {
         sigil: true,
         caseless: true,
-        ..hashed(&["cmake"])
+        ..plain(&["cmake"], patterns::SHELLS)
     },
     Language {
         keywords: &[],
         sigil: true,
         instructions: true,
-        ..hashed(&["dockerfile"])
+        ..plain(&["dockerfile"], patterns::SHELLS)
     },
     Language {
         keywords: keywords::GRAPHQL,
@@ -186,27 +186,24 @@ pub(super) static LANGUAGES: &[Language] = &[
             "directive", "enum", "fragment", "input", "interface", "mutation", "query", "scalar", "subscription",
             "type", "union",
         ],
-        ..hashed(&["graphql"])
+        ..plain(&["graphql"], patterns::HASHED)
     },
     Language {
         member_operators: &["."],
-        ..hashed(&["elixir", "julia", "nix", "perl", "r", "ruby"])
+        ..plain(&["elixir", "julia", "nix", "perl", "r", "ruby"], patterns::HASHED)
     },
     Language {
         keywords: keywords::SQL,
         caseless: true,
         member_operators: &["."],
-        line_comments: &["--"],
-        ..like_c(&["sql"])
+        ..plain(&["sql"], patterns::SQL)
     },
     Language {
         member_operators: &["%"],
-        line_comments: &["!"],
-        block_comment: None,
         keywords: keywords::FORTRAN,
         caseless: true,
         definers: &["function", "module", "program", "subroutine"],
-        ..like_c(&["fortran", "fortran-modern"])
+        ..plain(&["fortran", "fortran-modern"], patterns::FORTRAN)
     },
     like_c(&["unknown"]),
 ];
@@ -216,6 +213,8 @@ const fn like_c(ids: &'static [&'static str]) -> Language {
     Language {
         ids,
         family: Family::Generic,
+        patterns: patterns::LIKE_C,
+        attributes: "attributes",
         keywords: keywords::GENERIC,
         caseless: false,
         definers: &[
@@ -223,37 +222,60 @@ const fn like_c(ids: &'static [&'static str]) -> Language {
         ],
         receivers: &["self", "this"],
         member_operators: &["->", "::", "?.", "."],
-        line_comments: &["//"],
-        block_comment: Some(("/*", "*/")),
-        nested_comments: false,
         sigil: false,
         instructions: false,
+        places: "names",
+        declaration: ("", " = "),
+        terminator: "",
     }
 }
 
-/// A language whose lines are commented by `#`, and which reaches into nothing.
-const fn hashed(ids: &'static [&'static str]) -> Language {
+const fn cxx(ids: &'static [&'static str], ty: &'static str) -> Language {
     Language {
-        line_comments: &["#"],
-        block_comment: None,
+        family: Family::C,
+        patterns: patterns::C,
+        declaration: (ty, " = "),
+        terminator: ";",
+        ..like_c(ids)
+    }
+}
+
+const fn script(ids: &'static [&'static str], markup: bool) -> Language {
+    Language {
+        family: Family::Script { markup },
+        patterns: patterns::SCRIPT,
+        keywords: keywords::SCRIPT,
+        definers: SCRIPT_DEFINERS,
+        receivers: &["super", "this"],
+        member_operators: &["?.", "."],
+        declaration: ("const ", " = "),
+        terminator: ";",
+        ..like_c(ids)
+    }
+}
+
+/// A language that reaches into nothing.
+const fn plain(ids: &'static [&'static str], patterns: &'static [&'static str]) -> Language {
+    Language {
+        patterns,
         member_operators: &[],
         ..like_c(ids)
     }
 }
 
 /// A language that is no programming language.
-const fn other(family: Family, ids: &'static [&'static str]) -> Language {
+const fn other(ids: &'static [&'static str], patterns: &'static [&'static str], places: &'static str) -> Language {
     Language {
-        family,
+        family: Family::Text,
         keywords: &[],
-        member_operators: &[],
-        ..like_c(ids)
+        places,
+        ..plain(ids, patterns)
     }
 }
 
 impl Language {
     /// The facts for a language id; an unknown one is read as something like C.
-    pub fn of(id: &str) -> &'static Language {
+    pub fn from_id(id: &str) -> &'static Language {
         let (fallback, known) = LANGUAGES.split_last().expect("the table has rows");
         known
             .iter()
@@ -261,27 +283,20 @@ impl Language {
             .unwrap_or(fallback)
     }
 
-    /// What its places are called where names are asked for.
-    pub fn places(&self) -> &'static str {
-        match self.family {
-            Family::Data(Notation::Cells) => "cells",
-            Family::Data(Notation::Text) => "words or links",
-            Family::Data(_) => "keys or values",
-            Family::Markup(_) => "tags or attributes",
-            Family::Style => "selectors or properties",
-            _ => "names",
-        }
+    fn scanner(&self) -> &'static Scanner {
+        static SCANNERS: [OnceLock<Scanner>; LANGUAGES.len()] = [const { OnceLock::new() }; LANGUAGES.len()];
+        let row = LANGUAGES.iter().position(|language| std::ptr::eq(language, self));
+        SCANNERS[row.expect("languages are rows of the table")].get_or_init(|| Scanner::new(self))
     }
 
     /// Whether completions are asked for at the end of any name, for there are no members to reach into.
     pub fn completes_names(&self) -> bool {
-        self.member_operators.is_empty() && self.family != Family::Prose
+        self.member_operators.is_empty() && !self.patterns.is_empty()
     }
 
     /// Whether a word, standing alone, is not a name.
     pub fn is_keyword(&self, word: &str) -> bool {
         self.keywords.binary_search(&&*self.folded(word)).is_ok()
-            || (self.family == Family::Zig && is_sized_integer(word))
     }
 
     /// Whether the name of a new thing follows a keyword.
@@ -298,19 +313,13 @@ impl Language {
     }
 }
 
-/// `u8`, `i32`, `u0` …: Zig has one integer type for every width.
-fn is_sized_integer(word: &str) -> bool {
-    word.strip_prefix(['i', 'u'])
-        .is_some_and(|width| !width.is_empty() && width.bytes().all(|b| b.is_ascii_digit()))
-}
-
 /// The language id that an editor gives a file of a workspace in `language`: dialects go by their extension.
 pub fn id_of(path: &Path, language: &str) -> String {
     let extension = path
         .extension()
         .and_then(|extension| extension.to_str())
         .unwrap_or_default();
-    let script = matches!(Language::of(language).family, Family::Script { .. });
+    let script = matches!(Language::from_id(language).family, Family::Script { .. });
     match extension {
         "tsx" if script => "typescriptreact",
         "jsx" if script => "javascriptreact",

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::lexer::{Kind, Token, tokens};
 use super::quiet::Quiet;
-use super::{Family, Language, data, styles, tags};
+use super::{Family, Language};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identifier {
@@ -53,22 +53,15 @@ pub struct Sites {
 pub fn sites(text: &str, language: &'static Language) -> Sites {
     let mut reader = Reader {
         text,
-        language,
         lines: LineCounter { text, at: 0, line: 0 },
         before: None,
         last: None,
         found: Sites::default(),
     };
-    match language.family {
-        Family::Data(notation) => return data::sites(text, notation),
-        Family::Markup(dialect) => return tags::sites(text, dialect),
-        Family::Style => return styles::sites(text),
-        Family::Prose => return reader.found,
-        _ => {}
-    }
     let mut quiet = Quiet::default();
-    for token in tokens(text, language).filter(|token| token.kind != Kind::Comment) {
-        if !quiet.hides(text, language, reader.last, token) {
+    let all = tokens(text, language).into_iter();
+    for token in all.filter(|token| token.kind != Kind::Comment) {
+        if !quiet.hides(text, token) {
             reader.read(token);
         }
         reader.before = reader.last.replace(token);
@@ -79,7 +72,6 @@ pub fn sites(text: &str, language: &'static Language) -> Sites {
 /// Collects sites from tokens, each seen after the two significant ones before it.
 struct Reader<'t> {
     text: &'t str,
-    language: &'static Language,
     lines: LineCounter<'t>,
     before: Option<Token>,
     last: Option<Token>,
@@ -92,35 +84,8 @@ impl Reader<'_> {
         let last = self.last.map_or(0..0, |last| last.start..last.end);
         let named = self.last.is_some_and(|last| last.kind == Kind::Identifier);
         match token.kind {
-            Kind::Identifier => {
-                if let Some(member) = self
-                    .found
-                    .members
-                    .last_mut()
-                    .filter(|member| member.offset == token.start)
-                {
-                    member.end = token.end;
-                }
-                let sigil = self.text[..token.start].ends_with(['$', '{']);
-                if self.language.member_operators.is_empty() && (!self.language.instructions || self.instructs(token)) {
-                    // No server has anything for an instruction that is written to its end.
-                    let begun = self.text.ceil_char_boundary(token.start + 2).min(token.end);
-                    self.found.members.push(Member {
-                        offset: token.start,
-                        end: if self.language.instructions { begun } else { token.end },
-                        line,
-                        receiver: token.start..token.end,
-                    });
-                }
-                self.found.identifiers.push(Identifier {
-                    range: token.start..token.end,
-                    leads: sigil || !self.language.sigil,
-                    line,
-                    definition: self.defines(self.last),
-                    member: self.last.is_some_and(|last| last.kind == Kind::Member),
-                });
-            }
-            Kind::Member if named || self.language.receivers.contains(&&self.text[last.clone()]) => {
+            Kind::Identifier | Kind::Key | Kind::Use | Kind::Word => self.name(token, line),
+            Kind::Member if named || token.language.receivers.contains(&&self.text[last.clone()]) => {
                 self.found.members.push(Member {
                     offset: token.end,
                     end: token.end,
@@ -135,14 +100,34 @@ impl Reader<'_> {
                     name: last,
                 });
             }
-            Kind::Keyword
-            | Kind::Number
-            | Kind::Literal
-            | Kind::Comment
-            | Kind::Directive
-            | Kind::Operator
-            | Kind::Member => {}
+            _ => {}
         }
+    }
+
+    fn name(&mut self, token: Token, line: u32) {
+        let (language, range) = (token.language, token.start..token.end);
+        let follows = self.found.members.last_mut();
+        if let Some(member) = follows.filter(|member| member.offset == token.start) {
+            member.end = token.end;
+        }
+        if language.completes_names() && (!language.instructions || self.instructs(token)) {
+            // No server has anything for an instruction that is written to its end.
+            let begun = self.text.ceil_char_boundary(token.start + 2).min(token.end);
+            self.found.members.push(Member {
+                offset: token.start,
+                end: if language.instructions { begun } else { token.end },
+                line,
+                receiver: range.clone(),
+            });
+        }
+        let sigil = self.text[..token.start].ends_with(['$', '{']);
+        self.found.identifiers.push(Identifier {
+            range,
+            leads: token.kind == Kind::Use || (token.kind == Kind::Identifier && (sigil || !language.sigil)),
+            line,
+            definition: token.kind == Kind::Key || self.defines(self.last),
+            member: self.last.is_some_and(|last| last.kind == Kind::Member),
+        });
     }
 
     /// Whether a word begins an instruction: it is the first of a line that does not go on with the one before.
@@ -164,7 +149,8 @@ impl Reader<'_> {
                         "return" | "else" | "do" | "case" | "co_await" | "co_return" | "throw" | "and" | "or"
                     ))
         });
-        let c = matches!(self.language.family, Family::C | Family::Cpp);
+        let family = token.language.family;
+        let c = family == Family::C;
         let typed = typed && c;
         // A name without a small letter is a macro, and macros have no signature.
         let macro_call = c
@@ -172,32 +158,32 @@ impl Reader<'_> {
                 .last
                 .is_some_and(|last| !self.text[last.start..last.end].contains(char::is_lowercase));
         // `func (receiver) name(` in Go, where two statements never share a line like this.
-        let method = self.language.family == Family::Go
+        let method = family == Family::Go
             && self.before.zip(self.last).is_some_and(|(before, last)| {
                 self.text[..before.end].ends_with(')') && !self.text[before.end..last.start].contains(['\n', '\r'])
             });
         // gopls gives no signature in front of a string.
-        let string = self.language.family == Family::Go && self.text[token.end..].starts_with(['"', '`', '\'']);
+        let string = family == Family::Go && self.text[token.end..].starts_with(['"', '`', '\'']);
         self.defines(self.before) || typed || macro_call || method || string
     }
 
     /// Whether a token is a keyword after which something new is named.
     fn defines(&self, token: Option<Token>) -> bool {
         token.is_some_and(|token| {
-            token.kind == Kind::Keyword && self.language.is_definer(&self.text[token.start..token.end])
+            token.kind == Kind::Keyword && token.language.is_definer(&self.text[token.start..token.end])
         })
     }
 }
 
 /// Line numbers for offsets that only grow; a line ends with LF, CR LF or CR.
-pub(super) struct LineCounter<'t> {
-    pub(super) text: &'t str,
-    pub(super) at: usize,
-    pub(super) line: u32,
+struct LineCounter<'t> {
+    text: &'t str,
+    at: usize,
+    line: u32,
 }
 
 impl LineCounter<'_> {
-    pub(super) fn line_of(&mut self, offset: usize) -> u32 {
+    fn line_of(&mut self, offset: usize) -> u32 {
         let bytes = self.text.as_bytes();
         for at in self.at..offset {
             let ends = match bytes[at] {

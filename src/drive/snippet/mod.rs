@@ -5,7 +5,7 @@ mod spots;
 mod tests;
 
 use super::document::line_end;
-use super::language::{Family, Language};
+use super::language::Language;
 use super::target::looked_at;
 use crate::random::Random;
 use spots::{Spot, spots};
@@ -50,7 +50,7 @@ impl Snippet {
 ///
 /// `triggers` are the trigger characters that the server named for completion.
 pub fn compose(text: &str, language: &str, triggers: &[String], count: usize, seed: u64, serial: u64) -> Vec<Snippet> {
-    let language = Language::of(language);
+    let language = Language::from_id(language);
     let mut found = spots(looked_at(text), language);
     let mut random = Random::for_use(seed ^ serial, "snippets");
     if found.len() > count {
@@ -83,7 +83,10 @@ fn type_at(spot: &Spot, text: &str, language: &Language, triggers: &[String], na
             text: format!("{line_end}{}", &text[indent.clone()]),
             ask: None,
         });
-        push(&mut keys, &declaration(language, name));
+        if !language.completes_names() {
+            let (before, after) = language.declaration;
+            push(&mut keys, &format!("{before}{name}{after}"));
+        }
         push(&mut keys, spot.open);
     }
     push(&mut keys, receiver);
@@ -98,7 +101,7 @@ fn type_at(spot: &Spot, text: &str, language: &Language, triggers: &[String], na
         push(&mut keys, &format!("_{name}{}", spot.close));
     } else if spot.line.is_some() {
         push(&mut keys, &text[spot.member.clone()]);
-        push(&mut keys, terminator(language));
+        push(&mut keys, language.terminator);
     }
     Snippet {
         offset: spot.offset,
@@ -111,28 +114,4 @@ fn push(keys: &mut Vec<Key>, text: &str) {
         text: character.to_string(),
         ask: None,
     }));
-}
-
-/// How a statement begins that gives a value a new name.
-fn declaration(language: &Language, name: &str) -> String {
-    match language.family {
-        _ if language.completes_names() => String::new(),
-        Family::Python | Family::Generic | Family::Data(_) | Family::Markup(_) | Family::Style | Family::Prose => {
-            format!("{name} = ")
-        }
-        Family::Rust => format!("let {name} = "),
-        Family::Go => format!("{name} := "),
-        Family::C => format!("int {name} = "),
-        Family::Cpp => format!("auto {name} = "),
-        Family::Script { .. } | Family::Zig => format!("const {name} = "),
-        Family::Lua => format!("local {name} = "),
-    }
-}
-
-fn terminator(language: &Language) -> &'static str {
-    match language.family {
-        Family::Rust | Family::C | Family::Cpp | Family::Script { .. } | Family::Zig => ";",
-        Family::Data(_) | Family::Markup(_) | Family::Style | Family::Prose => "",
-        Family::Python | Family::Go | Family::Lua | Family::Generic => "",
-    }
 }

@@ -57,7 +57,11 @@ pub(super) fn spots(text: &str, language: &'static Language) -> Vec<Spot> {
     }
     if spots.len() < FEW {
         let used = found.identifiers.iter().filter(|name| !name.definition && !name.member);
-        spots.extend(used.filter_map(|name| word(text, &statements, name)));
+        spots.extend(used.filter_map(|name| {
+            let at = statements.binary_search_by_key(&name.line, |statement| statement.line);
+            let statement = &statements[at.ok()?];
+            Some(begun(text, name, statement.offset, statement.indent.clone()))
+        }));
         spots.sort_by_key(|spot| (spot.offset, spot.operator.is_empty()));
         spots.dedup_by_key(|spot| spot.offset);
     }
@@ -88,22 +92,19 @@ fn spot(text: &str, language: &'static Language, member: &Member, offset: usize,
     }
 }
 
-/// The first letters of a name typed above a statement that uses it.
-fn word(text: &str, statements: &[Statement], name: &Identifier) -> Option<Spot> {
-    let at = statements
-        .binary_search_by_key(&name.line, |statement| statement.line)
-        .ok()?;
+/// The first letters of a name typed on a new line of its own.
+fn begun(text: &str, name: &Identifier, offset: usize, indent: Range<usize>) -> Spot {
     let length: usize = text[name.range.clone()].chars().take(2).map(char::len_utf8).sum();
     let end = name.range.start + length;
-    Some(Spot {
-        offset: statements[at].offset,
-        line: Some(statements[at].indent.clone()),
+    Spot {
+        offset,
+        line: Some(indent),
         receiver: name.range.start..end,
         operator: "",
         open: "",
         close: "",
         member: end..name.range.end,
-    })
+    }
 }
 
 /// Where there are no members to reach into: the first letters of the word that begins a line, typed on a line above it.
@@ -130,18 +131,9 @@ fn words(text: &str, names: &[Identifier]) -> Vec<Spot> {
             _ if rest.starts_with('=') => " = 0",
             _ => "",
         };
-        let length: usize = text[name.range.clone()].chars().take(2).map(char::len_utf8).sum();
-        let end = name.range.start + length;
         let offset = text[..start].strip_suffix("\r\n").map_or(start - 1, str::len);
-        spots.push(Spot {
-            offset,
-            line: Some(indent),
-            receiver: name.range.start..end,
-            operator: "",
-            open,
-            close,
-            member: end..name.range.end,
-        });
+        let spot = begun(text, name, offset, indent);
+        spots.push(Spot { open, close, ..spot });
     }
     spots
 }
@@ -168,6 +160,7 @@ fn statements(text: &str, language: &'static Language) -> Vec<Statement> {
     let (mut line, mut start, mut read) = (0, 0, 0);
     let mut last: Option<Token> = None;
     let mut all = tokens(text, language)
+        .into_iter()
         .filter(|token| token.kind != Kind::Comment)
         .peekable();
     while let Some(token) = all.next() {
@@ -222,7 +215,8 @@ fn begins(text: &str, language: &Language, last: Option<Token>, token: Token, op
     if continues.contains(&word) {
         return false;
     }
-    let apart = matches!(before, ";" | "{" | "}") || last.is_some_and(|last| last.kind == Kind::Directive);
+    let apart = matches!(before, ";" | "{" | "}")
+        || (language.family == Family::C && last.is_some_and(|last| last.kind == Kind::Directive));
     let value = last.is_some_and(|last| match last.kind {
         Kind::Identifier | Kind::Number | Kind::Literal => true,
         Kind::Keyword => matches!(
@@ -230,7 +224,7 @@ fn begins(text: &str, language: &Language, last: Option<Token>, token: Token, op
             "return" | "break" | "continue" | "true" | "false" | "nil" | "null" | "this" | "end"
         ),
         Kind::Operator => matches!(before, ")" | "]"),
-        Kind::Comment | Kind::Directive | Kind::Member => false,
+        _ => false,
     });
     match language.family {
         // An import names modules, and does not reach into them.
@@ -238,8 +232,8 @@ fn begins(text: &str, language: &Language, last: Option<Token>, token: Token, op
         Family::Lua => open.is_none() && (value || matches!(before, "then" | "do" | "else" | "}" | ";")),
         Family::Go => open == Some(Bracket::Block) && (apart || value),
         Family::Script { .. } => open != Some(Bracket::Other) && (apart || value),
-        Family::Rust | Family::C | Family::Cpp | Family::Zig | Family::Generic => open == Some(Bracket::Block) && apart,
-        Family::Data(_) | Family::Markup(_) | Family::Style | Family::Prose => false,
+        Family::Rust | Family::C | Family::Generic => open == Some(Bracket::Block) && apart,
+        Family::Text => false,
     }
 }
 
@@ -276,7 +270,7 @@ impl Header {
     /// Whether a brace after this opens a block of statements, rather than fields, members, arms or a value.
     fn opens_block(&self, text: &str, language: &Language, last: Option<Token>) -> bool {
         let before = last.map_or("", |last| &text[last.start..last.end]);
-        let c_function = before == ")" && matches!(language.family, Family::C | Family::Cpp);
+        let c_function = before == ")" && language.family == Family::C;
         if self.function || c_function {
             return true;
         }

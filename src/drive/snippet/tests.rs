@@ -88,7 +88,7 @@ fn places_where_a_statement_would_break_the_text_are_left_alone() {
         ("c", "struct S a;\nint b[] = {\n  a.c };\nint d = a.e;\n"),
         ("c", "void f(struct S a) {\n#ifdef B\n  a.c();\n#endif\n}"),
     ] {
-        let language = Language::of(language);
+        let language = Language::from_id(language);
         let found: Vec<Spot> = spots(text, language)
             .into_iter()
             .filter(|spot| spot.line.is_some())
@@ -103,7 +103,7 @@ fn what_a_line_binds_itself_is_not_reached_into_above_it() {
         ("python", "b = 1\na = b\nc = [a.d for a in b]\n"),
         ("typescript", "let b = 1\na = b\nb(a => a.c)\n"),
     ] {
-        let found = spots(text, Language::of(language));
+        let found = spots(text, Language::from_id(language));
         assert!(found.iter().all(|spot| spot.operator.is_empty()), "{text}: {found:?}");
     }
 }

@@ -32,10 +32,10 @@ pub enum Place {
 impl Place {
     /// Several of it in a text of this language, for people.
     pub fn words(self, language: &str) -> &'static str {
-        let language = Language::of(language);
+        let language = Language::from_id(language);
         match self {
             Place::Member if !language.completes_names() => "members of names",
-            Place::Name | Place::Use | Place::Member => language.places(),
+            Place::Name | Place::Use | Place::Member => language.places,
             Place::Call => "calls",
         }
     }
@@ -168,7 +168,7 @@ pub fn pick<'t>(
                 continue;
             }
         };
-        let language = Language::of(&source.language);
+        let language = Language::from_id(&source.language);
         let text = looked_at(&text);
         let sites = sites(text, language);
         let doubtful = doubtful(text, language, &sites.identifiers, &local);
@@ -210,7 +210,7 @@ const MOST_LOOKED_AT: usize = 500;
 /// Whether any of the files has such a place; `None` where they are too many to be looked into.
 pub fn anywhere(files: &[SourceFile], place: Place) -> Option<bool> {
     let found = files.iter().take(MOST_LOOKED_AT).any(|file| {
-        let language = Language::of(&file.language);
+        let language = Language::from_id(&file.language);
         let text = read(file).unwrap_or_default();
         let sites = sites(looked_at(&text), language);
         !candidates(&sites, place, &HashSet::new()).is_empty()
@@ -232,7 +232,7 @@ pub fn words(files: &[SourceFile], wanted: usize, seed: u64) -> Vec<String> {
     for &file in order(files, 16, 20 * LEAST, seed).iter().take(16) {
         let Ok(text) = read(&files[file]) else { continue };
         let text = looked_at(&text);
-        let found = sites(text, Language::of(&files[file].language)).identifiers;
+        let found = sites(text, Language::from_id(&files[file].language)).identifiers;
         let defined = found.iter().any(|identifier| identifier.definition);
         for identifier in found.into_iter().filter(|identifier| identifier.definition || !defined) {
             let name = &text[identifier.range];

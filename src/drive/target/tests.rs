@@ -193,8 +193,8 @@ fn names_from_packages_that_may_be_missing_are_picked_last() {
     let source = "import os, far.away as away\nfrom far import (a,\n  b as c)\nfrom . import d\nfrom lib.e import f\n\
                   away.g.h(os, k=1); a.i(d)\nc(f); os.j(os)\n";
     let files = files(dir.path(), &[("a.py", source.to_owned()), ("lib/b.py", String::new())]);
-    let found = sites(source, Language::of("python")).identifiers;
-    let doubtful = doubtful(source, Language::of("python"), &found, &modules(&files));
+    let found = sites(source, Language::from_id("python")).identifiers;
+    let doubtful = doubtful(source, Language::from_id("python"), &found, &modules(&files));
     let sure: Vec<&str> = found
         .iter()
         .filter(|name| !doubtful.contains(&name.range.start))
