@@ -284,19 +284,7 @@ impl Walk {
                 let places = self.places(options.params.as_ref(), options.files, options.per_file);
                 places * u64::from(options.times.get())
             }
-            Step::Start(_)
-            | Step::Open(_)
-            | Step::Close(_)
-            | Step::Save(_)
-            | Step::Edit(_)
-            | Step::Type(_)
-            | Step::Notification(_)
-            | Step::Touch(_)
-            | Step::Idle(_)
-            | Step::Release(_)
-            | Step::SelfReport(_)
-            | Step::Pause(_)
-            | Step::Restart(_) => 0,
+            _ => 0,
         };
         Amount {
             requests,

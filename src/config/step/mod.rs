@@ -17,159 +17,134 @@ pub use release::{Means, Release, SelfReport};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// One thing that is done.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Step {
+/// Declares the steps: what each is called, whether it works on open documents, and the method that the server must offer
+/// where it asks it for something.
+macro_rules! steps {
+    ($(
+        $(#[$doc:meta])*
+        $step:ident($options:ident) = $name:literal $(on $open:ident)? $(asks $method:literal)?,
+    )*) => {
+        /// One thing that is done.
+        #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Step {$(
+            $(#[$doc])*
+            $step($options),
+        )*}
+
+        impl Step {
+            /// As written in scenarios and records.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Step::$step(_) => $name,)*
+                }
+            }
+
+            fn row(&self) -> Row {
+                match self {
+                    $(Step::$step(_options) => Row {
+                        open: steps!(@open $($open)?),
+                        asks: steps!(@asks _options $($method)?),
+                    },)*
+                }
+            }
+        }
+    };
+    (@open) => { false };
+    (@open open) => { true };
+    (@asks $options:ident) => { None };
+    (@asks $options:ident $method:literal) => { Some(($method, $options.ask())) };
+}
+
+struct Row {
+    open: bool,
+    asks: Option<(&'static str, Ask)>,
+}
+
+steps! {
     /// Starts the server.
-    Start(Start),
+    Start(Start) = "start",
     /// Opens documents.
-    Open(Open),
+    Open(Open) = "open",
     /// Closes documents.
-    Close(Close),
+    Close(Close) = "close" on open,
     /// Writes documents to disk.
-    Save(Save),
+    Save(Save) = "save" on open,
     /// Changes documents.
-    Edit(Edit),
+    Edit(Edit) = "edit" on open,
     /// Types.
-    Type(Type),
+    Type(Type) = "type" on open,
     /// Types and asks for completions.
-    TypeAndComplete(TypeAndComplete),
+    TypeAndComplete(TypeAndComplete) = "type-and-complete" on open asks "textDocument/completion",
     /// Goes to definitions.
-    Definition(AtPositions),
+    Definition(AtPositions) = "definition" on open asks "textDocument/definition",
     /// Goes to the definitions of types.
-    TypeDefinition(AtPositions),
+    TypeDefinition(AtPositions) = "type-definition" on open asks "textDocument/typeDefinition",
     /// Goes to implementations.
-    Implementation(AtPositions),
+    Implementation(AtPositions) = "implementation" on open asks "textDocument/implementation",
     /// Finds references.
-    References(References),
+    References(References) = "references" on open asks "textDocument/references",
     /// Hovers.
-    Hover(AtPositions),
+    Hover(AtPositions) = "hover" on open asks "textDocument/hover",
     /// Asks for completions.
-    Completion(Completion),
+    Completion(Completion) = "completion" on open asks "textDocument/completion",
     /// Asks for signatures inside calls.
-    SignatureHelp(AtPositions),
+    SignatureHelp(AtPositions) = "signature-help" on open asks "textDocument/signatureHelp",
     /// Asks for other uses in the document.
-    DocumentHighlight(AtPositions),
+    DocumentHighlight(AtPositions) = "document-highlight" on open asks "textDocument/documentHighlight",
     /// Asks for the outline.
-    DocumentSymbol(PerDocument),
+    DocumentSymbol(PerDocument) = "document-symbol" on open asks "textDocument/documentSymbol",
     /// Searches symbols.
-    WorkspaceSymbol(WorkspaceSymbol),
+    WorkspaceSymbol(WorkspaceSymbol) = "workspace-symbol" asks "workspace/symbol",
     /// Asks what a rename would change.
-    Rename(Rename),
+    Rename(Rename) = "rename" on open asks "textDocument/rename",
     /// Asks what can be done.
-    CodeAction(CodeAction),
+    CodeAction(CodeAction) = "code-action" on open asks "textDocument/codeAction",
     /// Asks how the document would be formatted.
-    Formatting(PerDocument),
+    Formatting(PerDocument) = "formatting" on open asks "textDocument/formatting",
     /// Asks for highlighting.
-    SemanticTokens(PerDocument),
+    SemanticTokens(PerDocument) = "semantic-tokens" on open asks "textDocument/semanticTokens/full",
     /// Asks for inlay hints.
-    InlayHint(PerDocument),
+    InlayHint(PerDocument) = "inlay-hint" on open asks "textDocument/inlayHint",
     /// Asks for folds.
-    FoldingRange(PerDocument),
+    FoldingRange(PerDocument) = "folding-range" on open asks "textDocument/foldingRange",
     /// Asks for calls.
-    CallHierarchy(CallHierarchy),
+    CallHierarchy(CallHierarchy) = "call-hierarchy" on open asks "textDocument/prepareCallHierarchy",
     /// Pulls diagnostics.
-    Diagnostics(Diagnostics),
+    Diagnostics(Diagnostics) = "diagnostics" asks "textDocument/diagnostic",
     /// Runs a command.
-    ExecuteCommand(ExecuteCommand),
+    ExecuteCommand(ExecuteCommand) = "execute-command" asks "workspace/executeCommand",
     /// Sends any request.
-    Request(Request),
+    Request(Request) = "request" asks "",
     /// Sends any notification.
-    Notification(Notification),
+    Notification(Notification) = "notification",
     /// Changes files on disk.
-    Touch(Touch),
+    Touch(Touch) = "touch",
     /// Waits for memory to come back.
-    Idle(Idle),
+    Idle(Idle) = "idle",
     /// Gives memory back by force.
-    Release(Release),
+    Release(Release) = "release",
     /// Asks the server what memory it accounts for.
-    SelfReport(SelfReport),
+    SelfReport(SelfReport) = "self-report",
     /// Waits.
-    Pause(Pause),
+    Pause(Pause) = "pause",
     /// Restarts the server.
-    Restart(Restart),
+    Restart(Restart) = "restart",
 }
 
 impl Step {
-    /// As written in scenarios and records.
-    pub fn name(&self) -> &'static str {
+    /// The method that the server must offer for this step; `None` when it needs none, or none that is announced.
+    pub fn method(&self) -> Option<&str> {
         match self {
-            Step::Start(_) => "start",
-            Step::Open(_) => "open",
-            Step::Close(_) => "close",
-            Step::Save(_) => "save",
-            Step::Edit(_) => "edit",
-            Step::Type(_) => "type",
-            Step::TypeAndComplete(_) => "type-and-complete",
-            Step::Definition(_) => "definition",
-            Step::TypeDefinition(_) => "type-definition",
-            Step::Implementation(_) => "implementation",
-            Step::References(_) => "references",
-            Step::Hover(_) => "hover",
-            Step::Completion(_) => "completion",
-            Step::SignatureHelp(_) => "signature-help",
-            Step::DocumentHighlight(_) => "document-highlight",
-            Step::DocumentSymbol(_) => "document-symbol",
-            Step::WorkspaceSymbol(_) => "workspace-symbol",
-            Step::Rename(_) => "rename",
-            Step::CodeAction(_) => "code-action",
-            Step::Formatting(_) => "formatting",
-            Step::SemanticTokens(_) => "semantic-tokens",
-            Step::InlayHint(_) => "inlay-hint",
-            Step::FoldingRange(_) => "folding-range",
-            Step::CallHierarchy(_) => "call-hierarchy",
-            Step::Diagnostics(_) => "diagnostics",
-            Step::ExecuteCommand(_) => "execute-command",
-            Step::Request(_) => "request",
-            Step::Notification(_) => "notification",
-            Step::Touch(_) => "touch",
-            Step::Idle(_) => "idle",
-            Step::Release(_) => "release",
-            Step::SelfReport(_) => "self-report",
-            Step::Pause(_) => "pause",
-            Step::Restart(_) => "restart",
+            Step::Diagnostics(options) if options.workspace => Some("workspace/diagnostic"),
+            Step::Request(options) => Some(&options.method),
+            _ => self.row().asks.map(|(method, _)| method),
         }
     }
 
-    /// The method that the server must offer for this step; `None` when it needs none, or none that is announced.
-    pub fn method(&self) -> Option<&str> {
-        Some(match self {
-            Step::TypeAndComplete(_) | Step::Completion(_) => "textDocument/completion",
-            Step::Definition(_) => "textDocument/definition",
-            Step::TypeDefinition(_) => "textDocument/typeDefinition",
-            Step::Implementation(_) => "textDocument/implementation",
-            Step::References(_) => "textDocument/references",
-            Step::Hover(_) => "textDocument/hover",
-            Step::SignatureHelp(_) => "textDocument/signatureHelp",
-            Step::DocumentHighlight(_) => "textDocument/documentHighlight",
-            Step::DocumentSymbol(_) => "textDocument/documentSymbol",
-            Step::WorkspaceSymbol(_) => "workspace/symbol",
-            Step::Rename(_) => "textDocument/rename",
-            Step::CodeAction(_) => "textDocument/codeAction",
-            Step::Formatting(_) => "textDocument/formatting",
-            Step::SemanticTokens(_) => "textDocument/semanticTokens/full",
-            Step::InlayHint(_) => "textDocument/inlayHint",
-            Step::FoldingRange(_) => "textDocument/foldingRange",
-            Step::CallHierarchy(_) => "textDocument/prepareCallHierarchy",
-            Step::Diagnostics(options) if options.workspace => "workspace/diagnostic",
-            Step::Diagnostics(_) => "textDocument/diagnostic",
-            Step::ExecuteCommand(_) => "workspace/executeCommand",
-            Step::Request(options) => &options.method,
-            Step::Start(_)
-            | Step::Open(_)
-            | Step::Close(_)
-            | Step::Save(_)
-            | Step::Edit(_)
-            | Step::Type(_)
-            | Step::Notification(_)
-            | Step::Touch(_)
-            | Step::Idle(_)
-            | Step::Release(_)
-            | Step::SelfReport(_)
-            | Step::Pause(_)
-            | Step::Restart(_) => return None,
-        })
+    /// What is said about the step's requests; `None` when it sends none.
+    pub fn ask(&self) -> Option<Ask> {
+        self.row().asks.map(|(_, ask)| ask)
     }
 
     /// The methods that the step may send besides, for what comes of the first.
@@ -189,46 +164,6 @@ impl Step {
             Step::Notification(options) => Some(&options.method),
             _ => None,
         }
-    }
-
-    /// What is said about the step's requests; `None` when it sends none.
-    pub fn ask(&self) -> Option<Ask> {
-        Some(match self {
-            Step::Definition(options)
-            | Step::TypeDefinition(options)
-            | Step::Implementation(options)
-            | Step::Hover(options)
-            | Step::SignatureHelp(options)
-            | Step::DocumentHighlight(options) => options.ask(),
-            Step::DocumentSymbol(options)
-            | Step::Formatting(options)
-            | Step::SemanticTokens(options)
-            | Step::InlayHint(options)
-            | Step::FoldingRange(options) => options.ask(),
-            Step::TypeAndComplete(options) => options.ask(),
-            Step::References(options) => options.ask(),
-            Step::Completion(options) => options.ask(),
-            Step::WorkspaceSymbol(options) => options.ask(),
-            Step::Rename(options) => options.ask(),
-            Step::CodeAction(options) => options.ask(),
-            Step::CallHierarchy(options) => options.ask(),
-            Step::Diagnostics(options) => options.ask(),
-            Step::ExecuteCommand(options) => options.ask(),
-            Step::Request(options) => options.ask(),
-            Step::Start(_)
-            | Step::Open(_)
-            | Step::Close(_)
-            | Step::Save(_)
-            | Step::Edit(_)
-            | Step::Type(_)
-            | Step::Notification(_)
-            | Step::Touch(_)
-            | Step::Idle(_)
-            | Step::Release(_)
-            | Step::SelfReport(_)
-            | Step::Pause(_)
-            | Step::Restart(_) => return None,
-        })
     }
 
     /// Whether it tells the server of something new, which it has to work on though nothing is asked.
@@ -251,50 +186,14 @@ impl Step {
 
     /// Whether the step works on open documents.
     pub fn needs_open(&self) -> bool {
+        let names_one = |value| template::scope(value).needs_open();
         match self {
-            Step::Start(_)
-            | Step::Open(_)
-            | Step::WorkspaceSymbol(_)
-            | Step::Touch(_)
-            | Step::Idle(_)
-            | Step::Release(_)
-            | Step::SelfReport(_)
-            | Step::Pause(_)
-            | Step::Restart(_) => false,
             Step::Diagnostics(options) => !options.workspace,
-            Step::ExecuteCommand(options) => options
-                .arguments
-                .iter()
-                .any(|value| template::scope(value).needs_open()),
-            Step::Request(options) => options
-                .params
-                .as_ref()
-                .is_some_and(|value| template::scope(value).needs_open()),
-            Step::Notification(options) => options
-                .params
-                .as_ref()
-                .is_some_and(|value| template::scope(value).needs_open()),
-            Step::Close(_)
-            | Step::Save(_)
-            | Step::Edit(_)
-            | Step::Type(_)
-            | Step::TypeAndComplete(_)
-            | Step::Definition(_)
-            | Step::TypeDefinition(_)
-            | Step::Implementation(_)
-            | Step::References(_)
-            | Step::Hover(_)
-            | Step::Completion(_)
-            | Step::SignatureHelp(_)
-            | Step::DocumentHighlight(_)
-            | Step::DocumentSymbol(_)
-            | Step::Rename(_)
-            | Step::CodeAction(_)
-            | Step::Formatting(_)
-            | Step::SemanticTokens(_)
-            | Step::InlayHint(_)
-            | Step::FoldingRange(_)
-            | Step::CallHierarchy(_) => true,
+            Step::ExecuteCommand(options) => options.arguments.iter().any(names_one),
+            Step::Request(Request { params, .. }) | Step::Notification(Notification { params, .. }) => {
+                params.as_ref().is_some_and(names_one)
+            }
+            _ => self.row().open,
         }
     }
 }
