@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::lsp::message::{Refusal, modest};
 use crate::lsp::progress::Progress;
+use crate::lsp::support::implied;
 
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
@@ -27,21 +28,6 @@ const LONGEST_NAME: usize = 512;
 /// Most text of all registrations, in bytes, and most of them; no server of good sense comes near.
 const MOST_REGISTERED: usize = 2 << 20;
 const MOST_REGISTRATIONS: usize = 4096;
-
-/// Options of a registration that add a method of their own.
-const IMPLIED: &[(&str, &str, &str)] = &[
-    ("textDocument/completion", "resolveProvider", "completionItem/resolve"),
-    ("textDocument/codeAction", "resolveProvider", "codeAction/resolve"),
-    ("textDocument/codeLens", "resolveProvider", "codeLens/resolve"),
-    ("textDocument/inlayHint", "resolveProvider", "inlayHint/resolve"),
-    ("textDocument/rename", "prepareProvider", "textDocument/prepareRename"),
-    (
-        "textDocument/diagnostic",
-        "workspaceDiagnostics",
-        "workspace/diagnostic",
-    ),
-    ("workspace/symbol", "resolveProvider", "workspaceSymbol/resolve"),
-];
 
 /// What the server gets to hear when it asks.
 #[derive(Clone, Debug)]
@@ -291,12 +277,9 @@ impl Responder {
                 return Err(excess("the id or the method of a registration"));
             }
             let tree = tree.unwrap_or_default();
-            let implied = IMPLIED
-                .iter()
-                .filter(|(method, option, _)| *method == one.method && tree[*option] == Value::Bool(true));
             new.push(Registration {
                 id: one.id.into_owned(),
-                implied: implied.map(|(.., method)| *method).collect(),
+                implied: implied(&one.method, &tree),
                 method: one.method.into_owned(),
                 options: one.options.map(ToOwned::to_owned),
             });

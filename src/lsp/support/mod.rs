@@ -116,98 +116,86 @@ impl ServerCapabilities {
     }
 }
 
-/// Where a method is announced, as a path into the capabilities, and the method whose dynamic registration
-/// covers it when that is not its own name.
-const OFFERS: &[(&str, &[&str], &str)] = &[
-    ("textDocument/completion", &["completionProvider"], ""),
-    ("completionItem/resolve", &["completionProvider", "resolveProvider"], ""),
-    ("textDocument/hover", &["hoverProvider"], ""),
-    ("textDocument/signatureHelp", &["signatureHelpProvider"], ""),
-    ("textDocument/declaration", &["declarationProvider"], ""),
-    ("textDocument/definition", &["definitionProvider"], ""),
-    ("textDocument/typeDefinition", &["typeDefinitionProvider"], ""),
-    ("textDocument/implementation", &["implementationProvider"], ""),
-    ("textDocument/references", &["referencesProvider"], ""),
-    ("textDocument/documentHighlight", &["documentHighlightProvider"], ""),
-    ("textDocument/documentSymbol", &["documentSymbolProvider"], ""),
-    ("textDocument/codeAction", &["codeActionProvider"], ""),
-    ("codeAction/resolve", &["codeActionProvider", "resolveProvider"], ""),
-    ("textDocument/codeLens", &["codeLensProvider"], ""),
-    ("codeLens/resolve", &["codeLensProvider", "resolveProvider"], ""),
-    ("textDocument/documentLink", &["documentLinkProvider"], ""),
-    ("textDocument/documentColor", &["colorProvider"], ""),
-    ("textDocument/formatting", &["documentFormattingProvider"], ""),
-    ("textDocument/rangeFormatting", &["documentRangeFormattingProvider"], ""),
-    (
-        "textDocument/onTypeFormatting",
-        &["documentOnTypeFormattingProvider"],
-        "",
-    ),
-    ("textDocument/rename", &["renameProvider"], ""),
-    ("textDocument/prepareRename", &["renameProvider", "prepareProvider"], ""),
-    ("textDocument/foldingRange", &["foldingRangeProvider"], ""),
-    ("textDocument/selectionRange", &["selectionRangeProvider"], ""),
-    ("textDocument/linkedEditingRange", &["linkedEditingRangeProvider"], ""),
-    ("textDocument/prepareCallHierarchy", &["callHierarchyProvider"], ""),
-    (
-        "callHierarchy/incomingCalls",
-        &["callHierarchyProvider"],
-        "textDocument/prepareCallHierarchy",
-    ),
-    (
-        "callHierarchy/outgoingCalls",
-        &["callHierarchyProvider"],
-        "textDocument/prepareCallHierarchy",
-    ),
-    ("textDocument/prepareTypeHierarchy", &["typeHierarchyProvider"], ""),
-    (
-        "typeHierarchy/supertypes",
-        &["typeHierarchyProvider"],
-        "textDocument/prepareTypeHierarchy",
-    ),
-    (
-        "typeHierarchy/subtypes",
-        &["typeHierarchyProvider"],
-        "textDocument/prepareTypeHierarchy",
-    ),
-    (
-        "textDocument/semanticTokens/full",
-        &["semanticTokensProvider", "full"],
-        "textDocument/semanticTokens",
-    ),
-    (
-        "textDocument/semanticTokens/range",
-        &["semanticTokensProvider", "range"],
-        "textDocument/semanticTokens",
-    ),
+/// Where a method is announced, as a path into the capabilities. The first that begins with a name is what is registered
+/// for all of them.
+const OFFERS: &[(&str, &str)] = &[
+    ("textDocument/completion", "completionProvider"),
+    ("completionItem/resolve", "completionProvider/resolveProvider"),
+    ("textDocument/hover", "hoverProvider"),
+    ("textDocument/signatureHelp", "signatureHelpProvider"),
+    ("textDocument/declaration", "declarationProvider"),
+    ("textDocument/definition", "definitionProvider"),
+    ("textDocument/typeDefinition", "typeDefinitionProvider"),
+    ("textDocument/implementation", "implementationProvider"),
+    ("textDocument/references", "referencesProvider"),
+    ("textDocument/documentHighlight", "documentHighlightProvider"),
+    ("textDocument/documentSymbol", "documentSymbolProvider"),
+    ("textDocument/codeAction", "codeActionProvider"),
+    ("codeAction/resolve", "codeActionProvider/resolveProvider"),
+    ("textDocument/codeLens", "codeLensProvider"),
+    ("codeLens/resolve", "codeLensProvider/resolveProvider"),
+    ("textDocument/documentLink", "documentLinkProvider"),
+    ("textDocument/documentColor", "colorProvider"),
+    ("textDocument/formatting", "documentFormattingProvider"),
+    ("textDocument/rangeFormatting", "documentRangeFormattingProvider"),
+    ("textDocument/onTypeFormatting", "documentOnTypeFormattingProvider"),
+    ("textDocument/rename", "renameProvider"),
+    ("textDocument/prepareRename", "renameProvider/prepareProvider"),
+    ("textDocument/foldingRange", "foldingRangeProvider"),
+    ("textDocument/selectionRange", "selectionRangeProvider"),
+    ("textDocument/linkedEditingRange", "linkedEditingRangeProvider"),
+    ("textDocument/prepareCallHierarchy", "callHierarchyProvider"),
+    ("callHierarchy/incomingCalls", "callHierarchyProvider"),
+    ("callHierarchy/outgoingCalls", "callHierarchyProvider"),
+    ("textDocument/prepareTypeHierarchy", "typeHierarchyProvider"),
+    ("typeHierarchy/supertypes", "typeHierarchyProvider"),
+    ("typeHierarchy/subtypes", "typeHierarchyProvider"),
+    ("textDocument/semanticTokens/full", "semanticTokensProvider/full"),
+    ("textDocument/semanticTokens/range", "semanticTokensProvider/range"),
     (
         "textDocument/semanticTokens/full/delta",
-        &["semanticTokensProvider", "full", "delta"],
-        "textDocument/semanticTokens",
+        "semanticTokensProvider/full/delta",
     ),
-    ("textDocument/inlayHint", &["inlayHintProvider"], ""),
-    ("inlayHint/resolve", &["inlayHintProvider", "resolveProvider"], ""),
-    ("textDocument/inlineValue", &["inlineValueProvider"], ""),
-    ("textDocument/moniker", &["monikerProvider"], ""),
-    ("textDocument/diagnostic", &["diagnosticProvider"], ""),
-    (
-        "workspace/diagnostic",
-        &["diagnosticProvider", "workspaceDiagnostics"],
-        "",
-    ),
-    ("workspace/symbol", &["workspaceSymbolProvider"], ""),
-    (
-        "workspaceSymbol/resolve",
-        &["workspaceSymbolProvider", "resolveProvider"],
-        "",
-    ),
-    ("workspace/executeCommand", &["executeCommandProvider"], ""),
+    ("textDocument/inlayHint", "inlayHintProvider"),
+    ("inlayHint/resolve", "inlayHintProvider/resolveProvider"),
+    ("textDocument/inlineValue", "inlineValueProvider"),
+    ("textDocument/moniker", "monikerProvider"),
+    ("textDocument/diagnostic", "diagnosticProvider"),
+    ("workspace/diagnostic", "diagnosticProvider/workspaceDiagnostics"),
+    ("workspace/symbol", "workspaceSymbolProvider"),
+    ("workspaceSymbol/resolve", "workspaceSymbolProvider/resolveProvider"),
+    ("workspace/executeCommand", "executeCommandProvider"),
     (
         "workspace/didChangeWorkspaceFolders",
-        &["workspace", "workspaceFolders", "supported"],
-        "",
+        "workspace/workspaceFolders/supported",
     ),
 ];
+
+/// The methods whose dynamic registration covers those that begin like this, where that is not their own name.
+const COVERED: &[(&str, &str)] = &[
+    ("callHierarchy/", "textDocument/prepareCallHierarchy"),
+    ("typeHierarchy/", "textDocument/prepareTypeHierarchy"),
+    ("textDocument/semanticTokens/", "textDocument/semanticTokens"),
+];
+
+fn provider_path(method: &str) -> Option<&'static str> {
+    OFFERS.iter().find(|(name, _)| *name == method).map(|(_, path)| *path)
+}
+
+/// The methods that a registration of `method` adds by its options, such as `resolveProvider`.
+pub(super) fn implied(method: &str, options: &Value) -> Vec<&'static str> {
+    let Some(path) = provider_path(method) else {
+        return Vec::new();
+    };
+    let option = |longer: &str| {
+        longer
+            .strip_prefix(path)?
+            .strip_prefix('/')
+            .map(|option| options[option] == true)
+    };
+    let rows = OFFERS.iter().filter(|(_, longer)| option(longer) == Some(true));
+    rows.map(|(name, _)| *name).collect()
+}
 
 /// Whether the server supports `method`: announced at the start, or registered since.
 ///
@@ -224,49 +212,36 @@ pub fn offers(server: &ServerCapabilities, registrations: &[String], method: &st
         "textDocument/didSave" => return server.save() != Save::No,
         _other => {}
     }
-    let Some((_, path, covering)) = OFFERS.iter().find(|(name, ..)| *name == method) else {
-        return true;
-    };
-    let announced = path.iter().fold(&server.tree, |tree, name| &tree[*name]);
-    present(announced) || registered(covering)
+    let Some(path) = provider_path(method) else { return true };
+    let announced = path.split('/').fold(&server.tree, |tree, name| &tree[name]);
+    let covering = COVERED.iter().find(|(start, _)| method.starts_with(start));
+    present(announced) || covering.is_some_and(|(_, covering)| registered(covering))
 }
 
 /// Whether a server that did not announce `method` may still register it, because the client said that it takes
 /// registrations of it: `client` are the capabilities that it sent.
 pub fn may_register(client: &Value, method: &str) -> bool {
+    // What resolves or follows is registered with what it belongs to.
+    let provider = provider_path(method).and_then(|path| path.split('/').next());
+    let belongs =
+        provider.and_then(|provider| OFFERS.iter().find(|(_, path)| path.split('/').next() == Some(provider)));
+    let method = belongs.map_or(method, |(name, _)| name);
     let (section, name) = method.split_once('/').unwrap_or_default();
-    let section = match section {
-        "textDocument" | "workspace" => section,
-        // What resolves or follows is registered with what it belongs to.
-        "callHierarchy" | "typeHierarchy" | "completionItem" | "codeAction" | "codeLens" | "inlayHint" => {
-            "textDocument"
-        }
-        "workspaceSymbol" => "workspace",
-        _ => return false,
-    };
-    let name = match (method, name) {
-        ("workspace/diagnostic", _) => return may_register(client, "textDocument/diagnostic"),
-        (_, "prepareCallHierarchy" | "incomingCalls" | "outgoingCalls") => "callHierarchy",
-        (_, "prepareTypeHierarchy" | "supertypes" | "subtypes") => "typeHierarchy",
-        (_, "prepareRename") => "rename",
-        (_, "documentColor") => "colorProvider",
-        ("completionItem/resolve", _) => "completion",
-        ("codeAction/resolve" | "codeLens/resolve" | "inlayHint/resolve", _) => {
-            method.split('/').next().unwrap_or(name)
-        }
-        ("workspaceSymbol/resolve", _) => "symbol",
-        (_, name) => name.split('/').next().unwrap_or(name),
+    if !matches!(section, "textDocument" | "workspace") {
+        return false;
+    }
+    let name = match name {
+        "prepareCallHierarchy" => "callHierarchy",
+        "prepareTypeHierarchy" => "typeHierarchy",
+        "documentColor" => "colorProvider",
+        name => name.split('/').next().unwrap_or(name),
     };
     client[section][name]["dynamicRegistration"] == Value::Bool(true)
 }
 
 /// `false` and null are a no; `true` and options, even empty ones, are a yes.
 fn present(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Bool(yes) => *yes,
-        Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => true,
-    }
+    !matches!(value, Value::Null | Value::Bool(false))
 }
 
 pub(super) fn texts(value: &Value) -> Vec<String> {
