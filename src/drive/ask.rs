@@ -79,42 +79,28 @@ impl<'a, S: Stage> Asker<'a, S> {
 
     /// Sends a request that counts towards the step and waits for its end; the body is dropped.
     pub async fn ask(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), Stop> {
-        let ask = Ask {
-            deadline: self.deadline,
-            keep: false,
-            parks: false,
-        };
-        self.send(method, params, ask, true).await.map(drop)
+        self.send(method, params, Ask::within(self.deadline), true)
+            .await
+            .map(drop)
     }
 
     /// Sends a request that counts, and keeps the body for a follow-up.
     pub async fn fetch(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<Body, Stop> {
-        let ask = Ask {
-            deadline: self.deadline,
-            keep: true,
-            parks: false,
-        };
-        self.send(method, params, ask, true).await
+        self.send(method, params, Ask::within(self.deadline).keeping(), true)
+            .await
     }
 
     /// Sends a request that belongs to another, such as a resolve: written down, but neither a hit nor a miss of the step.
     pub async fn follow(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<Body, Stop> {
-        let ask = Ask {
-            deadline: self.deadline,
-            keep: true,
-            parks: false,
-        };
-        self.send(method, params, ask, false).await
+        self.send(method, params, Ask::within(self.deadline).keeping(), false)
+            .await
     }
 
     /// Sends a request that the server may keep open.
     pub async fn park(&self, method: &str, params: &(impl Serialize + ?Sized), patience: Duration) -> Result<(), Stop> {
-        let ask = Ask {
-            deadline: patience,
-            keep: false,
-            parks: true,
-        };
-        self.send(method, params, ask, true).await.map(drop)
+        self.send(method, params, Ask::within(patience).parking(), true)
+            .await
+            .map(drop)
     }
 
     /// Sends a notification as soon as there is room for it.
@@ -151,12 +137,7 @@ impl<'a, S: Stage> Asker<'a, S> {
             }
             let traffic = self.client.traffic();
             if traffic.sent - before < PACE {
-                return Err(Stop::Ended(Ending::TimedOut {
-                    method: method.to_owned(),
-                    after: self.deadline.as_nanos() as u64,
-                    unsent: traffic.unsent,
-                    during: String::new(),
-                }));
+                return Err(late(method, self.deadline, traffic.unsent));
             }
         }
     }
@@ -205,19 +186,21 @@ impl<'a, S: Stage> Asker<'a, S> {
             }
         }
         match outcome {
-            Outcome::TimedOut => {
-                let after = deadline.as_nanos() as u64;
-                Err(Stop::Ended(Ending::TimedOut {
-                    method: method.to_owned(),
-                    after,
-                    unsent: 0,
-                    during: String::new(),
-                }))
-            }
+            Outcome::TimedOut => Err(late(method, deadline, 0)),
             Outcome::Lost => Err(Stop::Gone),
             Outcome::Hit | Outcome::Empty | Outcome::Null | Outcome::Parked | Outcome::Error { .. } => Ok(body),
         }
     }
+}
+
+/// How a session ends whose server was too slow, with so many bytes that it has not taken.
+fn late(method: &str, after: Duration, unsent: u64) -> Stop {
+    Stop::Ended(Ending::TimedOut {
+        method: method.to_owned(),
+        after: after.as_nanos() as u64,
+        unsent,
+        during: String::new(),
+    })
 }
 
 /// A request without an answer yet. Should the session end first, because the server hangs or a person interrupts, it is

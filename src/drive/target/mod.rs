@@ -82,54 +82,16 @@ const LEAST: u64 = 8;
 /// Directories whose files the project's own build often leaves out.
 #[rustfmt::skip]
 const SELDOM_BUILT: &[&str] = &[
-    "bench",
-    "benches",
-    "contrib",
-    "doc",
-    "docs",
-    "example",
-    "examples",
-    "fixtures",
-    "fuzz",
-    "test",
-    "testdata",
-    "tests",
-    "third_party",
-    "vendor",
+    "bench", "benches", "contrib", "doc", "docs", "example", "examples", "fixtures", "fuzz", "test", "testdata",
+    "tests", "third_party", "vendor",
 ];
 
 /// Endings of the names of Go files that are built for one system or processor alone.
 #[rustfmt::skip]
 const GO_SYSTEMS: &[&str] = &[
-    "386",
-    "aix",
-    "amd64",
-    "android",
-    "arm",
-    "arm64",
-    "darwin",
-    "dragonfly",
-    "freebsd",
-    "illumos",
-    "ios",
-    "js",
-    "linux",
-    "loong64",
-    "mips",
-    "mips64",
-    "mips64le",
-    "mipsle",
-    "netbsd",
-    "openbsd",
-    "plan9",
-    "ppc64",
-    "ppc64le",
-    "riscv64",
-    "s390x",
-    "solaris",
-    "wasip1",
-    "wasm",
-    "windows",
+    "386", "aix", "amd64", "android", "arm", "arm64", "darwin", "dragonfly", "freebsd", "illumos", "ios", "js",
+    "linux", "loong64", "mips", "mips64", "mips64le", "mipsle", "netbsd", "openbsd", "plan9", "ppc64", "ppc64le",
+    "riscv64", "s390x", "solaris", "wasip1", "wasm", "windows",
 ];
 
 /// Picks `per_file` places in each of `wanted` files, spread over the directories and sizes of the files and over the
