@@ -4,8 +4,8 @@ use std::iter::Sum;
 use std::ops::{Add, Mul};
 use std::time::Duration;
 
-use crate::config::step::template::{self, Scope};
-use crate::config::step::{Calls, Count, Idle, IdleEnd, IdleMode, Open, Pick};
+use crate::config::step::template;
+use crate::config::step::{Count, Idle, IdleEnd, IdleMode, Open, Pick};
 use crate::config::{Phase, Repeat, Scenario, Step};
 use crate::units::Span;
 
@@ -208,7 +208,7 @@ impl Walk {
             }
             Step::Save(options) => notifies(self.documents(options.files), options.cadence),
             Step::Touch(options) => {
-                let files = u64::from(options.files.get()).min(self.files);
+                let files = options.files.times().min(self.files);
                 let messages = if options.batch { 1 } else { files };
                 Amount {
                     notifications: messages,
@@ -216,89 +216,42 @@ impl Walk {
                 }
             }
             Step::Edit(options) => {
-                let edits = self.documents(options.files) * u64::from(options.per_file.get());
+                let edits = self.documents(options.files) * options.per_file.times();
                 // Each is undone.
                 notifies(edits, options.cadence) + notifies(edits, Span::from_millis(0))
             }
             Step::Type(options) => {
-                let texts = self.documents(options.files) * u64::from(options.per_file.get());
+                let texts = self.documents(options.files) * options.per_file.times();
                 typed(texts, options.text.as_deref(), options.keystrokes, options.cadence)
             }
             Step::Idle(options) => idles(options),
             Step::Pause(options) => waits(options.time.0),
             Step::Notification(options) => {
-                let places = self.places(options.params.as_ref(), options.files, options.per_file);
-                notifies(places * u64::from(options.times.get()), options.cadence)
+                let open = |files| self.documents(files);
+                let places = template::sent(options.params.as_ref(), options.files, options.per_file, &open);
+                notifies(places * options.times.times(), options.cadence)
             }
-            step => self.requests(step),
+            Step::TypeAndComplete(options) => {
+                let texts = self.documents(options.files) * options.per_file.times();
+                let typed = typed(texts, options.text.as_deref(), options.keystrokes, options.cadence);
+                let requests = options.requests(&|files| self.documents(files));
+                Amount { requests, ..typed }
+            }
+            step => Amount {
+                requests: step.requests(&|files| self.documents(files)),
+                ..Amount::default()
+            },
         }
     }
 
     fn open(&mut self, options: &Open) -> Amount {
-        let wanted = u64::from(options.files.get()).min(self.files);
+        let wanted = options.files.times().min(self.files);
         let opened = match options.pick {
             Pick::First => wanted.saturating_sub(self.open),
             Pick::Next => wanted.min(self.files - self.open.min(self.files)),
         };
         self.open += opened;
         notifies(opened, options.cadence)
-    }
-
-    /// The amount of a step that only sends requests.
-    fn requests(&self, step: &Step) -> Amount {
-        let times = |files: Option<Count>, each: Count| self.documents(files) * u64::from(each.get());
-        let requests = match step {
-            Step::Definition(options)
-            | Step::TypeDefinition(options)
-            | Step::Implementation(options)
-            | Step::Hover(options)
-            | Step::SignatureHelp(options)
-            | Step::DocumentHighlight(options) => times(options.files, options.per_file),
-            Step::DocumentSymbol(options)
-            | Step::Formatting(options)
-            | Step::SemanticTokens(options)
-            | Step::InlayHint(options)
-            | Step::FoldingRange(options) => times(options.files, options.times),
-            Step::References(options) => times(options.files, options.per_file),
-            Step::Completion(options) => times(options.files, options.per_file) * (1 + u64::from(options.resolve)),
-            Step::TypeAndComplete(options) => {
-                let texts = times(options.files, options.per_file);
-                let typed = typed(texts, options.text.as_deref(), options.keystrokes, options.cadence);
-                let requests = texts * (1 + u64::from(options.resolve));
-                return Amount { requests, ..typed };
-            }
-            Step::WorkspaceSymbol(options) => options.queries.len() as u64 * u64::from(options.times.get()),
-            Step::Rename(options) => times(options.files, options.per_file) * if options.prepare { 2 } else { 1 },
-            Step::CodeAction(options) => times(options.files, options.per_file) * (1 + u64::from(options.resolve)),
-            Step::CallHierarchy(options) => {
-                let ways = match options.direction {
-                    Calls::Incoming | Calls::Outgoing => 1,
-                    Calls::Both => 2,
-                };
-                times(options.files, options.per_file) * (1 + ways)
-            }
-            Step::Diagnostics(options) if options.workspace => u64::from(options.times.get()),
-            Step::Diagnostics(options) => times(options.files, options.times),
-            Step::ExecuteCommand(options) => u64::from(options.times.get()),
-            Step::Request(options) => {
-                let places = self.places(options.params.as_ref(), options.files, options.per_file);
-                places * u64::from(options.times.get())
-            }
-            _ => 0,
-        };
-        Amount {
-            requests,
-            ..Amount::default()
-        }
-    }
-
-    /// How often a template is filled.
-    fn places(&self, params: Option<&serde_json::Value>, files: Option<Count>, per_file: Count) -> u64 {
-        match params.map_or(Scope::Once, template::scope) {
-            Scope::Once => 1,
-            Scope::Document => self.documents(files),
-            Scope::Position => self.documents(files) * u64::from(per_file.get()),
-        }
     }
 }
 

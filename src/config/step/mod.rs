@@ -10,7 +10,7 @@ pub use actions::{Change, Close, Edit, EditMode, Notification, Open, Pause, Pick
 pub use idle::{Idle, IdleEnd, IdleMode, Light, Until};
 pub use options::{
     Ask, AtPositions, CallHierarchy, Calls, CodeAction, CompleteOn, Completion, Count, Diagnostics, ExecuteCommand,
-    Expect, PerDocument, References, Rename, Request, TypeAndComplete, WorkspaceSymbol,
+    Expect, PerDocument, Reach, References, Rename, Request, TypeAndComplete, WorkspaceSymbol,
 };
 pub use release::{Means, Release, SelfReport};
 
@@ -40,6 +40,13 @@ macro_rules! steps {
                 }
             }
 
+            /// How many requests it sends, where every file has enough places.
+            pub fn requests(&self, open: Reach<'_>) -> u64 {
+                match self {
+                    $(Step::$step(_options) => steps!(@requests _options open $($method)?),)*
+                }
+            }
+
             fn row(&self) -> Row {
                 match self {
                     $(Step::$step(_options) => Row {
@@ -52,6 +59,8 @@ macro_rules! steps {
     };
     (@open) => { false };
     (@open open) => { true };
+    (@requests $options:ident $open:ident) => { 0 };
+    (@requests $options:ident $open:ident $method:literal) => { $options.requests($open) };
     (@asks $options:ident) => { None };
     (@asks $options:ident $method:literal) => { Some(($method, $options.ask())) };
 }

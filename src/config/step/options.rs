@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::template;
 use crate::units::Span;
 
 /// A whole number of things, at least one.
@@ -22,6 +23,11 @@ impl Count {
     /// The number.
     pub const fn get(self) -> u32 {
         self.0
+    }
+
+    /// The number, to multiply by.
+    pub fn times(self) -> u64 {
+        u64::from(self.0)
     }
 }
 
@@ -60,11 +66,14 @@ pub struct Ask {
     pub concurrency: Count,
 }
 
-/// Declares the options of steps that send requests: their own fields, then those of [`Ask`].
+/// How many of so many documents are open: what the number of requests depends on.
+pub type Reach<'r> = &'r dyn Fn(Option<Count>) -> u64;
+
+/// Declares the options of steps that send requests: how many, their own fields, then those of [`Ask`].
 macro_rules! requests {
     ($(
         $(#[$about:meta])*
-        pub struct $name:ident {$(
+        pub struct $name:ident sends $sends:expr => {$(
             $(#[$doc:meta])*
             pub $field:ident: $kind:ty = $default:expr,
         )*}
@@ -97,6 +106,12 @@ macro_rules! requests {
         }
 
         impl $name {
+            /// How many requests that are, where every file has enough places.
+            pub fn requests(&self, open: Reach<'_>) -> u64 {
+                let sends: fn(&$name, Reach<'_>) -> u64 = $sends;
+                sends(self, open)
+            }
+
             /// The options that every requesting step has.
             pub fn ask(&self) -> Ask {
                 Ask {
@@ -112,7 +127,7 @@ macro_rules! requests {
 
 requests! {
     /// Options of a step that asks at identifiers.
-    pub struct AtPositions {
+    pub struct AtPositions sends |own, open| open(own.files) * own.per_file.times() => {
         /// How many of the open documents; all when not given.
         pub files: Option<Count> = None,
         /// How many identifiers in each.
@@ -120,7 +135,7 @@ requests! {
     }
 
     /// Options of a step that asks about whole documents.
-    pub struct PerDocument {
+    pub struct PerDocument sends |own, open| open(own.files) * own.times.times() => {
         /// How many of the open documents; all when not given.
         pub files: Option<Count> = None,
         /// How many times each.
@@ -128,7 +143,7 @@ requests! {
     }
 
     /// Asks for the places where an identifier is used.
-    pub struct References {
+    pub struct References sends |own, open| open(own.files) * own.per_file.times() => {
         /// How many of the open documents; all when not given.
         pub files: Option<Count> = None,
         /// How many identifiers in each.
@@ -138,7 +153,7 @@ requests! {
     }
 
     /// Asks for completions after existing `name.` sites, without typing.
-    pub struct Completion {
+    pub struct Completion sends |own, open| open(own.files) * own.per_file.times() * (1 + u64::from(own.resolve)) => {
         /// How many of the open documents; all when not given.
         pub files: Option<Count> = None,
         /// How many sites in each.
@@ -148,7 +163,7 @@ requests! {
     }
 
     /// Types text key by key and asks for completions on the way; the text is unique each time and undone at the end.
-    pub struct TypeAndComplete {
+    pub struct TypeAndComplete sends |own, open| open(own.files) * own.per_file.times() * (1 + u64::from(own.resolve)) => {
         /// How many of the open documents; all when not given.
         pub files: Option<Count> = None,
         /// How many texts to type in each.
@@ -166,7 +181,7 @@ requests! {
     }
 
     /// Searches symbols by name over the whole workspace.
-    pub struct WorkspaceSymbol {
+    pub struct WorkspaceSymbol sends |own, _| own.queries.len() as u64 * own.times.times() => {
         /// The names; an empty one asks for everything.
         pub queries: Vec<String> = ["a", "test", "config"].map(str::to_owned).to_vec(),
         /// How many times each.
@@ -174,7 +189,7 @@ requests! {
     }
 
     /// Asks what a rename would change; nothing is renamed.
-    pub struct Rename {
+    pub struct Rename sends |own, open| open(own.files) * own.per_file.times() * (1 + u64::from(own.prepare)) => {
         /// How many of the open documents; all when not given.
         pub files: Option<Count> = None,
         /// How many identifiers in each.
@@ -187,7 +202,7 @@ requests! {
 
     /// Asks what can be done at identifiers, and sends the diagnostics that overlap them, of those that the server pushed
     /// or that a `diagnostics` step pulled; nothing is done.
-    pub struct CodeAction {
+    pub struct CodeAction sends |own, open| open(own.files) * own.per_file.times() * (1 + u64::from(own.resolve)) => {
         /// How many of the open documents; all when not given.
         pub files: Option<Count> = None,
         /// How many identifiers in each.
@@ -199,7 +214,7 @@ requests! {
     }
 
     /// Asks for the calls into and out of functions.
-    pub struct CallHierarchy {
+    pub struct CallHierarchy sends |own, open| open(own.files) * own.per_file.times() * (2 + u64::from(own.direction == Calls::Both)) => {
         /// How many of the open documents; all when not given.
         pub files: Option<Count> = None,
         /// How many identifiers in each.
@@ -209,7 +224,7 @@ requests! {
     }
 
     /// Pulls diagnostics.
-    pub struct Diagnostics {
+    pub struct Diagnostics sends |own, open| own.times.times() * if own.workspace { 1 } else { open(own.files) } => {
         /// How many of the open documents; all when not given.
         pub files: Option<Count> = None,
         /// How many times each.
@@ -221,7 +236,7 @@ requests! {
 
 requests! {
     /// Runs a command of the server; edits that it asks for are refused.
-    pub struct ExecuteCommand {
+    pub struct ExecuteCommand sends |own, _| own.times.times() => {
         /// Its name.
         pub command: String = String::new(),
         /// Its arguments; placeholders as in [`Request`].
@@ -233,7 +248,7 @@ requests! {
     /// Sends any request. Strings in `params` may hold `${uri}`, `${file}` and `${position}` of an open document, and
     /// `${workspace}` and `${workspace-uri}`; with `${position}` it is sent `per-file` times, with `${uri}` or `${file}`
     /// once for each document.
-    pub struct Request {
+    pub struct Request sends |own, open| template::sent(own.params.as_ref(), own.files, own.per_file, open) * own.times.times() => {
         /// The method.
         pub method: String = String::new(),
         /// Its parameters.
