@@ -29,6 +29,9 @@ const LOOK_SHARE: f64 = 0.005;
 /// The longest pause after a look: servers start helpers just when machines are busy and a look seems dear.
 const LOOK_PAUSE: Nanos = 500_000_000;
 
+/// Windows' host of a console window.
+const CONSOLE: &str = "conhost.exe";
+
 pub struct System {
     duty: Duty,
     /// Of the last look: parent and threads by process id.
@@ -107,6 +110,10 @@ impl Source for System {
         }
         let started = times(&process)?.created;
         let name = self.describe(&process).map(|program| program.name).unwrap_or_default();
+        // One that is just being made may have had no name in the list, under Wine at least.
+        if name.eq_ignore_ascii_case(CONSOLE) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         Ok((
             process,
             Opened {
@@ -233,7 +240,7 @@ fn list() -> io::Result<HashMap<u32, Listed>> {
 
 fn is_console(name: &[u16]) -> bool {
     let name = name.split(|unit| *unit == 0).next().unwrap_or_default();
-    String::from_utf16_lossy(name).eq_ignore_ascii_case("conhost.exe")
+    String::from_utf16_lossy(name).eq_ignore_ascii_case(CONSOLE)
 }
 
 fn is_over(process: &Process) -> bool {
