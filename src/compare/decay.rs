@@ -1,7 +1,7 @@
 //! What came back while servers were left alone, over all runs of each.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::band::NoiseFloor;
 use crate::record::{Nanos, WindowEnd};
@@ -24,13 +24,16 @@ pub struct Decay {
     /// Whether it is the control of light traffic.
     pub control: bool,
     /// One for each side, in their order.
-    #[serde(skip)]
+    #[serde(rename = "servers")]
     pub sides: Vec<Decayed>,
 }
 
 /// One window of one server, over its runs. All of private memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Decayed {
+    /// How many runs ended how.
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "std::collections::BTreeMap<String, u64>")]
     pub ends: Vec<(WindowEnd, u64)>,
     /// When it began, in bytes.
     pub before: Cell,
@@ -45,6 +48,7 @@ pub struct Decayed {
     /// Until it had settled, in nanoseconds.
     pub settle_time: Cell,
     /// What was above the floor, times how long, in byte seconds.
+    #[serde(rename = "held_above_floor")]
     pub held: Cell,
     /// The half-life, of the runs whose curve has one, in nanoseconds.
     pub half_life: Cell,
@@ -55,7 +59,12 @@ pub struct Decayed {
     /// Returned in it, of the same; less than nothing where more was taken.
     pub share: Cell,
     /// The window of the run whose floor is the middle one.
+    #[serde(skip)]
     pub shown: Option<Window>,
+}
+
+fn by_name<S: Serializer>(ends: &[(WindowEnd, u64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(ends.iter().map(|(end, count)| (end, count)))
 }
 
 /// What tells a window from others in a scenario.

@@ -58,13 +58,13 @@ pub const CONFIDENCE: f64 = 0.95;
 pub struct Comparison {
     #[serde(skip)]
     pub scenario: String,
-    #[serde(skip)]
+    /// The servers, the baseline first.
+    #[serde(rename = "servers")]
     pub sides: Vec<Side>,
     /// Every figure that at least one run has, in the order of the scenario.
-    #[serde(skip)]
     pub rows: Vec<Row>,
     /// What came back while they were left alone, in the order of the scenario.
-    #[serde(skip)]
+    #[serde(rename = "decay")]
     pub decays: Vec<Decay>,
     /// Circumstances that are not the same in all runs.
     pub differences: Vec<Difference>,
@@ -93,7 +93,6 @@ pub struct Side {
     #[serde(rename = "left_out")]
     pub left: Vec<Left>,
     /// Work that it did not do as the baseline did. Empty for the baseline.
-    #[serde(skip)]
     pub work: Vec<Inequality>,
     /// The allocators that were told to purge; none as shipped. Where these are not the baseline's, nothing is compared.
     #[serde(skip)]
@@ -132,7 +131,6 @@ pub struct Row {
     #[schemars(with = "Named")]
     pub measure: Measure,
     /// One for each side, in their order.
-    #[serde(skip)]
     pub cells: Vec<Cell>,
 }
 
@@ -145,10 +143,9 @@ pub struct Cell {
     /// Against the baseline; `None` for the baseline itself and where either side has less than two runs.
     pub ratio: Option<Ratio>,
     /// The groups that the values fall into; empty of less than two values, and over several machines.
-    #[serde(skip)]
+    #[serde(rename = "groups")]
     pub clusters: Vec<Cluster>,
     /// Values far from the others of their machine. They are counted too.
-    #[serde(skip)]
     pub outliers: Vec<Outlier>,
 }
 

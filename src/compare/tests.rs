@@ -172,7 +172,7 @@ fn a_server_that_finds_less_does_less_work() {
     }
     let comparison = compare(&all, None);
     assert!(comparison.sides[0].work.is_empty());
-    let less: Vec<&Inequality> = comparison.sides[1].work.iter().filter(|work| work.is_less()).collect();
+    let less: Vec<&Inequality> = comparison.sides[1].work.iter().filter(|work| work.less).collect();
     assert!(less.iter().all(|work| work.count == Count::Hits), "{less:?}");
     assert_eq!(less.len(), 3, "{less:?}");
 }

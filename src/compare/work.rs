@@ -22,17 +22,13 @@ pub struct Inequality {
     pub baseline: Option<f64>,
     /// Median over the runs of the candidate; `None` when it never did this.
     pub candidate: Option<f64>,
+    /// Whether the candidate did less than the baseline, so that less memory is no merit of it.
+    pub less: bool,
 }
 
-impl Inequality {
-    /// Whether the candidate did less than the baseline, so that less memory is no merit of it.
-    pub fn is_less(&self) -> bool {
-        match (self.baseline, self.candidate) {
-            (Some(baseline), Some(candidate)) => candidate < baseline,
-            (Some(_), None) => true,
-            (None, _) => false,
-        }
-    }
+/// Never of what only the candidate did.
+pub(super) fn is_less(baseline: Option<f64>, candidate: Option<f64>) -> bool {
+    baseline.is_some_and(|baseline| candidate.is_none_or(|candidate| candidate < baseline))
 }
 
 /// A task as it is written: a step of a phase, or a method.
@@ -109,6 +105,7 @@ pub fn inequalities(baseline: &[&Summary], candidate: &[&Summary], limits: WorkL
             count: key.1,
             baseline: a,
             candidate: b,
+            less: is_less(a, b),
         })
     });
     unequal.collect()

@@ -77,9 +77,11 @@ pub struct Party {
 }
 
 /// A run in which the server failed the scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Broken {
+    /// Which server.
     pub role: Role,
+    /// Its record.
     pub record: String,
 }
 
@@ -141,13 +143,13 @@ pub struct Against {
     /// Whether more runs would change none of the answers that decide.
     #[serde(skip)]
     pub settled: bool,
-    #[serde(skip)]
+    /// The rules that decide.
+    #[serde(rename = "rules")]
     pub primaries: Vec<Judged>,
     /// What does not, each by itself.
-    #[serde(skip)]
+    #[serde(rename = "advice")]
     pub advisory: Vec<Judged>,
     /// Work that was not done alike.
-    #[serde(skip)]
     pub work: Vec<Inequality>,
     /// What huge pages do to the difference through the lens that decides, where that is more than a little.
     #[serde(skip)]
@@ -176,10 +178,10 @@ pub struct Judgement {
     pub scenario: String,
     /// The lens that decides where a rule names none.
     pub lens: Lens,
-    #[serde(skip)]
+    /// The servers: the baseline, the candidate, and the anchor if there is one.
+    #[serde(rename = "servers")]
     pub parties: Vec<Party>,
     /// Runs that a server failed: nothing is decided then.
-    #[serde(skip)]
     pub broken: Vec<Broken>,
     /// Circumstances that are not the same in all runs.
     pub differences: Vec<Difference>,
@@ -187,7 +189,6 @@ pub struct Judgement {
     #[serde(skip)]
     pub strains: Vec<Strained>,
     /// The candidate against the baseline, and against the anchor if there is one.
-    #[serde(skip)]
     pub against: Vec<Against>,
     /// Absolute limits.
     pub budgets: Vec<Kept>,
@@ -209,7 +210,7 @@ impl Judgement {
     pub fn less_work(&self) -> impl Iterator<Item = (Role, &Inequality)> {
         let all = self.against.iter();
         all.flat_map(|against| against.work.iter().map(|work| (against.role, work)))
-            .filter(|(_, work)| work.is_less())
+            .filter(|(_, work)| work.less)
     }
 
     /// Whether there is nothing to decide, because a server failed or did less.

@@ -118,9 +118,7 @@ pub(super) fn work(
         };
         let of_rule = inequalities(&summaries(&baseline), &summaries(&candidate), limits);
         let is_new = |one: &Inequality| {
-            let known = |other: &Inequality| {
-                (&one.task, one.count, one.is_less()) == (&other.task, other.count, other.is_less())
-            };
+            let known = |other: &Inequality| (&one.task, one.count, one.less) == (&other.task, other.count, other.less);
             !unequal.iter().any(known)
         };
         let new: Vec<Inequality> = of_rule.into_iter().filter(is_new).collect();

@@ -1,14 +1,19 @@
 //! Whether the values of one arm fall into separate groups, as an allocator's arenas make them do.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::arm::Arm;
 use super::calibrated;
 use crate::band::NoiseFloor;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cluster {
     /// Which runs, from 0, in order of their values.
     pub runs: Vec<usize>,
+    /// The smallest.
     pub low: f64,
+    /// The largest.
     pub high: f64,
 }
 

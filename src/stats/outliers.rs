@@ -1,15 +1,19 @@
 //! Runs that stand far from the others of their arm. They are flagged and stay in every figure.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::arm::Arm;
 use super::calibrated;
 use crate::band::NoiseFloor;
 use crate::units::middle;
 
 /// A run far from the others.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Outlier {
     /// Which run, from 0.
     pub run: usize,
+    /// The value.
     pub value: f64,
     /// Its distance from the median in robust standard deviations of the logs, negative below.
     pub distance: f64,

@@ -20,6 +20,9 @@ pub(crate) mod tests;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use crate::record::{AllocatorFacts, CellFacts, Header, KnobFacts, ServerFacts, SweepFacts};
 
 use super::compare::{
@@ -32,8 +35,8 @@ pub use crate::tune::choose::{Choice, Cost, Keep, LEAST_RUNS, as_fast, cost, cos
 pub use crate::tune::figure::Places;
 pub use crate::tune::settled::{Moving, Rest};
 
-pub use crate::tune::stopped::{Failure, Halving, Stopped, Why, stopped};
-pub use crate::tune::why_not::{WhyNot, runs_to_settle};
+pub use crate::tune::stopped::{Failure, Halving, Reason, Stopped, Why, stopped};
+pub use crate::tune::why_not::{NotChosen, WhyNot, runs_to_settle};
 
 use crate::figures::Figure;
 use crate::tune::figure::{figure_of, places};
@@ -43,12 +46,13 @@ use crate::tune::settled::rest;
 const CONFIDENCE: f64 = super::compare::CONFIDENCE;
 
 /// What a sweep is held to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Rules {
     /// After how many runs of each it is looked which cells are still worth more, the last being all there are.
     pub rungs: Vec<u32>,
     /// How much more latency a recommended setting may have, as a share of the default's.
     pub latency: f64,
+    /// How much more processor time, as a share.
     pub cpu: f64,
     /// How much private memory there may be, in bytes; then the fastest cell under it is chosen.
     pub max_private: Option<u64>,
@@ -103,16 +107,23 @@ pub struct Server {
 }
 
 /// One cell and what was seen of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Swept {
+    /// Its label.
     pub label: String,
+    /// What it sets.
     pub sets: CellFacts,
     /// Names of the records that count.
     pub runs: Vec<String>,
+    /// Runs that do not count, and why.
+    #[serde(rename = "left_out")]
     pub left: Vec<Left>,
     /// Its figures, one for each of [`Figure::SWEPT`]; their ratios are against the default.
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "BTreeMap<String, Cell>")]
     pub figures: Vec<Cell>,
     /// After which it was not run any more, and why.
+    #[serde(skip)]
     pub stopped: Option<Stopped>,
     /// Whether no other is as good in everything and clearly better in something.
     pub front: bool,
@@ -121,15 +132,23 @@ pub struct Swept {
     /// Work that it did not do as the default did.
     pub work: Vec<Inequality>,
     /// Settings that were asked for and not seen in force.
+    #[serde(rename = "unseen_settings")]
     pub unseen: Vec<KnobFacts>,
     /// Whether its memory had settled when it was read.
+    #[serde(skip)]
     pub rest: Rest,
     /// What huge pages do to its difference from the default, where that is much.
+    #[serde(skip)]
     pub huge_pages: Option<HugePages>,
     /// Where the private memory of one more run will probably lie, in bytes; `None` where it had not settled.
     pub promise: Option<(f64, f64)>,
     /// Why it is not what is recommended; `None` of what is, and of the default where nothing is.
+    #[serde(skip)]
     pub why_not: Option<WhyNot>,
+}
+
+fn by_name<S: Serializer>(figures: &[Cell], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(Figure::SWEPT.into_iter().map(Figure::name).zip(figures))
 }
 
 impl Sweep {
@@ -197,7 +216,7 @@ impl Swept {
 
     /// Whether it did less than the default, so that less memory is no merit of it.
     pub fn did_less(&self) -> bool {
-        self.work.iter().any(Inequality::is_less)
+        self.work.iter().any(|work| work.less)
     }
 
     /// The settings that were seen not to be in force.

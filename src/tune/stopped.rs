@@ -1,14 +1,18 @@
 //! Successive halving (Jamieson and Talwalkar, *Non-stochastic Best Arm Identification*, 2016), with intervals instead of
 //! ranks alone: after each rung of runs, the cells that can no longer be the answer are not run any more.
 
-use crate::tune::figure::WEIGHED;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::compare::{Inequality, Played, counts, inequalities, unseen};
+use schemars::JsonSchema;
+use serde::Serialize;
+use strum::EnumDiscriminants;
+
+use crate::compare::{Played, counts, inequalities, unseen};
 use crate::exit::Exit;
 use crate::figures::WorkLimits;
 use crate::findings::brief;
 use crate::summary::{Summary, exit};
+use crate::tune::figure::WEIGHED;
 
 use super::figure::{Places, places};
 use super::judge::{Look, Weighed, judged};
@@ -23,7 +27,8 @@ pub struct Stopped {
     pub why: Why,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, EnumDiscriminants)]
+#[strum_discriminants(name(Reason), derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Why {
     Failed(Failure),
     /// This one was as good in everything and clearly better in something.
@@ -192,7 +197,7 @@ impl Cell<'_> {
                     .filter_map(|run| places.measure(figure)?.value(&run.summary));
                 values.collect()
             }),
-            honest: !work.iter().any(Inequality::is_less) && !unseen(&runs).iter().any(is_refused),
+            honest: !work.iter().any(|work| work.less) && !unseen(&runs).iter().any(is_refused),
             rests: rest(&runs, places).moving == 0,
         }
     }

@@ -1,5 +1,9 @@
 //! Why each cell that is not recommended is not: the one reason that comes first.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+use strum::EnumDiscriminants;
+
 use crate::band::NoiseFloor;
 use crate::figures::Figure;
 use crate::stats::{Arm, runs_needed};
@@ -12,7 +16,8 @@ use super::{CONFIDENCE, Rules, Swept};
 const WANTED: f64 = 0.8;
 
 /// Why a cell is not what is recommended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, EnumDiscriminants)]
+#[strum_discriminants(name(NotChosen), derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum WhyNot {
     /// It was not run to the end; [`Swept::stopped`] says why.
     Stopped,

@@ -58,7 +58,9 @@ fn cell<'r>(report: &'r Value, label: &str) -> &'r Value {
 
 #[track_caller]
 fn private(cell: &Value) -> f64 {
-    cell["figures"]["private"]["median"].as_f64().expect("it was measured")
+    cell["figures"]["private"]["median"]["value"]
+        .as_f64()
+        .expect("it was measured")
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What counts as the same work, to the last request.
 
 use super::*;
+use crate::compare::work::is_less;
 use crate::figures::WorkLimits;
 use crate::summary::{MethodSummary, PhaseSummary, StepSummary};
 
@@ -206,18 +207,12 @@ fn steps_of_one_name_are_told_apart_and_told_in_the_order_of_the_scenario_method
 
 #[test]
 fn less_is_what_the_candidate_did_less_of_and_never_what_only_it_did() {
-    let work = |baseline, candidate| Inequality {
-        task: Task::Method("x".to_owned()),
-        count: Count::Items,
-        baseline,
-        candidate,
-    };
-    assert!(work(Some(2.0), Some(1.0)).is_less());
-    assert!(work(Some(2.0), None).is_less());
-    assert!(!work(Some(1.0), Some(2.0)).is_less());
-    assert!(!work(Some(1.0), Some(1.0)).is_less());
-    assert!(!work(None, Some(1.0)).is_less());
-    assert!(!work(None, None).is_less());
+    assert!(is_less(Some(2.0), Some(1.0)));
+    assert!(is_less(Some(2.0), None));
+    assert!(!is_less(Some(1.0), Some(2.0)));
+    assert!(!is_less(Some(1.0), Some(1.0)));
+    assert!(!is_less(None, Some(1.0)));
+    assert!(!is_less(None, None));
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn work(side: &Side, baseline: &Side) -> Case {
     let outcome = match side.work.as_slice() {
         [] if unknown.is_some() => Outcome::Skipped,
         [] => Outcome::Passed,
-        work if work.iter().any(|work| work.is_less()) => Outcome::Failed,
+        work if work.iter().any(|work| work.less) => Outcome::Failed,
         _ => Outcome::Warned,
     };
     let mut lines: Vec<String> = notes::work(side, &baseline.label)

@@ -84,7 +84,7 @@ pub fn unknown_work(side: &Side, baseline: &Side) -> Option<String> {
 
 /// What a side did less of than the baseline, and what it did otherwise: a sentence each.
 pub fn work(side: &Side, baseline: &str) -> Vec<Sentence> {
-    let of = |less: bool| -> Vec<&Inequality> { side.work.iter().filter(|work| work.is_less() == less).collect() };
+    let of = |less: bool| -> Vec<&Inequality> { side.work.iter().filter(|work| work.less == less).collect() };
     let mut notes = Vec::new();
     for (less, verb) in [(true, "less"), (false, "other")] {
         let tasks: Vec<String> = of(less).chunk_by(|a, b| a.task == b.task).map(task).collect();
@@ -101,7 +101,7 @@ pub fn work(side: &Side, baseline: &str) -> Vec<Sentence> {
 
 /// One piece of work that was not done as `other` did it.
 pub fn unequal(label: &str, other: &str, work: &Inequality) -> String {
-    let verb = if work.is_less() { "less" } else { "other" };
+    let verb = if work.less { "less" } else { "other" };
     format!("{label} does {verb} work than the {other}: {}", task(&[work]))
 }
 

@@ -81,7 +81,7 @@ fn work(judgement: &Judgement, against: &Against) -> Case {
             (Outcome::Skipped, "there are no runs to compare".to_owned())
         }
         [] => (Outcome::Passed, format!("the same work as the {other}")),
-        lines if against.work.iter().any(|work| work.is_less()) => (Outcome::Failed, lines.join("\n")),
+        lines if against.work.iter().any(|work| work.less) => (Outcome::Failed, lines.join("\n")),
         lines => (Outcome::Warned, lines.join("\n")),
     };
     Case {

@@ -1,5 +1,8 @@
 //! Everything that a gate found, in sentences with their numbers.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::compare::Inequality;
 use crate::gate::{Basis, Judged, Judgement, Kept, Leaking, Missing, Role};
 use crate::lens::Lens;
@@ -11,13 +14,18 @@ use crate::units;
 use super::words::{change, limit};
 
 /// One thing that a gate found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
+    #[serde(skip)]
     pub about: About,
+    /// Whether it decides.
     pub decides: bool,
+    /// What it comes to.
     pub answer: Answer,
     /// It in a few words, for a heading.
+    #[serde(skip)]
     pub short: String,
+    /// The sentence.
     pub text: String,
 }
 
@@ -106,7 +114,7 @@ pub fn doubts(judgement: &Judgement) -> Vec<String> {
         }
         let found = against.huge_pages.iter().filter(|_| !judgement.is_refused());
         doubts.extend(found.map(|found| huge_pages(Role::Candidate.name(), against.role.name(), found)));
-        let other = against.work.iter().filter(|work| !work.is_less());
+        let other = against.work.iter().filter(|work| !work.less);
         doubts.extend(other.map(|work: &Inequality| unequal("candidate", against.role.name(), work)));
     }
     if !judgement.is_refused() {

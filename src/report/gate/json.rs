@@ -9,14 +9,12 @@ mod tests;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::gate;
-use crate::gate::{Judged, Judgement, Party};
+use crate::gate::Judgement;
 use crate::record::Version;
-use crate::report::comparison::json::Work;
 use crate::report::json;
 use crate::stats::Answer;
 
-use super::findings::{doubts, findings};
+use super::findings::{Finding, doubts, findings};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
 pub const FORMAT: Version = Version { major: 2, minor: 0 };
@@ -34,10 +32,6 @@ struct Report<'j> {
     findings: Vec<Finding>,
     /// What must be known to read the verdict right.
     notes: Vec<String>,
-    /// The servers: the baseline, the candidate, and the anchor if there is one.
-    servers: Vec<Server<'j>>,
-    /// The candidate against the baseline, and against the anchor if there is one.
-    against: Vec<Against<'j>>,
     #[serde(flatten)]
     judgement: &'j Judgement,
 }
@@ -56,53 +50,8 @@ enum Outcome {
     Refused,
 }
 
-/// Something that was found, in a sentence.
-#[derive(Serialize, JsonSchema)]
-struct Finding {
-    /// What it comes to.
-    answer: Answer,
-    /// Whether it decides.
-    decides: bool,
-    /// The sentence.
-    text: String,
-}
-
-/// A server that takes part.
-#[derive(Serialize, JsonSchema)]
-struct Server<'j> {
-    #[serde(flatten)]
-    party: &'j Party,
-    /// Records of runs that it failed.
-    failed: Vec<&'j str>,
-}
-
-/// The candidate against another server.
-#[derive(Serialize, JsonSchema)]
-struct Against<'j> {
-    #[serde(flatten)]
-    against: &'j gate::Against,
-    /// Every rule, those that decide first.
-    rules: Vec<Rule<'j>>,
-    /// Work that the candidate did not do as the other.
-    work: Vec<Work<'j>>,
-}
-
-/// What a rule says.
-#[derive(Serialize, JsonSchema)]
-struct Rule<'j> {
-    /// Whether it decides, or advises.
-    decides: bool,
-    #[serde(flatten)]
-    judged: &'j Judged,
-}
-
 /// The verdict as indented JSON with a line end; `exit_code` is what the command ends with.
 pub fn render(judgement: &Judgement, notes: &[String], exit_code: u8) -> Result<String, serde_json::Error> {
-    let sentences = findings(judgement).into_iter().map(|one| Finding {
-        answer: one.answer,
-        decides: one.decides,
-        text: one.text,
-    });
     json::lines(&Report {
         format: FORMAT,
         outcome: match judgement.answer {
@@ -112,30 +61,10 @@ pub fn render(judgement: &Judgement, notes: &[String], exit_code: u8) -> Result<
             Answer::Inconclusive => Outcome::Inconclusive,
         },
         exit_code,
-        findings: sentences.collect(),
+        findings: findings(judgement),
         notes: [doubts(judgement), notes.to_vec()].concat(),
-        servers: judgement.parties.iter().map(|party| server(judgement, party)).collect(),
-        against: judgement.against.iter().map(against).collect(),
         judgement,
     })
-}
-
-fn server<'j>(judgement: &'j Judgement, party: &'j Party) -> Server<'j> {
-    let failed = judgement.broken.iter().filter(|broken| broken.role == party.role);
-    Server {
-        party,
-        failed: failed.map(|broken| broken.record.as_str()).collect(),
-    }
-}
-
-fn against(against: &gate::Against) -> Against<'_> {
-    let rule = |decides| move |judged| Rule { decides, judged };
-    let primaries = against.primaries.iter().map(rule(true));
-    Against {
-        against,
-        rules: primaries.chain(against.advisory.iter().map(rule(false))).collect(),
-        work: against.work.iter().map(Work::from).collect(),
-    }
 }
 
 pub fn schema() -> serde_json::Value {

@@ -305,7 +305,7 @@ fn price(cell: &Swept) -> String {
 
 /// Work that was not the same, in short: what was less comes first.
 fn unequal(cell: &Swept) -> Option<String> {
-    let worst = cell.work.iter().find(|work| work.is_less()).or(cell.work.first())?;
+    let worst = cell.work.iter().find(|work| work.less).or(cell.work.first())?;
     let more = match cell.work.len() {
         1 => String::new(),
         all => format!("; and {} more", units::count(all as u64 - 1)),
