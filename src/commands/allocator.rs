@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 
 use crate::allocator::{self, Detection};
 use crate::cli::{self, TextOrJson};
+use crate::document::terminal;
 use crate::record::{AllocatorFacts, KnobFacts};
 use crate::report;
 use crate::resolve::which;
@@ -24,7 +25,9 @@ pub fn run(options: &cli::AllocatorOptions) -> anyhow::Result<u8> {
         (None, None) => bail!("nothing is named; name a program, a server or a process"),
     };
     let text = match options.format {
-        TextOrJson::Terminal => report::allocator::terminal(&shown, &found, &knobs, show::look(true)),
+        TextOrJson::Terminal => {
+            terminal::render(&report::allocator::document(&shown, &found, &knobs), show::look(true))
+        }
         TextOrJson::Json => report::allocator::json(&shown, &found, &knobs)?,
     };
     print(&text)?;

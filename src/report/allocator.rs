@@ -6,49 +6,40 @@ use crate::findings::setting;
 use crate::record::{AllocatorFacts, AllocatorFamily, KnobFacts, ServerFacts};
 
 use super::fingerprint;
-use crate::document::Look;
-use crate::text::table::WIDEST;
-use crate::text::{Paint, Tone, clean_styled, line_of, paragraph};
+use crate::document::{Block, Document, Section, Weight};
+use crate::text::table::Table;
 
-/// Columns of the names on the left.
-const NAMES: usize = 15;
-
-/// What was found, for a terminal.
-pub fn terminal(shown: &str, facts: &AllocatorFacts, knobs: &[KnobFacts], look: Look) -> String {
-    let paint = Paint(look.color);
-    let columns = look.columns.clamp(40, WIDEST);
-    let mut out = String::new();
-    let mut row = |name: &str, text: &str| {
-        let first = format!("  {name:<width$}", width = NAMES - 2);
-        paragraph(&mut out, paint, Tone::Plain, &first, text, columns);
-    };
-    row("program", shown);
-    row("allocator", &headline(facts));
-    let some = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
-    for (name, value) in [
-        ("version", some(&facts.version)),
-        ("prefix", some(&facts.prefix)),
-        ("reads", some(&facts.variable)),
-        ("built with", some(&facts.baked)),
-        ("beside it", some(&facts.beside)),
-    ] {
-        value.iter().for_each(|value| row(name, value));
+/// What is known of the allocator of a program.
+pub fn document(shown: &str, facts: &AllocatorFacts, knobs: &[KnobFacts]) -> Document {
+    let known = [
+        ("version", &facts.version),
+        ("prefix", &facts.prefix),
+        ("reads", &facts.variable),
+        ("built with", &facts.baked),
+        ("beside it", &facts.beside),
+    ];
+    let known = known.into_iter();
+    let known = known.filter_map(|(name, value)| Some((name, value.clone().filter(|text| !text.is_empty())?)));
+    let knobs = knobs.iter().map(|knob| ("setting", setting(knob)));
+    let seen = facts.evidence.iter().map(|one| (one.source.as_str(), one.saw.clone()));
+    let options = options(facts);
+    let table = Table::new(&options)
+        .text("option", 0, |(name, _)| *name)
+        .text("in force", 0, |(_, value)| value);
+    let section = |id: &str, title: &str| Section::new(id, title, Weight::Answer);
+    Document {
+        title: format!("{shown}: {}", headline(facts)),
+        origin: String::new(),
+        headline: None,
+        verdict: Vec::new(),
+        sections: vec![
+            section("known", "How that is known").with(Block::facts("Evidence", known.chain(knobs).chain(seen))),
+            section("options", "Options in force").with_all(table.some()),
+        ]
+        .into_iter()
+        .filter_map(Section::filled)
+        .collect(),
     }
-    for knob in knobs {
-        row("setting", &setting(knob));
-    }
-    for evidence in &facts.evidence {
-        row(&evidence.source, &evidence.saw);
-    }
-    if !facts.options.is_empty() {
-        line_of(&mut out, String::new());
-        let options = options(facts);
-        let longest = options.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
-        for (name, value) in options {
-            line_of(&mut out, format!("  {name:<width$} {value}", width = longest.max(32)));
-        }
-    }
-    clean_styled(&out)
 }
 
 pub(super) fn headline(facts: &AllocatorFacts) -> String {
@@ -108,6 +99,7 @@ struct Found<'f> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::document::{Look, terminal};
     use crate::record::{Confidence, Evidence, PreloadFacts};
 
     pub fn found() -> (AllocatorFacts, Vec<KnobFacts>) {
@@ -155,7 +147,7 @@ pub(super) mod tests {
             ascii: false,
             details: true,
         };
-        let text = terminal("/opt/bin/ty", &facts, &knobs, look);
+        let text = terminal::render(&document("/opt/bin/ty", &facts, &knobs), look);
         insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(text) });
     }
 
@@ -177,7 +169,7 @@ pub(super) mod tests {
             ascii: false,
             details: true,
         };
-        let text = terminal("/usr/bin/clangd", &facts, &[], look);
+        let text = terminal::render(&document("/usr/bin/clangd", &facts, &[]), look);
         let at = |value: &str| text.lines().find_map(|line| line.find(value));
         assert_eq!(at(" 2"), at(" no limit"));
     }

@@ -7,36 +7,39 @@ use crate::record::{Counters, Entry, Event, Header, Nanos, PhaseRef, Process, Sa
 use crate::summary::{counted, held_up};
 use crate::text::clean;
 
-/// The columns. An empty cell is a value that is not known.
-pub const COLUMNS: [&str; 23] = [
-    "record",
-    "seconds",
-    "kind",
-    "phase",
-    "cycle",
-    "process",
-    "pid",
-    "name",
-    "resident_bytes",
-    "private_bytes",
-    "file_bytes",
-    "shared_bytes",
-    "swap_bytes",
-    "high_water_bytes",
-    "private_high_water_bytes",
-    "virtual_bytes",
-    "minor_faults",
-    "major_faults",
-    "user_ns",
-    "system_ns",
-    "threads",
-    "forked",
-    "cpu_ns",
+/// Columns before those of the counters, and after them. An empty cell is a value that is not known.
+const FIRST: [&str; 8] = ["record", "seconds", "kind", "phase", "cycle", "process", "pid", "name"];
+const LAST: [&str; 2] = ["forked", "cpu_ns"];
+
+/// What is counted, by its name in tables and traces.
+pub type Counted<T> = (&'static str, fn(&T) -> Option<u64>);
+
+/// The counters of a process.
+pub const COUNTERS: [Counted<Counters>; 13] = [
+    ("resident_bytes", |now| now.resident),
+    ("private_bytes", |now| now.private),
+    ("file_bytes", |now| now.file),
+    ("shared_bytes", |now| now.shared),
+    ("swap_bytes", |now| now.swap),
+    ("high_water_bytes", |now| now.high_water),
+    ("private_high_water_bytes", |now| now.private_high_water),
+    ("virtual_bytes", |now| now.virtual_size),
+    ("minor_faults", |now| now.minor_faults),
+    ("major_faults", |now| now.major_faults),
+    ("user_ns", |now| now.user),
+    ("system_ns", |now| now.system),
+    ("threads", |now| now.threads),
 ];
+
+/// The names of the columns.
+pub fn columns() -> Vec<&'static str> {
+    [&FIRST[..], &COUNTERS.map(|(name, _)| name), &LAST].concat()
+}
 
 /// Writes the names of the columns.
 pub fn head(out: &mut impl Write) -> io::Result<()> {
-    end_line(out, &COLUMNS.map(str::to_owned))
+    let names: Vec<String> = columns().into_iter().map(str::to_owned).collect();
+    end_line(out, &names)
 }
 
 /// What must be remembered of a record to write its samples: no more with the length of the record.
@@ -91,34 +94,7 @@ impl Samples {
                 self.phase = Some(started.clone());
                 Ok(())
             }
-            Event::Spawned { .. }
-            | Event::Initialized(_)
-            | Event::Ready(_)
-            | Event::Registered { .. }
-            | Event::PhaseDriven(_)
-            | Event::StepStarted(_)
-            | Event::WindowBegan(_)
-            | Event::ReleaseBegan(_)
-            | Event::StepEnded(_)
-            | Event::Request(_)
-            | Event::ServerRequest { .. }
-            | Event::ServerMessage { .. }
-            | Event::ProcessEnded(_)
-            | Event::Libraries(_)
-            | Event::Environment(_)
-            | Event::Rollup(_)
-            | Event::Late(_)
-            | Event::Delays(_)
-            | Event::Unseen(_)
-            | Event::ReadFailed(_)
-            | Event::Listening(_)
-            | Event::Holder(_)
-            | Event::Pressure(_)
-            | Event::SystemCalls(_)
-            | Event::Warning(_)
-            | Event::Shutdown(_)
-            | Event::Closed(_)
-            | Event::Ended(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 }
@@ -130,26 +106,10 @@ fn cells(
     phase: Option<&PhaseRef>,
     sample: &Sample,
     process: Option<&Process>,
-) -> [String; 23] {
+) -> Vec<String> {
     let number = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
-    let Counters {
-        resident,
-        private,
-        file,
-        shared,
-        swap,
-        high_water,
-        private_high_water,
-        virtual_size,
-        minor_faults,
-        major_faults,
-        user,
-        system,
-        cpu,
-        threads,
-        forked,
-    } = sample.counters;
-    [
+    let now = &sample.counters;
+    let first = [
         record.to_owned(),
         format!("{}.{:09}", at / 1_000_000_000, at % 1_000_000_000),
         kind.to_owned(),
@@ -158,25 +118,16 @@ fn cells(
         sample.process.to_string(),
         number(process.map(|process| u64::from(process.pid))),
         process.map_or_else(String::new, |process| process.name.clone()),
-        number(resident),
-        number(private),
-        number(file),
-        number(shared),
-        number(swap),
-        number(high_water),
-        number(private_high_water),
-        number(virtual_size),
-        number(minor_faults),
-        number(major_faults),
-        number(user),
-        number(system),
-        number(threads),
-        forked.map_or_else(String::new, |forked| forked.to_string()),
-        number(cpu),
-    ]
+    ];
+    let last = [
+        now.forked.map_or_else(String::new, |forked| forked.to_string()),
+        number(now.cpu),
+    ];
+    let counters = COUNTERS.iter().map(|(_, value)| number(value(now)));
+    first.into_iter().chain(counters).chain(last).collect()
 }
 
-fn end_line(out: &mut impl Write, cells: &[String; 23]) -> io::Result<()> {
+fn end_line(out: &mut impl Write, cells: &[String]) -> io::Result<()> {
     for (place, cell) in cells.iter().enumerate() {
         if place > 0 {
             out.write_all(b",")?;
@@ -215,7 +166,7 @@ mod tests {
     fn every_sample_is_one_line_of_all_columns() {
         let text = of(golden::open("completed"));
         let lines: Vec<&str> = text.split_terminator("\r\n").collect();
-        assert!(lines.iter().all(|line| line.split(',').count() == COLUMNS.len()));
+        assert!(lines.iter().all(|line| line.split(',').count() == columns().len()));
         assert_eq!(lines.iter().filter(|line| line.contains(",checkpoint,")).count(), 5 * 5);
         let session = golden::completed();
         let sampled = session
@@ -254,9 +205,10 @@ mod tests {
         let bytes = session.bytes();
         let text = of(Reader::new(&bytes[..]).unwrap());
         let sizes = 8..16;
-        let place = |name: &str| COLUMNS.iter().position(|column| *column == name).unwrap();
+        let columns = columns();
+        let place = |name: &str| columns.iter().position(|column| *column == name).unwrap();
         assert_eq!(
-            (COLUMNS[sizes.start], COLUMNS[sizes.end - 1]),
+            (columns[sizes.start], columns[sizes.end - 1]),
             ("resident_bytes", "virtual_bytes")
         );
         for line in text.lines().skip(1) {
@@ -284,7 +236,7 @@ mod tests {
         let method = include_str!("../../METHOD.md");
         let start = method.find("## Samples as CSV").unwrap();
         let section = &method[start..start + method[start..].find("## Lines of the timeline").unwrap()];
-        for column in COLUMNS {
+        for column in columns() {
             assert!(section.contains(&format!("`{column}`")), "{column}");
         }
     }

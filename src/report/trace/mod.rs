@@ -11,7 +11,7 @@ mod tests;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::record::{Entry, Event, Header, Nanos, PhaseRef, Process, Request, Rollup, Sample, StepEnd, StepStart};
 use crate::summary::{PhaseSummary, Summary, counted, held_up, measured};
@@ -138,10 +138,7 @@ impl Run {
             Event::Request(request) if !self.held_up => self.request(trace, at, request, out),
             Event::Warning(warning) => {
                 let text = json!({ "text": warning.text });
-                trace.put(
-                    out,
-                    &Line::instant("warning", "warning", self.session, Track::Phases, at, object(text)),
-                )
+                trace.put(out, &Line::instant("warning", self.session, at, text))
             }
             _ => Ok(()),
         }
@@ -174,7 +171,7 @@ impl Run {
         if self.held_up {
             return Ok(());
         }
-        let private = self.processes.values().filter_map(|shown| shown.held.private());
+        let private = self.processes.values().filter_map(|shown| shown.held.private);
         let sum = private.fold(0, u64::saturating_add);
         if let Some(phase) = &self.phase {
             let highest = self.highest.entry(phase.clone()).or_insert((at, sum));
@@ -203,10 +200,9 @@ impl Run {
             "phase": step.phase.name, "round": step.phase.cycle, "method": step.method, "requests": end.requests,
             "hits": end.hits, "notifications": end.notifications, "skipped": end.skipped,
         });
-        let span = (started, at);
         trace.put(
             out,
-            &Line::slice(&step.name, "step", self.session, Track::Steps, span, object(facts)),
+            &Line::slice(&step.name, "step", self.session, Track::Steps, (started, at), facts),
         )
     }
 
@@ -231,7 +227,7 @@ impl Run {
         let (span, track) = ((started, at), Track::Requests(lane as u32));
         trace.put(
             out,
-            &Line::slice(&request.method, "request", self.session, track, span, object(facts)),
+            &Line::slice(&request.method, "request", self.session, track, span, facts),
         )
     }
 
@@ -242,7 +238,7 @@ impl Run {
             let span = (started, summary.duration);
             trace.put(
                 out,
-                &Line::slice(&step.name, "step", self.session, Track::Steps, span, object(facts)),
+                &Line::slice(&step.name, "step", self.session, Track::Steps, span, facts),
             )?;
         }
         let summary = &*measured(summary);
@@ -257,7 +253,7 @@ impl Run {
             });
             let span = (window.started, window.started.saturating_add(window.took));
             let name = window.kind.name();
-            trace.put(out, &Line::slice(name, "window", self.session, Track::Windows, span, object(facts)))
+            trace.put(out, &Line::slice(name, "window", self.session, Track::Windows, span, facts))
         })
     }
 
@@ -272,7 +268,7 @@ impl Run {
         let span = (phase.started, phase.ended);
         trace.put(
             out,
-            &Line::slice(&of.name, "phase", self.session, Track::Phases, span, object(facts)),
+            &Line::slice(&of.name, "phase", self.session, Track::Phases, span, facts),
         )?;
         if let Some((driven, taken)) = phase.driven.zip(taken) {
             let facts =
@@ -280,7 +276,7 @@ impl Run {
             let span = (driven, taken.at);
             trace.put(
                 out,
-                &Line::slice("settle", "settle", self.session, Track::Steps, span, object(facts)),
+                &Line::slice("settle", "settle", self.session, Track::Steps, span, facts),
             )?;
         }
         if let Some(taken) = taken {
@@ -288,15 +284,7 @@ impl Run {
                 "phase": of.name, "round": of.cycle, "private_bytes": phase.private, "resident_bytes": taken.resident,
                 "proportional_bytes": taken.proportional, "huge_pages_bytes": taken.huge_pages, "settled": taken.settled,
             });
-            let line = Line::instant(
-                "checkpoint",
-                "checkpoint",
-                self.session,
-                Track::Phases,
-                taken.at,
-                object(facts),
-            );
-            trace.put(out, &line)?;
+            trace.put(out, &Line::instant("checkpoint", self.session, taken.at, facts))?;
         }
         let Some((at, _)) = self.highest.get(of) else {
             return Ok(());
@@ -305,17 +293,6 @@ impl Run {
             "phase": of.name, "round": of.cycle, "private_bytes": phase.private_peak,
             "resident_at_least_bytes": phase.peak.map(|peak| peak.lower), "resident_at_most_bytes": phase.peak.and_then(|peak| peak.upper),
         });
-        trace.put(
-            out,
-            &Line::instant("peak", "peak", self.session, Track::Phases, *at, object(facts)),
-        )
-    }
-}
-
-/// What is known: a key whose value is not is left out, for Perfetto shows `null` as a text.
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(fields) => fields.into_iter().filter(|(_, value)| !value.is_null()).collect(),
-        _ => Map::new(),
+        trace.put(out, &Line::instant("peak", self.session, *at, facts))
     }
 }

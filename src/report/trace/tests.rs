@@ -1,5 +1,7 @@
 use std::convert::Infallible;
 
+use serde_json::Value;
+
 use super::*;
 use crate::record::golden::{self, Session};
 use crate::summary;
