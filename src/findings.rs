@@ -393,7 +393,7 @@ mod tests {
             "99,997 more messages from the server, an error or a warning each: 99,000 of them were counted and are not in the record"
         );
         assert!(told(&session, "7 requests were counted").ends_with("are not in the record"));
-        assert_eq!(of(&session).server_requests["a/b"], (7, 0));
+        assert_eq!(of(&session).server_requests["a/b"].count, 7);
     }
 
     #[test]

@@ -59,6 +59,15 @@ pub use unmeasured::{counted, held_up, measured};
 pub use unset::Unset;
 pub use untrimmed::{Deaf, Unreached, Untrimmed};
 
+/// Requests of the server of one method.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ServerRequests {
+    /// How many.
+    pub count: u64,
+    /// How many were answered with an error.
+    pub refused: u64,
+}
+
 /// Everything that a record says about its run.
 #[derive(Clone, Debug)]
 pub struct Summary {
@@ -97,8 +106,8 @@ pub struct Summary {
     pub unloaded: Vec<Unloaded>,
     /// Requests by method, without the light traffic of idle windows.
     pub methods: Vec<MethodSummary>,
-    /// Requests of the server by method: how many, and how many of them were refused.
-    pub server_requests: BTreeMap<String, (u64, u64)>,
+    /// Requests of the server by method.
+    pub server_requests: BTreeMap<String, ServerRequests>,
     /// Windows in which the server was left alone, and what came back in each.
     pub windows: Vec<Window>,
     /// Processes in which the preloaded library listens.

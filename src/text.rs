@@ -22,7 +22,8 @@ const ROWS: usize = 12;
 const HANG: usize = 4;
 
 /// How text is set apart. Nothing is told by colour alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Tone {
     Plain,
     Strong,

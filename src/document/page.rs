@@ -153,14 +153,7 @@ pub fn prose(text: &str) -> Markup {
 
 /// How a tone is called in the style.
 fn tone(tone: Tone) -> &'static str {
-    match tone {
-        Tone::Plain => "plain",
-        Tone::Strong => "strong",
-        Tone::Quiet => "quiet",
-        Tone::Good => "good",
-        Tone::Warning => "warning",
-        Tone::Bad => "bad",
-    }
+    tone.into()
 }
 
 /// A table that a reader can take along: the script adds buttons that copy it.

@@ -129,7 +129,7 @@ mod tests {
             exit_sent: Some(true),
             code,
             signal: None,
-            took: 1,
+            took: Some(1),
             survivors: Vec::new(),
         })
     }

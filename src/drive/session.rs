@@ -110,7 +110,7 @@ impl Session {
             version: capabilities.version.clone(),
             encoding: capabilities.encoding().name().to_owned(),
             sync: capabilities.sync().name().to_owned(),
-            latency: latency.as_nanos() as u64,
+            latency: Some(latency.as_nanos() as u64),
         }));
         self.client.agree(capabilities);
         self.client.notify("initialized", json!({}));
@@ -257,7 +257,7 @@ fn unstarted(job: &Job, restarts: u32, error: io::Error) -> Stop {
 
 fn written(stopped: Stopped) -> Shutdown {
     let (code, signal) = stopped.exit.map_or((None, None), |exit| (exit.code, exit.signal));
-    let took = stopped.took.as_nanos() as u64;
+    let took = Some(stopped.took.as_nanos() as u64);
     Shutdown {
         stage: stopped.stage,
         reply: stopped.reply,

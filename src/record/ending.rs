@@ -25,8 +25,9 @@ pub struct Shutdown {
     /// Signal, when one ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// From the shutdown request until the server's own process was gone.
-    pub took: Nanos,
+    /// From the shutdown request until the server's own process was gone; `null` in a report of a traced run.
+    #[serde(default)]
+    pub took: Option<Nanos>,
     /// Processes of the tree that outlived the server; they were killed. The first [`MOST_NAMED`] of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub survivors: Vec<Survivor>,

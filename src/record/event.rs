@@ -155,8 +155,9 @@ pub struct Initialized {
     pub encoding: String,
     /// How documents are synchronised: `none`, `full` or `incremental`.
     pub sync: String,
-    /// Time from the request to its answer.
-    pub latency: Nanos,
+    /// Time from the request to its answer; `null` in a report of a traced run.
+    #[serde(default)]
+    pub latency: Option<Nanos>,
 }
 
 /// How the wait for readiness ended.

@@ -5,7 +5,6 @@ use serde::Serialize;
 use crate::findings::setting;
 use crate::record::{AllocatorFacts, AllocatorFamily, KnobFacts, ServerFacts};
 
-use super::fingerprint;
 use crate::document::{Block, Document, Section, Weight};
 use crate::text::table::Table;
 
@@ -56,9 +55,24 @@ pub(super) fn version(server: &ServerFacts, facts: &AllocatorFacts) -> Option<St
     own.or_else(|| preload?.known_version())
 }
 
+/// What was preloaded and where it came from; empty where nothing was.
+pub(super) fn preloaded(server: &ServerFacts) -> String {
+    let Some(preload) = &server.preload else {
+        return String::new();
+    };
+    let package = preload.package.as_ref().map(|package| format!(" of {package}"));
+    let hash = preload.sha256.as_ref().map(|hash| format!(", SHA-256 {hash}"));
+    format!(
+        "{}{}{}",
+        preload.path,
+        package.unwrap_or_default(),
+        hash.unwrap_or_default()
+    )
+}
+
 /// How it is known, for a report: what was preloaded, settings and what was seen, each with its source.
 pub(super) fn evidence<'f>(server: &'f ServerFacts, facts: &'f AllocatorFacts) -> Vec<(&'f str, String)> {
-    let preloaded = Some(fingerprint::preloaded(server)).filter(|text| !text.is_empty());
+    let preloaded = Some(preloaded(server)).filter(|text| !text.is_empty());
     let preloaded = preloaded.into_iter().map(|text| ("preloaded", text));
     let knobs = server.knobs.iter().map(|knob| ("setting", setting(knob)));
     let seen = facts.evidence.iter().map(|one| (one.source.as_str(), one.saw.clone()));

@@ -1,5 +1,6 @@
 //! Memory calls as text: one table for a run and for several servers, and what they say of a server.
 
+use crate::compare::{Comparison, Side};
 use crate::record::{CallCount, CallKind};
 use crate::summary::calls::{PhaseCalls, Traced};
 use crate::units;
@@ -151,4 +152,34 @@ fn times(ratio: f64) -> String {
     } else {
         units::count(ratio.round() as u64)
     }
+}
+
+/// The servers that were traced, the baseline first.
+fn traced(comparison: &Comparison) -> Vec<Named<'_>> {
+    let sides = comparison.sides.iter();
+    sides
+        .filter_map(|side| Some((side.label.as_str(), side.traced.as_ref()?)))
+        .collect()
+}
+
+/// The columns of the table and what is to be known of it; `None` where nothing was traced.
+pub(super) fn table(comparison: &Comparison) -> Option<(Vec<Column>, String)> {
+    let servers = traced(comparison);
+    (!servers.is_empty()).then(|| (columns(&servers), note(&servers)))
+}
+
+/// What is said of servers that differ much from the baseline. Where that was not traced, or a run was cut short, nothing.
+pub(super) fn verdict(comparison: &Comparison) -> Vec<String> {
+    let whole = |side: Option<&Side>| {
+        side.and_then(|side| side.traced.as_ref())
+            .is_some_and(|traced| traced.whole)
+    };
+    if !whole(comparison.sides.first()) {
+        return Vec::new();
+    }
+    let whole: Vec<Named<'_>> = traced(comparison)
+        .into_iter()
+        .filter(|(_, traced)| traced.whole)
+        .collect();
+    sentences(&whole)
 }

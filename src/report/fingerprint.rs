@@ -36,23 +36,8 @@ fn of_server(server: &ServerFacts) -> Vec<Fact> {
             "allocator",
             units::or_unknown(server.allocator.as_ref(), allocator::headline),
         ),
-        ("preloaded", preloaded(server)),
+        ("preloaded", allocator::preloaded(server)),
     ]
-}
-
-/// What was preloaded and where it came from; empty where nothing was.
-pub(super) fn preloaded(server: &ServerFacts) -> String {
-    let Some(preload) = &server.preload else {
-        return String::new();
-    };
-    let package = preload.package.as_ref().map(|package| format!(" of {package}"));
-    let hash = preload.sha256.as_ref().map(|hash| format!(", SHA-256 {hash}"));
-    format!(
-        "{}{}{}",
-        preload.path,
-        package.unwrap_or_default(),
-        hash.unwrap_or_default()
-    )
 }
 
 fn of_work(scenario: &ScenarioFacts, workspace: &WorkspaceFacts) -> Vec<Fact> {

@@ -1,14 +1,14 @@
 //! Growth from round to round as text: slopes, shapes, and which part of a scenario grows.
 
 use crate::band::LEAST_ROUNDS;
-use crate::compare::Grown;
+use crate::compare::{Comparison, Grown, Side};
 use crate::growth::{Repeated, Sent};
 use crate::lens::Lens;
 use crate::stats::{Answer, Growth, LEAST_RUNS, Open, Shape, WARM_UP_CYCLES};
 use crate::units;
 
 use crate::text::Tone;
-use crate::text::table::Table;
+use crate::text::table::{Column, Table};
 
 /// What growth is called. An allocator as it was shipped keeps memory that is free, and perhaps more of it with every
 /// round, which is no leak; and one run is not enough to call it one.
@@ -221,4 +221,49 @@ fn name_of(shape: Shape) -> &'static str {
         Shape::Linear => "linear",
         Shape::Runaway => "runaway",
     }
+}
+
+/// A line for each thing that is repeated and each server, those of one thing together.
+fn lines(comparison: &Comparison) -> Vec<Line> {
+    let mut names: Vec<&str> = Vec::new();
+    for grown in comparison.sides.iter().flat_map(|side| &side.growth) {
+        if !names.contains(&grown.name.as_str()) {
+            names.push(&grown.name);
+        }
+    }
+    let of = |name: &str, side: &Side| {
+        let grown = side.growth.iter().find(|grown| grown.name == name)?;
+        Some(Line::of_runs(&side.label, grown))
+    };
+    names
+        .iter()
+        .flat_map(|name| comparison.sides.iter().filter_map(|side| of(name, side)))
+        .collect()
+}
+
+/// The table of these lines; `None` where nothing was repeated.
+pub(super) fn table(comparison: &Comparison) -> Option<Vec<Column>> {
+    let lines = lines(comparison);
+    let names = Table::new(&lines)
+        .text("repeated", 0, |line| (Tone::Strong, &line.name))
+        .text("server", 0, |line| &line.server);
+    columns(names)
+        .text("answer", 1, |line| (line.tone(), line.answer()))
+        .some()
+}
+
+/// What each server grows with, in sentences.
+pub(super) fn verdict(comparison: &Comparison) -> Vec<String> {
+    let of_side = |side: &Side| {
+        let lines: Vec<Line> = side
+            .growth
+            .iter()
+            .map(|grown| Line::of_runs(&side.label, grown))
+            .collect();
+        let lens = side.growth.first().map_or(Lens::AsShipped, |grown| grown.lens);
+        let sentences = attribution(&lines, lens, side.runs.len()).into_iter();
+        let say = |sentence| format!("{}: {sentence}", side.label);
+        sentences.map(say).collect::<Vec<String>>()
+    };
+    comparison.sides.iter().flat_map(of_side).collect()
 }

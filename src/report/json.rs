@@ -2,8 +2,6 @@
 //!
 //! Sizes are bytes and times nanoseconds, as in the record. What is not known is `null`, never 0.
 
-mod session;
-
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -13,8 +11,11 @@ use serde::Serialize;
 use crate::findings;
 use crate::findings::Finding;
 use crate::growth::{Repeated, repeated};
-use crate::record::{Close, Ending, Header, IdleKind, Listening, Nanos, Pressure, Readiness, Version};
+use crate::record::{
+    Close, Ending, Header, IdleKind, Initialized, Listening, Nanos, Pressure, Readiness, Shutdown, Version,
+};
 use crate::stats::RunGrowth;
+use crate::summary::ServerRequests;
 use crate::summary::calls::Traced;
 use crate::summary::decay;
 use crate::summary::decay::{Window, WindowKind};
@@ -23,8 +24,6 @@ use crate::summary::release::Share;
 use crate::summary::{
     MethodSummary, Peak, PhaseSummary, PrivateMetric, ProgramSummary, SamplingSummary, Summary, exit, held_up, measured,
 };
-
-use session::{Initialized, Shutdown};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would
 /// misread.
@@ -102,15 +101,6 @@ pub struct Report {
     sampling: Sampling,
     /// What a person should know, least important first.
     findings: Vec<Finding>,
-}
-
-/// Requests of the server of one method.
-#[derive(Serialize, JsonSchema)]
-struct ServerRequests {
-    /// How many.
-    count: u64,
-    /// How many were answered with an error.
-    refused: u64,
 }
 
 /// Totals of the connection.
@@ -221,7 +211,6 @@ pub fn report(summary: &Summary) -> Report {
     let (findings, exit_code) = (findings::findings(summary), exit(summary).code());
     let summary = measured(summary).into_owned();
     let held_up = held_up(&summary.header);
-    let requests = |(method, (count, refused))| (method, ServerRequests { count, refused });
     Report {
         format: FORMAT,
         exit_code,
@@ -239,13 +228,9 @@ pub fn report(summary: &Summary) -> Report {
         truncated: summary.truncated,
         duration: summary.duration,
         restarts: summary.restarts,
-        initialized: summary
-            .initialized
-            .map(|initialized| session::initialized(initialized, held_up.is_some())),
+        initialized: summary.initialized,
         readiness: summary.readiness,
-        shutdown: summary
-            .shutdown
-            .map(|shutdown| session::shutdown(shutdown, held_up.is_some())),
+        shutdown: summary.shutdown,
         shutdown_peak: summary.shutdown_peak,
         private_metric: summary.private_metric,
         peak: summary.peak,
@@ -259,7 +244,7 @@ pub fn report(summary: &Summary) -> Report {
         programs: summary.programs,
         most_processes: summary.most_processes,
         methods: summary.methods,
-        server_requests: summary.server_requests.into_iter().map(requests).collect(),
+        server_requests: summary.server_requests,
         traffic: summary.close.map(traffic),
         pressure: summary.pressure,
         sampling: Sampling {

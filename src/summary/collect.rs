@@ -196,9 +196,9 @@ impl Pass {
             Event::StepEnded(end) => self.step_ended(at, &end),
             Event::Request(request) => self.request(at, &request),
             Event::ServerRequest { method, refused } => {
-                let (count, refusals) = self.summary.server_requests.entry(method).or_default();
-                *count += 1;
-                *refusals += u64::from(refused);
+                let requests = self.summary.server_requests.entry(method).or_default();
+                requests.count += 1;
+                requests.refused += u64::from(refused);
             }
             Event::ServerMessage { level, text } => self.said.message(level, text),
             Event::Process(process) => self.tree.appear(at, &process, self.server),
@@ -240,11 +240,11 @@ impl Pass {
         all.registrations += more.registrations;
         for (method, count) in &more.requests {
             *all.requests.entry(method.clone()).or_default() += count;
-            self.summary.server_requests.entry(method.clone()).or_default().0 += count;
+            self.summary.server_requests.entry(method.clone()).or_default().count += count;
         }
         for (method, count) in &more.refused {
             *all.refused.entry(method.clone()).or_default() += count;
-            self.summary.server_requests.entry(method.clone()).or_default().1 += count;
+            self.summary.server_requests.entry(method.clone()).or_default().refused += count;
         }
     }
 

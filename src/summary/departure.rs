@@ -114,7 +114,7 @@ mod tests {
             exit_sent: Some(true),
             code,
             signal,
-            took: 1,
+            took: Some(1),
             survivors: Vec::new(),
         }
     }

@@ -49,6 +49,11 @@ pub fn counted(counters: Counters) -> Counters {
 
 fn without(mut summary: Summary) -> Summary {
     summary.readiness.clear();
+    summary
+        .initialized
+        .iter_mut()
+        .for_each(|initialized| initialized.latency = None);
+    summary.shutdown.iter_mut().for_each(|shutdown| shutdown.took = None);
     (summary.peak, summary.private_peak, summary.shutdown_peak) = (None, None, None);
     summary.phases.iter_mut().for_each(phase);
     for program in &mut summary.programs {

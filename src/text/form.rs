@@ -1,7 +1,10 @@
 //! The forms in which a setting is pasted somewhere.
 
+use strum::{IntoStaticStr, VariantArray};
+
 /// Where a setting is written down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Form {
     /// `export` lines for a shell
     Env,
@@ -18,49 +21,20 @@ pub enum Form {
 }
 
 impl Form {
-    /// Every form, in the order in which they are shown.
-    pub const ALL: [Form; 6] = [
-        Form::Env,
-        Form::Rust,
-        Form::Cargo,
-        Form::Vscode,
-        Form::Neovim,
-        Form::Systemd,
-    ];
-
-    /// What it is, above its text.
-    pub fn title(self) -> &'static str {
+    /// What it is, above its text, and the language of that for Markdown.
+    pub fn words(self) -> (&'static str, &'static str) {
         match self {
-            Form::Env => "in a shell",
-            Form::Rust => "in a Rust program",
-            Form::Cargo => "when it is built",
-            Form::Vscode => "settings.json of VS Code",
-            Form::Neovim => "Neovim",
-            Form::Systemd => "systemd",
-        }
-    }
-
-    /// The language of its text, for Markdown.
-    pub fn language(self) -> &'static str {
-        match self {
-            Form::Env => "sh",
-            Form::Rust => "rust",
-            Form::Cargo => "toml",
-            Form::Vscode => "jsonc",
-            Form::Neovim => "lua",
-            Form::Systemd => "ini",
+            Form::Env => ("in a shell", "sh"),
+            Form::Rust => ("in a Rust program", "rust"),
+            Form::Cargo => ("when it is built", "toml"),
+            Form::Vscode => ("settings.json of VS Code", "jsonc"),
+            Form::Neovim => ("Neovim", "lua"),
+            Form::Systemd => ("systemd", "ini"),
         }
     }
 
     /// Its name on the command line and in JSON.
     pub fn name(self) -> &'static str {
-        match self {
-            Form::Env => "env",
-            Form::Rust => "rust",
-            Form::Cargo => "cargo",
-            Form::Vscode => "vscode",
-            Form::Neovim => "neovim",
-            Form::Systemd => "systemd",
-        }
+        self.into()
     }
 }

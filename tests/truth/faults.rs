@@ -221,7 +221,7 @@ fn a_server_that_waits_for_its_own_answers_gets_them() {
     let summary = hover(&["--block-until-answered"]).passed();
     for refresh in ["codeLens", "semanticTokens", "inlayHint", "diagnostic"] {
         let asked = summary.server_requests.get(&format!("workspace/{refresh}/refresh"));
-        assert_eq!(asked, Some(&(1, 0)), "{refresh}");
+        assert_eq!(asked.map(|one| (one.count, one.refused)), Some((1, 0)), "{refresh}");
     }
 }
 

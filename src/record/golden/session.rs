@@ -97,7 +97,7 @@ impl Session {
             version: Some(version.to_owned()),
             encoding: "utf-16".to_owned(),
             sync: "incremental".to_owned(),
-            latency: 84_000_000,
+            latency: Some(84_000_000),
         }));
     }
 
@@ -323,7 +323,7 @@ impl Session {
                 exit_sent: (stage != ShutdownStage::AlreadyGone).then_some(true),
                 code,
                 signal,
-                took: 41_000_000,
+                took: Some(41_000_000),
                 survivors,
             },
             stderr,

@@ -6,19 +6,16 @@ use crate::charts::Chart;
 use crate::compare::{Comparison, Played, Row, Scenarios, Target};
 use crate::document::page::Keys;
 use crate::document::{Block, Document, Matrix, MatrixRow, Section, Weight};
-use crate::figures::Figure;
-use crate::figures::Measure;
-use crate::figures::Place;
-use crate::report::growth as lines;
+use crate::figures::{Figure, Measure, Place};
 use crate::report::pictures::{Latencies, Named, decays, latencies, strips, timeline};
-use crate::report::{calls as called, lens, run};
+use crate::report::{calls, growth, lens, run};
 use crate::summary::{Histogram, Summary};
 use crate::text::table::Table;
 use crate::text::{Sentence, Tone};
 use crate::units;
 
 use super::figures::{self, HOLE};
-use super::{across, alone, calls, decay, growth, headline, notes, release, words};
+use super::{across, alone, decay, headline, notes, release, words};
 
 /// The runs by the names of their records.
 type Records<'r> = BTreeMap<&'r str, &'r Summary>;
@@ -259,7 +256,7 @@ fn came_back(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], 
 /// What grows from round to round, if anything was repeated.
 fn grown(id: &str, comparison: &Comparison) -> Option<Section> {
     let section = Section::new(format!("{id}growth"), "Growth per round", Weight::Evidence);
-    Some(section.noted(lines::note()).with(growth::table(comparison)?))
+    Some(section.noted(growth::note()).with(growth::table(comparison)?))
 }
 
 /// A plot for each method that somebody answered, with the medians of the runs' percentiles.
@@ -348,7 +345,7 @@ fn other_figures(id: &str, comparison: &Comparison, keys: Keys) -> Option<Sectio
 fn called(id: &str, comparison: &Comparison) -> Option<Section> {
     let (table, note) = calls::table(comparison)?;
     Some(
-        Section::new(format!("{id}calls"), called::TITLE, Weight::Evidence)
+        Section::new(format!("{id}calls"), calls::TITLE, Weight::Evidence)
             .noted("calls and their bytes")
             .with(table)
             .with(Sentence::definition("calls.note", note)),

@@ -2,13 +2,11 @@
 
 pub(super) mod across;
 pub(super) mod alone;
-pub(super) mod calls;
 mod cases;
 pub(super) mod decay;
 pub(super) mod document;
 pub(super) mod figures;
 mod github;
-pub(super) mod growth;
 pub(super) mod headline;
 pub mod json;
 mod junit;

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{render, schema};
 use crate::record::golden;
 use crate::summary;
+use crate::summary::calls::tests::traced;
 
 const RECORDS: [&str; 5] = ["completed", "crashed", "tree", "interrupted", "truncated"];
 
@@ -38,4 +39,16 @@ fn what_is_not_known_is_null() {
     assert_eq!(report["phases"][1]["peak"]["upper"], Value::Null);
     assert_eq!(report["exit_code"], 4);
     assert_eq!(of("truncated")["ending"], Value::Null);
+}
+
+#[test]
+fn a_traced_run_has_no_time_of_its_beginning_and_of_its_end() {
+    let plain = crate::summary::read(golden::open("completed")).expect("it is whole");
+    let held_up = traced(plain.clone(), 7);
+    for (summary, known) in [(plain, true), (held_up, false)] {
+        let report = super::report(&summary);
+        assert_eq!(report.initialized.is_some_and(|one| one.latency.is_some()), known);
+        assert_eq!(report.shutdown.is_some_and(|one| one.took.is_some()), known);
+        assert_eq!(!report.readiness.is_empty(), known);
+    }
 }

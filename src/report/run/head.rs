@@ -195,7 +195,7 @@ fn shutdown(summary: &Summary) -> String {
     let Some(shutdown) = &summary.shutdown else {
         return units::UNKNOWN.to_owned();
     };
-    let took = time(shutdown.took);
+    let took = units::or_unknown(shutdown.took, time);
     let on = match (&shutdown.reply, shutdown.exit_sent) {
         (Some(ShutdownReply::Gone), _) | (_, Some(false)) => "`shutdown`",
         _ => "`exit`",

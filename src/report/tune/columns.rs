@@ -5,7 +5,8 @@ use crate::figures::Unit;
 use crate::report::comparison::figures::{self, HOLE};
 use crate::text::Tone;
 use crate::text::table::{Column, Table};
-use crate::tune::{Sweep, Swept, Why};
+use crate::tune::{Failure, Stopped, Sweep, Swept, Why};
+use crate::units;
 
 /// The middle of a figure, sizes in MiB.
 pub fn middle(cell: &Swept, figure: Figure) -> String {
@@ -77,4 +78,43 @@ pub fn columns(sweep: &Sweep, numbers: &[usize]) -> Vec<Column> {
 pub fn against(cell: &Swept, figure: Figure) -> String {
     let ratio = cell.figure(figure).ratio.as_ref();
     ratio.and_then(figures::difference).unwrap_or_default()
+}
+
+pub(super) fn in_brackets(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        parts => format!(" ({})", parts.join(", ")),
+    }
+}
+
+pub(super) fn name(figure: Figure) -> &'static str {
+    match figure {
+        Figure::Cpu => "CPU",
+        other => other.name(),
+    }
+}
+
+/// After which phase memory was settled, where that is known.
+pub(super) fn after(sweep: &Sweep) -> String {
+    let phase = sweep.places.phase.as_ref();
+    phase.map_or_else(String::new, |(_, name)| format!(" after {name}"))
+}
+
+/// Why a cell was not run any more.
+pub fn stop(stopped: &Stopped) -> String {
+    let after = match stopped.after {
+        0 => "while it warmed up".to_owned(),
+        runs => format!("after {}", units::counted(u64::from(runs), "run")),
+    };
+    match &stopped.why {
+        Why::Failed(Failure { record, how }) => {
+            format!("{after}: the server failed the scenario with it: {how} ({record})")
+        }
+        Why::Beaten(other) => format!("{after}: {other} is as good in everything and clearly better in something"),
+        Why::WorseHalf(other) => format!(
+            "{after}: it needs more memory than {other} and than half of all, and is not shown to be better in anything"
+        ),
+        Why::OverLimit => format!("{after}: it is shown to need more than the limit"),
+        Why::Slower(other) => format!("{after}: {other} is shown to be faster and to keep the limit"),
+    }
 }

@@ -10,11 +10,12 @@ use crate::text::table::Table;
 use crate::text::{Sentence, Tone, quoted};
 use crate::tune::{Choice, Keep, Sweep};
 use crate::units;
+use strum::VariantArray;
 
-use super::columns::{columns, order};
+use super::columns::{columns, order, stop};
 use super::ship;
 use super::why::why_not;
-use super::words::{chosen, headline, legend, sentences, stop};
+use super::words::{chosen, headline, legend, sentences};
 
 /// The whole document; `notes` are told after what was found.
 pub fn document(sweep: &Sweep, runs: &[Played], notes: &[String]) -> Document {
@@ -110,13 +111,15 @@ fn shipped(sweep: &Sweep) -> Option<Section> {
     let usual = ship::usual(&sweep.server, &cell.sets);
     let block = |form: &Form| {
         let text = ship::text(*form, &sweep.server, &cell.sets).ok()?;
-        Some(Block::Code {
-            language: form.language(),
-            title: Some(format!("{} (`--print {}`)", form.title(), form.name())),
-            text,
-        })
+        let (title, language) = form.words();
+        let title = Some(format!("{title} (`--print {}`)", form.name()));
+        Some(Block::Code { language, title, text })
     };
-    let others: Vec<Form> = Form::ALL.into_iter().filter(|form| !usual.contains(form)).collect();
+    let others: Vec<Form> = Form::VARIANTS
+        .iter()
+        .copied()
+        .filter(|form| !usual.contains(form))
+        .collect();
     let others =
         Section::new("", "For editors and services", Weight::Definition).with_all(others.iter().filter_map(block));
     Some(

@@ -8,7 +8,7 @@ use crate::report::comparison::notes;
 use crate::tune::{Moving, Sweep, Swept, Why, as_fast};
 use crate::units;
 
-use super::words::after;
+use super::columns::after;
 
 /// All of them, a sentence each.
 pub(super) fn doubts(sweep: &Sweep) -> Vec<String> {

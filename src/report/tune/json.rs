@@ -5,6 +5,7 @@
 
 use crate::text::Form;
 use std::collections::BTreeMap;
+use strum::VariantArray;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,9 +15,10 @@ use crate::tune::{Choice, Keep, NotChosen, Reason, Rules, Sweep, Swept};
 
 use crate::report::json;
 
+use super::columns::stop;
 use super::ship;
 use super::why::why_not;
-use super::words::{headline, sentences, stop};
+use super::words::{headline, sentences};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
 pub const FORMAT: Version = Version { major: 2, minor: 0 };
@@ -114,7 +116,7 @@ pub fn render(sweep: &Sweep, notes: &[String], exit_code: u8) -> Result<String, 
 fn report<'s>(sweep: &'s Sweep, notes: &[String], exit_code: u8) -> Report<'s> {
     let chosen = super::chosen(sweep);
     let said = sentences(sweep).into_iter().map(|sentence| sentence.text);
-    let forms = Form::ALL.into_iter().filter_map(|form| {
+    let forms = Form::VARIANTS.iter().copied().filter_map(|form| {
         let text = ship::text(form, &sweep.server, &chosen?.sets).ok()?;
         Some((form.name().to_owned(), text))
     });

@@ -11,7 +11,8 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use columns::stop;
 pub(super) use columns::{amount, order};
 pub use document::{document, set};
 pub use why::why_not;
-pub use words::{chosen, headline, reservations, stop};
+pub use words::{chosen, headline, reservations};

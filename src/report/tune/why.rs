@@ -6,8 +6,7 @@ use crate::report::comparison::figures;
 use crate::tune::{LEAST_RUNS, Sweep, Swept, WhyNot, runs_to_settle};
 use crate::units;
 
-use super::columns::amount;
-use super::words::{in_brackets, name, stop};
+use super::columns::{amount, in_brackets, name, stop};
 
 /// More runs of each than a sweep is advised to make.
 const MOST_RUNS: usize = 100;

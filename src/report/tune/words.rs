@@ -9,10 +9,10 @@ use crate::record::KnobFacts;
 use crate::report::comparison::{figures, notes};
 use crate::summary::decay::WindowKind;
 use crate::text::{Sentence, Tone};
-use crate::tune::{Choice, Cost, Failure, Keep, Stopped, Sweep, Swept, Why, as_fast, cost, cost_of};
+use crate::tune::{Choice, Cost, Keep, Sweep, Swept, as_fast, cost, cost_of};
 use crate::units;
 
-use super::columns::{against, amount};
+use super::columns::{after, against, amount, name, stop};
 use super::doubts::{doubts, unsettled};
 use super::why;
 
@@ -145,20 +145,6 @@ fn beyond(sweep: &Sweep, cell: &Swept) -> Vec<Figure> {
     beyond.map(|(figure, _)| figure).collect()
 }
 
-pub(super) fn in_brackets(parts: &[String]) -> String {
-    match parts {
-        [] => String::new(),
-        parts => format!(" ({})", parts.join(", ")),
-    }
-}
-
-pub(super) fn name(figure: Figure) -> &'static str {
-    match figure {
-        Figure::Cpu => "CPU",
-        other => other.name(),
-    }
-}
-
 /// The reason, the price, and everything that limits what was found; what was stopped is told by itself.
 pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
     let mut said = Vec::new();
@@ -246,12 +232,6 @@ fn untold(sweep: &Sweep) -> Option<String> {
     })
 }
 
-/// After which phase memory was settled, where that is known.
-pub(super) fn after(sweep: &Sweep) -> String {
-    let phase = sweep.places.phase.as_ref();
-    phase.map_or_else(String::new, |(_, name)| format!(" after {name}"))
-}
-
 fn reason(sweep: &Sweep, cell: &Swept) -> String {
     let share = |share: f64| units::percent(share);
     let rules = &sweep.rules;
@@ -316,25 +296,6 @@ fn unequal(cell: &Swept) -> Option<String> {
         ""
     };
     Some(format!("{}{more}{so}", notes::unequal(&cell.label, "default", worst)))
-}
-
-/// Why a cell was not run any more.
-pub fn stop(stopped: &Stopped) -> String {
-    let after = match stopped.after {
-        0 => "while it warmed up".to_owned(),
-        runs => format!("after {}", units::counted(u64::from(runs), "run")),
-    };
-    match &stopped.why {
-        Why::Failed(Failure { record, how }) => {
-            format!("{after}: the server failed the scenario with it: {how} ({record})")
-        }
-        Why::Beaten(other) => format!("{after}: {other} is as good in everything and clearly better in something"),
-        Why::WorseHalf(other) => format!(
-            "{after}: it needs more memory than {other} and than half of all, and is not shown to be better in anything"
-        ),
-        Why::OverLimit => format!("{after}: it is shown to need more than the limit"),
-        Why::Slower(other) => format!("{after}: {other} is shown to be faster and to keep the limit"),
-    }
 }
 
 /// What the columns are, in one paragraph.

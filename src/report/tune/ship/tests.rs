@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::record::{AllocatorFacts, AllocatorFamily};
+use strum::VariantArray;
 
 fn server(name: &str, family: AllocatorFamily, prefix: Option<&str>, variable: &str) -> Server {
     Server {
@@ -52,7 +53,7 @@ fn forms(server: &Server, cell: &CellFacts) -> String {
         Ok(text) => format!("--- {}\n{text}", form.name()),
         Err(why) => format!("--- {}: cannot, {why}\n", form.name()),
     };
-    Form::ALL.into_iter().map(one).collect()
+    Form::VARIANTS.iter().copied().map(one).collect()
 }
 
 /// Servers, each with a setting and what is odd about the two.
