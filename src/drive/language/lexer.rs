@@ -2,6 +2,7 @@
 //! lost for good on broken text.
 
 use regex_automata::meta::Regex;
+use regex_automata::util::captures::Captures;
 use regex_automata::util::syntax;
 use regex_automata::{Input, Span};
 
@@ -121,6 +122,7 @@ fn scan(text: &str, at: usize, language: &'static Language, all: &mut Vec<Token>
         language,
         at,
         all,
+        captures: Some(language.scanner().regex.create_captures()),
         frames: Vec::new(),
         value: false,
         member: false,
@@ -138,6 +140,8 @@ pub(super) struct Lexer<'t> {
     pub(super) language: &'static Language,
     pub(super) at: usize,
     all: &'t mut Vec<Token>,
+    /// What the last match holds, kept so that no match takes memory of its own.
+    captures: Option<Captures>,
     pub(super) frames: Vec<super::jsx::Frame>,
     /// Whether the token before ends a value, so that `/` divides and `<` compares.
     pub(super) value: bool,
@@ -176,19 +180,20 @@ impl Lexer<'_> {
     /// The next match of the language's patterns, and what its groups hold.
     fn token(&mut self) {
         let scanner = self.language.scanner();
-        let mut captures = scanner.regex.create_captures();
-        scanner
-            .regex
-            .search_captures(&Input::new(self.text).range(self.at..), &mut captures);
-        let Some(whole) = captures.get_match() else {
-            self.at = self.text.len();
+        let input = Input::new(self.text).range(self.at..);
+        // Whatever happens, the text is over or read further.
+        self.at = self.text.len();
+        let Some(mut captures) = self.captures.take() else {
             return;
         };
-        self.at = self.text.ceil_char_boundary(whole.end().max(self.at + 1));
+        scanner.regex.search_captures(&input, &mut captures);
+        let Some(whole) = captures.get_match() else { return };
+        self.at = self.text.ceil_char_boundary(whole.end().max(input.start() + 1));
         let spans = scanner.groups.iter().zip(captures.iter()).skip(1);
         for (group, span) in spans.filter_map(|(group, span)| Some(((*group)?, span?))) {
             self.group(group, span);
         }
+        self.captures = Some(captures);
     }
 
     fn group(&mut self, group: Group, Span { start, end }: Span) {
