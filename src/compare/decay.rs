@@ -12,7 +12,7 @@ use crate::summary::decay::{AFTER, Course, Gave, Window, WindowKind};
 
 use super::Cell;
 use super::cell::{Values, cell, median};
-use super::gather::Played;
+use super::played::Played;
 
 /// One window of the scenario, of all servers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

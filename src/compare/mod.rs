@@ -11,7 +11,7 @@ mod gather;
 mod growth;
 mod huge_pages;
 mod metric;
-mod once;
+mod played;
 mod primary;
 pub(crate) mod release;
 mod strain;
@@ -26,11 +26,11 @@ pub use crate::compare::circumstances::{
     Difference, Weight, changes, circumstances, differences, differences_between, differences_of, unlike,
 };
 pub use crate::compare::decay::{Decay, Decayed, Given};
-pub use crate::compare::gather::{Left, Played, Why, compare, counts, doubts, unseen};
+pub use crate::compare::gather::{Left, Why, compare, counts, doubts, unseen};
 pub use crate::compare::growth::Grown;
 pub use crate::compare::huge_pages::{HugePages, huge_pages};
 pub use crate::compare::metric::one_metric;
-pub use crate::compare::once::{Copied, once};
+pub use crate::compare::played::{Copied, Played, once};
 pub use crate::compare::primary::primary;
 pub use crate::compare::release::{Accounted, Forced};
 pub use crate::compare::strain::{Strained, strained};

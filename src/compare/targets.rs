@@ -9,7 +9,8 @@ use crate::lens::Lens;
 use crate::record::LensFacts;
 
 use super::Comparison;
-use super::gather::{Played, compare};
+use super::gather::compare;
+use super::played::Played;
 
 /// The servers on one target, through one lens.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

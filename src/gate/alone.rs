@@ -4,11 +4,10 @@ use crate::compare::Played;
 use crate::record::Looks;
 use crate::stats::{Answer, Budget, judge_budget_by_looks};
 
-use super::judge::{known, seen};
-use super::judgement::{Basis, Calibrations, Kept, Role};
-use super::leaking::{Leaking, leaks};
+use super::judgement::{Calibrations, Kept, Role};
+use super::leaking::{Basis, Leaking, leaks};
 use super::machines::Machines;
-use super::sides::{First, through};
+use super::sides::{First, known, seen, through};
 use crate::figures::rules::{Limit, Rules};
 
 /// What the candidate's runs say to rules that compare nothing.

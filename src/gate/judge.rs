@@ -1,19 +1,17 @@
 //! From runs to a verdict: equal work first, then every rule, each with the numbers that decided it.
 
-use crate::band::{MOST_ENDPOINTS, NoiseFloor};
-use crate::compare::calibration::{believed, uncalibrated};
+use crate::band::MOST_ENDPOINTS;
 use crate::compare::{Played, huge_pages, one_metric, strained};
-use crate::lens::Lens;
 use crate::record::Looks;
 use crate::record::{Calibration, LensFacts};
-use crate::stats::{Answer, Endpoint, EndpointVerdict, Evidence, Known, Seen, Verdict, decide_by_looks, runs_needed};
+use crate::stats::{Answer, Endpoint, EndpointVerdict, Evidence, Verdict, decide_by_looks, runs_needed};
 
 use super::alone::Alone;
-use super::judgement::{Against, Basis, Calibrations, Judged, Judgement, Missing, Party, Role, Sides};
+use super::judgement::{Against, Calibrations, Judged, Judgement, Missing, Party, Role, Sides};
+use super::leaking::Basis;
 use super::machines::Machines;
-use super::sides::{First, counting, summaries, through, work};
+use super::sides::{First, counting, known, seen, summaries, through, work};
 use crate::figures::rules::{Rule, Rules};
-use crate::figures::what::What;
 
 /// The chance of an answer that a number of runs should have before it is recommended.
 const WANTED: f64 = 0.8;
@@ -95,14 +93,6 @@ fn missing(against: &[Against], alone: &Alone, first: usize) -> Vec<Missing> {
     let mut missing: Vec<Missing> = all.map(|(rule, runs)| Missing { rule, runs, first }).collect();
     missing.dedup();
     missing
-}
-
-pub(super) fn seen(what: &What, runs: &[&Played], machines: &Machines) -> Vec<Seen> {
-    let seen = |run: &&Played| Seen {
-        machine: machines.place(run),
-        value: what.value(&run.summary),
-    };
-    runs.iter().map(seen).collect()
 }
 
 fn party(role: Role, runs: &[Played]) -> Party {
@@ -215,23 +205,6 @@ fn endpoint(
         baseline: values(&baseline),
         candidate: values(&candidate),
     }
-}
-
-/// What is known of the noise of a figure in these runs; what no run has is not known.
-pub(super) fn known(
-    what: &What,
-    runs: &[&Played],
-    lens: Lens,
-    calibrations: [&[Calibration]; 2],
-) -> (NoiseFloor, Known) {
-    let floor = what
-        .figure
-        .noise_of(runs.iter().filter_map(|run| what.value(&run.summary)));
-    let measure = runs.iter().find_map(|run| what.measure(&run.summary));
-    measure.map_or((floor, Known::Seen), |measure| {
-        let otherwise = uncalibrated(&measure, lens, runs.iter().map(|run| &run.summary));
-        believed(&measure, floor, otherwise, lens, calibrations)
-    })
 }
 
 /// What the runs until the look that the verdict is of say to a rule.

@@ -9,7 +9,7 @@ use crate::lens::Lens;
 use crate::record::{Calibration, LensFacts, PreloadFacts};
 use crate::stats::{Answer, BudgetVerdict, Endpoint, EndpointVerdict, Known};
 
-use super::leaking::Leaking;
+use super::leaking::{Basis, Leaking};
 use crate::figures::rules::{Limit, Rule};
 
 #[derive(Clone, Debug, Default)]
@@ -83,16 +83,6 @@ pub struct Broken {
     pub role: Role,
     /// Its record.
     pub record: String,
-}
-
-/// How many runs of each side a rule was judged by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Basis {
-    /// At the look that answered it, or at the last one that was reached; `None` before the first.
-    pub look: Option<usize>,
-    /// All that there are to judge it by.
-    #[serde(skip)]
-    pub runs: usize,
 }
 
 /// A rule that decides and was not judged.

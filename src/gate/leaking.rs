@@ -9,8 +9,17 @@ use crate::growth::{Repeated, Sent, repeated, sent_by};
 use crate::record::Looks;
 use crate::stats::{Answer, LeakVerdict, judge_leak_by_looks};
 
-use super::judgement::Basis;
 use crate::figures::rules::Leak;
+
+/// How many runs of each side a rule was judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Basis {
+    /// At the look that answered it, or at the last one that was reached; `None` before the first.
+    pub look: Option<usize>,
+    /// All that there are to judge it by.
+    #[serde(skip)]
+    pub runs: usize,
+}
 
 /// Whether the candidate grows from round to round of one thing that the scenario repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

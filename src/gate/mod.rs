@@ -13,7 +13,5 @@ mod sides;
 mod tests;
 
 pub use crate::gate::judge::{judge, judge_calibrated};
-pub use crate::gate::judgement::{
-    Against, Basis, Broken, Calibrations, Judged, Judgement, Kept, Missing, Party, Role, Sides,
-};
-pub use crate::gate::leaking::Leaking;
+pub use crate::gate::judgement::{Against, Broken, Calibrations, Judged, Judgement, Kept, Missing, Party, Role, Sides};
+pub use crate::gate::leaking::{Basis, Leaking};

@@ -1,13 +1,20 @@
 //! What is looked at of the sides before any figure is: who failed, under which circumstances, and whether the runs that
 //! decide did the same work.
 
+use crate::band::NoiseFloor;
+use crate::compare::calibration::believed;
+use crate::compare::calibration::uncalibrated;
 use crate::compare::{
     Difference, Inequality, Played, counts, differences, differences_between, differences_of, inequalities,
 };
 use crate::exit::Exit;
+use crate::figures::What;
 use crate::figures::WorkLimits;
 use crate::lens::Lens;
+use crate::record::Calibration;
 use crate::record::Header;
+use crate::stats::Known;
+use crate::stats::Seen;
 use crate::summary::{Summary, exit};
 
 use super::judgement::{Broken, Role, Sides};
@@ -125,4 +132,29 @@ pub(super) fn work(
         unequal.extend(new);
     }
     unequal
+}
+
+pub(super) fn seen(what: &What, runs: &[&Played], machines: &Machines) -> Vec<Seen> {
+    let seen = |run: &&Played| Seen {
+        machine: machines.place(run),
+        value: what.value(&run.summary),
+    };
+    runs.iter().map(seen).collect()
+}
+
+/// What is known of the noise of a figure in these runs; what no run has is not known.
+pub(super) fn known(
+    what: &What,
+    runs: &[&Played],
+    lens: Lens,
+    calibrations: [&[Calibration]; 2],
+) -> (NoiseFloor, Known) {
+    let floor = what
+        .figure
+        .noise_of(runs.iter().filter_map(|run| what.value(&run.summary)));
+    let measure = runs.iter().find_map(|run| what.measure(&run.summary));
+    measure.map_or((floor, Known::Seen), |measure| {
+        let otherwise = uncalibrated(&measure, lens, runs.iter().map(|run| &run.summary));
+        believed(&measure, floor, otherwise, lens, calibrations)
+    })
 }

@@ -9,7 +9,7 @@ use crate::record::shown;
 
 use super::arm::{Arm, Seen, Unusable};
 use super::contrast::Contrast;
-use super::decide::Answer;
+use super::endpoint::Answer;
 use super::known::Known;
 use crate::band::NoiseFloor;
 use crate::record::Looks;

@@ -1,23 +1,10 @@
 //! The rule: three answers, per endpoint and overall, by interval and not by point estimate.
 
 use crate::band::MOST_ENDPOINTS;
-use schemars::JsonSchema;
-use serde::Serialize;
 
-use super::endpoint::{Endpoint, EndpointVerdict};
+use super::endpoint::{Answer, Endpoint, EndpointVerdict};
 use super::holm::holm;
 use crate::record::Looks;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Answer {
-    /// A difference that matters is ruled out.
-    Pass,
-    /// A difference that is not tolerated is shown.
-    Fail,
-    /// Neither: more runs are needed, or there are no usable data.
-    Inconclusive,
-}
 
 /// What is decided, by which endpoints, and at which look.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,22 +31,6 @@ impl Verdict {
 #[error("{given} primary endpoints: name at most {MOST_ENDPOINTS}, the others are advisory")]
 pub struct TooManyEndpoints {
     pub given: usize,
-}
-
-impl Answer {
-    /// Both must hold: FAIL wins over INCONCLUSIVE, and that over PASS.
-    pub fn and(self, other: Answer) -> Answer {
-        match (self, other) {
-            (Answer::Fail, _) | (_, Answer::Fail) => Answer::Fail,
-            (Answer::Inconclusive, _) | (_, Answer::Inconclusive) => Answer::Inconclusive,
-            (Answer::Pass, Answer::Pass) => Answer::Pass,
-        }
-    }
-
-    /// All must hold; nothing at all is INCONCLUSIVE.
-    pub fn all(answers: impl IntoIterator<Item = Answer>) -> Answer {
-        answers.into_iter().reduce(Answer::and).unwrap_or(Answer::Inconclusive)
-    }
 }
 
 /// Applies the rule once, to all the data, at level `alpha`.

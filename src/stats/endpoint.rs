@@ -8,11 +8,37 @@ use serde::{Serialize, Serializer};
 
 use super::arm::{Seen, Unusable};
 use super::contrast::Contrast;
-use super::decide::Answer;
 use super::known::Known;
-use super::strata::Strata;
+use super::strata::{Side, Strata};
 use crate::band::NoiseFloor;
 use crate::record::shown;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// A difference that matters is ruled out.
+    Pass,
+    /// A difference that is not tolerated is shown.
+    Fail,
+    /// Neither: more runs are needed, or there are no usable data.
+    Inconclusive,
+}
+
+impl Answer {
+    /// Both must hold: FAIL wins over INCONCLUSIVE, and that over PASS.
+    pub fn and(self, other: Answer) -> Answer {
+        match (self, other) {
+            (Answer::Fail, _) | (_, Answer::Fail) => Answer::Fail,
+            (Answer::Inconclusive, _) | (_, Answer::Inconclusive) => Answer::Inconclusive,
+            (Answer::Pass, Answer::Pass) => Answer::Pass,
+        }
+    }
+
+    /// All must hold; nothing at all is INCONCLUSIVE.
+    pub fn all(answers: impl IntoIterator<Item = Answer>) -> Answer {
+        answers.into_iter().reduce(Answer::and).unwrap_or(Answer::Inconclusive)
+    }
+}
 
 impl Tolerance {
     /// The ratio above which all of the interval must lie for FAIL: `1 + max(tol, floor/base)`.
@@ -60,12 +86,6 @@ pub struct Endpoint {
     pub baseline: Vec<Seen>,
     /// The figure in each run of the candidate that counts.
     pub candidate: Vec<Seen>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    Baseline,
-    Candidate,
 }
 
 /// What the data say of one endpoint, in numbers that are enough to put it in words.

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::record::shown;
 
-use super::decide::Answer;
-use super::rounds::{Slopes, Weighed, fall, is_bent, rounds_needed};
+use super::endpoint::Answer;
+use super::rounds::{MOST_FALL, Slopes, WARM_UP_CYCLES, Weighed, fall, is_bent, rounds_needed};
 use super::shape::{Shape, shape};
 use super::trend::{Trend, trend};
 use crate::record::Looks;
@@ -16,16 +16,10 @@ use crate::units::middle;
 
 pub const LEAST_CYCLES: usize = 8;
 
-/// Rounds that are left out at the beginning: caches fill.
-pub const WARM_UP_CYCLES: usize = 2;
-
 pub const LEAST_RUNS: usize = 3;
 
 /// The chance of a false "grows" that one verdict may have.
 pub const LEAK_ALPHA: f64 = 0.05;
-
-/// A run that falls by more than this share of the growth rises and falls: it does not grow.
-pub(super) const MOST_FALL: f64 = 0.8;
 
 /// Memory is counted in pages, and growth by less than one in a round is not called growth: every server has some.
 const PAGE: f64 = 4_096.0;

@@ -34,19 +34,20 @@ pub use crate::stats::arm::{Arm, Seen, Unusable};
 pub use crate::stats::budget::{Budget, BudgetVerdict, judge_budget, judge_budget_by_looks};
 pub use crate::stats::clusters::{Cluster, clusters};
 pub use crate::stats::contrast::Contrast;
-pub use crate::stats::decide::{Answer, TooManyEndpoints, Verdict, decide, decide_by_looks};
-pub use crate::stats::endpoint::{Bound, Endpoint, EndpointVerdict, Evidence, Side};
+pub use crate::stats::decide::{TooManyEndpoints, Verdict, decide, decide_by_looks};
+pub use crate::stats::endpoint::{Answer, Bound, Endpoint, EndpointVerdict, Evidence};
 pub use crate::stats::holm::{Held, holm};
 pub use crate::stats::known::{ASSUMED_VARIATION, Known, LEAST_TO_PASS, unseen};
 pub use crate::stats::leak::{
-    Growth, LEAK_ALPHA, LEAST_CYCLES, LEAST_RUNS, LeakVerdict, Open, RunGrowth, WARM_UP_CYCLES, judge_leak,
-    judge_leak_by_looks, run_growth,
+    Growth, LEAK_ALPHA, LEAST_CYCLES, LEAST_RUNS, LeakVerdict, Open, RunGrowth, judge_leak, judge_leak_by_looks,
+    run_growth,
 };
 pub use crate::stats::median::{MedianInterval, median_interval};
 pub use crate::stats::outliers::{Outlier, outliers};
 pub use crate::stats::pooled::Pooled;
 pub use crate::stats::power::{detectable, power, runs_needed};
 pub use crate::stats::prediction::prediction;
+pub use crate::stats::rounds::WARM_UP_CYCLES;
 pub use crate::stats::shape::{Shape, shape};
-pub use crate::stats::strata::{Strata, Stratum};
+pub use crate::stats::strata::{Side, Strata, Stratum};
 pub use crate::stats::trend::{Trend, trend};

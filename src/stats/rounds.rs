@@ -1,10 +1,15 @@
 //! What the rounds of several runs say of growth: slopes with bounds, and how many rounds would say more.
 
-use super::leak::{MOST_FALL, WARM_UP_CYCLES};
 use super::student::upper_quantile;
 use super::trend::theil_sen;
 use crate::band::LeakLimit;
 use crate::units::middle;
+
+/// Rounds that are left out at the beginning: caches fill.
+pub const WARM_UP_CYCLES: usize = 2;
+
+/// A run that falls by more than this share of the growth rises and falls: it does not grow.
+pub(super) const MOST_FALL: f64 = 0.8;
 
 /// The level at which the last third is slower than the middle third, and at which it is not slower by half.
 const THIRDS_ALPHA: f64 = 0.05;

@@ -4,8 +4,13 @@ use std::collections::BTreeMap;
 
 use super::arm::{Arm, Seen, Unusable};
 use super::contrast::Contrast;
-use super::endpoint::Side;
 use crate::band::NoiseFloor;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Baseline,
+    Candidate,
+}
 
 /// Both sides on one machine, two runs of each at least.
 #[derive(Clone, Debug)]

@@ -5,8 +5,13 @@ use std::collections::BTreeMap;
 
 use crate::record::{IdleKind, Nanos, Rollup};
 
-use super::timeline::{BUCKETS, NARROWEST};
 use super::totals::Totals;
+
+/// Buckets before widths double. Twice what the widest terminal can show, in eighths of a character.
+pub(super) const BUCKETS: usize = 1024;
+
+/// Width of the first buckets: one tick at 20 Hz.
+pub(super) const NARROWEST: Nanos = 50_000_000;
 
 /// Lowest and highest value within one stretch of time, in the order in which they came: a line through spans is then a
 /// selection of its samples in their order, which cannot turn more often than they do.

@@ -2,13 +2,7 @@
 
 use crate::record::Nanos;
 
-use super::curves::Span;
-
-/// Buckets before widths double. Twice what the widest terminal can show, in eighths of a character.
-pub(super) const BUCKETS: usize = 1024;
-
-/// Width of the first buckets: one tick at 20 Hz.
-pub(super) const NARROWEST: Nanos = 50_000_000;
+use super::curves::{BUCKETS, NARROWEST, Span};
 
 /// Sums over the tree within one stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

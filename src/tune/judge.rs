@@ -1,15 +1,40 @@
 //! Which cells stop at a rung: those that can no longer be the answer, by bounds that hold for all of them together.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+use strum::EnumDiscriminants;
+
 use crate::figures::Figure;
 use crate::stats::Pooled;
 use crate::tune::figure::WEIGHED;
 use crate::tune::figure::assumed;
 
 use super::front::{Doubt, Weights, beats, mean};
-use super::stopped::Why;
 
 /// The chance that a cell which is as good as the best is stopped, at any rung of a sweep.
 const ALPHA: f64 = 0.05;
+
+#[derive(Clone, Debug, PartialEq, Eq, EnumDiscriminants)]
+#[strum_discriminants(name(Reason), derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
+pub enum Why {
+    Failed(Failure),
+    /// This one was as good in everything and clearly better in something.
+    Beaten(String),
+    /// It was among the half with more memory, shown to need more than this one, and not shown to be better in anything.
+    WorseHalf(String),
+    /// It was shown to need more than there may be.
+    OverLimit,
+    /// This one was shown to be faster, and to keep the limit.
+    Slower(String),
+}
+
+/// The run that a server failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    pub record: String,
+    /// How it ended, in a few words.
+    pub how: String,
+}
 
 pub(super) struct Weighed<'r> {
     pub label: &'r str,

@@ -35,7 +35,8 @@ pub use crate::tune::choose::{Choice, Cost, Keep, LEAST_RUNS, as_fast, cost, cos
 pub use crate::tune::figure::Places;
 pub use crate::tune::settled::{Moving, Rest};
 
-pub use crate::tune::stopped::{Failure, Halving, Reason, Stopped, Why, stopped};
+pub use crate::tune::judge::{Failure, Reason, Why};
+pub use crate::tune::stopped::{Halving, Stopped, stopped};
 pub use crate::tune::why_not::{NotChosen, WhyNot, runs_to_settle};
 
 use crate::figures::Figure;

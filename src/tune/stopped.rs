@@ -3,10 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
-use serde::Serialize;
-use strum::EnumDiscriminants;
-
 use crate::compare::{Played, counts, inequalities, unseen};
 use crate::exit::Exit;
 use crate::figures::WorkLimits;
@@ -15,7 +11,7 @@ use crate::summary::{Summary, exit};
 use crate::tune::figure::WEIGHED;
 
 use super::figure::{Places, places};
-use super::judge::{Look, Weighed, judged};
+use super::judge::{Failure, Look, Weighed, Why, judged};
 use super::settled::rest;
 use super::{Rules, is_refused};
 
@@ -25,28 +21,6 @@ pub struct Stopped {
     /// After how many runs of it; 0 where it failed while it warmed up.
     pub after: u32,
     pub why: Why,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, EnumDiscriminants)]
-#[strum_discriminants(name(Reason), derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
-pub enum Why {
-    Failed(Failure),
-    /// This one was as good in everything and clearly better in something.
-    Beaten(String),
-    /// It was among the half with more memory, shown to need more than this one, and not shown to be better in anything.
-    WorseHalf(String),
-    /// It was shown to need more than there may be.
-    OverLimit,
-    /// This one was shown to be faster, and to keep the limit.
-    Slower(String),
-}
-
-/// The run that a server failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    pub record: String,
-    /// How it ended, in a few words.
-    pub how: String,
 }
 
 /// What was decided while a sweep went on.

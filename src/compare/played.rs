@@ -1,8 +1,49 @@
-//! Which records are of the same run: a copy adds nothing to what is known.
+//! A run that was played: which machine it is of, and whether it is a copy of another.
 
+use super::circumstances::without_patch;
 use crate::record::{Header, ServerFacts};
+use crate::summary::Summary;
+use crate::units;
 
-use super::Played;
+/// A run and the name of its record.
+#[derive(Clone, Debug)]
+pub struct Played {
+    pub record: String,
+    pub summary: Summary,
+}
+
+impl Played {
+    /// What tells the machine of this run from others: its hardware and system, and its part of the plan. Machines of one
+    /// type differ by patches of the kernel and by megabytes, and are one.
+    pub fn machine(&self) -> String {
+        let host = &self.summary.header.host;
+        let unknown = || units::UNKNOWN.to_owned();
+        let mut machine = format!(
+            "{}, {}, {}, {}",
+            host.cpu.clone().unwrap_or_else(unknown),
+            units::or_unknown(host.cpus, |cpus| units::counted(cpus, "processor")),
+            units::or_unknown(host.memory.total, |total| format!(
+                "about {}",
+                units::bytes(nominal(total))
+            )),
+            host.kernel.as_deref().map_or_else(unknown, without_patch),
+        );
+        if let Some(partition) = &self.summary.header.plan.partition {
+            machine = format!("part {partition} on {machine}");
+        }
+        machine
+    }
+}
+
+/// What a machine of so much memory is sold as: the nearest of 1, 1.5, 2, 3, 4, 6, 8, 12 GiB and so on. The system keeps
+/// some for itself, which differs from machine to machine.
+fn nominal(bytes: u64) -> u64 {
+    let power = bytes.checked_ilog2().map_or(0, |exponent| 1_u64 << exponent);
+    let sizes = [power, power / 2 * 3, power.saturating_mul(2)];
+    let apart = |size: &u64| (bytes as f64 / *size as f64).ln().abs();
+    let nearest = sizes.into_iter().min_by(|a, b| apart(a).total_cmp(&apart(b)));
+    nearest.unwrap_or(bytes)
+}
 
 /// A record that was left out, and the one that is of the same run.
 pub type Copied = (String, String);
