@@ -4,8 +4,7 @@ use std::iter::Sum;
 use std::ops::{Add, Mul};
 use std::time::Duration;
 
-use crate::config::step::template;
-use crate::config::step::{Count, Idle, IdleEnd, IdleMode, Open, Pick};
+use crate::config::step::{self, Count, Idle, IdleEnd, IdleMode, Open, Pick};
 use crate::config::{Phase, Repeat, Scenario, Step};
 use crate::units::Span;
 
@@ -228,7 +227,7 @@ impl Walk {
             Step::Pause(options) => waits(options.time.0),
             Step::Notification(options) => {
                 let open = |files| self.documents(files);
-                let places = template::sent(options.params.as_ref(), options.files, options.per_file, &open);
+                let places = step::sent(options.params.as_ref(), options.files, options.per_file, &open);
                 notifies(places * options.times.times(), options.cadence)
             }
             Step::TypeAndComplete(options) => {

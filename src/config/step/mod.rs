@@ -10,7 +10,7 @@ pub use actions::{Change, Close, Edit, EditMode, Notification, Open, Pause, Pick
 pub use idle::{Idle, IdleEnd, IdleMode, Light, Until};
 pub use options::{
     Ask, AtPositions, CallHierarchy, Calls, CodeAction, CompleteOn, Completion, Count, Diagnostics, ExecuteCommand,
-    Expect, PerDocument, Reach, References, Rename, Request, TypeAndComplete, WorkspaceSymbol,
+    Expect, PerDocument, Reach, References, Rename, Request, TypeAndComplete, WorkspaceSymbol, sent,
 };
 pub use release::{Means, Release, SelfReport};
 

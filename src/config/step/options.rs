@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::template;
+use super::template::{self, Scope};
 use crate::units::Span;
 
 /// A whole number of things, at least one.
@@ -68,6 +68,15 @@ pub struct Ask {
 
 /// How many of so many documents are open: what the number of requests depends on.
 pub type Reach<'r> = &'r dyn Fn(Option<Count>) -> u64;
+
+/// How often a template is filled.
+pub fn sent(params: Option<&serde_json::Value>, files: Option<Count>, per_file: Count, open: Reach<'_>) -> u64 {
+    match params.map_or(Scope::Once, template::scope) {
+        Scope::Once => 1,
+        Scope::Document => open(files),
+        Scope::Position => open(files) * per_file.times(),
+    }
+}
 
 /// Declares the options of steps that send requests: how many, their own fields, then those of [`Ask`].
 macro_rules! requests {
@@ -248,7 +257,7 @@ requests! {
     /// Sends any request. Strings in `params` may hold `${uri}`, `${file}` and `${position}` of an open document, and
     /// `${workspace}` and `${workspace-uri}`; with `${position}` it is sent `per-file` times, with `${uri}` or `${file}`
     /// once for each document.
-    pub struct Request sends |own, open| template::sent(own.params.as_ref(), own.files, own.per_file, open) * own.times.times() => {
+    pub struct Request sends |own, open| sent(own.params.as_ref(), own.files, own.per_file, open) * own.times.times() => {
         /// The method.
         pub method: String = String::new(),
         /// Its parameters.

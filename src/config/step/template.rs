@@ -2,8 +2,6 @@
 
 use serde_json::Value;
 
-use super::options::{Count, Reach};
-
 /// How far a template must be repeated to use all its placeholders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
@@ -44,15 +42,6 @@ pub fn scope(template: &Value) -> Scope {
         });
     });
     widest
-}
-
-/// How often a template is filled.
-pub fn sent(template: Option<&Value>, files: Option<Count>, per_file: Count, open: Reach<'_>) -> u64 {
-    match template.map_or(Scope::Once, scope) {
-        Scope::Once => 1,
-        Scope::Document => open(files),
-        Scope::Position => open(files) * per_file.times(),
-    }
 }
 
 /// Placeholders in `template` that mean nothing.

@@ -1,6 +1,8 @@
 //! Cuts a text into tokens by the patterns of its language, good enough to know names from everything else, and never
 //! lost for good on broken text.
 
+mod jsx;
+
 use regex_automata::meta::Regex;
 use regex_automata::util::captures::Captures;
 use regex_automata::util::syntax;
@@ -135,14 +137,14 @@ fn scan(text: &str, at: usize, language: &'static Language, all: &mut Vec<Token>
     }
 }
 
-pub(super) struct Lexer<'t> {
+struct Lexer<'t> {
     pub(super) text: &'t str,
     pub(super) language: &'static Language,
     pub(super) at: usize,
     all: &'t mut Vec<Token>,
     /// What the last match holds, kept so that no match takes memory of its own.
     captures: Option<Captures>,
-    pub(super) frames: Vec<super::jsx::Frame>,
+    pub(super) frames: Vec<jsx::Frame>,
     /// Whether the token before ends a value, so that `/` divides and `<` compares.
     pub(super) value: bool,
     /// Whether the token before is a member operator, after which every word is a name.

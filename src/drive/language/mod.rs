@@ -2,7 +2,6 @@
 //! data; tags and attributes of markup. One lexer reads them all, by the tables here and in `patterns`.
 
 // Tables of words and patterns read better in rows than one to a line.
-mod jsx;
 #[rustfmt::skip]
 mod keywords;
 mod lexer;

@@ -1,8 +1,7 @@
 //! The parts of JavaScript and TypeScript whose meaning depends on what is around them: templates, regular
 //! expressions and JSX.
 
-use super::Family;
-use super::lexer::{Kind, Lexer};
+use super::{Family, Kind, Lexer};
 
 /// What is open around the current place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
