@@ -1,6 +1,9 @@
 //! The formats that people write, and files of another one where a scenario is asked for.
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use strum::IntoStaticStr;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Kind {
     Scenario,
     Servers,
@@ -13,12 +16,7 @@ impl Kind {
 
     /// Its name, which is that of the schema's file too.
     pub fn name(self) -> &'static str {
-        match self {
-            Kind::Scenario => "scenario",
-            Kind::Servers => "servers",
-            Kind::Gate => "gate",
-            Kind::Grid => "grid",
-        }
+        self.into()
     }
 }
 

@@ -1,7 +1,5 @@
 //! The scenario as written: what is played, on which workspace, and how the end of each phase is judged.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -76,8 +74,9 @@ pub struct Workspace {
 }
 
 /// How the workspace is kept safe from the session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, strum::Display, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Isolation {
     /// A copy at one fixed-length path, made anew for each run.
     #[default]
@@ -93,18 +92,7 @@ pub enum Isolation {
 impl Isolation {
     /// As written in scenarios and records.
     pub fn name(self) -> &'static str {
-        match self {
-            Isolation::Copy => "copy",
-            Isolation::Reflink => "reflink",
-            Isolation::Overlay => "overlay",
-            Isolation::InPlace => "in-place",
-        }
-    }
-}
-
-impl fmt::Display for Isolation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        self.into()
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// The allocator that serves most of a program's memory, and how that is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -33,6 +34,8 @@ pub struct AllocatorFacts {
 /// Kinds of allocators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[derive(strum::Display, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum AllocatorFamily {
     /// jemalloc.
     Jemalloc,
@@ -67,10 +70,14 @@ pub enum AllocatorFamily {
 }
 
 /// How sure an answer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, IntoStaticStr,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Confidence {
     /// Nothing speaks for another one.
+    #[strum(serialize = "a guess")]
     Guess,
     /// Its marks are in the program.
     Likely,
@@ -107,22 +114,7 @@ pub struct KnobFacts {
 impl AllocatorFamily {
     /// Its name, as in records and profiles.
     pub fn name(self) -> &'static str {
-        match self {
-            AllocatorFamily::Jemalloc => "jemalloc",
-            AllocatorFamily::Mimalloc => "mimalloc",
-            AllocatorFamily::Tcmalloc => "tcmalloc",
-            AllocatorFamily::Tbbmalloc => "tbbmalloc",
-            AllocatorFamily::Snmalloc => "snmalloc",
-            AllocatorFamily::Rpmalloc => "rpmalloc",
-            AllocatorFamily::Scudo => "scudo",
-            AllocatorFamily::Glibc => "glibc",
-            AllocatorFamily::Musl => "musl",
-            AllocatorFamily::Go => "go",
-            AllocatorFamily::V8 => "v8",
-            AllocatorFamily::Jvm => "jvm",
-            AllocatorFamily::Pymalloc => "pymalloc",
-            AllocatorFamily::Unknown => "unknown",
-        }
+        self.into()
     }
 
     /// Whether it is one that a program has in place of its C library's: built in, linked or preloaded.
@@ -148,23 +140,8 @@ impl AllocatorFamily {
     /// The one that a profile's word means; the system's is the C library's.
     pub fn named(word: &str) -> AllocatorFamily {
         let word = word.to_ascii_lowercase();
-        let all = [
-            AllocatorFamily::Jemalloc,
-            AllocatorFamily::Mimalloc,
-            AllocatorFamily::Tcmalloc,
-            AllocatorFamily::Tbbmalloc,
-            AllocatorFamily::Snmalloc,
-            AllocatorFamily::Rpmalloc,
-            AllocatorFamily::Scudo,
-            AllocatorFamily::Glibc,
-            AllocatorFamily::Musl,
-            AllocatorFamily::Go,
-            AllocatorFamily::V8,
-            AllocatorFamily::Jvm,
-            AllocatorFamily::Pymalloc,
-        ];
-        let found = all.into_iter().find(|family| word.contains(family.name()));
-        match found {
+        let mut all = AllocatorFamily::VARIANTS.iter().copied();
+        match all.find(|family| word.contains(family.name())) {
             // "go" is in many a word.
             Some(AllocatorFamily::Go) if word != "go" => AllocatorFamily::Unknown,
             Some(family) => family,
@@ -176,11 +153,7 @@ impl AllocatorFamily {
 
 impl Confidence {
     pub fn name(self) -> &'static str {
-        match self {
-            Confidence::Guess => "a guess",
-            Confidence::Likely => "likely",
-            Confidence::Certain => "certain",
-        }
+        self.into()
     }
 }
 
@@ -198,12 +171,6 @@ impl KnobFacts {
                 format!("{}={option}{between}{}", self.variable, self.requested)
             }
         }
-    }
-}
-
-impl fmt::Display for AllocatorFamily {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

@@ -180,8 +180,11 @@ impl Memory {
 }
 
 /// Which memory may be in transparent huge pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum, strum::IntoStaticStr,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum HugePages {
     /// None.
     Never,
@@ -194,11 +197,7 @@ pub enum HugePages {
 impl HugePages {
     /// Its name on the command line and in reports.
     pub fn name(self) -> &'static str {
-        match self {
-            HugePages::Never => "never",
-            HugePages::Madvise => "madvise",
-            HugePages::Always => "always",
-        }
+        self.into()
     }
 }
 

@@ -1,11 +1,12 @@
 //! Grids that come along, by name.
 
-use std::fmt;
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::record::AllocatorFamily;
 
 /// A grid that comes along.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, strum::Display, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Preset {
     /// Background thread, decay times, arenas, thread caches
     Jemalloc,
@@ -24,14 +25,7 @@ pub enum Preset {
 impl Preset {
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Preset::Jemalloc => "jemalloc",
-            Preset::Mimalloc => "mimalloc",
-            Preset::Glibc => "glibc",
-            Preset::Go => "go",
-            Preset::Node => "node",
-            Preset::Preloads => "preloads",
-        }
+        self.into()
     }
 
     /// The allocator that it is for; `None` where it brings its own.
@@ -56,24 +50,12 @@ impl Preset {
 
     /// The one for what a server uses.
     pub fn fitting(family: AllocatorFamily) -> Option<Preset> {
-        let all = [
-            Preset::Jemalloc,
-            Preset::Mimalloc,
-            Preset::Glibc,
-            Preset::Go,
-            Preset::Node,
-        ];
         // What CPython has from the C library can be set, and its own allocator not.
         let family = match family {
             AllocatorFamily::Pymalloc => AllocatorFamily::Glibc,
             other => other,
         };
-        all.into_iter().find(|preset| preset.family() == Some(family))
-    }
-}
-
-impl fmt::Display for Preset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        let mut all = Preset::VARIANTS.iter().copied();
+        all.find(|preset| preset.family() == Some(family))
     }
 }
