@@ -5,9 +5,8 @@ use std::path::Path;
 
 use crate::cli;
 use crate::config::Profile;
-use crate::record::Preload;
 use crate::resolve::which;
-use crate::resolve::{Program, ServerChoice, Setting, installed};
+use crate::resolve::{Program, ServerChoice, installed};
 use crate::text::Paint;
 use crate::text::table;
 use crate::text::table::{Cell, Column};
@@ -72,20 +71,7 @@ fn columns(rows: &[[String; 5]]) -> Vec<Column> {
 /// The server as a run would choose it.
 pub(super) fn chosen(name: &str, profile: &Profile, program: &Path) -> ServerChoice {
     ServerChoice {
-        label: name.to_owned(),
-        typed: name.to_owned(),
         profile_name: Some(name.to_owned()),
-        profile: profile.clone(),
-        program: Program::File(program.to_owned()),
-        args: profile.args.clone(),
-        env: profile.env.clone(),
-        preload: Preload::System,
-        preload_asked: false,
-        libraries: Vec::new(),
-        lens: Setting::default(),
-        found: None,
-        cpus: Vec::new(),
-        cell: None,
-        shim: None,
+        ..ServerChoice::plain(name, profile.clone(), Program::File(program.to_owned()))
     }
 }

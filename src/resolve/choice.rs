@@ -44,6 +44,29 @@ pub struct ServerChoice {
     pub shim: Option<Shim>,
 }
 
+impl ServerChoice {
+    /// The program as its profile starts it: no settings of its own, no preload, no cell.
+    pub fn plain(label: &str, profile: Profile, program: Program) -> ServerChoice {
+        ServerChoice {
+            label: label.to_owned(),
+            typed: label.to_owned(),
+            profile_name: None,
+            args: profile.args.clone(),
+            env: profile.env.clone(),
+            profile,
+            program,
+            preload: Preload::System,
+            preload_asked: false,
+            libraries: Vec::new(),
+            lens: Setting::default(),
+            found: None,
+            cpus: Vec::new(),
+            cell: None,
+            shim: None,
+        }
+    }
+}
+
 /// The lens of a server, and what it is told for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setting {
@@ -132,26 +155,16 @@ fn resolve(
         Some(Allocator::Preload(preload)) => preload.clone(),
         Some(Allocator::Linked(_)) | None => Preload::System,
     });
-    let mut env = profile.env.clone();
-    env.extend(common.env.iter().cloned());
-    env.extend(spec.env.iter().cloned());
-    Ok(ServerChoice {
-        label,
+    let mut choice = ServerChoice {
         typed: spec.unlabelled(),
-        args: profile.args.iter().chain(&common.args).cloned().collect(),
-        env,
         profile_name: profile_name.map(str::to_owned),
-        profile,
-        program,
         preload,
         preload_asked: own.is_some(),
-        libraries: Vec::new(),
-        lens: Setting::default(),
-        found: None,
-        cpus: Vec::new(),
-        cell: None,
-        shim: None,
-    })
+        ..ServerChoice::plain(&label, profile, program)
+    };
+    choice.args.extend(common.args.iter().cloned());
+    choice.env.extend(common.env.iter().chain(&spec.env).cloned());
+    Ok(choice)
 }
 
 /// Finds what runs and which profile it has, in the order that the command line promises.

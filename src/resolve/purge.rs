@@ -200,33 +200,18 @@ mod tests {
     use super::*;
     use crate::config::Profile;
     use crate::record::AllocatorFacts;
-    use crate::record::Preload;
     use crate::resolve::Program;
 
     fn server(label: &str, allocator: Option<Allocator>, env: &[(&str, &str)]) -> ServerChoice {
         let env = env
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        ServerChoice {
-            label: label.to_owned(),
-            typed: label.to_owned(),
-            profile_name: None,
-            profile: Profile {
-                allocator,
-                ..Profile::default()
-            },
-            program: Program::File(PathBuf::from("server")),
-            args: Vec::new(),
+        let profile = Profile {
+            allocator,
             env: env.collect(),
-            preload: Preload::System,
-            preload_asked: false,
-            libraries: Vec::new(),
-            lens: Setting::default(),
-            found: None,
-            cpus: Vec::new(),
-            cell: None,
-            shim: None,
-        }
+            ..Profile::default()
+        };
+        ServerChoice::plain(label, profile, Program::File(PathBuf::from("server")))
     }
 
     fn linked(label: &str, allocator: &str) -> ServerChoice {

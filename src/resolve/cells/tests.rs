@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use super::*;
 use crate::config::Profile;
 use crate::config::tune::*;
-use crate::record::Preload;
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, SweepFacts};
-use crate::resolve::{Program, ServerChoice, Setting};
+use crate::resolve::{Program, ServerChoice};
 
 /// Compares with the checked-in text; the expression would only repeat it.
 macro_rules! shown {
@@ -49,22 +48,12 @@ arenas = "narenas-1.cpus-0-1"
 "#;
 
 fn server(facts: AllocatorFacts) -> ServerChoice {
+    let program = Program::File(PathBuf::from("server"));
     ServerChoice {
-        label: "server".to_owned(),
-        typed: "server".to_owned(),
-        profile_name: None,
-        profile: Profile::default(),
-        program: Program::File(PathBuf::from("server")),
         args: vec!["--stdio".to_owned()],
         env: [("_RJEM_MALLOC_CONF".to_owned(), "tcache:true".to_owned())].into(),
-        preload: Preload::System,
-        preload_asked: false,
-        libraries: Vec::new(),
-        lens: Setting::default(),
         found: Some(facts),
-        cpus: Vec::new(),
-        cell: None,
-        shim: None,
+        ..ServerChoice::plain("server", Profile::default(), program)
     }
 }
 
