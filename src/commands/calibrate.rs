@@ -13,7 +13,7 @@ use crate::report;
 use crate::soak::Interrupt;
 use crate::summary::exit;
 
-use super::resume::Invocation;
+use super::invocation::Invocation;
 use super::{prepare, show};
 use crate::campaign::Campaign;
 use crate::campaign::calibrations;

@@ -8,6 +8,7 @@ mod gate;
 mod github;
 mod html;
 mod init;
+mod invocation;
 mod output;
 mod places;
 mod prepare;

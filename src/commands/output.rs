@@ -13,7 +13,7 @@ use crate::campaign::files;
 use crate::config::Loaded;
 use crate::drive::workspace::lock::{self, Lock};
 
-use crate::commands::resume;
+use crate::commands::invocation;
 
 /// The file that keeps other processes out.
 const LOCK: &str = "in-use.lock";
@@ -63,7 +63,7 @@ impl Drop for Directory {
         self.lock = None;
         if self.made && !is_taken(&self.path) {
             // What is left is in nobody's way.
-            let _ = fs::remove_file(self.path.join(resume::FILE));
+            let _ = fs::remove_file(self.path.join(invocation::FILE));
             let _ = fs::remove_file(self.path.join(LOCK));
             let _ = fs::remove_dir(&self.path);
         }
@@ -104,7 +104,7 @@ fn refusal(path: &Path) -> Option<(String, String)> {
     }
     let title = format!("`{}` is not empty, and records are never overwritten", path.display());
     let new = "name a new directory with --out";
-    let cure = match resume::begun(path) {
+    let cure = match invocation::begun(path) {
         Some(command) => format!(
             "if its runs were cut off, go on with `lsp-soak {command} --resume {}`, else {new}",
             path.display()
@@ -128,7 +128,7 @@ fn in_use(path: &Path) -> (String, String) {
 
 /// Whether something is there that is not an empty directory. What is left of a campaign without a record is nothing.
 fn is_taken(path: &Path) -> bool {
-    let is_ours = |name: &std::ffi::OsStr| name == LOCK || name == resume::FILE;
+    let is_ours = |name: &std::ffi::OsStr| name == LOCK || name == invocation::FILE;
     match fs::read_dir(path) {
         Ok(mut entries) => entries.any(|entry| !entry.is_ok_and(|entry| is_ours(&entry.file_name()))),
         Err(error) => error.kind() == io::ErrorKind::NotADirectory,
@@ -204,7 +204,7 @@ mod tests {
         let out = parent.path().join("out");
         let named = |file: &str| fs::write(out.join(file), "").expect("the directory is ours");
         let first = chosen(out.clone()).expect("it is new");
-        named(resume::FILE);
+        named(invocation::FILE);
         let error = chosen(out.clone()).err().expect("it is held").to_string();
         let own = format!("process {}", std::process::id());
         assert!(
@@ -215,7 +215,7 @@ mod tests {
         assert!(!out.exists(), "nothing was recorded");
         // One that was killed before its first record leaves this.
         fs::create_dir(&out).expect("the directory is ours");
-        named(resume::FILE);
+        named(invocation::FILE);
         named(LOCK);
         let second = chosen(out.clone()).expect("it holds no record");
         named("run.jsonl");
@@ -226,7 +226,7 @@ mod tests {
         let begun = serde_json::json!({
             "format": 1, "directory": "/", "scenario": 0, "command_line": words.map(std::ffi::OsString::from),
         });
-        fs::write(out.join(resume::FILE), begun.to_string()).expect("the directory is ours");
+        fs::write(out.join(invocation::FILE), begun.to_string()).expect("the directory is ours");
         let error = chosen(out.clone()).err().expect("it holds a record").to_string();
         let resume = format!("`lsp-soak run --resume {}`", out.display());
         assert!(error.contains(&resume), "{error}");

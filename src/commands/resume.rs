@@ -1,48 +1,17 @@
-//! What was asked for, kept beside the records, so that a campaign that was cut off can go on.
+//! Goes on with a campaign that was cut off, as its invocation says.
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, bail};
-use serde::{Deserialize, Serialize};
 
-use crate::campaign::files;
 use crate::cli::{self, Command};
 
+use crate::commands::invocation::{FILE, Invocation};
 use crate::commands::output::Directory;
 
-pub(super) const FILE: &str = "invocation.json";
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Invocation {
-    format: u32,
-    /// The directory in which it was called.
-    directory: PathBuf,
-    /// The command line, the program first.
-    command_line: Vec<OsString>,
-    /// Which of its scenarios these are the records of, from 0.
-    scenario: usize,
-}
-
 impl Invocation {
-    /// This process as it was called, for the records of one of its scenarios.
-    fn current(scenario: usize) -> anyhow::Result<Invocation> {
-        Ok(Invocation {
-            format: 1,
-            directory: std::env::current_dir().context("cannot tell the current directory")?,
-            command_line: std::env::args_os().collect(),
-            scenario,
-        })
-    }
-
-    fn save(&self, out: &Path) -> anyhow::Result<()> {
-        let text = serde_json::to_string_pretty(self)?;
-        let path = out.join(FILE);
-        files::write(&path, &text, "make room, or name another directory with --out")
-    }
-
     /// Writes how this process was called into the directory of each of its scenarios.
     pub fn begin(directories: Vec<Directory>) -> anyhow::Result<Vec<Directory>> {
         for (scenario, out) in directories.iter().enumerate() {
@@ -88,13 +57,6 @@ impl Invocation {
             out,
         })
     }
-}
-
-/// The subcommand that began the campaign of a directory; `None` where there is none that can be resumed.
-pub fn begun(out: &Path) -> Option<String> {
-    let text = fs::read_to_string(out.join(FILE)).ok()?;
-    let invocation: Invocation = serde_json::from_str(&text).ok()?;
-    cli::subcommand(&invocation.command_line)
 }
 
 /// The command line of the records, with what was typed beside `--resume`: that changes nothing but the output.

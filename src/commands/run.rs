@@ -14,7 +14,7 @@ use crate::summary::exit;
 use crate::trace::Tracer;
 use crate::units;
 
-use super::resume::Invocation;
+use super::invocation::Invocation;
 use super::show::Printer;
 use super::{compare, github, html, prepare};
 use crate::campaign;

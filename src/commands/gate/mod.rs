@@ -14,8 +14,8 @@ use crate::progress::Talk;
 use crate::record::Looks;
 use crate::soak::Interrupt;
 
+use super::invocation::Invocation;
 use super::prepare;
-use super::resume::Invocation;
 use crate::campaign::calibrations;
 use crate::campaign::{Campaign, Outcomes};
 use crate::commands::output;

@@ -22,7 +22,7 @@ use crate::resolve::cells::of_sweep;
 use crate::soak::Interrupt;
 use crate::tune::{Rules, alike, planned, stopped, sweep};
 
-use super::resume::Invocation;
+use super::invocation::Invocation;
 use super::{prepare, show};
 use crate::campaign::{Campaign, Outcomes, Sweeping};
 use crate::commands::output;
