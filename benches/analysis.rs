@@ -19,13 +19,13 @@ use std::time::Duration;
 
 use lsp_soak::compare::{Played, by_target};
 use lsp_soak::document::{markdown, page};
+use lsp_soak::export::trace::Trace;
 use lsp_soak::record::{
     Checkpoint, Counters, Entry, Event, Nanos, Outcome, PeakMark, PhaseRef, Process, ReadError, Request, Rollup,
     Sample, StepEnd, StepStart,
 };
-use lsp_soak::report::trace::Trace;
 use lsp_soak::summary::Summary;
-use lsp_soak::{record, report, summary, units};
+use lsp_soak::{compare, export, record, summary, units};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
@@ -134,11 +134,11 @@ fn pass(name: &str, path: &Path) -> io::Result<()> {
             Some(())
         }
         "page" => {
-            black_box(page::render(&report::run::document(&summarised(path)?, "day.jsonl")));
+            black_box(page::render(&compare::run::document(&summarised(path)?, "day.jsonl")));
             Some(())
         }
         "json" => {
-            black_box(report::json::render(&summarised(path)?).ok()?);
+            black_box(compare::run::json::render(&summarised(path)?).ok()?);
             Some(())
         }
         "markdown" => {
@@ -146,11 +146,11 @@ fn pass(name: &str, path: &Path) -> io::Result<()> {
             let record = "day.jsonl".to_owned();
             let runs = [Played { record, summary }];
             let scenarios = by_target(runs.to_vec(), None);
-            black_box(markdown::render(&report::comparison::document(&scenarios, &runs)));
+            black_box(markdown::render(&compare::report::document(&scenarios, &runs)));
             Some(())
         }
         "picture" => {
-            black_box(report::svg::run(&summarised(path)?, "day.jsonl"));
+            black_box(export::svg::run(&summarised(path)?, "day.jsonl"));
             Some(())
         }
         "trace" => traced(path),

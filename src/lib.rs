@@ -2,7 +2,7 @@
 //! samples the memory of the server's whole process tree, and reports what each step cost.
 //!
 //! The modules are the stages of one pipeline: [`config`] → [`resolve`] → [`plan`] → [`drive`] ∥
-//! [`sample`] → [`record`] → [`summary`] → [`compare`], [`gate`], [`tune`] → [`report`]. Only [`soak`] knows both LSP and memory, and only
+//! [`sample`] → [`record`] → [`summary`] → [`compare`], [`gate`], [`tune`] → [`document`]. Only [`soak`] knows both LSP and memory, and only
 //! [`commands`] opens what the user named and prints.
 
 #![deny(clippy::disallowed_macros)]
@@ -18,6 +18,7 @@ pub mod config;
 pub mod document;
 pub mod drive;
 pub mod exit;
+pub mod export;
 pub mod figures;
 pub mod findings;
 pub mod gate;
@@ -31,7 +32,6 @@ pub mod processors;
 pub mod progress;
 pub mod random;
 pub mod record;
-pub mod report;
 pub mod resolve;
 pub mod sample;
 pub mod soak;

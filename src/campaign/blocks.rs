@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::header;
 use crate::compare::calibration::{believed, uncalibrated};
+use crate::compare::run;
 use crate::compare::{Played, by_target, counts, primary};
 use crate::config::Loaded;
 use crate::config::options::{Measuring, Repeating};
@@ -16,7 +17,6 @@ use crate::lens::Lens;
 use crate::plan::{self, Blocks};
 use crate::progress::{self, Course, Place, Progress, Talk};
 use crate::record::PlanFacts;
-use crate::report;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
 use crate::stats::decide_by_looks;
@@ -227,7 +227,7 @@ impl Campaign<'_> {
         let played = super::played(&path)?;
         let exit = summary::exit(&played.summary);
         if !place.name.is_empty() && self.talk != Talk::Quiet {
-            progress::say(&format!("{}, {}", place.name, report::one_line(&played.summary)));
+            progress::say(&format!("{}, {}", place.name, run::one_line(&played.summary)));
         }
         outcomes.runs.push(played);
         Ok(exit)

@@ -1,9 +1,9 @@
 //! What the runs to come can and cannot see, said after the warm-up, before the first that counts.
 
 use crate::compare::Played;
+use crate::compare::report::calibration::can_see;
 use crate::config::values::Runs;
 use crate::lens::Lens;
-use crate::report::calibration::can_see;
 use crate::resolve::ServerChoice;
 use crate::text::quoted;
 use crate::units;

@@ -4,7 +4,6 @@ use super::header;
 use crate::exit::Exit;
 use crate::progress::{self, Place, Progress, Talk};
 use crate::record::PlanFacts;
-use crate::report;
 use crate::resolve::which;
 use crate::soak::Interrupt;
 use crate::summary;
@@ -76,7 +75,7 @@ impl Campaign<'_> {
                     choice.label
                 )),
                 _ if self.talk == Talk::Quiet => {}
-                _ => progress::say(&report::one_line(&played.summary)),
+                _ => progress::say(&crate::compare::run::one_line(&played.summary)),
             }
             outcomes.runs.push(played);
         }

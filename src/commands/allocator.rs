@@ -7,9 +7,9 @@ use anyhow::{Context, bail};
 
 use crate::allocator::{self, Detection};
 use crate::cli::{self, TextOrJson};
+use crate::compare::run;
 use crate::document::terminal;
 use crate::record::{AllocatorFacts, KnobFacts};
-use crate::report;
 use crate::resolve::which;
 use crate::resolve::{Common, Program, ServerChoice, ServerSpec};
 use crate::sample;
@@ -25,10 +25,8 @@ pub fn run(options: &cli::AllocatorOptions) -> anyhow::Result<u8> {
         (None, None) => bail!("nothing is named; name a program, a server or a process"),
     };
     let text = match options.format {
-        TextOrJson::Terminal => {
-            terminal::render(&report::allocator::document(&shown, &found, &knobs), show::look(true))
-        }
-        TextOrJson::Json => report::allocator::json(&shown, &found, &knobs)?,
+        TextOrJson::Terminal => terminal::render(&run::allocator::document(&shown, &found, &knobs), show::look(true)),
+        TextOrJson::Json => run::allocator::json(&shown, &found, &knobs)?,
     };
     print(&text)?;
     Ok(0)

@@ -2,6 +2,7 @@
 
 use crate::cli::{self, Command};
 use crate::compare::calibration::{Calibrated, noise, recommended};
+use crate::compare::report::calibration;
 use crate::compare::{Played, Target, by_target, circumstances};
 use crate::config::options::Repeating;
 use crate::config::values::Runs;
@@ -9,7 +10,6 @@ use crate::document::terminal;
 use crate::exit::Exit;
 use crate::record::Looks;
 use crate::record::{CALIBRATION_FORMAT, Calibration};
-use crate::report;
 use crate::soak::Interrupt;
 use crate::summary::exit;
 
@@ -66,7 +66,7 @@ pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8
     // What was not played to its end says less than it was asked for.
     if outcomes.exit == Exit::Passed {
         for calibration in calibrated(outcomes.runs, &options.repeating.looks.0) {
-            let document = report::calibration::document(&calibration, &options.repeating.looks.0);
+            let document = calibration::document(&calibration, &options.repeating.looks.0);
             let look = show::look(options.output.voice.details);
             super::print(&terminal::render(&document, look))?;
             let path = calibrations::store(&calibration)?;

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use anyhow::bail;
 
 use crate::cli::{self, CompareFormat};
+use crate::compare::report;
 use crate::compare::{Played, Weight, by_target};
 use crate::document::terminal;
 use crate::exit::Exit;
-use crate::report::comparison;
 use crate::text::nearest;
 
 use super::{github, html, show};
@@ -27,14 +27,14 @@ pub fn run(options: &cli::Compare) -> anyhow::Result<u8> {
 pub fn print(runs: Vec<Played>, baseline: Option<&str>, format: CompareFormat, details: bool) -> anyhow::Result<()> {
     let scenarios = by_target(runs.clone(), baseline);
     let text = match format {
-        CompareFormat::Terminal => terminal::render(&comparison::document(&scenarios, &runs), show::look(details)),
+        CompareFormat::Terminal => terminal::render(&report::document(&scenarios, &runs), show::look(details)),
         CompareFormat::Markdown => html::pasted(&runs, baseline),
         CompareFormat::Html => html::page(&runs, baseline),
         CompareFormat::Svg => html::picture(&runs, baseline),
-        CompareFormat::Json => comparison::json::render(&scenarios, &runs)?,
-        CompareFormat::Junit => comparison::junit(&comparison::suites(&scenarios)),
-        CompareFormat::Bencher => comparison::bencher(&scenarios)?,
-        CompareFormat::GithubActionBenchmark => comparison::benchmark_action(&scenarios)?,
+        CompareFormat::Json => report::json::render(&scenarios, &runs)?,
+        CompareFormat::Junit => report::junit(&report::suites(&scenarios)),
+        CompareFormat::Bencher => report::bencher(&scenarios)?,
+        CompareFormat::GithubActionBenchmark => report::benchmark_action(&scenarios)?,
     };
     super::print(&text)?;
     github::tell(&runs, baseline);

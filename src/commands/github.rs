@@ -4,9 +4,10 @@ use std::env;
 use std::fs::{self, File};
 use std::io::Write;
 
+use crate::compare::report;
+use crate::compare::report::Suite;
 use crate::compare::{Played, by_target};
 use crate::document::markdown;
-use crate::report::comparison::{self, Suite};
 
 /// Tells the workflow of a comparison, where there is one. What cannot be told there is no failure of the runs.
 pub fn tell(runs: &[Played], baseline: Option<&str>) {
@@ -14,8 +15,8 @@ pub fn tell(runs: &[Played], baseline: Option<&str>) {
         return;
     }
     let scenarios = by_target(runs.to_vec(), baseline);
-    let document = comparison::document(&scenarios, runs);
-    tell_of(&markdown::render(&document), &comparison::suites(&scenarios));
+    let document = report::document(&scenarios, runs);
+    tell_of(&markdown::render(&document), &report::suites(&scenarios));
 }
 
 /// Appends the Markdown to the summary of the step, and annotates the run with what is wrong in the suites; once for each
@@ -31,7 +32,7 @@ pub fn tell_of(markdown: &str, suites: &[Suite]) {
     {
         return;
     }
-    for annotation in comparison::annotations(suites) {
+    for annotation in report::annotations(suites) {
         super::say(&annotation);
     }
     let Some(summary) = summary else {

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use crate::campaign::files;
 use crate::compare::{Played, by_target};
+use crate::compare::{report, run};
 use crate::config::options::Format;
 use crate::document::{Document, markdown, page};
-use crate::report::{comparison, run, svg};
+use crate::export::svg;
 
 const FILE: &str = "report.html";
 
@@ -27,7 +28,7 @@ fn documented(runs: &[Played], baseline: Option<&str>, render: fn(&Document) -> 
         several => {
             let several = without_directories(several);
             let scenarios = by_target(several.clone(), baseline);
-            render(&comparison::document(&scenarios, &several))
+            render(&report::document(&scenarios, &several))
         }
     }
 }
@@ -51,7 +52,7 @@ pub fn of(format: Format, runs: &[Played], baseline: Option<&str>) -> Option<Str
         Format::Markdown if !runs.is_empty() => Some(pasted(runs, baseline)),
         Format::Junit if !runs.is_empty() => {
             let scenarios = by_target(without_directories(runs), baseline);
-            Some(comparison::junit(&comparison::suites(&scenarios)))
+            Some(report::junit(&report::suites(&scenarios)))
         }
         Format::Html
         | Format::Svg

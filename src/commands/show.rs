@@ -8,15 +8,16 @@ use anyhow::{Context, bail};
 
 use crate::compare;
 use crate::compare::Played;
+use crate::compare::run;
 use crate::config::options::Format;
 use crate::document::{Look, terminal};
+use crate::export::csv;
+use crate::export::trace::Trace;
 use crate::findings;
 use crate::findings::Severity;
 use crate::locale;
 use crate::progress;
 use crate::record::is_record;
-use crate::report;
-use crate::report::trace::Trace;
 use crate::summary;
 use crate::summary::Summary;
 use crate::units;
@@ -132,13 +133,13 @@ impl Printer {
         }
         let text = match self.format {
             Format::Json if self.list => {
-                let text = report::json::render(&summary)?;
+                let text = run::json::render(&summary)?;
                 format!("{}{}", self.between("[\n", ",\n"), text.trim_end())
             }
-            Format::Json => report::json::render(&summary)?,
+            Format::Json => run::json::render(&summary)?,
             _ => {
                 let record = path.display().to_string();
-                let document = report::run::document(&summary, &record);
+                let document = run::document(&summary, &record);
                 let text = terminal::render(&document, look(self.details));
                 format!("{}{text}", self.between("", "\n"))
             }
@@ -167,10 +168,10 @@ impl Printer {
         let reader = open(path)?;
         let mut out = BufWriter::new(io::stdout().lock());
         if self.printed == 0 {
-            report::csv::head(&mut out).context(UNPRINTED)?;
+            csv::head(&mut out).context(UNPRINTED)?;
         }
         self.printed += 1;
-        let mut samples = report::csv::Samples::of(name.to_string(), reader.header());
+        let mut samples = csv::Samples::of(name.to_string(), reader.header());
         let summary = summary::read_with(reader, |entry| samples.write(entry, &mut out).context(UNPRINTED))?;
         out.flush().context(UNPRINTED)?;
         Self::tell(path, &summary);

@@ -11,9 +11,12 @@ mod gather;
 mod growth;
 mod huge_pages;
 mod metric;
+pub mod pictures;
 mod played;
 mod primary;
 pub(crate) mod release;
+pub mod report;
+pub mod run;
 mod strain;
 mod targets;
 mod work;
@@ -21,7 +24,6 @@ mod work;
 #[cfg(test)]
 pub(super) mod tests;
 
-pub use crate::band::tolerance;
 pub use crate::compare::circumstances::{
     Difference, Weight, changes, circumstances, differences, differences_between, differences_of, unlike,
 };

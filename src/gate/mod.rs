@@ -7,6 +7,7 @@ mod judge;
 mod judgement;
 mod leaking;
 mod machines;
+pub mod report;
 mod sides;
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod choose;
 mod figure;
 mod front;
 mod judge;
+pub mod report;
 mod settled;
 mod stopped;
 mod why_not;

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use lsp_soak::config::Kind;
 use lsp_soak::config::schema::text;
-use lsp_soak::report;
+use lsp_soak::{compare, gate, tune};
 
 #[test]
 fn every_schema_that_is_checked_in_is_current() {
     let reports = [
-        ("run-report", report::json::schema()),
-        ("comparison-report", report::comparison::json::schema()),
-        ("gate-report", report::gate::json::schema()),
-        ("tune-report", report::tune::json::schema()),
+        ("run-report", compare::run::json::schema()),
+        ("comparison-report", compare::report::json::schema()),
+        ("gate-report", gate::report::json::schema()),
+        ("tune-report", tune::report::json::schema()),
     ];
     let formats = Kind::ALL.map(|kind| (kind.name(), text(kind)));
     let reports = reports.map(|(name, schema)| (name, format!("{schema:#}\n")));

@@ -4,9 +4,9 @@ use std::fs;
 use std::process::{Command, Output};
 
 use lsp_soak::record::{AllocatorFacts, AllocatorFamily, CellFacts};
-use lsp_soak::report::tune::ship::text;
 use lsp_soak::text::Form;
 use lsp_soak::tune::Server;
+use lsp_soak::tune::report::ship::text;
 use serde_json::Value;
 
 /// What quotes, escapes and comments break at.

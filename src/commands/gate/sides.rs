@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use anyhow::bail;
 
 use crate::cli;
+use crate::compare::report;
 use crate::compare::{Played, counts, doubts, unseen};
 use crate::findings::setting;
 use crate::gate::{Role, Sides};
 use crate::lens::Lens;
 use crate::record::Preload;
-use crate::report;
 use crate::summary::{Unset, is_denied};
 
 /// The servers that are driven here, each with the name of its part unless it was given one. What is preloaded into all of
@@ -149,8 +149,8 @@ pub fn unseen_settings(sides: &Sides) -> Vec<String> {
         let counting = runs.iter().copied().filter(|run| counts(&run.summary));
         let doubts = doubts(&counting.collect::<Vec<&Played>>()).into_iter();
         let told = settings
-            .map(|knob| report::comparison::unseen(label, &knob))
-            .chain(doubts.map(|text| report::comparison::doubt(label, &text)));
+            .map(|knob| report::unseen(label, &knob))
+            .chain(doubts.map(|text| report::doubt(label, &text)));
         let new: Vec<String> = told.filter(|note| !notes.contains(note)).collect();
         notes.extend(new);
     }

@@ -7,11 +7,13 @@ use anyhow::bail;
 use crate::campaign::files;
 use crate::cli::{self, CompareFormat, Inconclusive};
 use crate::commands::{github, show};
+use crate::compare::report;
 use crate::compare::{Difference, Weight, by_target};
 use crate::document::{markdown, page, terminal};
 use crate::exit::Exit;
+use crate::export::svg;
+use crate::gate;
 use crate::gate::{Judgement, Sides};
-use crate::report::{self, comparison};
 
 /// A verdict and the runs that it is of.
 pub struct Verdict<'v> {
@@ -33,11 +35,11 @@ pub fn tell(options: &cli::Gate, verdict: &Verdict<'_>, beside: Option<&Path>) -
     };
     // What has no data is no skipped case of a gate that ends with an error.
     let strict = inconclusive == Some(Inconclusive::Fail) || !judgement.missing.is_empty();
-    let suites = report::gate::suites(judgement, strict);
-    let document = report::gate::document(judgement, verdict.sides, notes);
+    let suites = gate::report::suites(judgement, strict);
+    let document = gate::report::document(judgement, verdict.sides, notes);
     let markdown = markdown::render(&document);
-    let json = report::gate::json::render(judgement, notes, exit.code())?;
-    let junit = comparison::junit(&suites);
+    let json = gate::report::json::render(judgement, notes, exit.code())?;
+    let junit = report::junit(&suites);
     let page = || page::render(&document);
     // What is followed over many commits is what the candidate needs.
     let followed = || by_target(verdict.sides.candidate.clone(), None);
@@ -45,11 +47,11 @@ pub fn tell(options: &cli::Gate, verdict: &Verdict<'_>, beside: Option<&Path>) -
         CompareFormat::Terminal => terminal::render(&document, show::look(options.voice.details)),
         CompareFormat::Markdown => markdown.clone(),
         CompareFormat::Html => page(),
-        CompareFormat::Svg => report::svg::gate(judgement, verdict.sides),
+        CompareFormat::Svg => svg::gate(judgement, verdict.sides),
         CompareFormat::Json => json.clone(),
         CompareFormat::Junit => junit.clone(),
-        CompareFormat::Bencher => comparison::bencher(&followed())?,
-        CompareFormat::GithubActionBenchmark => comparison::benchmark_action(&followed())?,
+        CompareFormat::Bencher => report::bencher(&followed())?,
+        CompareFormat::GithubActionBenchmark => report::benchmark_action(&followed())?,
     };
     crate::commands::print(&text)?;
     let html = beside.map_or_else(String::new, |_| page());

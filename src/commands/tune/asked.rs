@@ -9,11 +9,11 @@ use crate::config::Report;
 use crate::config::options::ServerExtras;
 use crate::config::tune::Preset;
 use crate::record::CellFacts;
-use crate::report::tune::ship::text;
 use crate::resolve::{Program, ServerChoice};
 use crate::text::Form;
 use crate::text::nearest;
 use crate::tune::Server;
+use crate::tune::report::ship::text;
 
 use crate::resolve::detector;
 

@@ -16,10 +16,10 @@ use crate::exit::Exit;
 use crate::progress::Talk;
 use crate::record::Looks;
 use crate::record::{self, SweepFacts};
-use crate::report::tune::{set, stop};
 use crate::resolve::ServerChoice;
 use crate::resolve::cells::of_sweep;
 use crate::soak::Interrupt;
+use crate::tune::report::{set, stop};
 use crate::tune::{Rules, alike, planned, stopped, sweep};
 
 use super::invocation::Invocation;

@@ -10,7 +10,7 @@ use crate::commands::{github, say, show};
 use crate::compare::Played;
 use crate::document::{markdown, page, terminal};
 use crate::exit::Exit;
-use crate::report::tune;
+use crate::tune::report;
 use crate::tune::{Choice, Keep, Sweep, Swept};
 
 use super::asked::unknown;
@@ -24,8 +24,8 @@ pub fn tell(
     beside: Option<&Path>,
 ) -> anyhow::Result<u8> {
     let exit = exit(sweep);
-    let json = tune::json::render(sweep, notes, exit.code())?;
-    let document = tune::document(sweep, runs, notes);
+    let json = report::json::render(sweep, notes, exit.code())?;
+    let document = report::document(sweep, runs, notes);
     let markdown = markdown::render(&document);
     let page = || page::render(&document);
     if let Some(out) = beside {
@@ -63,13 +63,13 @@ fn exit(sweep: &Sweep) -> Exit {
 /// said beside.
 fn shipped(options: &cli::Tune, sweep: &Sweep) -> anyhow::Result<()> {
     let Some(cell) = named(options, sweep)? else {
-        say(&tune::headline(sweep));
+        say(&report::headline(sweep));
         return Ok(());
     };
-    tune::reservations(sweep, cell).iter().for_each(|text| say(text));
+    report::reservations(sweep, cell).iter().for_each(|text| say(text));
     let (mut text, mut refused) = (String::new(), Vec::new());
     for form in &options.telling.print {
-        match tune::ship::text(*form, &sweep.server, &cell.sets) {
+        match report::ship::text(*form, &sweep.server, &cell.sets) {
             Ok(one) if text.is_empty() => text = one,
             Ok(one) => text.push_str(&format!("\n{one}")),
             Err(why) => refused.push(format!("`--print {}` of `{}`: {why}", form.name(), cell.label)),
@@ -85,7 +85,7 @@ fn shipped(options: &cli::Tune, sweep: &Sweep) -> anyhow::Result<()> {
 /// The cell that was asked for, or the one that is recommended; `None` where nothing is.
 fn named<'s>(options: &cli::Tune, sweep: &'s Sweep) -> anyhow::Result<Option<&'s Swept>> {
     let Some(label) = &options.telling.cell else {
-        return Ok(tune::chosen(sweep));
+        return Ok(report::chosen(sweep));
     };
     let found = sweep.cells.iter().find(|cell| cell.label == *label);
     let Some(found) = found else {

@@ -130,7 +130,7 @@ fn servers_that_purge_in_different_ways_are_in_no_ratio_and_the_lens_names_them_
     let sides = &target.comparison.sides;
     assert!(sides[1].is_purged_as(&sides[0]) && !sides[2].is_purged_as(&sides[0]));
     let said = crate::document::terminal::render(
-        &crate::report::comparison::document(&scenarios, &runs.concat()),
+        &crate::compare::report::document(&scenarios, &runs.concat()),
         crate::document::Look {
             columns: 400,
             color: false,

@@ -1,0 +1,437 @@
+//! What several runs say: servers side by side, on one target or on many.
+
+use std::collections::BTreeMap;
+
+use crate::charts::Chart;
+use crate::compare::pictures::{Latencies, Named, decays, latencies, strips, timeline};
+use crate::compare::report::{calls, growth};
+use crate::compare::run;
+use crate::compare::run::lens;
+use crate::compare::{Comparison, Played, Row, Scenarios, Target};
+use crate::document::page::Keys;
+use crate::document::{Block, Document, Matrix, MatrixRow, Section, Weight};
+use crate::figures::{Figure, Measure, Place};
+use crate::summary::{Histogram, Summary};
+use crate::text::table::Table;
+use crate::text::{Sentence, Tone};
+use crate::units;
+
+use super::figures::{self, HOLE};
+use super::{across, alone, decay, headline, notes, release, words};
+
+/// The runs by the names of their records.
+type Records<'r> = BTreeMap<&'r str, &'r Summary>;
+
+/// Every scenario on every target, the servers of each against the first.
+pub fn document(scenarios: &Scenarios, runs: &[Played]) -> Document {
+    let several = scenarios.values().flatten().count() > 1;
+    let verdict = scenarios.values().flat_map(|targets| match targets.as_slice() {
+        [target] => verdict(target, several),
+        targets => across::conclusions(targets),
+    });
+    Document {
+        title: title(scenarios),
+        origin: origin(runs),
+        headline: None,
+        verdict: verdict.collect(),
+        sections: sections(scenarios, runs, Keys::ALIKE, true),
+    }
+}
+
+pub fn origin(runs: &[Played]) -> String {
+    let began = runs.iter().map(|run| run.summary.header.started.as_str()).min();
+    format!(
+        "{}, from {}.",
+        units::counted(runs.len() as u64, "record"),
+        began.unwrap_or("")
+    )
+}
+
+pub fn title(scenarios: &Scenarios) -> String {
+    let names: Vec<&str> = scenarios.keys().map(String::as_str).collect();
+    let mut labels: Vec<&str> = Vec::new();
+    for side in scenarios.values().flatten().flat_map(|target| &target.comparison.sides) {
+        if !labels.contains(&side.label.as_str()) {
+            labels.push(&side.label);
+        }
+    }
+    let servers = match labels.as_slice() {
+        [] => "nothing".to_owned(),
+        [only] => (*only).to_owned(),
+        [baseline, others @ ..] => format!("{} against {baseline}", others.join(", ")),
+    };
+    format!("{}: {servers}", names.join(", "))
+}
+
+/// All tables and pictures. `is_compared` is whether it is also said what to conclude of each server against the baseline:
+/// where many were tried to choose one, as in a sweep, such sentences would answer another question, and some by chance.
+pub fn sections(scenarios: &Scenarios, runs: &[Played], keys: Keys, is_compared: bool) -> Vec<Section> {
+    let by_record: Records = runs.iter().map(|run| (run.record.as_str(), &run.summary)).collect();
+    let all: Vec<&Target> = scenarios.values().flatten().collect();
+    let mut sections = vec![servers(&all)];
+    for targets in scenarios.values().filter(|targets| targets.len() > 1) {
+        sections.push(overview(targets));
+    }
+    for (place, target) in all.iter().enumerate() {
+        let on = match all.len() {
+            1 => None,
+            _ => Some((
+                format!("t{place}-"),
+                format!("{} on {}", target.comparison.scenario, target.name()),
+            )),
+        };
+        sections.extend(of_target(target, on, &by_record, keys, is_compared));
+    }
+    sections.extend(fingerprints(&all, &by_record));
+    let headers: Vec<_> = runs.iter().map(|run| &run.summary.header).collect();
+    sections.push(run::reproduced(&headers));
+    sections
+}
+
+/// One comparison; `on` is its prefix and its name where there are several.
+fn of_target(
+    target: &Target,
+    on: Option<(String, String)>,
+    by_record: &Records,
+    keys: Keys,
+    is_compared: bool,
+) -> Vec<Section> {
+    let comparison = &target.comparison;
+    let (id, name) = on.unwrap_or_default();
+    let servers: Vec<(&str, Vec<Named>)> = comparison
+        .sides
+        .iter()
+        .map(|side| (side.label.as_str(), played(&side.runs, by_record)))
+        .collect();
+    let firsts: Vec<_> = servers
+        .iter()
+        .filter_map(|(_, runs)| Some(&runs.first()?.1.header.server))
+        .collect();
+    let mut all = vec![Some(private(target, &id, &name, keys))];
+    if is_compared && !name.is_empty() {
+        let said = Section::new(format!("{id}verdict"), format!("What {name} comes to"), Weight::Answer);
+        all.push(said.with_all(verdict(target, false)).filled());
+    }
+    all.extend([
+        warnings(&id, comparison),
+        timeline::from_servers(&servers, keys).map(|lines| {
+            Section::new(format!("{id}timeline"), "Timeline", Weight::Evidence).with(Block::Timeline(lines))
+        }),
+        Some(every_run(&id, comparison, keys)),
+        came_back(&id, comparison, &servers, keys),
+        grown(&id, comparison),
+        latency(&id, comparison, &servers, keys),
+        work(&id, comparison),
+        other_figures(&id, comparison, keys),
+        called(&id, comparison),
+        run::allocators(&id, &firsts),
+    ]);
+    all.into_iter().flatten().collect()
+}
+
+/// What to conclude on one target. Unequal work first, because it may take the worth from all the rest.
+fn verdict(target: &Target, is_named: bool) -> Vec<Sentence> {
+    let comparison = &target.comparison;
+    let baseline = comparison.sides.first().map_or("", |side| side.label.as_str());
+    let unequal = comparison
+        .sides
+        .iter()
+        .skip(1)
+        .flat_map(|side| notes::work(side, baseline));
+    let strong = |id: &'static str| move |text: String| Sentence::answer(id, Tone::Strong, text);
+    let all = unequal
+        .chain(alone::kept(comparison).map(strong("compare.kept")))
+        .chain(
+            headline::conclusions(comparison)
+                .into_iter()
+                .map(strong("compare.difference")),
+        )
+        .chain(decay::verdict(comparison).into_iter().map(strong("compare.came-back")))
+        .chain(release::verdict(comparison).into_iter().map(strong("compare.released")))
+        .chain(growth::verdict(comparison).into_iter().map(strong("compare.growth")))
+        .chain(calls::verdict(comparison).into_iter().map(strong("compare.calls")));
+    let all = all.map(|one| match is_named {
+        true => Sentence {
+            text: format!("{}: {}", comparison.scenario, one.text),
+            ..one
+        },
+        false => one,
+    });
+    all.chain(lens::words(&target.lens).map(|text| Sentence::answer("lens", Tone::Quiet, text)))
+        .collect()
+}
+
+fn rows(comparison: &Comparison, figure: Figure) -> Vec<&Row> {
+    let rows = comparison.rows.iter();
+    rows.filter(|row| row.measure.figure == figure).collect()
+}
+
+/// The table of a figure; `None` where no run has it.
+fn table(comparison: &Comparison, figure: Figure, keys: Keys) -> Option<Matrix> {
+    let rows = rows(comparison, figure);
+    let sides = || 0..comparison.sides.len();
+    let row = |row: &&Row| MatrixRow {
+        place: row.measure.place.name().to_owned(),
+        cells: sides().map(|side| figures::cell(row, side)).collect(),
+    };
+    (!rows.is_empty()).then(|| Matrix {
+        caption: figure.caption().to_owned(),
+        first: figure.rows().to_owned(),
+        heads: comparison.sides.iter().map(|side| side.label.clone()).collect(),
+        colored: keys.colored(),
+        rows: rows.iter().map(row).collect(),
+    })
+}
+
+fn private(target: &Target, id: &str, name: &str, keys: Keys) -> Section {
+    let comparison = &target.comparison;
+    let title = match name {
+        "" => "Private memory".to_owned(),
+        name => format!("Private memory, {name}"),
+    };
+    Section::new(format!("{id}private"), title, Weight::Answer)
+        .noted("MiB, at checkpoints")
+        .with_all(table(comparison, Figure::Private, keys))
+        .with_all(legend(comparison).map(|text| Sentence::definition("compare.legend", text)))
+}
+
+/// What the signs of the tables mean, as far as they are there.
+fn legend(comparison: &Comparison) -> impl Iterator<Item = String> {
+    let cells = || comparison.rows.iter().flat_map(|row| &row.cells);
+    let others = || comparison.rows.iter().flat_map(|row| row.cells.iter().skip(1));
+    let few = cells().any(|cell| cell.median.is_some_and(|median| median.n > 1 && !median.reached));
+    let holes = cells().any(|cell| cell.median.is_none()) || others().any(|cell| cell.ratio.is_none());
+    let parts = [
+        Some("medians with their 95 % intervals, and the 95 % interval of the ratio to the baseline".to_owned()),
+        few.then(|| format!("{} all runs, which are too few for 95 %", figures::MARK)),
+        figures::rounds(comparison),
+        figures::ends(&comparison.rows),
+        holes.then(|| format!("{HOLE} not known, of 0, or of less than 2 runs")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    std::iter::once(parts.join("; "))
+}
+
+fn warnings(id: &str, comparison: &Comparison) -> Option<Section> {
+    Section::new(format!("{id}warnings"), "Warnings", Weight::Answer)
+        .with_all(notes::notes(comparison))
+        .filled()
+}
+
+fn every_run(id: &str, comparison: &Comparison, keys: Keys) -> Section {
+    let rows = rows(comparison, Figure::Private);
+    let lines = rows.iter().flat_map(|row| {
+        let cells = comparison.sides.iter().zip(&row.cells);
+        cells.map(move |(side, cell)| (row, side, cell))
+    });
+    let lines: Vec<_> = lines.collect();
+    let table = Table::new(&lines)
+        .text("after", 0, |(row, ..)| row.measure.place.name())
+        .text("server", 1, |(_, side, _)| &side.label)
+        .text("in each run", 2, |(row, _, cell)| {
+            let value = |value: f64| figures::value(value, row.measure.figure.unit());
+            let values = cell.values.iter().map(|one| one.map_or_else(|| HOLE.to_owned(), value));
+            values.collect::<Vec<String>>().join(" ")
+        });
+    let caption = "Private memory of every run, MiB";
+    Section::new(format!("{id}runs"), "Every run", Weight::Evidence)
+        .with(strips(comparison, keys))
+        .with_all(table.some().map(|table| (caption, table)))
+}
+
+/// What came back while the servers were left alone, and by force before checkpoints.
+fn came_back(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Section> {
+    let mut section = Section::new(format!("{id}decay"), "What came back", Weight::Evidence);
+    if let Some(table) = decay::columns(comparison) {
+        let legend = Some(decay::legend(&table)).filter(|legend| !legend.is_empty());
+        section = section
+            .noted(decay::SUBJECT)
+            .with(decays::all_runs(comparison, servers, keys))
+            .with(table)
+            .with_all(legend.map(|text| Sentence::definition("windows.legend", text)));
+    }
+    let forced = release::columns(comparison);
+    let caption = format!("Given back, {}", release::SUBJECT);
+    section.with_all(forced.map(|table| (caption.as_str(), table))).filled()
+}
+
+/// What grows from round to round, if anything was repeated.
+fn grown(id: &str, comparison: &Comparison) -> Option<Section> {
+    let section = Section::new(format!("{id}growth"), "Growth per round", Weight::Evidence);
+    Some(section.noted(growth::note()).with(growth::table(comparison)?))
+}
+
+/// A plot for each method that somebody answered, with the medians of the runs' percentiles.
+fn latency(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Section> {
+    let titles = ["Median of each method", "95th percentile of each method"];
+    let tables = Figure::OF_METHODS.into_iter().zip(titles);
+    let folded = tables.filter_map(|(figure, title)| {
+        let section = Section::new(String::new(), title, Weight::Evidence);
+        Some(section.with(table(comparison, figure, keys)?))
+    });
+    (!rows(comparison, Figure::P50).is_empty()).then(|| {
+        Section::new(format!("{id}latency"), "Latency", Weight::Evidence)
+            .with(distributions(comparison, servers, keys))
+            .with_all(folded)
+    })
+}
+
+fn distributions(comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Block {
+    let legend = "All answers of all runs, from sending until the last byte, over powers of ten. The marks are the medians of the \
+                  runs' medians and, dashed, of their 95th percentiles.";
+    let plots = rows(comparison, Figure::P50)
+        .into_iter()
+        .filter_map(|row| match &row.measure.place {
+            Place::Method(method) => distribution(comparison, servers, keys, method),
+            _ => None,
+        });
+    Block::charts(legend, "plots", plots)
+}
+
+fn distribution(comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys, method: &str) -> Option<Chart> {
+    let median = |figure: Figure, side: usize| {
+        let place = Place::Method(method.to_owned());
+        let row = comparison.row(&Measure { place, figure })?;
+        row.cells.get(side)?.median.map(|median| median.median)
+    };
+    let all = servers.iter().enumerate().map(|(place, (label, runs))| {
+        let mut histogram = Histogram::default();
+        let methods = runs.iter().flat_map(|(_, summary)| &summary.methods);
+        for one in methods.filter(|one| one.method == method) {
+            histogram.add(&one.distribution);
+        }
+        Latencies {
+            label,
+            class: keys.class(place),
+            histogram,
+            p50: median(Figure::P50, place),
+            p95: median(Figure::P95, place),
+        }
+    });
+    latencies(method, &all.collect::<Vec<Latencies>>())
+}
+
+fn work(id: &str, comparison: &Comparison) -> Option<Section> {
+    let (baseline, others) = comparison.sides.split_first()?;
+    let alike = others
+        .iter()
+        .filter_map(|side| match notes::unknown_work(side, baseline) {
+            Some(unknown) => Some(format!("{}: {unknown}", side.label)),
+            None => side.work.is_empty().then(|| {
+                format!(
+                    "{} did the same work as {}: as many requests, hits and elements of results",
+                    side.label, baseline.label
+                )
+            }),
+        });
+    let unequal = others.iter().flat_map(|side| notes::work(side, &baseline.label));
+    Section::new(format!("{id}work"), "Equality of work", Weight::Evidence)
+        .with_all(alike.map(|text| Sentence::evidence("compare.same-work", text)))
+        .with_all(unequal)
+        .filled()
+}
+
+fn other_figures(id: &str, comparison: &Comparison, keys: Keys) -> Option<Section> {
+    let others = Figure::COMPARED.into_iter().skip(1);
+    let others = others.filter(|figure| !Figure::OF_METHODS.contains(figure));
+    let tables = others.filter_map(|figure| {
+        let section = Section::new(String::new(), figure.caption(), Weight::Evidence);
+        Some(section.with(table(comparison, figure, keys)?))
+    });
+    Section::new(format!("{id}figures"), "Other figures", Weight::Evidence)
+        .with_all(tables)
+        .filled()
+}
+
+/// Which memory calls the servers made, if that was traced.
+fn called(id: &str, comparison: &Comparison) -> Option<Section> {
+    let (table, note) = calls::table(comparison)?;
+    Some(
+        Section::new(format!("{id}calls"), calls::TITLE, Weight::Evidence)
+            .noted("calls and their bytes")
+            .with(table)
+            .with(Sentence::definition("calls.note", note)),
+    )
+}
+
+/// Servers on several targets: a row for each step, a column for each server of each system.
+fn overview(targets: &[Target]) -> Section {
+    let scenario = &targets[0].comparison.scenario;
+    let slug: String = scenario
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    let different = "sizes of different systems are different quantities: only ratios are compared";
+    Section::new(
+        format!("all-{slug}"),
+        format!("{scenario} on all targets"),
+        Weight::Answer,
+    )
+    .with(("Private memory after each step, MiB", across::steps(targets)))
+    .with((
+        "Average resident peak, MiB, against the baseline",
+        across::peaks(targets),
+    ))
+    .with(Sentence::definition("targets.sizes", different))
+    .with_all(across::legend(targets).map(|text| Sentence::definition("targets.names", text)))
+}
+
+/// Which runs of which servers these are.
+fn servers(targets: &[&Target]) -> Section {
+    let facts = targets.iter().map(|target| {
+        let caption = match targets.len() {
+            1 => "Servers".to_owned(),
+            _ => target.name(),
+        };
+        let sides = target.comparison.sides.iter().enumerate();
+        let facts = sides.map(|(place, side)| {
+            let baseline = place == 0 && target.comparison.sides.len() > 1;
+            let facts = [
+                Some(words::runs(side)),
+                baseline.then(|| "the baseline".to_owned()),
+                side.version.clone(),
+                side.preload.as_ref().map(crate::record::PreloadFacts::words),
+            ];
+            let facts: Vec<String> = facts.into_iter().flatten().collect();
+            (side.label.clone(), facts.join(", "))
+        });
+        let machines = target.machines.iter().filter(|_| target.machines.len() > 1);
+        let machines = machines.map(|machine| ("machine".to_owned(), machine.clone()));
+        Block::facts(caption, facts.chain(machines))
+    });
+    let facts: Vec<Block> = facts.collect();
+    Section::new("servers", "Servers", Weight::Answer).with_all(facts)
+}
+
+/// The fingerprint of each server on each target, by its first run.
+fn fingerprints(targets: &[&Target], by_record: &Records<'_>) -> Option<Section> {
+    let firsts = targets.iter().flat_map(|target| {
+        let sides = target.comparison.sides.iter();
+        sides.filter_map(|side| Some((*target, side, *by_record.get(side.runs.first()?.as_str())?)))
+    });
+    let mut first: Option<(String, &Summary)> = None;
+    let mut fingerprints: Vec<Section> = Vec::new();
+    for (target, side, summary) in firsts {
+        let title = match targets.len() {
+            1 => side.label.clone(),
+            _ => format!("{} on {}", side.label, target.name()),
+        };
+        fingerprints.push(match &first {
+            None => run::fingerprint(&title, &summary.header),
+            Some((name, one)) => run::fingerprint_beside(&title, &summary.header, (name, &one.header)),
+        });
+        first = first.or(Some((title, summary)));
+    }
+    Section::new("facts", "Servers and machines", Weight::Evidence)
+        .with_all(fingerprints)
+        .filled()
+}
+
+/// The file of a record, and what it says. Directories tell nothing to whom the page is sent.
+pub fn played<'r>(runs: &'r [String], by_record: &Records<'r>) -> Vec<Named<'r>> {
+    let named = runs.iter().filter_map(|record| {
+        let name = record.rsplit(['/', '\\']).next().unwrap_or(record);
+        Some((name, *by_record.get(record.as_str())?))
+    });
+    named.collect()
+}

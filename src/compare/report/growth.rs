@@ -1,0 +1,269 @@
+//! Growth from round to round as text: slopes, shapes, and which part of a scenario grows.
+
+use crate::band::LEAST_ROUNDS;
+use crate::compare::{Comparison, Grown, Side};
+use crate::growth::{Repeated, Sent};
+use crate::lens::Lens;
+use crate::stats::{Answer, Growth, LEAST_RUNS, Open, Shape, WARM_UP_CYCLES};
+use crate::units;
+
+use crate::text::Tone;
+use crate::text::table::{Column, Table};
+
+/// What growth is called. An allocator as it was shipped keeps memory that is free, and perhaps more of it with every
+/// round, which is no leak; and one run is not enough to call it one.
+fn word(lens: Lens, runs: usize) -> &'static str {
+    match lens {
+        Lens::AsShipped => "retention growth",
+        Lens::Purged if runs == 1 => "growth",
+        Lens::Purged => "leak",
+    }
+}
+
+/// One line of a table of growth: something that is repeated, in one run or in several.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    pub name: String,
+    /// The server, where there are several.
+    pub server: String,
+    rounds: usize,
+    sent: Option<Sent>,
+    /// Per round, with the ends of the interval.
+    slope: Option<(f64, f64, f64)>,
+    shape: Option<Shape>,
+    said: Growth,
+    /// Why several runs decide nothing, and how many rounds probably would.
+    open: Option<(Open, Option<usize>)>,
+}
+
+impl Line {
+    pub fn of_run(repeated: &Repeated) -> Line {
+        let growth = repeated.growth();
+        Line {
+            name: repeated.name.clone(),
+            server: String::new(),
+            rounds: repeated.values.len(),
+            sent: repeated.sent,
+            slope: growth.map(|growth| (growth.trend.slope, growth.trend.low, growth.trend.high)),
+            shape: growth.map(|growth| growth.shape),
+            said: growth.map_or(Growth::Unclear, |growth| growth.growth),
+            open: (repeated.values.len() < LEAST_ROUNDS).then_some((Open::Rounds, Some(LEAST_ROUNDS))),
+        }
+    }
+
+    /// Of several runs of a server.
+    pub fn of_runs(server: &str, grown: &Grown) -> Line {
+        Line {
+            name: grown.name.clone(),
+            server: server.to_owned(),
+            rounds: grown.rounds,
+            sent: grown.sent,
+            slope: grown.verdict.slope,
+            shape: grown.verdict.shape,
+            said: match grown.verdict.answer {
+                Answer::Fail => Growth::Above,
+                Answer::Pass => Growth::Below,
+                Answer::Inconclusive => Growth::Unclear,
+            },
+            open: grown.verdict.open.map(|open| (open, grown.verdict.needed)),
+        }
+    }
+
+    pub fn shape(&self) -> &'static str {
+        named(self.shape)
+    }
+
+    /// The middle and the interval of the slope per round.
+    pub fn per_round(&self) -> (String, String) {
+        let interval = self
+            .slope
+            .map(|(_, low, high)| format!("{} to {}", units::signed_kib(low), units::signed_kib(high)));
+        (
+            units::or_unknown(self.slope, |(slope, ..)| units::signed_kib(slope)),
+            interval.unwrap_or_default(),
+        )
+    }
+
+    /// The slope per message: `+64.0 per request`.
+    pub fn per_message(&self) -> String {
+        let Some((sent, (slope, ..))) = self.sent.zip(self.slope) else {
+            return units::UNKNOWN.to_owned();
+        };
+        let each = sent.per_message(slope);
+        each.map_or_else(
+            || "nothing is sent".to_owned(),
+            |each| format!("{} per {}", units::signed_kib(each), sent.name()),
+        )
+    }
+
+    /// The slope with its interval, per message where there are any.
+    fn in_words(&self) -> String {
+        let Some((slope, low, high)) = self.slope else {
+            return units::UNKNOWN.to_owned();
+        };
+        let each = |value: f64| self.sent.and_then(|sent| sent.per_message(value));
+        match (self.sent, each(slope).zip(each(low)).zip(each(high))) {
+            (Some(sent), Some(((slope, low), high))) => format!(
+                "{} KiB per {} ({} to {})",
+                units::signed_kib(slope),
+                sent.name(),
+                units::signed_kib(low),
+                units::signed_kib(high)
+            ),
+            (Some(_) | None, _) => format!(
+                "{} KiB per round ({} to {})",
+                units::signed_kib(slope),
+                units::signed_kib(low),
+                units::signed_kib(high)
+            ),
+        }
+    }
+
+    /// Growth stands out, and so does what is not decided.
+    pub fn tone(&self) -> Tone {
+        match self.said {
+            Growth::Above => Tone::Warning,
+            Growth::Below => Tone::Plain,
+            Growth::Unclear => Tone::Quiet,
+        }
+    }
+
+    /// What is said of it, in a word.
+    pub fn answer(&self) -> &'static str {
+        match self.said {
+            Growth::Above => "grows",
+            Growth::Below => "does not",
+            Growth::Unclear => "not decided",
+        }
+    }
+}
+
+/// The columns of such a table, after those of names.
+pub(crate) fn columns<'l>(names: Table<'l, Line>) -> Table<'l, Line> {
+    names
+        .number("rounds", 5, |line| line.rounds.to_string())
+        .number("per round", 1, |line| (line.tone(), line.per_round().0))
+        .text("interval", 3, |line| (Tone::Quiet, line.per_round().1))
+        .text("per message", 1, Line::per_message)
+        .text("shape", 2, Line::shape)
+}
+
+pub(crate) fn note() -> String {
+    format!("KiB, private memory at the end of each round, the first {WARM_UP_CYCLES} left out")
+}
+
+/// Which of these parts grow: the attribution. `runs` is how many runs said so.
+pub(crate) fn attribution(lines: &[Line], lens: Lens, runs: usize) -> Vec<String> {
+    let word = word(lens, runs);
+    let of = |said: Growth| lines.iter().filter(move |line| line.said == said);
+    let names = |said: Growth| {
+        of(said)
+            .map(|line| line.name.as_str())
+            .collect::<Vec<&str>>()
+            .join(", ")
+    };
+    let mut sentences: Vec<String> = of(Growth::Above)
+        .map(|line| format!("{word} in {}: {}, {}", line.name, line.in_words(), line.shape()))
+        .collect();
+    if of(Growth::Above).any(|line| line.sent == Some(Sent::Nothing)) {
+        sentences.push(
+            "it grows while nothing is sent, and what the other parts grow by may be of the same source".to_owned(),
+        );
+    }
+    if of(Growth::Below).next().is_some() {
+        sentences.push(format!("no {word} in {}", names(Growth::Below)));
+    }
+    sentences.extend(undecided(lines));
+    sentences
+}
+
+/// What is not decided: the parts that the same would decide together, and what that is.
+fn undecided(lines: &[Line]) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for line in lines.iter().filter(|line| line.said == Growth::Unclear) {
+        let why = line.open.map_or_else(
+            || "one run does not show it".to_owned(),
+            |(open, needed)| reason(open, needed),
+        );
+        match groups.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, names)) => names.push(&line.name),
+            None => groups.push((why, vec![&line.name])),
+        }
+    }
+    let sentence = |(why, names): (String, Vec<&str>)| format!("not decided in {}: {why}", names.join(", "));
+    groups.into_iter().map(sentence).collect()
+}
+
+/// Why growth is neither shown nor ruled out, and what would decide it.
+pub(crate) fn reason(open: Open, needed: Option<usize>) -> String {
+    let why = match open {
+        Open::Runs => return format!("it takes {LEAST_RUNS} runs"),
+        Open::Rounds => return format!("it takes {LEAST_ROUNDS} rounds whose memory is known"),
+        Open::Slowing => "the growth slows down, as when a cache fills",
+        Open::Falling => "memory rises and falls by as much",
+        Open::Noise => "the noise hides growth that matters",
+    };
+    match needed {
+        Some(rounds) => format!("{why}; about {rounds} rounds would decide"),
+        None => format!("{why}, and no sensible number of rounds would decide"),
+    }
+}
+
+pub(crate) fn named(shape: Option<Shape>) -> &'static str {
+    shape.map_or(units::UNKNOWN, name_of)
+}
+
+fn name_of(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Flat => "flat",
+        Shape::Step => "a step",
+        Shape::Decelerating => "decelerating",
+        Shape::Linear => "linear",
+        Shape::Runaway => "runaway",
+    }
+}
+
+/// A line for each thing that is repeated and each server, those of one thing together.
+fn lines(comparison: &Comparison) -> Vec<Line> {
+    let mut names: Vec<&str> = Vec::new();
+    for grown in comparison.sides.iter().flat_map(|side| &side.growth) {
+        if !names.contains(&grown.name.as_str()) {
+            names.push(&grown.name);
+        }
+    }
+    let of = |name: &str, side: &Side| {
+        let grown = side.growth.iter().find(|grown| grown.name == name)?;
+        Some(Line::of_runs(&side.label, grown))
+    };
+    names
+        .iter()
+        .flat_map(|name| comparison.sides.iter().filter_map(|side| of(name, side)))
+        .collect()
+}
+
+/// The table of these lines; `None` where nothing was repeated.
+pub(crate) fn table(comparison: &Comparison) -> Option<Vec<Column>> {
+    let lines = lines(comparison);
+    let names = Table::new(&lines)
+        .text("repeated", 0, |line| (Tone::Strong, &line.name))
+        .text("server", 0, |line| &line.server);
+    columns(names)
+        .text("answer", 1, |line| (line.tone(), line.answer()))
+        .some()
+}
+
+/// What each server grows with, in sentences.
+pub(crate) fn verdict(comparison: &Comparison) -> Vec<String> {
+    let of_side = |side: &Side| {
+        let lines: Vec<Line> = side
+            .growth
+            .iter()
+            .map(|grown| Line::of_runs(&side.label, grown))
+            .collect();
+        let lens = side.growth.first().map_or(Lens::AsShipped, |grown| grown.lens);
+        let sentences = attribution(&lines, lens, side.runs.len()).into_iter();
+        let say = |sentence| format!("{}: {sentence}", side.label);
+        sentences.map(say).collect::<Vec<String>>()
+    };
+    comparison.sides.iter().flat_map(of_side).collect()
+}

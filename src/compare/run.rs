@@ -1,0 +1,357 @@
+//! What one run says.
+
+pub mod allocator;
+pub(crate) mod decay;
+pub(crate) mod fingerprint;
+mod given;
+pub(crate) mod head;
+pub mod json;
+pub(crate) mod lens;
+pub(crate) mod phases;
+pub(crate) mod release;
+mod reproduce;
+pub(crate) mod tables;
+pub(crate) mod windows;
+
+use std::time::Duration;
+
+use crate::document::page;
+use crate::document::{Block, Document, Section, Weight};
+use crate::findings;
+use crate::findings::Severity;
+use crate::growth::repeated;
+use crate::lens::Lens;
+use crate::record::{Header, ServerFacts};
+use crate::stats::LEAST_CYCLES;
+use crate::summary::Summary;
+use crate::summary::calls::Traced;
+use crate::text::table::Table;
+use crate::text::{Sentence, Tone};
+use crate::units;
+
+use super::pictures::{Latencies, decays, latencies, timeline};
+use crate::compare::report::{calls, growth};
+
+/// Everything that a run says. `record` is the name of its record.
+pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document {
+    let header = &summary.header;
+    let mut sections: Vec<Option<Section>> = Vec::new();
+    // What a tracer holds up has no memory and no latency worth a look.
+    let traced = Traced::of(summary);
+    match &traced {
+        Some(traced) => sections.push(Some(called(&header.server.label, traced))),
+        None => sections.extend([phases(summary)]),
+    }
+    sections.push(warnings(summary));
+    if traced.is_none() {
+        sections.extend([
+            timeline(summary, record),
+            came_back(summary),
+            released(summary),
+            grown(summary),
+            requests(summary),
+            steps(summary),
+            processes(summary),
+        ]);
+    }
+    sections.extend([
+        self::allocators("", &[&header.server]),
+        Some(facts(summary)),
+        Some(reproduced(&[header])),
+    ]);
+    Document {
+        title: format!("{} on {}", header.scenario.name, header.server.label),
+        origin: format!("{record}, {}.", header.started),
+        headline: None,
+        verdict: verdict(summary),
+        sections: sections.into_iter().flatten().collect(),
+    }
+}
+
+fn verdict(summary: &Summary) -> Vec<Sentence> {
+    let (tone, ending) = head::ending(summary);
+    let mut verdict = vec![Sentence::answer("run.ending", tone, ending)];
+    if summary.header.plan.traced.is_none() {
+        let kept = head::conclusion(summary).map(|text| Sentence::answer("run.kept", Tone::Plain, text));
+        verdict.extend(kept);
+        verdict.extend(attribution(summary));
+        let back = windows::sentences(summary).into_iter();
+        verdict.extend(back.map(|text| Sentence::answer("run.came-back", Tone::Plain, text)));
+    }
+    verdict
+}
+
+fn phases(summary: &Summary) -> Option<Section> {
+    let all: Vec<_> = summary.phases.iter().collect();
+    let legend = phases::legend(summary).into_iter();
+    (!all.is_empty()).then(|| {
+        Section::new("phases", "Phases", Weight::Answer)
+            .noted("sizes in MiB")
+            .with(phases::table(summary, &all))
+            .with_all(legend.map(|text| Sentence::definition("phases.legend", text)))
+    })
+}
+
+/// Everything to know, the weightiest first.
+fn warnings(summary: &Summary) -> Option<Section> {
+    let sentences = findings::findings(summary).into_iter().rev().map(|finding| {
+        let (id, tone, mark) = match finding.severity {
+            Severity::Note => ("run.note", Tone::Quiet, "note"),
+            Severity::Warning => ("run.warning", Tone::Warning, "warning"),
+            Severity::Failure => ("run.failure", Tone::Bad, "failure"),
+        };
+        Sentence {
+            details: finding.details,
+            ..Sentence::answer(id, tone, finding.text).marked(mark)
+        }
+    });
+    Section::new("warnings", "Warnings", Weight::Answer)
+        .with_all(sentences)
+        .filled()
+}
+
+fn timeline<'s>(summary: &'s Summary, record: &'s str) -> Option<Section> {
+    let lines = timeline::from_run(summary, record)?;
+    let section = Section::new("timeline", "Timeline", Weight::Evidence);
+    let note = format!("MiB over {}", head::time(summary.duration));
+    Some(section.noted(note).with(Block::Timeline(lines)))
+}
+
+/// What came back while the server was left alone.
+fn came_back(summary: &Summary) -> Option<Section> {
+    let table = windows::columns(summary)?;
+    let shown = windows::shown(&summary.windows);
+    let remarks = shown.iter().filter_map(|window| decay::remark(window));
+    let legend = decay::legend(&table);
+    Some(
+        Section::new("decay", "What came back", Weight::Evidence)
+            .noted(windows::SUBJECT)
+            .with(decays::one_run(summary, &shown))
+            .with(table)
+            .with(Sentence::definition("windows.legend", legend))
+            .with_all(remarks.map(|text| Sentence::evidence("windows.remark", text))),
+    )
+}
+
+/// What came back by force, and what the server accounts for.
+fn released(summary: &Summary) -> Option<Section> {
+    let tables = [
+        (given::RELEASES, given::releases(summary)),
+        (given::REPORTS, given::reports(summary)),
+    ];
+    let tables = tables
+        .into_iter()
+        .filter_map(|(caption, table)| Some((caption, table?)));
+    Section::new("given", "Forced release and self-report", Weight::Evidence)
+        .with_all(tables)
+        .filled()
+}
+
+/// What is repeated often enough to say something of its growth.
+fn growing(summary: &Summary) -> Vec<growth::Line> {
+    let repeated = repeated(summary);
+    match repeated.iter().all(|one| one.values.len() < LEAST_CYCLES) {
+        true => Vec::new(),
+        false => repeated.iter().map(growth::Line::of_run).collect(),
+    }
+}
+
+/// What grows from round to round.
+fn attribution(summary: &Summary) -> Vec<Sentence> {
+    let lines = growing(summary);
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let grows = growth::attribution(&lines, summary.header.server.lens.name, 1).into_iter();
+    let few = "one run is no verdict: compare 3 runs or more, with --runs 3";
+    grows
+        .map(|text| Sentence::answer("growth.attribution", Tone::Plain, text))
+        .chain([Sentence::answer("growth.one-run", Tone::Quiet, few)])
+        .collect()
+}
+
+fn grown(summary: &Summary) -> Option<Section> {
+    let lines = growing(summary);
+    if lines.is_empty() {
+        return None;
+    }
+    let table = growth::columns(Table::new(&lines).text("phase", 0, |line| &line.name));
+    let section = Section::new("growth", "Growth per round", Weight::Evidence).noted(growth::note());
+    Some(section.with(table.columns()))
+}
+
+/// The memory calls of a traced run.
+fn called(label: &str, traced: &Traced) -> Section {
+    let servers = [(label, traced)];
+    Section::new("calls", "System calls", Weight::Answer)
+        .noted("calls and their bytes")
+        .with(calls::columns(&servers))
+        .with(Sentence::definition("calls.note", calls::note(&servers)))
+}
+
+fn requests(summary: &Summary) -> Option<Section> {
+    let methods = tables::most_sent(summary);
+    let left_out = summary.methods.len() - methods.len();
+    let few = methods.iter().any(|method| method.answered > 0 && method.p95.is_none());
+    let notes = [
+        few.then(|| "p95 n/a: fewer than 20 answers".to_owned()),
+        (left_out > 0).then(|| format!("{left_out} more with fewer requests; `--format json` has them all")),
+    ];
+    (!methods.is_empty()).then(|| {
+        Section::new("latency", "Requests", Weight::Evidence)
+            .noted("latency until the last byte, retries included")
+            .with(distributions(summary))
+            .with(tables::methods(&methods))
+            .with_all(
+                notes
+                    .into_iter()
+                    .flatten()
+                    .map(|text| Sentence::definition("requests.note", text)),
+            )
+    })
+}
+
+fn distributions(summary: &Summary) -> Block {
+    let legend = "From sending until the last byte, retries included, over powers of ten. The solid mark is the median, the dashed \
+                  one the 95th percentile.";
+    let plots = tables::most_sent(summary).into_iter().filter_map(|method| {
+        let one = Latencies {
+            label: &summary.header.server.label,
+            class: page::class(0),
+            histogram: method.distribution.clone(),
+            p50: method.p50.map(|time| time as f64),
+            p95: method.p95.map(|time| time as f64),
+        };
+        latencies(&method.method, &[one])
+    });
+    Block::charts(legend, "plots", plots)
+}
+
+fn steps(summary: &Summary) -> Option<Section> {
+    let table = tables::steps(summary)?;
+    let section = Section::new("work", "Steps", Weight::Evidence);
+    Some(
+        section
+            .noted("results with something in them, of all requested")
+            .with(table),
+    )
+}
+
+fn processes(summary: &Summary) -> Option<Section> {
+    let note = format!(
+        "sizes in MiB · at most {} at once",
+        units::count(summary.most_processes)
+    );
+    tables::has_processes(summary).then(|| {
+        Section::new("processes", "Processes", Weight::Evidence)
+            .noted(note)
+            .with(tables::programs(summary))
+    })
+}
+
+fn facts(summary: &Summary) -> Section {
+    Section::new("facts", "Server and machine", Weight::Evidence)
+        .with(Block::facts("The run", head::facts(summary)))
+        .with(fingerprint(&summary.header.server.label, &summary.header))
+}
+
+/// Everything by which a run can be told from another.
+pub(crate) fn fingerprint(title: &str, header: &Header) -> Section {
+    let facts = fingerprint::facts(header);
+    Section::new("", format!("Fingerprint of {title}"), Weight::Definition).with(Block::facts("Fingerprint", facts))
+}
+
+/// The same of another run, without what is as in the first.
+pub(crate) fn fingerprint_beside(title: &str, header: &Header, first: (&str, &Header)) -> Section {
+    let known = fingerprint::facts(first.1);
+    let facts = fingerprint::facts(header)
+        .into_iter()
+        .filter(|fact| !known.contains(fact));
+    let title = format!("Fingerprint of {title}, where it is not that of {}", first.0);
+    Section::new("", title, Weight::Definition).with(Block::facts("Fingerprint", facts))
+}
+
+/// The commands that make such a report again.
+pub(crate) fn reproduced(headers: &[&Header]) -> Section {
+    let commands = reproduce::commands(headers);
+    let none = "the records do not say by which command they were made";
+    let none = commands
+        .is_empty()
+        .then(|| Sentence::definition("reproduce.unknown", none));
+    let code = commands.into_iter().map(|text| Block::Code {
+        language: "sh",
+        title: None,
+        text: text + "\n",
+    });
+    let notes = reproduce::notes(headers).into_iter();
+    Section::new("reproduce", "How to reproduce", Weight::Definition)
+        .with_all(none)
+        .with_all(code)
+        .with_all(notes.map(|text| Sentence::definition("reproduce.processors", text)))
+}
+
+/// Which allocator each server has, and how that is known.
+pub(crate) fn allocators(id: &str, servers: &[&ServerFacts]) -> Option<Section> {
+    let known: Vec<_> = servers
+        .iter()
+        .filter_map(|server| Some((*server, server.allocator.as_ref()?)))
+        .collect();
+    let some = |text: Option<String>| units::or_unknown(text, |text| text);
+    let table = Table::new(&known)
+        .text("server", 0, |(server, _)| &server.label)
+        .text("allocator", 0, |(_, facts)| allocator::headline(facts))
+        .text("version", 1, |(server, facts)| some(allocator::version(server, facts)))
+        .text("reads", 2, |(_, facts)| some(facts.variable.clone()))
+        .text("built with", 3, |(_, facts)| some(facts.baked.clone()))
+        .text("beside it", 4, |(_, facts)| some(facts.beside.clone()))
+        .filled(units::UNKNOWN);
+    let evidence = known.iter().filter_map(|(server, facts)| {
+        let (seen, options) = (allocator::evidence(server, facts), allocator::options(facts));
+        let section = Section::new("", format!("How that is known of {}", server.label), Weight::Definition);
+        let seen = (!seen.is_empty()).then(|| Block::facts("Settings and evidence", seen));
+        let options = (!options.is_empty()).then(|| Block::facts("Options in force", options));
+        section.with_all(seen).with_all(options).filled()
+    });
+    (!known.is_empty()).then(|| {
+        Section::new(format!("{id}allocators"), "Allocators", Weight::Definition)
+            .with(table)
+            .with_all(evidence)
+    })
+}
+
+/// One run in one line, while others follow.
+pub fn one_line(summary: &Summary) -> String {
+    if let Some(traced) = Traced::of(summary) {
+        return format!(
+            "{} (traced): {}, {}",
+            name(summary),
+            units::counted(traced.advice(), "madvise call"),
+            units::duration(Duration::from_nanos(summary.duration)),
+        );
+    }
+    let end = summary.phases.iter().rev().find_map(|phase| phase.private);
+    format!(
+        "{}{}: private {}, peak {}, {}",
+        name(summary),
+        if summary.header.plan.warm_up {
+            " (warming up)"
+        } else {
+            ""
+        },
+        units::or_unknown(end, units::bytes),
+        units::or_unknown(summary.peak, |peak| units::bytes(peak.lower)),
+        units::duration(Duration::from_nanos(summary.duration)),
+    )
+}
+
+/// What a run is called, as its record is and the line that it begins with; the usual lens needs no word.
+fn name(summary: &Summary) -> String {
+    let server = &summary.header.server;
+    match server.lens.name {
+        Lens::AsShipped => server.label.clone(),
+        Lens::Purged => format!("{}-purged", server.label),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,323 @@
+//! Windows of idleness as text: how they ended, and which of them released memory.
+
+use std::time::Duration;
+
+use crate::record::{Delay, Nanos, WindowEnd};
+use crate::summary::decay::{Gave, Traffic, Window, WindowKind};
+use crate::units;
+
+use crate::text::table::Column;
+
+/// The head of the column of what was lazily freed at the end.
+pub(crate) const LAZILY: &str = "lazily freed";
+
+/// What was left to the kernel where that is known of some windows of a kind only.
+pub(crate) const SOME_LEFT: &str = "an unknown amount left to the kernel";
+
+/// The head of the column of curves.
+pub(crate) const CURVE: &str = "curve";
+
+/// What the columns of a table of windows mean that do not say it themselves.
+const MEANINGS: [(&str, &str); 9] = [
+    ("floor", "the lowest"),
+    ("t50", "until half of what fell to the floor had come back"),
+    ("t90", "until nine tenths had"),
+    ("half-life", "of what was above the floor, where it halves evenly"),
+    ("MiB·s held", "what was above the floor, times how long"),
+    ("settle time", "until it stayed near the floor"),
+    (
+        "returned in window",
+        "what it released itself, as a share of the peak so far above the lowest checkpoint, or above the floor where that is \
+         lower",
+    ),
+    (
+        "returned by then",
+        "the same of its floor, with what was released before the window",
+    ),
+    (LAZILY, "at its end, resident until the kernel takes it"),
+];
+
+/// What two columns are of: the share that a window gave back itself, and that which was back by its floor. Both are of the
+/// whole run's growth.
+pub(crate) const RETURNED: &str = "returned";
+
+pub(crate) const IN_WINDOW: &str = "in window";
+
+pub(crate) const BY_THEN: &str = "by then";
+
+/// What the columns of this table of windows mean.
+pub(crate) fn legend(table: &[Column]) -> String {
+    let there = |name: &str| table.iter().any(|column| column.name() == name);
+    let meanings = MEANINGS.iter().filter(|(name, _)| there(name));
+    let said: Vec<String> = meanings.map(|(name, meaning)| format!("{name}: {meaning}")).collect();
+    said.join(" · ")
+}
+
+/// The curve of a window, with how long it took.
+pub(crate) fn curve(window: &Window) -> (Nanos, &[u64]) {
+    (window.took, &window.curve)
+}
+
+/// The name of a window: its phase and what it was.
+pub(crate) fn name(window: &Window) -> String {
+    label(&window.phase.name, window.kind, window.control)
+}
+
+/// The same of a window of several runs. What it was comes first, for narrow tables cut the end off.
+pub(crate) fn label(phase: &str, kind: WindowKind, control: bool) -> String {
+    let kind = if control { "control" } else { kind.name() };
+    format!("{kind} in {phase}")
+}
+
+/// How a window ended, with the settle time where memory settled.
+pub(crate) fn end(window: &Window) -> String {
+    let after = window.settle_time();
+    let after = after
+        .filter(|after| *after > 0)
+        .map(|after| format!(" in {}", time(after)));
+    match window.why() {
+        Some(WindowEnd::Settled) => format!("settled{}", after.unwrap_or_default()),
+        Some(WindowEnd::Held) => "held".to_owned(),
+        Some(WindowEnd::TimedOut) => "timed out".to_owned(),
+        Some(WindowEnd::TooShort) => "too short".to_owned(),
+        Some(WindowEnd::Ended) => "ended".to_owned(),
+        None => String::new(),
+    }
+}
+
+/// A time within a window: to a tenth of a second, since memory is looked at twenty times in one.
+pub(crate) fn time(time: Nanos) -> String {
+    format!("{:.1} s", Duration::from_nanos(time).as_secs_f64())
+}
+
+/// What was above the floor, times how long, in MiB·s.
+pub(crate) fn held(byte_seconds: f64) -> String {
+    units::count((byte_seconds / f64::from(1 << 20)).round() as u64)
+}
+
+/// Which windows released memory, in one sentence of the figures that their table shows; `None` where there was no window.
+pub(crate) fn sentence(gave: &[Gave]) -> Option<String> {
+    let (mut much, rest): (Vec<&Gave>, Vec<&Gave>) = gave.iter().partition(|one| one.much);
+    much.sort_by(|a, b| b.released.total_cmp(&a.released));
+    let back: Vec<String> = much
+        .iter()
+        .enumerate()
+        .map(|(place, one)| match place {
+            0 => format!(
+                "{} released {}{}",
+                size(one.released),
+                when(one.kind),
+                share(one, " of the growth so far")
+            ),
+            _ => format!("{} {}{}", size(one.released), when(one.kind), share(one, "")),
+        })
+        .collect();
+    let (again, rest): (Vec<&Gave>, Vec<&Gave>) = rest.into_iter().partition(|one| one.for_a_while > 0.0);
+    let again = again
+        .into_iter()
+        .map(|one| format!("{} released {} and taken again", size(one.for_a_while), when(one.kind)));
+    let (nothing, little): (Vec<&Gave>, Vec<&Gave>) =
+        rest.into_iter().partition(|one| is_nothing(one.released, one.share));
+    let little = little.into_iter().map(|one| {
+        let share = share(one, " of the growth so far");
+        format!(
+            "{} released {}{share}, {}",
+            size(one.released),
+            when(one.kind),
+            noise(one)
+        )
+    });
+    let lazily = gave.iter().filter(|one| one.much_lazily).map(left_to_kernel);
+    let more = gave.iter().filter(|one| one.took);
+    let more = more.map(|one| format!("{} more taken {}", size(one.taken), when(one.kind)));
+    let nothing: Vec<&Gave> = nothing
+        .into_iter()
+        .filter(|one| !one.took && !one.much_lazily && one.shared <= 0.0)
+        .collect();
+    let parts = std::iter::once(list(&back))
+        .chain(again)
+        .chain(little)
+        .chain(released_nothing(&nothing));
+    let shared = gave.iter().filter(|one| one.shared > 0.0);
+    let shared = shared.map(|one| {
+        let (size, when) = (size(one.shared), when(one.kind));
+        format!("{size} of shared memory released {when}, which no private figure counts")
+    });
+    let parts: Vec<String> = parts
+        .chain(lazily)
+        .chain(shared)
+        .chain(more)
+        .filter(|part| !part.is_empty())
+        .collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn released_nothing(windows: &[&Gave]) -> Option<String> {
+    let why = match windows {
+        [one] if one.held => ": its allocator cannot release anything then",
+        _ => "",
+    };
+    let when: Vec<String> = windows.iter().map(|one| when(one.kind).to_owned()).collect();
+    (!windows.is_empty()).then(|| format!("nothing released {}{why}", list(&when)))
+}
+
+/// What became lazily freed, which is in no figure of what was released: it is resident until the kernel takes it.
+fn left_to_kernel(gave: &Gave) -> String {
+    let left = match gave.lazily {
+        Some(lazily) => format!(
+            "{} left to the kernel, which takes them when it needs them",
+            size(lazily)
+        ),
+        None => SOME_LEFT.to_owned(),
+    };
+    let when = when(gave.kind);
+    match is_nothing(gave.released, gave.share) && !gave.took && gave.for_a_while == 0.0 {
+        true => format!("nothing released {when}, but {left}"),
+        false => format!("{when} {left}"),
+    }
+}
+
+/// Whether this much is printed as nothing, in bytes and as a share: only then may a sentence call it that.
+pub(crate) fn is_nothing(released: f64, share: Option<f64>) -> bool {
+    let shown = share.map_or_else(|| units::percent(0.0), units::percent);
+    released < 0.0 || (units::mib(released.round() as u64) == units::mib(0) && shown == units::percent(0.0))
+}
+
+/// A size in a sentence: in the unit of the tables, or a smaller one where that would print nothing.
+pub(crate) fn size(bytes: f64) -> String {
+    let bytes = bytes.abs().round() as u64;
+    match units::mib(bytes) {
+        text if text == units::mib(0) => units::bytes(bytes),
+        text => format!("{text} MiB"),
+    }
+}
+
+/// ` (22 % of the growth so far)`; nothing where the share prints as 0. The table says of a release what was returned by its
+/// end, which is another part of another whole.
+fn share(gave: &Gave, of: &str) -> String {
+    let share = gave
+        .share
+        .filter(|_| gave.kind != WindowKind::Released)
+        .map(units::percent);
+    let share = share.filter(|share| *share != units::percent(0.0));
+    share.map_or_else(String::new, |share| format!(" ({share}{of})"))
+}
+
+/// That this much may be chance.
+pub(crate) fn noise(gave: &Gave) -> String {
+    format!("within noise ({})", size(gave.noise))
+}
+
+/// What gave the occasion, in a sentence.
+pub(crate) fn when(kind: WindowKind) -> &'static str {
+    match kind {
+        WindowKind::Silent => "while idle",
+        WindowKind::Simmer => "in light traffic",
+        WindowKind::Closed => "after closing all documents",
+        WindowKind::Released => "by a forced release",
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn list(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// What was lazily freed at the end of a window, where it is much of what is there.
+pub(crate) fn lazily(window: &Window) -> Option<String> {
+    let lazily = window.much_lazily_freed()?;
+    let after = window.private.as_ref()?.after;
+    Some(format!(
+        "{}: {} MiB private at its end, of which {} MiB lazily freed, which the kernel takes when it needs them",
+        name(window),
+        units::mib(after),
+        units::mib(lazily)
+    ))
+}
+
+/// Light traffic of a window that was due and not sent.
+pub(crate) fn left_out(window: &Window) -> Option<String> {
+    (window.left_out > 0).then(|| {
+        format!(
+            "{}: {} of {} were left out, as an answer was still open or lsp-soak late when they were due",
+            name(window),
+            units::count(window.left_out),
+            units::counted(window.sent.saturating_add(window.left_out), "message")
+        )
+    })
+}
+
+/// What light traffic cost by itself, beside what came back with it.
+pub(crate) fn cost(traffic: &Traffic) -> String {
+    let more = |bytes: f64| units::signed_mib(bytes.round() as i64);
+    let windows = traffic
+        .in_windows
+        .map(|bytes| format!("{} MiB of what changed with it is its own, ", more(bytes)));
+    format!(
+        "light traffic: {}by the control's {} MiB a minute; it is taken off no figure",
+        windows.unwrap_or_default(),
+        more(traffic.per_minute())
+    )
+}
+
+/// What to know of a window beyond its figures: that it ran out of time, why it was not waited for, what its traffic costs.
+pub(crate) fn remark(window: &Window) -> Option<String> {
+    let name = name(window);
+    let Some(course) = &window.private else {
+        return Some(format!(
+            "{name}: what came back is not known, for a process could not be read or shares pages with the one that it was \
+             forked from"
+        ));
+    };
+    if window.control {
+        let more = units::signed_mib(course.gave().saturating_neg());
+        let messages = units::counted(window.sent, "message");
+        return Some(format!(
+            "{name}: light traffic by itself changed private memory by {more} MiB in {messages}"
+        ));
+    }
+    match window.why()? {
+        WindowEnd::TimedOut if window.moving.is_empty() => {
+            // Of memory that was not seen for long enough nobody knows.
+            let what = window.settled.map_or("not known to be at rest", |_| "still changing");
+            Some(format!("{name}: it was {what} when its time was up"))
+        }
+        WindowEnd::TooShort => Some(format!(
+            "{name}: too short to tell: its memory kept still, but its time was up after {} of the {} that are needed",
+            time(window.took),
+            units::or_unknown(window.needed, time)
+        )),
+        WindowEnd::TimedOut => Some(format!("{name}: still moving when its time was up: {}", window.moving)),
+        WindowEnd::Held => {
+            let why = match window.decay.map(|decay| decay.delay) {
+                Some(Delay::Never) => "the allocator was told never to give back",
+                Some(Delay::After(_)) | Some(Delay::Untimed) | None => {
+                    "the allocator gives back only while the server does something"
+                }
+            };
+            let took = time(window.took);
+            // Why it ended was judged by what the driver saw at its looks, from which the curve may differ.
+            let gave = course.gave().max(course.gave_for_a_while().cast_signed()) as f64;
+            Some(match is_nothing(gave, course.share) {
+                true => format!("{name}: held, since {why}, and nothing came back by itself in {took}"),
+                false => {
+                    let gave = size(gave);
+                    format!("{name}: ended as held, since {why}, but by its curve {gave} came back in {took}")
+                }
+            })
+        }
+        WindowEnd::Settled | WindowEnd::Ended => window.decay.filter(|decay| decay.lazy).map(|_| {
+            format!(
+                "{name}: the allocator leaves what it gives back to the kernel (MADV_FREE), which takes it when it needs it: \
+                 until then it stands in the curve, and in no checkpoint"
+            )
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! The machine, the program and the project, by which two records can be told to be of the same thing.
+
+use crate::record::{Header, Host, ScenarioFacts, ServerFacts, WorkspaceFacts};
+use crate::units;
+
+use super::allocator;
+
+type Fact = (&'static str, String);
+
+/// Everything by which a run can be told from another; what is not there is left out.
+pub(crate) fn facts(header: &Header) -> Vec<Fact> {
+    let facts = of_server(&header.server)
+        .into_iter()
+        .chain(of_work(&header.scenario, &header.workspace))
+        .chain(of_host(&header.host))
+        .chain([("began", header.started.clone()), ("lsp-soak", header.tool.clone())]);
+    facts.filter(|(_, text)| !text.is_empty()).collect()
+}
+
+fn text(value: &Option<String>) -> String {
+    value.clone().unwrap_or_else(|| units::UNKNOWN.to_owned())
+}
+
+fn of_server(server: &ServerFacts) -> Vec<Fact> {
+    let env = server.env.iter().map(|(name, value)| format!("{name}={value}"));
+    let inherited = server.inherited.iter().map(|(name, value)| format!("{name}={value}"));
+    vec![
+        ("server", server.program.clone()),
+        ("version", text(&server.version)),
+        ("SHA-256", text(&server.sha256)),
+        ("arguments", server.args.join(" ")),
+        ("environment", env.collect::<Vec<String>>().join(" ")),
+        ("inherited", inherited.collect::<Vec<String>>().join(" ")),
+        ("taken away", server.scrubbed.join(" ")),
+        (
+            "allocator",
+            units::or_unknown(server.allocator.as_ref(), allocator::headline),
+        ),
+        ("preloaded", allocator::preloaded(server)),
+    ]
+}
+
+fn of_work(scenario: &ScenarioFacts, workspace: &WorkspaceFacts) -> Vec<Fact> {
+    let files = format!(
+        "{} {}, {}",
+        units::count(workspace.files),
+        workspace.language,
+        units::bytes(workspace.bytes)
+    );
+    let hash = workspace.tree.as_ref().map_or(&workspace.sha256, |tree| &tree.sha256);
+    vec![
+        ("scenario", format!("{}, seed {}", scenario.path, scenario.seed)),
+        ("scenario SHA-256", scenario.sha256.clone()),
+        ("workspace", workspace.path.clone()),
+        ("workspace files", files),
+        ("workspace SHA-256", hash.clone()),
+    ]
+}
+
+fn of_host(host: &Host) -> Vec<Fact> {
+    let size = |value: Option<u64>| units::or_unknown(value, units::bytes);
+    let system = [&host.distribution, &host.kernel, &host.libc].map(text).join(", ");
+    let cpus = units::or_unknown(host.cpus, units::count);
+    vec![
+        ("system", system),
+        ("target", host.target.clone()),
+        (
+            "processors",
+            format!("{cpus} × {}, used {}", text(&host.cpu), text(&host.affinity)),
+        ),
+        (
+            "memory",
+            format!("{}, swap {}", size(host.memory.total), size(host.memory.swap)),
+        ),
+        ("huge pages", units::or_unknown(host.memory.huge_pages(), str::to_owned)),
+        ("container", text(&host.container)),
+        ("virtual machine", text(&host.virtual_machine)),
+    ]
+}

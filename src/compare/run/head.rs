@@ -1,0 +1,224 @@
+//! The head: what was run, on what, and how it ended.
+
+use std::time::Duration;
+
+use crate::compare::run::lens;
+use crate::exit::Exit;
+use crate::findings::{outcome, ready_rule};
+use crate::record::{Nanos, ReadyOutcome, ShutdownReply, ShutdownStage};
+use crate::summary::{Peak, Summary, exit};
+use crate::text::{Tone, together, width};
+use crate::units;
+
+/// Longest version of a server that is shown as it says it.
+const VERSION: usize = 80;
+
+/// What was run and how it went, each fact with its name; of a traced run only what was run.
+pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
+    let mut facts = vec![
+        ("server", server(summary)),
+        ("workspace", workspace(summary)),
+        ("machine", machine(summary)),
+    ];
+    if summary.header.plan.traced.is_some() {
+        return facts;
+    }
+    facts.extend([
+        ("ready", ready(summary)),
+        ("peak", peaks(summary)),
+        ("samples", samples(summary)),
+        ("shutdown", shutdown(summary)),
+    ]);
+    facts
+}
+
+/// A time as people say it.
+pub fn time(nanos: Nanos) -> String {
+    units::duration(Duration::from_nanos(nanos))
+}
+
+/// Processor time, as far as it is believed.
+pub fn cpu_time(nanos: Nanos) -> String {
+    units::cpu_time(Duration::from_nanos(nanos))
+}
+
+/// A peak with its certainty: `207.0`, `≥ 340.0`, `407.5–439.0`, `407.5–505.0 ?`.
+pub fn peak(peak: Peak) -> String {
+    let (text, doubt) = bounds(peak);
+    if doubt { format!("{text} ?") } else { text }
+}
+
+/// A peak without that last mark, and whether it belongs there: the upper bound may be too low.
+fn bounds(peak: Peak) -> (String, bool) {
+    let lower = units::mib(peak.lower);
+    match peak.upper.map(units::mib) {
+        Some(upper) if upper != lower => (format!("{lower}–{upper}"), peak.unseen),
+        Some(_) if !peak.unseen => (lower, false),
+        Some(_) | None => (format!("≥ {lower}"), false),
+    }
+}
+
+/// How the run ended, in a few words.
+pub fn ending(summary: &Summary) -> (Tone, String) {
+    let word = outcome(summary);
+    let (tone, mark) = match exit(summary) {
+        Exit::Passed | Exit::GateFailed | Exit::Inconclusive => (Tone::Good, "✓"),
+        Exit::Interrupted => (Tone::Warning, "■"),
+        Exit::OwnFailure | Exit::ServerFailed => (Tone::Bad, "✗"),
+    };
+    (tone, format!("{mark} {word} after {}", time(summary.duration)))
+}
+
+/// What the run came to, in one sentence without its point; `None` where nothing is known of its memory.
+pub fn conclusion(summary: &Summary) -> Option<String> {
+    let label = &summary.header.server.label;
+    let mut phases = summary.phases.iter().rev();
+    let last = phases.find_map(|phase| Some((phase.private?, &phase.phase.name)));
+    let kept = last.map(|(private, name)| format!("{label} keeps {} MiB private after {name}", units::mib(private)));
+    let at_most = summary
+        .peak
+        .map(|most| format!("{} MiB resident at its peak", peak(most)));
+    let said: Vec<String> = kept.into_iter().chain(at_most).collect();
+    (!said.is_empty()).then(|| said.join(", "))
+}
+
+fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
+    let parts: Vec<String> = parts
+        .into_iter()
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .map(|part| together(&part))
+        .collect();
+    if parts.is_empty() {
+        units::UNKNOWN.to_owned()
+    } else {
+        parts.join(" · ")
+    }
+}
+
+fn server(summary: &Summary) -> String {
+    let facts = &summary.header.server;
+    let said = summary.initialized.as_ref().and_then(|said| {
+        let name = said.name.clone()?;
+        Some(match &said.version {
+            None => name,
+            Some(version) if width(version) <= VERSION => format!("{name} {version}"),
+            // Some servers answer with all they were built from.
+            Some(_) => facts.version.clone().unwrap_or(name),
+        })
+    });
+    let version = said.or(facts.version.clone());
+    let program = facts.program.clone();
+    let allocator = facts.allocator.as_ref().map(|allocator| match allocator.confidence {
+        Some(confidence) => format!("allocator {allocator} ({})", confidence.name()),
+        None => format!("allocator {}", units::UNKNOWN),
+    });
+    let env: Vec<String> = facts
+        .env
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let restarts = (summary.restarts > 0).then(|| match summary.restarts {
+        1 => "restarted once".to_owned(),
+        times => format!("restarted {times} times"),
+    });
+    let lens = lens::words(&facts.lens);
+    joined([version, Some(program), allocator, lens, Some(env.join(" ")), restarts])
+}
+
+fn workspace(summary: &Summary) -> String {
+    let facts = &summary.header.workspace;
+    let files = format!("{}, {}", units::counted(facts.files, "file"), units::bytes(facts.bytes));
+    joined([
+        Some(facts.path.clone()),
+        Some(facts.language.clone()),
+        Some(files),
+        Some(facts.isolation.clone()),
+    ])
+}
+
+fn machine(summary: &Summary) -> String {
+    let host = &summary.header.host;
+    let processors = host.cpus.map(|cpus| units::counted(cpus, "processor"));
+    let memory = host.memory.total.map(units::bytes);
+    let huge = host.memory.huge_pages().map(|mode| format!("huge pages {mode}"));
+    let kernel = host.kernel.as_ref().map(|kernel| format!("{} {kernel}", host.os));
+    joined([
+        host.distribution.clone(),
+        kernel,
+        host.cpu.clone(),
+        processors,
+        memory,
+        huge,
+    ])
+}
+
+fn ready(summary: &Summary) -> String {
+    let Some(first) = summary.readiness.first() else {
+        return units::UNKNOWN.to_owned();
+    };
+    let after = time(first.after);
+    match first.outcome {
+        ReadyOutcome::Ready => {
+            let tokens = units::counted(first.progress, "progress token");
+            format!("after {after}, decided by {}; {tokens}", ready_rule(first.rule))
+        }
+        ReadyOutcome::NoWork => format!("after {after}: no start-up work was seen"),
+        ReadyOutcome::Timeout => format!("not within {after}"),
+        ReadyOutcome::Failed => format!("never: the workspace could not be loaded ({after})"),
+    }
+}
+
+fn peaks(summary: &Summary) -> String {
+    let resident = summary.peak.map(bounds).map(|(text, doubt)| {
+        let more = if doubt { " or more" } else { "" };
+        format!("{text} MiB{more} resident")
+    });
+    let private = summary
+        .private_peak
+        .map(|value| format!("≥ {} MiB private", units::mib(value)));
+    joined([resident, private])
+}
+
+fn samples(summary: &Summary) -> String {
+    let sampling = &summary.sampling;
+    let late = sampling.mean_delay().map(|mean| {
+        let latest = time(sampling.latest);
+        format!("late by {} on average, {latest} at most", time(mean))
+    });
+    let missed = (sampling.missed > 0).then(|| format!("{} missed", units::count(sampling.missed)));
+    let every = format!("every {}", time(summary.header.settings.interval));
+    joined([Some(every), late, missed])
+}
+
+fn shutdown(summary: &Summary) -> String {
+    let Some(shutdown) = &summary.shutdown else {
+        return units::UNKNOWN.to_owned();
+    };
+    let took = units::or_unknown(shutdown.took, time);
+    let on = match (&shutdown.reply, shutdown.exit_sent) {
+        (Some(ShutdownReply::Gone), _) | (_, Some(false)) => "`shutdown`",
+        _ => "`exit`",
+    };
+    let stage = match shutdown.stage {
+        ShutdownStage::AlreadyGone => "gone before it was asked".to_owned(),
+        ShutdownStage::Exit => format!("on {on} after {took}"),
+        ShutdownStage::StdinClosed => format!("when its input was closed, after {took}"),
+        ShutdownStage::Terminated => format!("on SIGTERM after {took}"),
+        ShutdownStage::Killed => format!("killed after {took}"),
+    };
+    let reply = match &shutdown.reply {
+        None | Some(ShutdownReply::Answered | ShutdownReply::Gone) => None,
+        Some(ShutdownReply::Refused { .. }) => Some("`shutdown` refused".to_owned()),
+        Some(ShutdownReply::Unanswered) => Some("`shutdown` not answered".to_owned()),
+    };
+    let status = match (shutdown.stage, shutdown.code, shutdown.signal) {
+        (ShutdownStage::Terminated | ShutdownStage::Killed, ..) | (_, None | Some(0), None) => None,
+        (.., Some(signal)) => Some(format!("signal {signal}")),
+        (_, Some(code), None) => Some(format!("exit code {code}")),
+    };
+    let peak = summary
+        .shutdown_peak
+        .map(|most| format!("≥ {} MiB resident until then", units::mib(most)));
+    joined([Some(stage), reply, status, peak])
+}

@@ -1,0 +1,50 @@
+//! The lens of a run in words.
+
+use crate::lens::Lens;
+use crate::record::LensFacts;
+
+/// What the allocator was told, and how far that can be relied on; `None` when it was left as it is.
+pub(crate) fn words(facts: &LensFacts) -> Option<String> {
+    if facts.name == Lens::AsShipped {
+        return None;
+    }
+    let allocator = facts.allocator.as_deref().unwrap_or("the allocator");
+    if facts.forced {
+        return Some(format!(
+            "{} lens: {allocator} made to give back before each checkpoint",
+            facts.name
+        ));
+    }
+    let near = if facts.approximate { ", approximate" } else { "" };
+    let taken = match facts.verified {
+        Some(true) => "verified",
+        Some(false) => "not taken over",
+        None => "not verified",
+    };
+    Some(format!("{} lens: {allocator} told to purge{near}, {taken}", facts.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lens_says_how_far_it_can_be_relied_on() {
+        let facts = LensFacts {
+            name: Lens::Purged,
+            allocator: Some("system".to_owned()),
+            approximate: true,
+            ..LensFacts::default()
+        };
+        let said = "purged lens: system told to purge, approximate, not verified";
+        assert_eq!(words(&facts).as_deref(), Some(said));
+        let forced = LensFacts {
+            approximate: false,
+            forced: true,
+            ..facts
+        };
+        let said = "purged lens: system made to give back before each checkpoint";
+        assert_eq!(words(&forced).as_deref(), Some(said));
+        assert_eq!(words(&LensFacts::default()), None);
+    }
+}

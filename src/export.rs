@@ -1,0 +1,10 @@
+//! Formats of their own: tables of samples, traces and pictures, each a function of records and nothing else.
+
+#![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
+pub mod csv;
+pub mod svg;
+pub mod trace;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! The timeline as one picture, for a README or a pull request: nothing is loaded, nothing moves, and it is light or dark as
+//! its reader is.
+//!
+//! As in HTML, every text of others reaches it through `maud`, which escapes it.
+
+mod panel;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, PreEscaped, html};
+
+use crate::compare::run::windows;
+use crate::compare::{Comparison, Played, Scenarios, Target};
+use crate::gate::report::{findings, headline};
+use crate::gate::{Judgement, Sides};
+use crate::summary::{Summary, held_up, measured};
+use crate::text::{clean, clean_lines, wrap};
+
+use crate::compare::pictures::Named;
+use crate::compare::report::document::{played, title};
+use crate::compare::report::{alone, words};
+use crate::document::page::PALETTE;
+use crate::export::svg::panel::Panel;
+use crate::gate::report::{side_by_side, told_apart};
+
+/// The picture in units of its own, which are pixels where nobody scales it.
+const WIDTH: f64 = 960.0;
+
+/// Columns of text that have room beside each other.
+const COLUMNS: usize = 140;
+
+const SENTENCES: usize = 3;
+
+const STYLE: &str = include_str!("svg/timeline.css");
+
+/// The timeline of one run. `record` is the name of its record.
+pub fn run(summary: &Summary, record: &str) -> String {
+    let header = &summary.header;
+    let said = match held_up(header) {
+        Some(why) => vec![why],
+        None => windows::sentences(summary),
+    };
+    let summary = &*measured(summary);
+    let panel = Panel {
+        heading: None,
+        said,
+        servers: vec![(&header.server.label, vec![(record, summary)])],
+    };
+    picture(
+        &format!("{} on {}", header.scenario.name, header.server.label),
+        &[panel],
+    )
+}
+
+/// Servers side by side, a chart for each scenario on each target.
+pub fn comparison(scenarios: &Scenarios, runs: &[Played]) -> String {
+    picture(&title(scenarios), &panels(scenarios, runs))
+}
+
+/// The sides of a gate under its verdict.
+pub fn gate(judgement: &Judgement, sides: &Sides) -> String {
+    let runs = told_apart(sides);
+    picture(
+        &headline(judgement, &findings(judgement)),
+        &panels(&side_by_side(&runs), &runs),
+    )
+}
+
+fn panels<'p>(scenarios: &'p Scenarios, runs: &'p [Played]) -> Vec<Panel<'p>> {
+    let by_record: BTreeMap<&str, &Summary> = runs.iter().map(|run| (run.record.as_str(), &run.summary)).collect();
+    let all: Vec<&Target> = scenarios.values().flatten().collect();
+    let panel = |target: &&'p Target| {
+        let comparison = &target.comparison;
+        let servers = comparison.sides.iter();
+        Panel {
+            heading: (all.len() > 1).then(|| format!("{} on {}", comparison.scenario, target.name())),
+            said: conclusions(comparison),
+            servers: servers
+                .map(|side| (side.label.as_str(), played(&side.runs, &by_record)))
+                .collect::<Vec<(&str, Vec<Named>)>>(),
+        }
+    };
+    all.iter().map(panel).collect()
+}
+
+/// The first sentence of each server, on which a choice hangs; of a server alone what it keeps.
+fn conclusions(comparison: &Comparison) -> Vec<String> {
+    let others = 1..comparison.sides.len();
+    let said = others.filter_map(|place| words::verdict(comparison, place).into_iter().next());
+    alone::kept(comparison).into_iter().chain(said).collect()
+}
+
+fn picture(title: &str, panels: &[Panel]) -> String {
+    let title = clean(title);
+    let mut heading = wrap(&title, COLUMNS * 2 / 3);
+    heading.truncate(2);
+    let mut top = 16.0 + 24.0 * heading.len() as f64;
+    let drawn: Vec<Markup> = panels
+        .iter()
+        .enumerate()
+        .map(|(place, panel)| {
+            let (markup, height) = panel.draw(place);
+            let moved = html! { g transform={ "translate(0 " (top) ")" } { (markup) } };
+            top += height;
+            moved
+        })
+        .collect();
+    let said: Vec<String> = panels.iter().flat_map(Panel::said).collect();
+    let height = top + 24.0;
+    let body = html! {
+        svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (WIDTH) " " (height) } width=(WIDTH) height=(height) role="img" aria-labelledby="title desc" {
+            title id="title" { (title) }
+            desc id="desc" { (clean(&format!("Private memory over time. {}", said.join(". ")))) }
+            style { (PreEscaped(PALETTE)) (PreEscaped(STYLE)) }
+            rect.ground width=(WIDTH) height=(height) rx="8" {}
+            @for (row, line) in heading.iter().enumerate() {
+                text.title x="20" y=(30.0 + 24.0 * row as f64) { (line) }
+            }
+            @for markup in &drawn { (markup) }
+            text.tick.end x=(WIDTH - 20.0) y=(height - 10.0) { "lsp-soak " (env!("CARGO_PKG_VERSION")) }
+        }
+    };
+    format!("{}\n", clean_lines(&body.into_string()))
+}

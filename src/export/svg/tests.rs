@@ -1,0 +1,164 @@
+use super::*;
+use crate::compare::by_target;
+use crate::compare::pictures::tests::{HOSTILE, hostile, played, session, twenty_four, two};
+use crate::record::golden::{self, Session};
+use crate::record::{Ending, ShutdownStage};
+use crate::summary;
+use crate::summary::calls::tests::traced;
+
+fn compared(runs: &[Played]) -> String {
+    comparison(&by_target(runs.to_vec(), None), runs)
+}
+
+/// The picture without its style, which is files of their own.
+fn shown(picture: &str) -> String {
+    let (start, end) = (picture.find("<style>").unwrap() + 7, picture.find("</style>").unwrap());
+    format!("{}…{}", &picture[..start], &picture[end..]).replace("><", ">\n<")
+}
+
+#[test]
+fn pictures_of_one_run_and_of_two_servers() {
+    let completed = summary::read(golden::open("completed")).unwrap();
+    insta::assert_snapshot!("one", shown(&run(&completed, "completed.jsonl")));
+    insta::assert_snapshot!("two", shown(&compared(&two())));
+}
+
+#[test]
+fn a_traced_run_has_no_line_and_says_why() {
+    let summary = traced(summary::read(golden::open("completed")).unwrap(), 7);
+    let picture = run(&summary, "traced-ty.jsonl");
+    assert!(
+        picture.contains("no memory and no latency is taken from it"),
+        "{picture}"
+    );
+    assert!(
+        !picture.contains("class=\"line\"") && !picture.contains("MiB"),
+        "{picture}"
+    );
+}
+
+#[test]
+fn a_run_that_did_not_come_far_is_a_whole_picture() {
+    let nothing = golden::Session::new("server").bytes();
+    let nothing = summary::read(crate::record::Reader::new(&nothing[..]).unwrap()).unwrap();
+    let cut = summary::read(golden::open("truncated")).unwrap();
+    for picture in [run(&nothing, "a"), run(&cut, "b"), compared(&[])] {
+        assert!(picture.ends_with("</svg>\n") && !picture.contains("NaN") && !picture.contains("inf"));
+    }
+}
+
+#[test]
+fn what_others_wrote_is_text() {
+    let runs: Vec<Played> = (1..=4).map(|number| played(hostile, number)).collect();
+    for picture in [run(&runs[0].summary, HOSTILE), compared(&runs)] {
+        assert!(!picture.contains("<img") && picture.contains("&lt;img"));
+        assert_eq!(picture.matches("</style>").count(), 1);
+    }
+}
+
+#[test]
+fn nothing_in_the_style_needs_to_be_escaped() {
+    for text in [PALETTE, STYLE] {
+        assert!(!text.contains(['<', '&']));
+        assert!(!text.contains("url(") && !text.contains("@import"), "nothing is loaded");
+    }
+}
+
+#[test]
+fn each_target_has_a_chart_of_its_own() {
+    let mut runs = two();
+    for (place, run) in runs.iter_mut().enumerate() {
+        if place >= 4 {
+            run.summary.header.host.target = "aarch64-apple-darwin".to_owned();
+        }
+    }
+    let picture = compared(&runs);
+    assert_eq!(picture.matches("class=\"heading\"").count(), 2);
+    // Windows of light traffic are hatched by a pattern of each chart.
+    assert!(picture.contains("id=\"simmer0\"") && picture.contains("url(#simmer1)"));
+    assert!(!compared(&two()).contains("class=\"heading\""));
+    let one = played(|run| session("ty", 100 + run), 1);
+    assert!(
+        !run(&one.summary, "one").contains("class=\"run\""),
+        "one line is no median"
+    );
+}
+
+#[test]
+fn a_picture_of_a_large_campaign_is_below_two_hundred_kibibytes() {
+    let picture = compared(&twenty_four());
+    assert!(picture.len() < 200 << 10, "{} bytes", picture.len());
+    assert_eq!(picture.matches("class=\"run\"").count(), 24);
+    assert_eq!(picture.matches("class=\"line\"").count(), 3);
+}
+
+/// The heights of every point of each path of a class, from the left; those down the picture are higher.
+fn paths(picture: &str, class: &str) -> Vec<Vec<i64>> {
+    let start = format!("class=\"{class}\" d=\"");
+    let drawn = picture
+        .split(&start)
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap());
+    let heights = |path: &str| {
+        let (mut at, mut heights) = (0, Vec::new());
+        // A command is a letter, and numbers after a blank or their sign.
+        for part in path
+            .split_inclusive(|_: char| true)
+            .fold(Vec::<String>::new(), |mut parts, letter| {
+                match letter {
+                    "M" | "l" | "h" => parts.push(letter.to_owned()),
+                    letter => parts.last_mut().unwrap().push_str(letter),
+                }
+                parts
+            })
+        {
+            let spaced = part[1..].replace('-', " -");
+            let numbers: Vec<i64> = spaced
+                .split_whitespace()
+                .map(|number| number.parse().unwrap())
+                .collect();
+            match &part[..1] {
+                "M" => at = numbers[1],
+                "l" => at += numbers[1],
+                _ => {}
+            }
+            heights.push(at);
+        }
+        heights
+    };
+    drawn.map(heights).collect()
+}
+
+#[test]
+fn memory_that_only_grows_is_drawn_as_lines_that_only_rise() {
+    // Phases of other lengths in each run, and one step in each.
+    let grown = |run: u64| {
+        let mut session = Session::new("ty");
+        session.spawn(0, "server", None, 20, 14);
+        for (name, to, seconds) in [
+            ("start", 40, 2 + run),
+            ("goto", 400, 1 + 3 % run),
+            ("decay", 410, 5 * run),
+        ] {
+            session.phase(name);
+            session.go(0, to, seconds, 100);
+            session.settle(true);
+        }
+        session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, "");
+        session
+    };
+    let runs: Vec<Played> = (1..=5).map(|number| played(grown, number)).collect();
+    let picture = compared(&runs);
+    let lines: Vec<Vec<i64>> = ["run", "line"]
+        .iter()
+        .flat_map(|class| paths(&picture, class))
+        .collect();
+    assert_eq!(lines.len(), 6);
+    for line in &lines {
+        // The server is gone at its end, which is no fall of a line: it ends there.
+        assert!(
+            line.len() > 3 && line.is_sorted_by(|higher, lower| higher >= lower),
+            "{line:?}"
+        );
+    }
+}

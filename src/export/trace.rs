@@ -1,0 +1,298 @@
+//! Records as a trace that Perfetto and Chrome open: counters of every process, and what was done to them as slices.
+//!
+//! The format is Chrome's JSON, one event for each line, so that it can be written while a record is read: nothing is
+//! remembered but what is under way.
+
+mod line;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Write};
+
+use serde_json::json;
+
+use crate::record::{Entry, Event, Header, Nanos, PhaseRef, Process, Request, Rollup, Sample, StepEnd, StepStart};
+use crate::summary::{PhaseSummary, Summary, counted, held_up, measured};
+
+use crate::export::trace::line::{Held, Line, Track};
+
+/// The first number for what is no process: beyond every process id that Linux gives.
+const FREE: u32 = 1 << 22;
+
+/// One trace of as many records as are written into it, each from time 0.
+#[derive(Default)]
+pub struct Trace {
+    begun: bool,
+    taken: HashSet<u32>,
+}
+
+/// One record while it is written.
+pub struct Run {
+    /// The process that phases, steps and requests belong to, for they are of the session.
+    session: u32,
+    /// What the names of its processes begin with, where there may be other records beside it.
+    label: String,
+    /// Whether a tracer held the server up, so that its memory and latencies are none.
+    held_up: bool,
+    processes: HashMap<u32, Shown>,
+    step: Option<(Nanos, StepStart)>,
+    /// When the last request of each lane ended: those that were under way at once have one each.
+    lanes: Vec<Nanos>,
+    phase: Option<PhaseRef>,
+    /// The highest sum of private memory of each phase so far, and when it was seen.
+    highest: HashMap<PhaseRef, (Nanos, u64)>,
+}
+
+/// A process with the values that its counters have.
+struct Shown {
+    pid: u32,
+    held: Held,
+}
+
+impl Trace {
+    /// A number that no process has yet; its own where that is so.
+    fn number(&mut self, wish: u32) -> u32 {
+        let mut free = std::iter::once(wish).chain(FREE..);
+        let found = free.find(|number| self.taken.insert(*number));
+        found.unwrap_or(wish)
+    }
+
+    fn put(&mut self, out: &mut impl Write, line: &Line) -> io::Result<()> {
+        let before: &[u8] = match self.begun {
+            false => b"{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n",
+            true => b",\n",
+        };
+        self.begun = true;
+        out.write_all(before)?;
+        serde_json::to_writer(out, line).map_err(io::Error::from)
+    }
+
+    /// Begins a record. `several` says that there may be others, so that its processes are called after its server too.
+    pub fn run(&mut self, header: &Header, record: &str, several: bool, out: &mut impl Write) -> io::Result<Run> {
+        let session = self.number(FREE);
+        let label = match several {
+            true => format!("{} ({record}): ", header.server.label),
+            false => String::new(),
+        };
+        let why = held_up(header).map(|why| format!(" ({why})")).unwrap_or_default();
+        let name = format!("{label}{} on {}{why}", header.scenario.name, header.server.label);
+        self.put(out, &Line::name("process_name", session, None, &name))?;
+        self.put(out, &Line::sort(session))?;
+        for track in [Track::Phases, Track::Steps, Track::Windows] {
+            self.put(out, &Line::name("thread_name", session, Some(track), &track.name()))?;
+        }
+        Ok(Run {
+            session,
+            label,
+            held_up: !why.is_empty(),
+            processes: HashMap::new(),
+            step: None,
+            lanes: Vec::new(),
+            phase: None,
+            highest: HashMap::new(),
+        })
+    }
+
+    pub fn finish(self, out: &mut impl Write) -> io::Result<()> {
+        let rest: &[u8] = match self.begun {
+            false => b"{\"traceEvents\":[]}\n",
+            true => b"\n]}\n",
+        };
+        out.write_all(rest)
+    }
+}
+
+impl Run {
+    /// Writes what an entry says at once: counters, requests and steps.
+    pub fn write(&mut self, trace: &mut Trace, entry: &Entry, out: &mut impl Write) -> io::Result<()> {
+        let at = entry.at;
+        match &entry.event {
+            Event::Process(process) => self.process(trace, process, out),
+            Event::ProcessEnded(end) => {
+                self.processes.remove(&end.process);
+                Ok(())
+            }
+            Event::Sample(sample) => self.sample(trace, at, sample, out),
+            Event::Rollup(rollup) => self.exact(trace, at, rollup, out),
+            Event::Checkpoint(taken) => {
+                let mut rounds = taken.rounds.iter().flatten();
+                rounds.try_for_each(|sample| self.sample(trace, at, sample, out))?;
+                let mut rollups = taken.rollups.iter();
+                rollups.try_for_each(|rollup| self.exact(trace, at, rollup, out))
+            }
+            Event::Peak(mark) => {
+                let mut marks = mark.marks.iter();
+                marks.try_for_each(|sample| self.sample(trace, at, sample, out))
+            }
+            Event::PhaseStarted(phase) => {
+                self.phase = Some(phase.clone());
+                Ok(())
+            }
+            Event::StepStarted(step) => {
+                self.step = Some((at, step.clone()));
+                Ok(())
+            }
+            Event::StepEnded(end) => self.step_ended(trace, at, end, out),
+            Event::Request(request) if !self.held_up => self.request(trace, at, request, out),
+            Event::Warning(warning) => {
+                let text = json!({ "text": warning.text });
+                trace.put(out, &Line::instant("warning", self.session, at, text))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn process(&mut self, trace: &mut Trace, process: &Process, out: &mut impl Write) -> io::Result<()> {
+        let known = self.processes.get(&process.process).map(|shown| shown.pid);
+        let pid = known.unwrap_or_else(|| trace.number(process.pid));
+        let other = match pid == process.pid {
+            true => String::new(),
+            false => format!(" (pid {})", process.pid),
+        };
+        let name = format!("{}{}{other}", self.label, process.name);
+        let held = Held::default();
+        self.processes.entry(process.process).or_insert(Shown { pid, held });
+        trace.put(out, &Line::name("process_name", pid, None, &name))
+    }
+
+    fn sample(&mut self, trace: &mut Trace, at: Nanos, sample: &Sample, out: &mut impl Write) -> io::Result<()> {
+        let Some(shown) = self.processes.get_mut(&sample.process) else {
+            return Ok(());
+        };
+        let counters = match self.held_up {
+            true => counted(sample.counters),
+            false => sample.counters,
+        };
+        if let Some(changed) = shown.held.sample(&counters) {
+            trace.put(out, &Line::counters(shown.pid, at, changed))?;
+        }
+        if self.held_up {
+            return Ok(());
+        }
+        let private = self.processes.values().filter_map(|shown| shown.held.private);
+        let sum = private.fold(0, u64::saturating_add);
+        if let Some(phase) = &self.phase {
+            let highest = self.highest.entry(phase.clone()).or_insert((at, sum));
+            if sum > highest.1 {
+                *highest = (at, sum);
+            }
+        }
+        Ok(())
+    }
+
+    fn exact(&mut self, trace: &mut Trace, at: Nanos, rollup: &Rollup, out: &mut impl Write) -> io::Result<()> {
+        let Some(shown) = self.processes.get_mut(&rollup.process).filter(|_| !self.held_up) else {
+            return Ok(());
+        };
+        match shown.held.rollup(rollup) {
+            Some(changed) => trace.put(out, &Line::counters(shown.pid, at, changed)),
+            None => Ok(()),
+        }
+    }
+
+    fn step_ended(&mut self, trace: &mut Trace, at: Nanos, end: &StepEnd, out: &mut impl Write) -> io::Result<()> {
+        let Some((started, step)) = self.step.take() else {
+            return Ok(());
+        };
+        let facts = json!({
+            "phase": step.phase.name, "round": step.phase.cycle, "method": step.method, "requests": end.requests,
+            "hits": end.hits, "notifications": end.notifications, "skipped": end.skipped,
+        });
+        trace.put(
+            out,
+            &Line::slice(&step.name, "step", self.session, Track::Steps, (started, at), facts),
+        )
+    }
+
+    /// A request is known when it ends. One that was never answered has no length.
+    fn request(&mut self, trace: &mut Trace, at: Nanos, request: &Request, out: &mut impl Write) -> io::Result<()> {
+        let started = at.saturating_sub(request.latency.unwrap_or(0));
+        let free = self.lanes.iter().position(|end| *end <= started);
+        let lane = free.unwrap_or(self.lanes.len());
+        if lane == self.lanes.len() {
+            self.lanes.push(0);
+            let track = Track::Requests(lane as u32);
+            trace.put(
+                out,
+                &Line::name("thread_name", self.session, Some(track), &track.name()),
+            )?;
+        }
+        self.lanes[lane] = at;
+        let facts = json!({
+            "outcome": request.outcome, "bytes": request.bytes, "items": request.items, "retries": request.retries,
+            "answered": request.latency.is_some(),
+        });
+        let (span, track) = ((started, at), Track::Requests(lane as u32));
+        trace.put(
+            out,
+            &Line::slice(&request.method, "request", self.session, track, span, facts),
+        )
+    }
+
+    /// Writes what is known in the end: phases, settling, windows, checkpoints and peaks.
+    pub fn finish(mut self, trace: &mut Trace, summary: &Summary, out: &mut impl Write) -> io::Result<()> {
+        if let Some((started, step)) = self.step.take() {
+            let facts = json!({ "phase": step.phase.name, "round": step.phase.cycle, "method": step.method, "unfinished": true });
+            let span = (started, summary.duration);
+            trace.put(
+                out,
+                &Line::slice(&step.name, "step", self.session, Track::Steps, span, facts),
+            )?;
+        }
+        let summary = &*measured(summary);
+        let phases = summary.phases.iter();
+        phases.into_iter().try_for_each(|phase| self.phase(trace, phase, out))?;
+        summary.windows.iter().try_for_each(|window| {
+            let course = window.private.as_ref();
+            let facts = json!({
+                "phase": window.phase.name, "round": window.phase.cycle, "control": window.control, "messages": window.sent,
+                "floor_bytes": course.map(|course| course.floor), "t50_ns": course.and_then(|course| course.t50),
+                "t90_ns": course.and_then(|course| course.t90), "returned": course.and_then(|course| course.returned),
+            });
+            let span = (window.started, window.started.saturating_add(window.took));
+            let name = window.kind.name();
+            trace.put(out, &Line::slice(name, "window", self.session, Track::Windows, span, facts))
+        })
+    }
+
+    fn phase(&self, trace: &mut Trace, phase: &PhaseSummary, out: &mut impl Write) -> io::Result<()> {
+        let of = &phase.phase;
+        let taken = phase.checkpoint.as_ref();
+        let facts = json!({
+            "round": of.cycle, "private_bytes": phase.private, "increment_bytes": phase.increment,
+            "settled": taken.map(|taken| taken.settled), "cpu_ns": phase.cpu,
+            "minor_faults": phase.minor_faults, "major_faults": phase.major_faults,
+        });
+        let span = (phase.started, phase.ended);
+        trace.put(
+            out,
+            &Line::slice(&of.name, "phase", self.session, Track::Phases, span, facts),
+        )?;
+        if let Some((driven, taken)) = phase.driven.zip(taken) {
+            let facts =
+                json!({ "phase": of.name, "round": of.cycle, "settled": taken.settled, "unsettled": taken.unsettled });
+            let span = (driven, taken.at);
+            trace.put(
+                out,
+                &Line::slice("settle", "settle", self.session, Track::Steps, span, facts),
+            )?;
+        }
+        if let Some(taken) = taken {
+            let facts = json!({
+                "phase": of.name, "round": of.cycle, "private_bytes": phase.private, "resident_bytes": taken.resident,
+                "proportional_bytes": taken.proportional, "huge_pages_bytes": taken.huge_pages, "settled": taken.settled,
+            });
+            trace.put(out, &Line::instant("checkpoint", self.session, taken.at, facts))?;
+        }
+        let Some((at, _)) = self.highest.get(of) else {
+            return Ok(());
+        };
+        let facts = json!({
+            "phase": of.name, "round": of.cycle, "private_bytes": phase.private_peak,
+            "resident_at_least_bytes": phase.peak.map(|peak| peak.lower), "resident_at_most_bytes": phase.peak.and_then(|peak| peak.upper),
+        });
+        trace.put(out, &Line::instant("peak", self.session, *at, facts))
+    }
+}

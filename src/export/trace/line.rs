@@ -1,0 +1,167 @@
+//! One event of Chrome's format.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::export::csv::{COUNTERS, Counted};
+use crate::record::{Counters, Nanos, Rollup};
+
+#[derive(Clone, Copy)]
+pub enum Track {
+    Phases,
+    Steps,
+    Windows,
+    /// One of the lanes that requests which were under way at once need.
+    Requests(u32),
+}
+
+impl Track {
+    fn number(self) -> u32 {
+        match self {
+            Track::Phases => 1,
+            Track::Steps => 2,
+            Track::Windows => 3,
+            Track::Requests(lane) => lane.saturating_add(10),
+        }
+    }
+
+    pub fn name(self) -> String {
+        match self {
+            Track::Phases => "phases".to_owned(),
+            Track::Steps => "steps".to_owned(),
+            Track::Windows => "windows".to_owned(),
+            Track::Requests(0) => "requests".to_owned(),
+            Track::Requests(lane) => format!("requests, lane {}", u64::from(lane) + 1),
+        }
+    }
+}
+
+/// An event. Times are microseconds, as the format has them, with as many digits as nanoseconds need.
+#[derive(Serialize)]
+pub struct Line<'l> {
+    name: &'l str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cat: Option<&'static str>,
+    ph: &'static str,
+    pid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tid: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ts: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dur: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    s: Option<&'static str>,
+    args: Map<String, Value>,
+}
+
+impl<'l> Line<'l> {
+    fn of(name: &'l str, ph: &'static str, pid: u32, args: Value) -> Line<'l> {
+        Line {
+            name,
+            cat: None,
+            ph,
+            pid,
+            tid: None,
+            ts: None,
+            dur: None,
+            s: None,
+            args: object(args),
+        }
+    }
+
+    /// The name of a process, or of a row of it.
+    pub fn name(what: &'static str, pid: u32, track: Option<Track>, name: &str) -> Line<'static> {
+        let mut line = Line::of(what, "M", pid, json!({ "name": name }));
+        line.tid = track.map(Track::number);
+        line
+    }
+
+    /// The session stands above the processes.
+    pub fn sort(pid: u32) -> Line<'static> {
+        Line::of("process_sort_index", "M", pid, json!({ "sort_index": -1 }))
+    }
+
+    pub fn counters(pid: u32, at: Nanos, changed: Value) -> Line<'static> {
+        let mut line = Line::of("process", "C", pid, changed);
+        line.ts = Some(micros(at));
+        line
+    }
+
+    pub fn slice(
+        name: &'l str,
+        cat: &'static str,
+        pid: u32,
+        track: Track,
+        (from, to): (Nanos, Nanos),
+        args: Value,
+    ) -> Line<'l> {
+        let mut line = Line::of(name, "X", pid, args);
+        (line.cat, line.tid) = (Some(cat), Some(track.number()));
+        (line.ts, line.dur) = (Some(micros(from)), Some(micros(to.saturating_sub(from))));
+        line
+    }
+
+    /// A moment of a session's phases.
+    pub fn instant(name: &'static str, pid: u32, at: Nanos, args: Value) -> Line<'static> {
+        let mut line = Line::slice(name, name, pid, Track::Phases, (at, at), args);
+        (line.ph, line.dur, line.s) = ("i", None, Some("t"));
+        line
+    }
+}
+
+/// What is known: a key whose value is not is left out, for Perfetto shows `null` as a text.
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+        _ => Map::new(),
+    }
+}
+
+/// Exact to the nanosecond for three months.
+fn micros(at: Nanos) -> f64 {
+    at as f64 / 1_000.0
+}
+
+/// Exact counters of a process.
+const EXACT: [Counted<Rollup>; 6] = [
+    ("exact_private_bytes", Rollup::private),
+    ("proportional_bytes", |now| Some(now.proportional)),
+    ("unique_bytes", |now| Some(now.unique)),
+    ("lazy_free_bytes", |now| Some(now.lazy_free)),
+    ("huge_pages_bytes", |now| Some(now.huge_pages)),
+    ("swap_proportional_bytes", |now| Some(now.swap_proportional)),
+];
+
+/// The values of a process's counters, as far as they are known.
+#[derive(Default)]
+pub struct Held {
+    cheap: [Option<u64>; COUNTERS.len()],
+    exact: [Option<u64>; EXACT.len()],
+    pub private: Option<u64>,
+}
+
+impl Held {
+    /// Takes cheap counters: those that changed, if any did.
+    pub fn sample(&mut self, now: &Counters) -> Option<Value> {
+        self.private = now.private;
+        changed(
+            &mut self.cheap,
+            COUNTERS.iter().map(|(name, value)| (*name, value(now))),
+        )
+    }
+
+    pub fn rollup(&mut self, now: &Rollup) -> Option<Value> {
+        changed(&mut self.exact, EXACT.iter().map(|(name, value)| (*name, value(now))))
+    }
+}
+
+/// Remembers values: those that are not what they were, and still known.
+fn changed(held: &mut [Option<u64>], now: impl Iterator<Item = (&'static str, Option<u64>)>) -> Option<Value> {
+    let changed = held.iter_mut().zip(now).filter_map(|(held, (name, now))| {
+        let before = std::mem::replace(held, now);
+        Some((name.to_owned(), Value::from(now.filter(|_| now != before)?)))
+    });
+    let changed: Map<String, Value> = changed.collect();
+    (!changed.is_empty()).then_some(Value::Object(changed))
+}

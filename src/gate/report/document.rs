@@ -1,0 +1,253 @@
+//! What a gate says: the verdict with what decided it, above the comparison of its sides.
+
+use crate::compare::report;
+use crate::compare::report::amount;
+use crate::compare::run::lens;
+use crate::compare::{Played, Scenarios, by_target};
+use crate::document::page::Keys;
+use crate::document::{Block, Document, Section, Weight};
+use crate::gate::{Against, Judged, Judgement, Role, Sides};
+use crate::lens::Lens;
+use crate::stats::{Answer, Evidence, Seen};
+use crate::text::table::{Column, Table};
+use crate::text::{Sentence, Tone};
+use crate::units;
+
+use super::findings::{Finding, doubts, findings};
+use super::words::{change, limit, name, outcome, who, word};
+
+/// More rules than this are only counted in the headline.
+const MOST_SAID: usize = 2;
+
+/// The whole document; `notes` are told after what was found.
+pub fn document(judgement: &Judgement, sides: &Sides, notes: &[String]) -> Document {
+    let runs = told_apart(sides);
+    let scenarios = side_by_side(&runs);
+    let found = findings(judgement);
+    let mut sections: Vec<Section> = vec![parties(judgement)];
+    for against in judgement.against.iter().filter(|_| !judgement.is_refused()) {
+        sections.extend(rules(against, "rules", Weight::Answer, &against.primaries));
+    }
+    sections.extend(advice(judgement, &found));
+    sections.extend(every_run(judgement));
+    let compared_sections = report::sections(&scenarios, &runs, Keys::ALIKE, true);
+    // What a gate answers is its rules; everything else of the comparison supports them.
+    sections.extend(compared_sections.into_iter().map(|section| Section {
+        weight: section.weight.max(Weight::Evidence),
+        ..section
+    }));
+    let tone = match judgement.is_refused() {
+        true => Tone::Bad,
+        false => tone(judgement.answer),
+    };
+    Document {
+        title: format!(
+            "gate {}: {} against {}",
+            judgement.scenario,
+            name(judgement, Role::Candidate),
+            name(judgement, Role::Baseline)
+        ),
+        origin: report::origin(&runs),
+        headline: Some(Sentence::answer("gate.verdict", tone, headline(judgement, &found))),
+        verdict: verdict(judgement, &found, notes),
+        sections,
+    }
+}
+
+fn verdict(judgement: &Judgement, found: &[Finding], notes: &[String]) -> Vec<Sentence> {
+    let deciding = found.iter().filter(|one| one.decides);
+    let mut verdict: Vec<Sentence> = deciding
+        .map(|one| {
+            let tone = match one.answer {
+                Answer::Pass => Tone::Plain,
+                answer => self::tone(answer),
+            };
+            Sentence::answer("gate.finding", tone, one.text.clone()).marked(word(one.answer))
+        })
+        .collect();
+    let doubts = doubts(judgement).into_iter().chain(notes.iter().cloned());
+    verdict.extend(doubts.map(|text| Sentence::answer("gate.note", Tone::Warning, text).marked("note")));
+    verdict
+}
+
+/// The verdict in one sentence: what decided it, with its bounds.
+pub fn headline(judgement: &Judgement, found: &[Finding]) -> String {
+    let answer = match judgement.is_refused() {
+        true => Answer::Fail,
+        false => judgement.answer,
+    };
+    let mut reasons: Vec<&str> = Vec::new();
+    for one in found.iter().filter(|one| one.decides && one.answer == answer) {
+        if !reasons.contains(&one.short.as_str()) {
+            reasons.push(&one.short);
+        }
+    }
+    let more = match reasons.len().saturating_sub(MOST_SAID) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    reasons.truncate(MOST_SAID);
+    format!(
+        "{}: {}, {} against {}: {}{more}",
+        judgement.scenario,
+        outcome(judgement),
+        name(judgement, Role::Candidate),
+        name(judgement, Role::Baseline),
+        reasons.join(", ")
+    )
+}
+
+/// The bounds of these rules against what they are held to.
+fn rules(against: &Against, anchor: &str, weight: Weight, judged: &[Judged]) -> Option<Section> {
+    let role = against.role.name();
+    let what = "geometric means, and one-sided bounds of their ratio at α = 0.05 over all looks of a comparison: a rule fails when \
+                the lower one is above what is tolerated, and passes when the upper one is below what must be ruled out";
+    (!judged.is_empty()).then(|| {
+        Section::new(format!("{anchor}-{role}"), format!("Rules against the {role}"), weight)
+            .with(table_of(against.role, judged))
+            .with(Sentence::definition("gate.legend", what))
+    })
+}
+
+fn table_of(role: Role, judged: &[Judged]) -> Vec<Column> {
+    type Shown = fn(&Judged, &Evidence) -> String;
+    let shown = |text: Shown| {
+        move |judged: &Judged| {
+            let evidence = judged.verdict.evidence.as_ref();
+            evidence.map_or_else(|_| units::UNKNOWN.to_owned(), |evidence| text(judged, evidence))
+        }
+    };
+    fn amounts(judged: &Judged, value: f64) -> String {
+        amount(value, judged.rule.what.figure.unit())
+    }
+    let bounds: Shown = |_, evidence| {
+        format!(
+            "{} to {}",
+            change(evidence.lower).replace(" %", ""),
+            change(evidence.upper)
+        )
+    };
+    Table::new(judged)
+        .text("rule", 0, |judged| judged.rule.what.to_string())
+        .text("", 0, |judged| {
+            (tone(judged.verdict.answer), word(judged.verdict.answer))
+        })
+        .number(
+            role.name(),
+            3,
+            shown(|judged, evidence| amounts(judged, evidence.means.0)),
+        )
+        .number(
+            "candidate",
+            2,
+            shown(|judged, evidence| amounts(judged, evidence.means.1)),
+        )
+        .number("difference", 4, shown(|_, evidence| change(evidence.contrast.ratio())))
+        .number("bounds", 0, shown(bounds))
+        .number("fails above", 0, shown(|_, evidence| limit(evidence.fail_above)))
+        .number("passes below", 0, shown(|_, evidence| limit(evidence.pass_below)))
+        .number("runs", 5, |judged| {
+            units::or_unknown(judged.basis.look, |look| look.to_string())
+        })
+        .columns()
+}
+
+/// The rules that advise, and decide nothing.
+fn advice(judgement: &Judgement, found: &[Finding]) -> Option<Section> {
+    let tables = judgement.against.iter().filter(|_| !judgement.is_refused());
+    let tables = tables.filter_map(|against| rules(against, "advice", Weight::Evidence, &against.advisory));
+    let advising = found.iter().filter(|one| !one.decides);
+    let sentences = advising.map(|one| Sentence::evidence("gate.advice", one.text.clone()).marked(word(one.answer)));
+    Section::new("advice", "What advises, and decides nothing", Weight::Evidence)
+        .with_all(tables)
+        .with_all(sentences)
+        .filled()
+}
+
+/// The figure in each run, machines apart.
+fn every_run(judgement: &Judgement) -> Option<Section> {
+    let against = judgement.against.iter().filter(|_| !judgement.is_refused());
+    let rows: Vec<(&Against, &Judged)> = against
+        .flat_map(|against| {
+            let judged = against.primaries.iter().chain(&against.advisory);
+            judged.map(move |judged| (against, judged))
+        })
+        .collect();
+    let values = |judged: &Judged, seen: &[Seen]| -> String {
+        let unit = judged.rule.what.figure.unit();
+        let machines = seen.chunk_by(|a, b| a.machine == b.machine);
+        let of_machine = |runs: &[Seen]| -> String {
+            let values = runs
+                .iter()
+                .map(|run| units::or_unknown(run.value, |value| amount(value, unit)));
+            values.collect::<Vec<String>>().join(", ")
+        };
+        machines.map(of_machine).collect::<Vec<String>>().join("; ")
+    };
+    let table = Table::new(&rows)
+        .text("rule", 0, |(_, judged)| judged.rule.what.to_string())
+        .text("against", 2, |(against, _)| against.role.name())
+        .text("its runs", 1, |(_, judged)| values(judged, &judged.endpoint.baseline))
+        .text("the candidate's", 1, |(_, judged)| {
+            values(judged, &judged.endpoint.candidate)
+        });
+    let section = Section::new("gate-runs", "Every run, by rule", Weight::Evidence);
+    table.some().map(|table| section.with(table))
+}
+
+/// What was run, and through which lens it is decided.
+fn parties(judgement: &Judgement) -> Section {
+    let mut facts: Vec<(String, String)> = judgement
+        .parties
+        .iter()
+        .map(|party| (party.role.name().to_owned(), who(party)))
+        .collect();
+    let candidate = judgement.parties.iter().find(|party| party.role == Role::Candidate);
+    let lenses = candidate.into_iter().flat_map(|party| &party.lenses);
+    facts.extend(lenses.filter_map(lens::words).map(|words| ("lens".to_owned(), words)));
+    let decides = match judgement.lens {
+        Lens::Purged => "the purged lens; what is as shipped advises, unless a rule says otherwise",
+        Lens::AsShipped => "the as-shipped lens, with its noise: there is no purged one",
+    };
+    facts.push(("decides".to_owned(), decides.to_owned()));
+    Section::new("parties", "What was run", Weight::Answer).with(Block::facts("What was run", facts))
+}
+
+fn tone(answer: Answer) -> Tone {
+    match answer {
+        Answer::Pass => Tone::Good,
+        Answer::Fail => Tone::Bad,
+        Answer::Inconclusive => Tone::Warning,
+    }
+}
+
+/// The candidate beside the baseline, and the anchor.
+pub fn side_by_side(runs: &[Played]) -> Scenarios {
+    let baseline = runs.first().map(|run| run.summary.header.server.label.clone());
+    by_target(runs.to_vec(), baseline.as_deref())
+}
+
+/// The runs of all sides, each under a label of its own: a server may be judged against itself.
+pub fn told_apart(sides: &Sides) -> Vec<Played> {
+    let label = |runs: &[Played]| runs.first().map(|run| run.summary.header.server.label.clone());
+    let anchor = sides.anchor.as_deref().unwrap_or_default();
+    let all = [
+        (Role::Baseline, sides.baseline.as_slice()),
+        (Role::Candidate, sides.candidate.as_slice()),
+        (Role::Anchor, anchor),
+    ];
+    let alike = |runs: &[Played]| all.iter().filter(|(_, other)| label(other) == label(runs)).count() > 1;
+    let named = all.iter().flat_map(|(role, runs)| {
+        let alike = alike(runs);
+        runs.iter().map(move |run| {
+            let mut run = run.clone();
+            // Records of two directories may have one name.
+            run.record = format!("{}: {}", role.name(), run.record);
+            if alike {
+                run.summary.header.server.label = format!("{} ({})", run.summary.header.server.label, role.name());
+            }
+            run
+        })
+    });
+    named.collect()
+}

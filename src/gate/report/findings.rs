@@ -1,0 +1,386 @@
+//! Everything that a gate found, in sentences with their numbers.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::compare::Inequality;
+use crate::compare::report::growth::{named, reason};
+use crate::compare::report::{amount, as_set, difference, huge_pages, signed, strained, unequal};
+use crate::gate::{Basis, Judged, Judgement, Kept, Leaking, Missing, Role};
+use crate::lens::Lens;
+use crate::stats::{ASSUMED_VARIATION, Answer, Known, LEAST_TO_PASS, Side, unseen};
+use crate::units;
+
+use super::words::{change, limit};
+
+/// One thing that a gate found.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Finding {
+    #[serde(skip)]
+    pub about: About,
+    /// Whether it decides.
+    pub decides: bool,
+    /// What it comes to.
+    pub answer: Answer,
+    /// It in a few words, for a heading.
+    #[serde(skip)]
+    pub short: String,
+    /// The sentence.
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum About {
+    /// A run that the server of this part failed.
+    Run(Role),
+    /// Work that the candidate did less of than this one.
+    Work(Role),
+    Endpoint(String, Role),
+    /// A figure that has an absolute limit.
+    Budget(String),
+    /// Growth with something that is repeated.
+    Growth(String),
+}
+
+impl About {
+    /// What it is called in a list.
+    pub fn title(&self) -> String {
+        match self {
+            About::Endpoint(what, role) => format!("{what} against the {}", role.name()),
+            About::Budget(what) | About::Growth(what) => what.clone(),
+            About::Run(role) => format!("runs of the {}", role.name()),
+            About::Work(role) => format!("work against the {}", role.name()),
+        }
+    }
+}
+
+/// What decides first, then what advises. Where a server failed or did less, that alone.
+pub fn findings(judgement: &Judgement) -> Vec<Finding> {
+    let mut found: Vec<Finding> = refusals(judgement);
+    if judgement.is_refused() {
+        return found;
+    }
+    for against in &judgement.against {
+        let primaries = against.primaries.iter();
+        found.extend(primaries.map(|judged| endpoint(against.role, judged, true)));
+    }
+    found.extend(judgement.budgets.iter().map(budget));
+    found.extend(judgement.leaks.iter().map(|leak| growth(leak, judgement.lens)));
+    for against in &judgement.against {
+        let advice = against.advisory.iter();
+        found.extend(advice.map(|judged| endpoint(against.role, judged, false)));
+    }
+    found
+}
+
+fn refusals(judgement: &Judgement) -> Vec<Finding> {
+    let refusal = |about: About, short: String, text: String| Finding {
+        about,
+        decides: true,
+        answer: Answer::Fail,
+        short,
+        text,
+    };
+    let broken = judgement.broken.iter().map(|broken| {
+        let text = format!(
+            "the {} failed the scenario: see `{}`",
+            broken.role.name(),
+            broken.record
+        );
+        let short = format!("the {} failed the scenario", broken.role.name());
+        refusal(About::Run(broken.role), short, text)
+    });
+    let less = judgement.less_work().map(|(role, work)| {
+        let text = format!(
+            "{}; memory is only compared for equal work",
+            unequal("candidate", role.name(), work)
+        );
+        let short = format!("the candidate does less work than the {}", role.name());
+        refusal(About::Work(role), short, text)
+    });
+    broken.chain(less).collect()
+}
+
+/// What must be known to read the verdict right: circumstances that differ, sides that share no machine, huge pages,
+/// work that was done otherwise, but not less, and machines that were busy or short of memory.
+pub fn doubts(judgement: &Judgement) -> Vec<String> {
+    let mut doubts: Vec<String> = judgement.differences.iter().map(difference).collect();
+    for against in &judgement.against {
+        if against.apart {
+            doubts.push(format!(
+                "the candidate and the {} were run on different machines: what differs may be theirs",
+                against.role.name()
+            ));
+        }
+        let found = against.huge_pages.iter().filter(|_| !judgement.is_refused());
+        doubts.extend(found.map(|found| huge_pages(Role::Candidate.name(), against.role.name(), found)));
+        let other = against.work.iter().filter(|work| !work.less);
+        doubts.extend(other.map(|work: &Inequality| unequal("candidate", against.role.name(), work)));
+    }
+    if !judgement.is_refused() {
+        doubts.extend(assumption(judgement));
+        doubts.extend(beyond(judgement));
+        doubts.extend(missing(&judgement.missing));
+    }
+    doubts.extend(judgement.strains.iter().map(strained));
+    doubts
+}
+
+/// The rules that were not judged, and what would mend it.
+fn missing(missing: &[Missing]) -> Vec<String> {
+    let rules = |too_few: bool| -> Vec<&str> {
+        let rules = missing.iter().filter(|one| one.is_too_few() == too_few);
+        let mut rules: Vec<&str> = rules.map(|one| one.rule.as_str()).collect();
+        rules.dedup();
+        rules
+    };
+    const EXIT: &str = "exit code 2, whatever --inconclusive says";
+    let early = missing.iter().find(|one| one.is_too_few()).map(|one| {
+        format!(
+            "too few runs to judge {}: the first look takes {} of each; make more, or choose fewer with --runs or --looks \
+             ({EXIT})",
+            rules(true).join(", "),
+            units::counted(one.first as u64, "run")
+        )
+    });
+    let unknown = Some(rules(false)).filter(|rules| !rules.is_empty());
+    let unknown = unknown.map(|rules| format!("no data for {}: {EXIT}", rules.join(", ")));
+    early.into_iter().chain(unknown).collect()
+}
+
+/// What answers rest on, where the noise of a figure was neither calibrated on both sides nor is known to be low.
+fn assumption(judgement: &Judgement) -> Option<String> {
+    let judged = judgement.against.iter();
+    let judged = judged.flat_map(|against| against.primaries.iter().chain(&against.advisory));
+    let known = judged.map(|judged| (judged.rule.what.to_string(), judged.endpoint.known, judged.basis.look));
+    let budgets = judgement.budgets.iter();
+    let budgets = budgets.map(|kept| (kept.limit.what.to_string(), kept.known, kept.basis.look));
+    let assumed = known.chain(budgets).filter(|(_, known, _)| *known == Known::Assumed);
+    let (mut rules, looks): (Vec<String>, Vec<Option<usize>>) = assumed.map(|(rule, _, look)| (rule, look)).unzip();
+    let mut seen: Vec<String> = Vec::new();
+    rules.retain(|rule| {
+        !seen.contains(rule) && {
+            seen.push(rule.clone());
+            true
+        }
+    });
+    let missed = looks.iter().flatten().min().map_or_else(String::new, |runs| {
+        format!(
+            "; {} can miss a group with up to {} of all runs",
+            units::counted(*runs as u64, "run"),
+            units::percent(unseen(*runs))
+        )
+    });
+    (!rules.is_empty()).then(|| {
+        format!(
+            "without calibrations of all sides, PASS needs {LEAST_TO_PASS} runs for {}, and memory is assumed to vary by {} or \
+             more, which keeps errors under 5 % for groups of runs up to 20 % apart{missed}; `lsp-soak calibrate` measures how \
+             much it varies",
+            rules.join(", "),
+            units::percent(ASSUMED_VARIATION)
+        )
+    })
+}
+
+/// Runs that a rule which decides does not rest on, for it was answered before them.
+fn beyond(judgement: &Judgement) -> Option<String> {
+    let endpoints = judgement.against.iter().flat_map(|against| {
+        let named = |judged: &Judged| {
+            (
+                About::Endpoint(judged.rule.what.to_string(), against.role),
+                judged.basis,
+            )
+        };
+        against.primaries.iter().map(named).collect::<Vec<_>>()
+    });
+    let budgets = judgement.budgets.iter();
+    let budgets = budgets.map(|kept| (About::Budget(budget_name(kept)), kept.basis));
+    let growth = judgement.leaks.iter();
+    let growth = growth.map(|leak| (About::Growth(growth_name(leak, judgement.lens)), leak.basis));
+    let rules: Vec<(About, Basis)> = endpoints.chain(budgets).chain(growth).collect();
+    let parts: Vec<String> = rules
+        .iter()
+        .filter_map(|(about, Basis { look, runs })| {
+            let look = look.filter(|look| look < runs)?;
+            Some(format!("{} rests on the first {look} of {runs} runs", about.title()))
+        })
+        .collect();
+    // What has fewer runs would not be judged by more than it has.
+    let all = rules.iter().map(|(_, basis)| basis.runs).min()?;
+    (!parts.is_empty()).then(|| {
+        format!(
+            "{}: looks end with the first answer; `--runs {all}` judges {all} at once",
+            parts.join(", ")
+        )
+    })
+}
+
+fn endpoint(role: Role, judged: &Judged, decides: bool) -> Finding {
+    let what = &judged.rule.what;
+    let answer = judged.verdict.answer;
+    let aside = if decides { "" } else { " (advises)" };
+    Finding {
+        about: About::Endpoint(what.to_string(), role),
+        decides,
+        answer,
+        short: in_short(role, judged),
+        text: format!("{what}{aside}: {}", evidence(role, judged)),
+    }
+}
+
+fn in_short(role: Role, judged: &Judged) -> String {
+    let bounds = match (&judged.verdict.evidence, judged.verdict.answer) {
+        (Err(_), _) => "without usable data".to_owned(),
+        (Ok(evidence), Answer::Fail) => format!("at least {}", change(evidence.lower)),
+        (Ok(evidence), Answer::Pass) => format!("at most {}", change(evidence.upper)),
+        (Ok(evidence), Answer::Inconclusive) => {
+            format!("between {} and {}", change(evidence.lower), change(evidence.upper))
+        }
+    };
+    let other = match role {
+        Role::Anchor => " against the anchor",
+        Role::Baseline | Role::Candidate => "",
+    };
+    format!("{} {bounds}{other}", judged.rule.what)
+}
+
+fn evidence(role: Role, judged: &Judged) -> String {
+    let other = role.name();
+    let evidence = match &judged.verdict.evidence {
+        Ok(evidence) => evidence,
+        Err((side, why)) => {
+            let side = match side {
+                Side::Baseline => other,
+                Side::Candidate => Role::Candidate.name(),
+            };
+            return format!("no usable data of the {side}: {why}");
+        }
+    };
+    let (lower, upper) = (change(evidence.lower), change(evidence.upper));
+    let (fail, pass) = (limit(evidence.fail_above), limit(evidence.pass_below));
+    let machines = match evidence.machines {
+        0 | 1 => String::new(),
+        several => format!(
+            " on {several} machines (by machine {} to {})",
+            change(evidence.spread.0),
+            change(evidence.spread.1)
+        ),
+    };
+    let against = format!("against the {other} {}{machines}", after(judged.basis, " of each"));
+    match judged.verdict.answer {
+        Answer::Fail => format!("at least {lower} {against}, {fail} is tolerated"),
+        Answer::Pass => format!("at most {upper} {against}, below {pass} passes"),
+        Answer::Inconclusive => format!(
+            "between {lower} and {upper} {against}; it fails above {fail} and passes below {pass}{}",
+            more(judged.needed)
+        ),
+    }
+}
+
+/// How many runs a rule was judged by: `after 3 runs of each`.
+fn after(basis: Basis, of: &str) -> String {
+    match basis.look {
+        Some(runs) => format!("after {}{of}", units::counted(runs as u64, "run")),
+        None => "before the first look".to_owned(),
+    }
+}
+
+fn more(needed: Option<usize>) -> String {
+    match needed {
+        Some(runs) => format!("; {} of each would probably decide", units::counted(runs as u64, "run")),
+        None => "; no sensible number of runs would decide".to_owned(),
+    }
+}
+
+/// `peak <= 600 MiB`.
+fn budget_name(kept: &Kept) -> String {
+    let unit = kept.limit.what.figure.unit();
+    format!("{} <= {}", kept.limit.what, amount(kept.limit.limit, as_set(unit)))
+}
+
+fn budget(kept: &Kept) -> Finding {
+    let unit = kept.limit.what.figure.unit();
+    let name = budget_name(kept);
+    let machines = match kept.verdict.machines {
+        0 | 1 => String::new(),
+        several => format!(" on the highest of {several} machines"),
+    };
+    let text = match &kept.verdict.interval {
+        Err(why) => format!("no usable data of the candidate: {why}"),
+        Ok((middle, low, high)) => format!(
+            "{}, between {} and {} {}{machines}",
+            amount(*middle, unit),
+            amount(*low, unit),
+            amount(*high, unit),
+            after(kept.basis, "")
+        ),
+    };
+    let kept_or_not = match kept.verdict.answer {
+        Answer::Pass => "is kept",
+        Answer::Fail => "is exceeded",
+        Answer::Inconclusive => "is not decided",
+    };
+    Finding {
+        short: format!("{name} {kept_or_not}"),
+        text: format!("{name}: {text}"),
+        about: About::Budget(name),
+        decides: true,
+        answer: kept.verdict.answer,
+    }
+}
+
+/// The bounds that decided, of the last half of the rounds; and what would decide where they did not.
+fn late(leak: &Leaking) -> String {
+    let bounds = leak.verdict.late.map_or_else(String::new, |(_, lower, upper)| {
+        let per = |value: f64| signed(value / 1024.0, 1);
+        let (fail, pass) = (per(leak.limit.slope), per(leak.limit.ruled_out));
+        let (lower, upper) = (per(lower), per(upper));
+        format!("; in the last half at least {lower} and at most {upper} per round, it fails above {fail} and passes below {pass}")
+    });
+    let open = leak
+        .verdict
+        .open
+        .map(|open| format!("; {}", reason(open, leak.verdict.needed)));
+    bounds + &open.unwrap_or_default()
+}
+
+/// As shipped it is what the allocator keeps, and no leak.
+fn growth_name(leak: &Leaking, lens: Lens) -> String {
+    let thing = match lens {
+        Lens::Purged => "growth",
+        Lens::AsShipped => "retention growth",
+    };
+    format!("{thing} over {}", leak.name)
+}
+
+fn growth(leak: &Leaking, lens: Lens) -> Finding {
+    let slope = match leak.verdict.slope {
+        None => format!("no slope is known{}", late(leak)),
+        Some((middle, low, high)) => {
+            let per = |value: f64| signed(value / 1024.0, 1);
+            let span = |what: &str, (middle, low, high): (f64, f64, f64)| {
+                format!("{} KiB per {what}, between {} and {}", per(middle), per(low), per(high))
+            };
+            let each = |value: f64| leak.sent.and_then(|sent| sent.per_message(value));
+            let message = each(middle).zip(each(low)).zip(each(high)).zip(leak.sent);
+            let message = message.map_or_else(String::new, |(((middle, low), high), sent)| {
+                format!("; {}", span(sent.name(), (middle, low, high)))
+            });
+            let round = span("round", (middle, low, high));
+            format!("{round}{message}; {}{}", named(leak.verdict.shape), late(leak))
+        }
+    };
+    let name = growth_name(leak, lens);
+    let shown = match leak.verdict.answer {
+        Answer::Pass => "is ruled out",
+        Answer::Fail => "is shown",
+        Answer::Inconclusive => "is not decided",
+    };
+    Finding {
+        short: format!("{name} {shown}"),
+        text: format!("{name} {}: {slope}", after(leak.basis, "")),
+        about: About::Growth(name),
+        decides: true,
+        answer: leak.verdict.answer,
+    }
+}

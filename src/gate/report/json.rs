@@ -1,0 +1,72 @@
+//! A gate as JSON, for programs: versioned, with a schema in `docs/schemas/gate-report.json`.
+//!
+//! Sizes are bytes and times nanoseconds, ratios are of geometric means, 1.1 being ten per cent more. What is not known is
+//! `null`, never 0. Most of it is the verdict itself; here is what is put beside.
+
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::compare::run::json;
+use crate::gate::Judgement;
+use crate::record::Version;
+use crate::stats::Answer;
+
+use super::findings::{Finding, doubts, findings};
+
+/// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
+pub const FORMAT: Version = Version { major: 2, minor: 0 };
+
+/// A gate's verdict and all that it rests on. Sizes are bytes, times nanoseconds. What is not known is `null`.
+#[derive(Serialize, JsonSchema)]
+struct Report<'j> {
+    /// Version of this format.
+    format: Version,
+    /// What it comes to.
+    outcome: Outcome,
+    /// The exit code: 0 passed, 1 failed, 3 inconclusive, 4 refused; what is inconclusive may have been asked to be 0 or 1.
+    exit_code: u8,
+    /// The verdict in sentences with their numbers, what decides first.
+    findings: Vec<Finding>,
+    /// What must be known to read the verdict right.
+    notes: Vec<String>,
+    #[serde(flatten)]
+    judgement: &'j Judgement,
+}
+
+/// What a gate comes to.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Outcome {
+    /// Every rule holds.
+    Pass,
+    /// More than is tolerated is shown.
+    Fail,
+    /// Neither is shown.
+    Inconclusive,
+    /// Nothing is decided: a server failed the scenario, or the candidate did less work.
+    Refused,
+}
+
+/// The verdict as indented JSON with a line end; `exit_code` is what the command ends with.
+pub fn render(judgement: &Judgement, notes: &[String], exit_code: u8) -> Result<String, serde_json::Error> {
+    json::lines(&Report {
+        format: FORMAT,
+        outcome: match judgement.answer {
+            _ if judgement.is_refused() => Outcome::Refused,
+            Answer::Pass => Outcome::Pass,
+            Answer::Fail => Outcome::Fail,
+            Answer::Inconclusive => Outcome::Inconclusive,
+        },
+        exit_code,
+        findings: findings(judgement),
+        notes: [doubts(judgement), notes.to_vec()].concat(),
+        judgement,
+    })
+}
+
+pub fn schema() -> serde_json::Value {
+    json::schema_of::<Report>()
+}

@@ -1,0 +1,426 @@
+//! Golden gates: made from the golden record, with what tells servers apart put into each run.
+
+use crate::band::{LeakLimit, Tolerance};
+use crate::compare::Played;
+use crate::compare::report::{annotations, junit};
+use crate::document::tests::is_whole;
+use crate::document::{Look, markdown, terminal};
+use crate::figures::{At, Leak, Limit, Rule, Rules, What};
+use crate::figures::{Figure, WorkLimits};
+use crate::gate::{Judgement, Sides, judge};
+use crate::lens::Lens;
+use crate::record::Looks;
+use crate::record::{Ending, PreloadFacts, golden};
+use crate::summary;
+
+use super::findings::{self, About, findings};
+use super::{document, suites};
+
+/// A run whose private memory, peak and latencies are so many thousandths of the golden record's.
+fn run(label: &str, number: u32, lens: Lens, thousandths: u64) -> Played {
+    let mut summary = summary::read(golden::open("completed")).unwrap();
+    summary.header.server.label = label.to_owned();
+    summary.header.server.version = Some(format!("{label} 0.4.2"));
+    summary.header.server.lens.name = lens;
+    if lens == Lens::Purged {
+        summary.header.server.lens.allocator = Some("jemalloc".to_owned());
+    }
+    summary.header.plan.run = number;
+    let scale = |value: u64| value * thousandths / 1_000;
+    for phase in &mut summary.phases {
+        phase.private = phase.private.map(scale);
+    }
+    if let Some(peak) = &mut summary.peak {
+        peak.lower = scale(peak.lower);
+    }
+    for method in &mut summary.methods {
+        method.p50 = method.p50.map(scale);
+    }
+    Played {
+        record: format!("run-{number:03}-{label}.jsonl"),
+        summary,
+    }
+}
+
+/// Runs of a server under both lenses: quiet through the purged one, and so noisy as shipped.
+fn runs(label: &str, purged: &[u64]) -> Vec<Played> {
+    let quiet = (1..).zip(purged);
+    let quiet = quiet.map(|(number, thousandths)| run(label, number, Lens::Purged, *thousandths));
+    let noise = [0, 60, 15, 85, 30];
+    let loud = (20..).zip(purged.iter().zip(noise));
+    let loud = loud.map(|(number, (one, more))| run(label, number, Lens::AsShipped, one + 50 + more));
+    quiet.chain(loud).collect()
+}
+
+fn rule(figure: Figure, at: At, lens: Lens, tolerance: Tolerance) -> Rule {
+    let lens = Some(lens);
+    Rule {
+        what: What { figure, at, lens },
+        tolerance,
+    }
+}
+
+fn rules() -> Rules {
+    Rules {
+        lens: Lens::Purged,
+        primaries: vec![rule(Figure::Private, At::End, Lens::Purged, Tolerance::PURGED)],
+        advisory: vec![
+            rule(Figure::Private, At::End, Lens::AsShipped, Tolerance::AS_SHIPPED),
+            rule(Figure::Peak, At::Run, Lens::AsShipped, Tolerance::AS_SHIPPED),
+        ],
+        budgets: vec![Limit {
+            what: "peak".parse().unwrap(),
+            limit: 600.0 * 1_048_576.0,
+        }],
+        leak: None,
+        work: WorkLimits::default(),
+    }
+}
+
+fn judged(baseline: &[u64], candidate: &[u64], rules: &Rules) -> Judgement {
+    judge(&sides(baseline, candidate), rules, &Looks::default())
+}
+
+fn sides(baseline: &[u64], candidate: &[u64]) -> Sides {
+    Sides {
+        baseline: runs("ty-old", baseline),
+        candidate: runs("ty-new", candidate),
+        anchor: None,
+    }
+}
+
+fn passed() -> Judgement {
+    let (baseline, candidate) = ([1_000, 1_001, 1_000, 1_001, 1_000], [1_001, 1_000, 1_002, 1_000, 1_001]);
+    judged(&baseline, &candidate, &rules())
+}
+
+pub(crate) fn failed() -> Judgement {
+    judged(&[1_000, 1_001, 1_000], &[1_030, 1_031, 1_030], &rules())
+}
+
+/// Noise that three runs are too few for, an anchor, and latency that decides.
+fn inconclusive() -> Judgement {
+    let mut sides = sides(&[1_000, 1_060, 950], &[1_010, 980, 1_075]);
+    sides.anchor = Some(runs("ty-old", &[980, 1_000, 960]));
+    let latency = At::Method("textDocument/completion".to_owned());
+    let mut rules = rules();
+    let tolerance = Tolerance::new(0.05, 0.10, 0.0).unwrap();
+    rules
+        .primaries
+        .push(rule(Figure::P50, latency, Lens::Purged, tolerance));
+    rules.budgets[0].limit = 240.0 * 1_048_576.0;
+    judge(&sides, &rules, &Looks::default())
+}
+
+pub(crate) fn refused() -> Judgement {
+    let mut sides = sides(&[1_000; 3], &[500; 3]);
+    for run in &mut sides.candidate {
+        for step in run.summary.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
+            step.hits = step.hits.map(|hits| hits / 2);
+        }
+    }
+    judge(&sides, &rules(), &Looks::default())
+}
+
+fn broken() -> Judgement {
+    let mut sides = sides(&[1_000; 3], &[1_000; 3]);
+    sides.candidate[1].summary.ending = Some(Ending::Crashed {
+        signal: Some(11),
+        code: None,
+        during: "goto".to_owned(),
+    });
+    judge(&sides, &rules(), &Looks::default())
+}
+
+/// Two machines that have unequal levels and unequal counts of both sides.
+fn machines() -> Judgement {
+    let mut sides = sides(
+        &[1_000, 1_001, 1_000, 1_300, 1_301],
+        &[1_001, 1_000, 1_301, 1_300, 1_302],
+    );
+    let on = |runs: &mut [Played], first: usize| {
+        for run in runs {
+            let place = run.summary.header.plan.run as usize;
+            let place = if place >= 20 { place - 20 } else { place - 1 };
+            if place >= first {
+                run.summary.header.plan.partition = Some("2/2".to_owned());
+            }
+        }
+    };
+    on(&mut sides.baseline, 3);
+    on(&mut sides.candidate, 2);
+    let mut rules = rules();
+    rules.budgets[0].what = "private".parse().unwrap();
+    judge(&sides, &rules, &Looks::once(5, 0.05).unwrap())
+}
+
+pub(crate) fn all() -> Vec<(&'static str, Judgement)> {
+    vec![
+        ("passed", passed()),
+        ("failed", failed()),
+        ("inconclusive", inconclusive()),
+        ("refused", refused()),
+        ("broken", broken()),
+        ("machines", machines()),
+        ("empty", judged(&[], &[], &rules())),
+    ]
+}
+
+/// The answer; the comparison below it is that of any runs.
+fn drawn(judgement: &Judgement, notes: &[String], look: Look) -> String {
+    let compared = sides(&[], &[]);
+    let look = Look { details: false, ..look };
+    terminal::render(&document(judgement, &compared, notes), look)
+}
+
+#[test]
+fn each_verdict_in_each_form() {
+    let look = Look {
+        columns: 110,
+        color: false,
+        ascii: false,
+        details: true,
+    };
+    for (name, judgement) in all() {
+        let notes = ["as-shipped advises only".to_owned()];
+        let suites = suites(&judgement, false);
+        let told = annotations(&suites).join("\n");
+        for (form, text) in [
+            ("terminal", drawn(&judgement, &notes, look)),
+            ("junit", junit(&suites)),
+            ("annotations", told),
+        ] {
+            insta::with_settings!({ omit_expression => true }, {
+                insta::assert_snapshot!(format!("{name}-{form}"), text);
+            });
+        }
+    }
+}
+
+#[test]
+fn every_block_of_a_verdict_is_in_every_format() {
+    for (_, judgement) in all() {
+        is_whole(&document(&judgement, &sides(&[1_000; 3], &[1_000; 3]), &[]));
+    }
+}
+
+#[test]
+fn sizes_of_both_sides_and_answers_are_whole_in_any_terminal() {
+    for columns in [80, 100, 110, 160] {
+        let look = Look {
+            columns,
+            color: false,
+            ascii: false,
+            details: true,
+        };
+        for (name, judgement) in all() {
+            let text = drawn(&judgement, &[], look);
+            let heads: Vec<&str> = text.lines().filter(|line| line.contains("  rule ")).collect();
+            assert!(
+                heads.iter().all(|line| line.contains(" passes below")),
+                "{name} at {columns}: {text}"
+            );
+            assert!(
+                !text.contains("INCONCLUSI…") && !text.contains("INCONCLU…"),
+                "{name} at {columns}: {text}"
+            );
+            let wide = text.lines().find(|line| line.chars().count() > columns);
+            assert_eq!(wide, None, "{name} at {columns}");
+        }
+    }
+}
+
+/// Runs of a candidate that keeps 640 KiB more after each round of ten hovers.
+fn growing(runs: usize) -> Judgement {
+    let mut sides = Sides {
+        baseline: (1..)
+            .zip(vec![1_000; runs])
+            .map(|(number, level)| run("ty-old", number, Lens::Purged, level))
+            .collect(),
+        candidate: (1..)
+            .zip(vec![1_000; runs])
+            .map(|(number, level)| run("ty-new", number, Lens::Purged, level))
+            .collect(),
+        anchor: None,
+    };
+    let all = [(&mut sides.baseline, 0), (&mut sides.candidate, 640)];
+    for (run, kib) in all
+        .into_iter()
+        .flat_map(|(runs, kib)| runs.iter_mut().map(move |run| (run, kib)))
+    {
+        let round = |cycle: u32| {
+            let mut phase = run.summary.phases[1].clone();
+            phase.phase.cycle = cycle;
+            phase.private = phase.private.map(|private| private + ((u64::from(cycle) * kib) << 10));
+            phase.steps.truncate(1);
+            phase.steps[0].requests = Some(10);
+            phase
+        };
+        run.summary.phases = (0..20).map(round).collect();
+    }
+    let leak = Leak {
+        phase: None,
+        limit: LeakLimit::default(),
+    };
+    let rules = Rules {
+        primaries: Vec::new(),
+        advisory: Vec::new(),
+        budgets: Vec::new(),
+        leak: Some(leak),
+        ..rules()
+    };
+    judge(&sides, &rules, &Looks::default())
+}
+
+#[test]
+fn growth_is_told_per_round_and_per_request_with_its_shape() {
+    let judgement = growing(3);
+    let found = findings(&judgement);
+    let growth = found
+        .iter()
+        .find(|found| matches!(found.about, About::Growth(_)))
+        .unwrap();
+    assert_eq!(
+        growth.text,
+        "growth over goto after 3 runs: +640.0 KiB per round, between +640.0 and +640.0; +64.0 KiB per request, between +64.0 and \
+         +64.0; linear; in the last half at least +640.0 and at most +640.0 per round, it fails above 0.0 and passes below \
+         +64.0"
+    );
+}
+
+#[test]
+fn runs_beyond_the_look_that_decided_are_told() {
+    let judgement = judged(&[1_000; 5], &[1_001; 5], &rules());
+    let told = findings::doubts(&judgement).join("\n");
+    let part = "purged private at the end against the baseline rests on the first 3 of 5 runs: ";
+    assert!(told.contains(part), "{told}");
+    assert!(told.contains("`--runs 5` judges 5 at once"), "{told}");
+    let once = judge(
+        &sides(&[1_000; 5], &[1_001; 5]),
+        &rules(),
+        &Looks::once(5, 0.05).unwrap(),
+    );
+    assert!(!findings::doubts(&once).join("\n").contains("rests on the first"));
+}
+
+#[test]
+fn each_rule_says_on_how_many_runs_it_rests() {
+    let growing = growing(12);
+    let told = findings::doubts(&growing).join("\n");
+    let part = "growth over goto rests on the first 3 of 12 runs: looks end with the first answer; `--runs 12`";
+    assert!(told.contains(part), "{told}");
+    let mut rules = rules();
+    rules.primaries[0].tolerance = Tolerance::new(0.0, 0.001, 0.0).unwrap();
+    let two = judged(&[1_000; 5], &[1_000; 5], &rules);
+    let texts: Vec<String> = findings(&two).into_iter().map(|one| one.text).collect();
+    for (start, looked) in [
+        (
+            "purged private at the end: ",
+            "against the baseline after 5 runs of each",
+        ),
+        ("peak <= 600.0 MiB: ", "after 5 runs"),
+        (
+            "as-shipped peak (advises): ",
+            "against the baseline after 5 runs of each",
+        ),
+    ] {
+        let text = texts.iter().find(|text| text.starts_with(start)).unwrap();
+        assert!(text.contains(looked), "{text}");
+    }
+    // Before the first look nothing is judged, and nothing says that it was.
+    let few = judged(&[1_000; 2], &[1_000; 2], &rules);
+    let told = findings::doubts(&few).join("\n");
+    let part = "too few runs to judge purged private at the end, peak: the first look takes 3 runs of each";
+    assert!(told.contains(part) && !told.contains("rests on"), "{told}");
+    assert!(findings(&few)[0].text.contains("before the first look"));
+}
+
+#[test]
+fn what_is_not_decided_is_skipped_and_a_failure_where_that_was_asked_for() {
+    let judgement = inconclusive();
+    let usual = junit(&suites(&judgement, false));
+    assert!(usual.contains(" failures=\"0\" errors=\"0\" skipped=\"9\""), "{usual}");
+    let strict = junit(&suites(&judgement, true));
+    assert!(
+        strict.contains(" failures=\"5\" errors=\"0\" skipped=\"4\""),
+        "{strict}"
+    );
+}
+
+#[test]
+fn unequal_machines_neither_fail_a_gate_nor_widen_it() {
+    let judgement = machines();
+    let evidence = judgement.against[0].primaries[0].verdict.evidence.as_ref().unwrap();
+    assert_eq!((evidence.machines, evidence.runs), (2, (5, 5)));
+    assert!(evidence.lower > 0.99 && evidence.upper < 1.01, "{evidence:?}");
+    assert_eq!(judgement.against[0].answer, crate::stats::Answer::Pass);
+    let latency = Rules {
+        primaries: vec![rule(
+            Figure::P50,
+            At::Method("textDocument/completion".to_owned()),
+            Lens::Purged,
+            Tolerance::new(0.01, 0.05, 0.0).unwrap(),
+        )],
+        ..rules()
+    };
+    let mut sides = sides(
+        &[1_000, 1_001, 1_000, 1_300, 1_301],
+        &[1_001, 1_000, 1_301, 1_300, 1_302],
+    );
+    let second = |run: &&mut Played| run.summary.methods.iter().any(|method| method.p50 > Some(0));
+    assert!(sides.baseline.iter_mut().filter(second).count() > 0);
+    let level = |run: &Played| run.summary.phases.iter().find_map(|phase| phase.private).unwrap_or(0);
+    let least = sides.baseline.iter().map(level).min().unwrap();
+    for run in sides.baseline.iter_mut().chain(&mut sides.candidate) {
+        if level(run) > least * 12 / 10 {
+            run.summary.header.host.cpu = Some("another".to_owned());
+        }
+    }
+    let judgement = judge(&sides, &latency, &Looks::once(5, 0.05).unwrap());
+    let evidence = judgement.against[0].primaries[0].verdict.evidence.as_ref().unwrap();
+    assert!(evidence.lower > 0.99 && evidence.upper < 1.01, "{evidence:?}");
+    assert!(judgement.differences.iter().any(|difference| difference.is_decisive()));
+}
+
+#[test]
+fn what_huge_pages_do_to_the_difference_and_what_was_preloaded_is_told() {
+    let mut sides = sides(&[1_000; 3], &[1_030; 3]);
+    for run in &mut sides.candidate {
+        run.summary.header.server.preload = Some(PreloadFacts {
+            name: "jemalloc".to_owned(),
+            version: Some("5.3.0".to_owned()),
+            ..PreloadFacts::default()
+        });
+        let last = run
+            .summary
+            .phases
+            .last_mut()
+            .and_then(|phase| phase.checkpoint.as_mut());
+        let taken = last.expect("it was taken");
+        taken.huge_pages = taken.huge_pages.map(|huge| huge + (8 << 20));
+    }
+    let judgement = judge(&sides, &rules(), &Looks::default());
+    let told = markdown::render(&document(&judgement, &sides, &[]));
+    let words = told.split_whitespace().collect::<Vec<&str>>().join(" ");
+    for part in [
+        "candidate has 8.0 MiB more in huge pages than baseline, and 4.4 MiB more private memory in all",
+        "jemalloc 5.3.0 preloaded",
+    ] {
+        assert!(words.contains(part), "{told}");
+    }
+}
+
+#[test]
+fn a_gate_says_on_which_side_the_machine_was_busy() {
+    let mut sides = sides(&[1_000; 3], &[1_000; 3]);
+    for run in &mut sides.candidate {
+        run.summary.header.host.load = run.summary.header.host.cpus.map(|cpus| 2.0 * cpus as f64);
+    }
+    let judgement = judge(&sides, &rules(), &Looks::default());
+    let told = markdown::render(&document(&judgement, &sides, &[]));
+    let part = "the machine was busy when 6 of 12 runs began (load up to ";
+    assert!(
+        told.contains(part) && told.contains("; the baseline 0 of 6, the candidate 6 of 6)"),
+        "{told}"
+    );
+}

@@ -1,0 +1,70 @@
+//! Answers, amounts and bounds of a gate as text.
+
+use crate::compare::report::signed;
+use crate::gate::{Judgement, Party, Role};
+use crate::stats::{Answer, Bound};
+use crate::units;
+
+/// An answer as it is printed everywhere.
+pub fn word(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Pass => "PASS",
+        Answer::Fail => "FAIL",
+        Answer::Inconclusive => "INCONCLUSIVE",
+    }
+}
+
+/// PASS, FAIL or INCONCLUSIVE, and none of these where nothing is decided.
+pub fn outcome(judgement: &Judgement) -> &'static str {
+    match judgement.is_refused() {
+        true => "REFUSED",
+        false => word(judgement.answer),
+    }
+}
+
+/// A ratio as what is more or less: `+2.80 %`.
+pub fn change(ratio: f64) -> String {
+    match ratio {
+        ratio if !ratio.is_finite() || ratio <= 0.0 => units::UNKNOWN.to_owned(),
+        ratio => format!("{} %", signed((ratio - 1.0) * 100.0, 2)),
+    }
+}
+
+/// A limit of a ratio, and whether it is the absolute floor that sets it. Shares that were given are mostly round.
+pub fn limit(bound: Bound) -> String {
+    let floor = if bound.by_floor { " (floor)" } else { "" };
+    let text = change(bound.ratio);
+    let text = text
+        .strip_suffix(".00 %")
+        .map_or(text.clone(), |round| format!("{round} %"));
+    format!("{text}{floor}")
+}
+
+/// What a server is called in a sentence: its label, with its part where the label does not tell it from the others.
+pub fn name(judgement: &Judgement, role: Role) -> String {
+    let mut parties = judgement.parties.iter();
+    let Some(party) = parties.clone().find(|party| party.role == role) else {
+        return role.name().to_owned();
+    };
+    match parties.any(|other| other.role != role && other.label == party.label) {
+        true => format!("{} ({})", party.label, role.name()),
+        false => party.label.clone(),
+    }
+}
+
+/// Label, runs and version of a server, and what was preloaded into it. One that nobody gave a label is known by its profile.
+pub fn who(party: &Party) -> String {
+    let profile = party.profile.as_ref().filter(|_| party.label == party.role.name());
+    let runs = units::counted(party.runs as u64, "run");
+    let mut text = format!("{}, {runs}", profile.unwrap_or(&party.label));
+    if party.left > 0 {
+        text.push_str(&format!(" + {} not counted", units::count(party.left as u64)));
+    }
+    if let Some(version) = &party.version {
+        text.push_str(&format!(", {version}"));
+    }
+    if let Some(preload) = &party.preload {
+        text.push_str(&format!(", {}", preload.words()));
+    }
+    text
+}

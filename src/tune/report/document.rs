@@ -1,0 +1,156 @@
+//! What a sweep says: its answer, the lines to paste, and its front, above the comparison of all settings.
+
+use super::front::{Front, fronts};
+use crate::compare::report;
+use crate::compare::{Played, by_target};
+use crate::document::{Block, Document, Section, Weight};
+use crate::record::CellFacts;
+use crate::text::Form;
+use crate::text::table::Table;
+use crate::text::{Sentence, Tone, quoted};
+use crate::tune::{Choice, Keep, Sweep};
+use crate::units;
+use strum::VariantArray;
+
+use super::columns::{columns, order, stop};
+use super::ship;
+use super::why::why_not;
+use super::words::{chosen, headline, legend, sentences};
+
+/// The whole document; `notes` are told after what was found.
+pub fn document(sweep: &Sweep, runs: &[Played], notes: &[String]) -> Document {
+    let front = Front::new(sweep, chosen(sweep));
+    let runs = in_order(sweep, &front, runs);
+    let default = sweep.cells.first().map(|cell| cell.label.as_str());
+    let scenarios = by_target(runs.clone(), default);
+    let mut sections = vec![settings(sweep, &front)];
+    sections.extend(shipped(sweep));
+    sections
+        .push(Section::new("front", "Memory against latency and CPU", Weight::Evidence).with(fronts(sweep, &front)));
+    sections.push(what_is_set(sweep));
+    let figures = report::sections(&scenarios, &runs, front.keys, false);
+    sections.extend(figures.into_iter().map(|section| Section {
+        weight: section.weight.max(Weight::Evidence),
+        ..section
+    }));
+    let mut verdict = sentences(sweep);
+    verdict.extend(
+        notes
+            .iter()
+            .map(|note| Sentence::answer("tune.note", Tone::Warning, note.clone()).marked("note")),
+    );
+    Document {
+        title: title(sweep),
+        origin: report::origin(&runs),
+        headline: Some(Sentence::answer("tune.verdict", tone(sweep), headline(sweep))),
+        verdict,
+        sections,
+    }
+}
+
+/// The runs of cells in the order of the page: that of servers is the one in which they are first met.
+fn in_order(sweep: &Sweep, front: &Front, runs: &[Played]) -> Vec<Played> {
+    let of_cells = runs.iter().filter(|run| run.summary.header.plan.cell.is_some());
+    let mut runs: Vec<Played> = of_cells.cloned().collect();
+    runs.sort_by_key(|run| {
+        let label = &run.summary.header.server.label;
+        front.order.iter().position(|cell| sweep.cells[*cell].label == *label)
+    });
+    runs
+}
+
+fn title(sweep: &Sweep) -> String {
+    let server = &sweep.server;
+    let mut title = format!("tune {} on {}", server.name, sweep.scenario);
+    if let Some(version) = &server.version {
+        title.push_str(&format!(", {version}"));
+    }
+    if let Some(allocator) = &server.allocator {
+        title.push_str(&format!(", {allocator}"));
+    }
+    title.push_str(&format!(", {}", units::counted(sweep.cells.len() as u64, "setting")));
+    title
+}
+
+fn tone(sweep: &Sweep) -> Tone {
+    match sweep.choice {
+        Choice::Ship(_) => Tone::Good,
+        Choice::Default(Keep::TooFew) => Tone::Warning,
+        Choice::Default(_) => Tone::Strong,
+        Choice::None(_) | Choice::Unknown => Tone::Bad,
+    }
+}
+
+fn settings(sweep: &Sweep, front: &Front) -> Section {
+    Section::new("settings", "Settings", Weight::Answer)
+        .noted("medians, sizes in MiB")
+        .with(columns(sweep, &front.numbers))
+        .with(Sentence::definition("tune.legend", legend(sweep)))
+        .with_all(not_chosen(sweep))
+}
+
+/// Of each setting that is not recommended why, those that stopped first.
+fn not_chosen(sweep: &Sweep) -> Vec<Sentence> {
+    let quiet =
+        |id: &'static str, mark: &'static str, text: String| Sentence::answer(id, Tone::Quiet, text).marked(mark);
+    let stopped = sweep.cells.iter().filter_map(|cell| {
+        let text = format!("{} {}", cell.label, stop(cell.stopped.as_ref()?));
+        Some(quiet("tune.stopped", "stopped", text))
+    });
+    let others = order(sweep).into_iter().filter_map(|place| {
+        let cell = &sweep.cells[place];
+        let why = why_not(sweep, cell).filter(|_| cell.stopped.is_none())?;
+        Some(quiet("tune.not-chosen", "not chosen", format!("{}: {why}", cell.label)))
+    });
+    stopped.chain(others).collect()
+}
+
+/// What to paste: what is pasted most often at once, the rest by who looks for it.
+fn shipped(sweep: &Sweep) -> Option<Section> {
+    let cell = chosen(sweep)?;
+    let usual = ship::usual(&sweep.server, &cell.sets);
+    let block = |form: &Form| {
+        let text = ship::text(*form, &sweep.server, &cell.sets).ok()?;
+        let (title, language) = form.words();
+        let title = Some(format!("{title} (`--print {}`)", form.name()));
+        Some(Block::Code { language, title, text })
+    };
+    let others: Vec<Form> = Form::VARIANTS
+        .iter()
+        .copied()
+        .filter(|form| !usual.contains(form))
+        .collect();
+    let others =
+        Section::new("", "For editors and services", Weight::Definition).with_all(others.iter().filter_map(block));
+    Some(
+        Section::new("ship", format!("Ship {}", cell.label), Weight::Answer)
+            .with_all(usual.iter().filter_map(block))
+            .with_all(others.filled()),
+    )
+}
+
+fn what_is_set(sweep: &Sweep) -> Section {
+    let order = order(sweep);
+    let table = Table::new(&order)
+        .text("setting", 0, |place| &sweep.cells[*place].label)
+        .text("sets", 1, |place| set(&sweep.cells[*place].sets));
+    Section::new("sets", "What each setting is", Weight::Evidence).with(table.columns())
+}
+
+/// What a cell sets, in a line.
+pub fn set(sets: &CellFacts) -> String {
+    let mut words: Vec<String> = sets
+        .env
+        .iter()
+        .map(|(name, value)| format!("{name}={}", quoted(value)))
+        .collect();
+    words.extend(sets.args.iter().map(|arg| quoted(arg)));
+    words.extend(sets.settings.as_ref().map(|text| format!("settings {text}")));
+    let options = sets.init_options.as_ref();
+    words.extend(options.map(|text| format!("initialization options {text}")));
+    words.extend(sets.cpus.as_ref().map(|cpus| format!("processors {cpus}")));
+    match words.is_empty() {
+        true => "nothing: the server as it is".to_owned(),
+        false => words.join(" "),
+    }
+}

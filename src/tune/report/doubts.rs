@@ -1,0 +1,116 @@
+//! What limits the answer of a sweep: memory that was still moving, and speed that is not shown.
+
+use std::time::Duration;
+
+use crate::compare::report::notes;
+use crate::figures::Figure;
+use crate::figures::Unit;
+use crate::tune::{Moving, Sweep, Swept, Why, as_fast};
+use crate::units;
+
+use super::columns::after;
+
+/// All of them, a sentence each.
+pub(crate) fn doubts(sweep: &Sweep) -> Vec<String> {
+    let left = sweep.cells.iter().filter(|cell| cell.stopped.is_none());
+    let huge_pages = left.filter_map(|cell| {
+        let default = sweep.cells.first()?;
+        Some(notes::huge_pages(
+            &cell.label,
+            &default.label,
+            cell.huge_pages.as_ref()?,
+        ))
+    });
+    let others = not_fastest(sweep).into_iter().chain(unsettled(&sweep.cells));
+    let others = others.chain(in_groups(sweep)).chain(beside_failed(sweep));
+    let differences = sweep.differences.iter().map(notes::difference);
+    others.chain(huge_pages).chain(differences).collect()
+}
+
+/// The cells whose private memory falls into groups, so that its mean is that of no run; the default, which all ratios
+/// are against, among them. What was stopped is no answer.
+fn in_groups(sweep: &Sweep) -> Vec<String> {
+    let said = sweep.cells.iter().enumerate().filter_map(|(place, cell)| {
+        let figure = cell.figure(Figure::Private);
+        let apart = cell.stopped.is_none() && notes::gap(figure).is_some();
+        let name = format!("private{}", after(sweep));
+        let said = apart.then(|| notes::in_groups(&cell.label, &name, figure, Unit::Bytes))?;
+        let all = "; all others are compared with the mean of these";
+        Some(if place == 0 { format!("{said}{all}") } else { said })
+    });
+    said.collect()
+}
+
+/// The cells that stopped because of one that the server failed with later, in a sentence for each of those.
+fn beside_failed(sweep: &Sweep) -> Vec<String> {
+    let because = |cell: &Swept| match &cell.stopped.as_ref()?.why {
+        Why::Beaten(other) | Why::WorseHalf(other) | Why::Slower(other) => Some(other.clone()),
+        Why::Failed(_) | Why::OverLimit => None,
+    };
+    let failed = sweep.cells.iter().filter(|cell| cell.failed());
+    let said = failed.filter_map(|failed| {
+        let stopped = sweep
+            .cells
+            .iter()
+            .filter(|cell| because(cell).as_ref() == Some(&failed.label));
+        let labels: Vec<&str> = stopped.map(|cell| cell.label.as_str()).collect();
+        (!labels.is_empty()).then(|| {
+            format!(
+                "{} stopped because of {failed}, which the server failed with later, and may have been the answer: play the \
+                 sweep without {failed} to know",
+                labels.join(", "),
+                failed = failed.label
+            )
+        })
+    });
+    said.collect()
+}
+
+/// That the one that was chosen as the fastest may not be it.
+fn not_fastest(sweep: &Sweep) -> Option<String> {
+    let others: Vec<&str> = as_fast(sweep).into_iter().map(|cell| cell.label.as_str()).collect();
+    (!others.is_empty()).then(|| {
+        format!(
+            "it is not shown to be the fastest: the interval of its p95 and those of these overlap, all under the limit: {}",
+            others.join(", ")
+        )
+    })
+}
+
+/// The cells whose memory had not settled, in one sentence with the reason of the first.
+pub(crate) fn unsettled<'s>(cells: impl IntoIterator<Item = &'s Swept>) -> Option<String> {
+    let found = cells
+        .into_iter()
+        .filter_map(|cell| Some((cell, cell.rest.why.as_ref()?)));
+    let found: Vec<(&Swept, &Moving)> = found.collect();
+    let (first, why) = found.first()?;
+    let labels: Vec<&str> = found.iter().map(|(cell, _)| cell.label.as_str()).collect();
+    let (why, cure) = match why {
+        Moving::TimedOut(what) => {
+            let what = if what.is_empty() { "its memory" } else { what };
+            let why = format!("the time of its window was up and this still moving: {what}");
+            (why, "give the window more time, with a larger `at-most`")
+        }
+        Moving::TooShort { took, decay, capped } => {
+            let time = |nanos: &u64| units::duration(Duration::from_nanos(*nanos));
+            let why = format!(
+                "it had been left alone for {}, and its allocator, which keeps what was freed for {}, may give back until twice that",
+                time(took),
+                time(decay)
+            );
+            let cure = match capped {
+                true => "give the window more time, with a larger `at-most`",
+                false => "let the window wait, with `until = \"settled\"`",
+            };
+            (why, cure)
+        }
+    };
+    Some(format!(
+        "memory had not settled when it was read with {}: in {} of {} of {} {why}; such a setting is not stopped for its \
+         memory, stops no other, and has no promise: {cure}",
+        labels.join(", "),
+        first.rest.moving,
+        units::counted(first.runs.len() as u64, "run"),
+        first.label,
+    ))
+}

@@ -1,0 +1,163 @@
+//! Why a setting is not recommended, in one sentence, and why the default stays.
+
+use crate::compare::report::figures;
+use crate::figures::Figure;
+use crate::findings::setting;
+use crate::tune::{LEAST_RUNS, Sweep, Swept, WhyNot, runs_to_settle};
+use crate::units;
+
+use super::columns::{amount, in_brackets, name, stop};
+
+/// More runs of each than a sweep is advised to make.
+const MOST_RUNS: usize = 100;
+
+/// Why a cell is not recommended; `None` of one that is, and of the default where nothing is.
+pub fn why_not(sweep: &Sweep, cell: &Swept) -> Option<String> {
+    let why = cell.why_not.as_ref()?;
+    let private = in_brackets(&difference(cell, Figure::Private));
+    Some(match why {
+        WhyNot::NotLess if is_more(cell) => format!("it needs more private memory than the default{private}"),
+        WhyNot::NotLess => format!("it is not shown to need less private memory{private}"),
+        WhyNot::NotWorth { .. } => format!(
+            "it needs less private memory{private}, but {}",
+            clause(sweep, cell, why)
+        ),
+        _ => clause(sweep, cell, why),
+    })
+}
+
+/// Why the default stays although this cell is shown to need less, for a reason that is none of cost.
+pub(crate) fn barred(sweep: &Sweep, cell: &Swept) -> String {
+    let why = cell.why_not.as_ref().map(|why| clause(sweep, cell, why));
+    format!(
+        "keep the default: {} needs less private memory{}, but {}",
+        cell.label,
+        in_brackets(&difference(cell, Figure::Private)),
+        why.unwrap_or_else(|| units::UNKNOWN.to_owned())
+    )
+}
+
+/// Why the default stays where nobody knows what a cell costs that needs less, and what would tell.
+pub(crate) fn cost_open(sweep: &Sweep, cell: &Swept) -> String {
+    let text = barred(sweep, cell);
+    match cell.why_not {
+        Some(WhyNot::CostOpen(_)) => format!("{text}; {}", to_settle(sweep, cell)),
+        _ => text,
+    }
+}
+
+/// How often a cell would have to be run to show what it costs.
+pub(crate) fn to_settle(sweep: &Sweep, cell: &Swept) -> String {
+    let runs = sweep
+        .cells
+        .first()
+        .and_then(|default| runs_to_settle(cell, default, &sweep.rules));
+    // More than these take longer than a quieter machine.
+    match runs.filter(|runs| *runs <= MOST_RUNS) {
+        Some(runs) => {
+            let runs = runs.max(cell.runs.len() + 1);
+            format!(
+                "about {} of each may settle it: `--rungs 1,3,{runs}`",
+                units::counted(runs as u64, "run")
+            )
+        }
+        None => format!("{MOST_RUNS} runs of each would not settle it: measure on a quieter machine"),
+    }
+}
+
+/// How much a cell costs in figures, beside what is allowed.
+pub(crate) fn limits(sweep: &Sweep, cell: &Swept, of: &[Figure]) -> String {
+    let allowed = sweep
+        .rules
+        .allowed()
+        .into_iter()
+        .filter(|(figure, _)| of.contains(figure));
+    let parts = allowed.map(|(figure, most)| {
+        let shown = difference(cell, figure);
+        let shown = shown.first().map_or(units::UNKNOWN, String::as_str);
+        format!("{} {shown}, at most +{} allowed", name(figure), units::percent(most))
+    });
+    parts.collect::<Vec<String>>().join("; ")
+}
+
+fn difference(cell: &Swept, figure: Figure) -> Vec<String> {
+    let ratio = cell.figure(figure).ratio.as_ref();
+    ratio.and_then(figures::difference).into_iter().collect()
+}
+
+fn is_more(cell: &Swept) -> bool {
+    let ratio = cell.figure(Figure::Private).ratio.as_ref();
+    ratio.is_some_and(|ratio| ratio.low > 1.0)
+}
+
+fn in_percent(ratio: f64) -> String {
+    format!("{} %", figures::signed((ratio - 1.0) * 100.0, 0))
+}
+
+/// The processor time of a cell and of another.
+fn cpus(sweep: &Sweep, cell: &Swept, label: &str) -> String {
+    let other = sweep.cells.iter().find(|other| other.label == label);
+    let cpu = |cell: &Swept| units::or_unknown(cell.median(Figure::Cpu), |value| amount(value, Figure::Cpu));
+    let other = other.map_or_else(|| units::UNKNOWN.to_owned(), cpu);
+    format!("CPU {}, {label} {other}", cpu(cell))
+}
+
+/// The reason without what is said of its memory elsewhere.
+fn clause(sweep: &Sweep, cell: &Swept, why: &WhyNot) -> String {
+    let bytes = |value: f64| amount(value, Figure::Private);
+    let costs = |of: &[Figure]| limits(sweep, cell, of);
+    let cpu_of = |label: &str| cpus(sweep, cell, label);
+    match why {
+        WhyNot::Stopped => format!("it stopped {}", cell.stopped.as_ref().map(stop).unwrap_or_default()),
+        WhyNot::DidLess => "it did less work than the default".to_owned(),
+        WhyNot::Refused => cell.refused().map(setting).collect::<Vec<String>>().join(" and "),
+        WhyNot::TooFew => format!(
+            "{} of it count, and a recommendation needs {LEAST_RUNS}",
+            units::counted(cell.runs.len() as u64, "run")
+        ),
+        WhyNot::NoDefault => format!("fewer than {LEAST_RUNS} runs of the default count, which it is compared with"),
+        WhyNot::NotMeasured => "its private memory is not known".to_owned(),
+        WhyNot::NotLess => "it is not shown to need less private memory".to_owned(),
+        WhyNot::NotWorth { saved, worth } => {
+            let saved = if *saved > 0.0 {
+                bytes(*saved)
+            } else {
+                "nothing".to_owned()
+            };
+            format!(
+                "saves {saved} by the median, and a recommendation needs {}",
+                bytes(*worth)
+            )
+        }
+        WhyNot::Dearer(of) => format!("it costs more than is allowed: {}", costs(of)),
+        WhyNot::CostOpen(of) => format!(
+            "its runs do not show whether it costs more than is allowed: {}",
+            costs(of)
+        ),
+        WhyNot::CostUnknown(of) => format!("what it costs is not known: {}", costs(of)),
+        WhyNot::OverLimit => format!(
+            "its private memory may be {}, over the limit of {}",
+            units::or_unknown(cell.most_private(), bytes),
+            units::or_unknown(sweep.rules.max_private, units::exact_bytes)
+        ),
+        WhyNot::Beaten(other) => format!("{other} is as good in everything and clearly better in something"),
+        WhyNot::NeedsMore(other) => format!("{other} needs less private memory"),
+        WhyNot::MoreCpu(other) if sweep.rules.max_private.is_some() => {
+            format!("{other} is as fast and needs no more CPU ({})", cpu_of(other))
+        }
+        WhyNot::MoreCpu(other) => format!(
+            "{other} is within 1 % of its private memory and needs no more CPU ({})",
+            cpu_of(other)
+        ),
+        WhyNot::Slower {
+            than,
+            ratio: Some(ratio),
+        } => {
+            format!(
+                "its p95 is {} against {than}, the fastest, by the means",
+                in_percent(*ratio)
+            )
+        }
+        WhyNot::Slower { ratio: None, .. } => "its p95 is not known".to_owned(),
+    }
+}

@@ -1,0 +1,327 @@
+//! A sweep in sentences: what to ship and why, what it costs, and what must be known to believe it.
+
+use std::time::Duration;
+
+use crate::compare::Why as Left;
+use crate::compare::report::{figures, notes};
+use crate::figures::Figure;
+use crate::findings::setting;
+use crate::record::KnobFacts;
+use crate::summary::decay::WindowKind;
+use crate::text::{Sentence, Tone};
+use crate::tune::{Choice, Cost, Keep, Sweep, Swept, as_fast, cost, cost_of};
+use crate::units;
+
+use super::columns::{after, against, amount, name, stop};
+use super::doubts::{doubts, unsettled};
+use super::why;
+
+/// What is recommended; `None` of nothing.
+pub fn chosen(sweep: &Sweep) -> Option<&Swept> {
+    match sweep.choice {
+        Choice::Ship(place) => sweep.cells.get(place),
+        Choice::Default(_) | Choice::None(_) | Choice::Unknown => None,
+    }
+}
+
+/// The answer in one sentence, with what makes it no answer for good.
+pub fn headline(sweep: &Sweep) -> String {
+    let moving = sweep.cells.iter().filter(|cell| cell.rest.moving > 0).count();
+    let is_open = matches!(sweep.choice, Choice::Default(Keep::TooFew) | Choice::Unknown);
+    if is_open || moving == 0 {
+        return answer(sweep);
+    }
+    let all = units::counted(sweep.cells.len() as u64, "setting");
+    format!("{}; but memory had not settled in {moving} of {all}", answer(sweep))
+}
+
+fn answer(sweep: &Sweep) -> String {
+    let label = |place: usize| {
+        sweep
+            .cells
+            .get(place)
+            .map_or(units::UNKNOWN, |cell| cell.label.as_str())
+    };
+    let private =
+        |cell: &Swept| units::or_unknown(cell.median(Figure::Private), |value| amount(value, Figure::Private));
+    let limit = units::or_unknown(sweep.rules.max_private, units::exact_bytes);
+    match sweep.choice {
+        Choice::Ship(place) => {
+            let cell = &sweep.cells[place];
+            let default = &sweep.cells[0];
+            let saved = cell
+                .figure(Figure::Private)
+                .ratio
+                .as_ref()
+                .and_then(figures::difference);
+            let saved = saved.map_or_else(String::new, |saved| format!(", {saved}"));
+            format!(
+                "ship {}: {} private instead of {}{saved}",
+                cell.label,
+                private(cell),
+                private(default)
+            )
+        }
+        Choice::Default(Keep::TooFew) => {
+            "nothing is recommended: fewer than 3 runs of each show nothing; use more --rungs, or more time".to_owned()
+        }
+        Choice::Default(Keep::NothingLess) => "keep the default: no setting is shown to need less memory".to_owned(),
+        Choice::Default(Keep::Barred(place)) => why::barred(sweep, &sweep.cells[place]),
+        Choice::Default(Keep::CostOpen(place)) => why::cost_open(sweep, &sweep.cells[place]),
+        Choice::Default(Keep::TooDear(place)) => format!(
+            "keep the default: what needs less memory costs more than is allowed, such as {} ({})",
+            label(place),
+            why::limits(sweep, &sweep.cells[place], &dear(sweep, &sweep.cells[place]))
+        ),
+        Choice::Default(Keep::Fastest) if !as_fast(sweep).is_empty() => {
+            format!("keep the default: nothing under {limit} is shown to be faster")
+        }
+        Choice::Default(Keep::Fastest) => format!("keep the default: it is the fastest under {limit}"),
+        Choice::None(None) => format!("no setting stays under {limit}"),
+        Choice::None(Some(place)) => format!(
+            "no setting stays under {limit}: {} comes nearest, with up to {}",
+            label(place),
+            units::or_unknown(nearest(&sweep.cells[place]), |most| amount(most, Figure::Private))
+        ),
+        Choice::Unknown => "nothing can be said: the server failed as it is".to_owned(),
+    }
+}
+
+/// What must be known of a cell that somebody wants to ship: of one that is not recommended, and of what had not settled.
+pub fn reservations(sweep: &Sweep, cell: &Swept) -> Vec<String> {
+    let label = &cell.label;
+    let is_default = |one: &&Swept| one.label == *label;
+    let default = sweep.cells.first().filter(|one| !is_default(one));
+    let moving = unsettled(default.into_iter().chain([cell]));
+    if chosen(sweep).is_some_and(|chosen| chosen.label == *label) {
+        return moving.into_iter().collect();
+    }
+    let mut said = Vec::new();
+    let stopped = cell
+        .stopped
+        .as_ref()
+        .map(|stopped| format!("{label} stopped {}", stop(stopped)));
+    said.extend(stopped);
+    if cell.runs.is_empty() {
+        let failed = cell.left.iter().filter(|left| left.why == Left::Failed).count() as u64;
+        said.push(match failed {
+            0 => format!("no run of {label} counts, so nothing is known of it"),
+            failed => format!(
+                "no run of {label} counts: the server failed the scenario in {}",
+                units::counted(failed, "run")
+            ),
+        });
+    }
+    said.extend(unequal(cell));
+    said.extend(cell.refused().map(|knob| not_taken(label, knob)));
+    if said.is_empty() {
+        let why = why::why_not(sweep, cell).unwrap_or_else(|| headline(sweep));
+        said.push(format!("{label} is not what is recommended: {why}"));
+    }
+    said.extend(moving);
+    said
+}
+
+fn not_taken(label: &str, knob: &KnobFacts) -> String {
+    format!("{label}: {}, so it is not recommended", setting(knob))
+}
+
+/// What a cell that is over the limit needs at most, as far as that is known.
+fn nearest(cell: &Swept) -> Option<f64> {
+    cell.most_private().or_else(|| cell.median(Figure::Private))
+}
+
+/// The figures in which a cell is shown to cost more than is allowed.
+fn dear(sweep: &Sweep, cell: &Swept) -> Vec<Figure> {
+    let allowed = sweep.rules.allowed().into_iter();
+    let dear = allowed.filter(|(figure, most)| cost_of(cell, *figure, *most) == Cost::Dear);
+    dear.map(|(figure, _)| figure).collect()
+}
+
+/// The figures of which it is not shown that a cell keeps within what is allowed.
+fn beyond(sweep: &Sweep, cell: &Swept) -> Vec<Figure> {
+    let allowed = sweep.rules.allowed().into_iter();
+    let beyond = allowed.filter(|(figure, most)| cost_of(cell, *figure, *most) != Cost::Shown);
+    beyond.map(|(figure, _)| figure).collect()
+}
+
+/// The reason, the price, and everything that limits what was found; what was stopped is told by itself.
+pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
+    let mut said = Vec::new();
+    let mut add = |tone: Tone, text: String| {
+        let mark = if tone == Tone::Plain { "" } else { "note" };
+        said.push(Sentence::answer("tune.sentence", tone, text).marked(mark));
+    };
+    if let Some(cell) = chosen(sweep) {
+        add(Tone::Plain, reason(sweep, cell));
+        add(Tone::Plain, price(cell));
+        if let Some(text) = open(sweep, cell) {
+            add(Tone::Warning, text);
+        }
+        if let Some(text) = promised(sweep, cell) {
+            add(Tone::Plain, text);
+        }
+    }
+    for text in doubts(sweep) {
+        add(Tone::Warning, text);
+    }
+    for cell in &sweep.cells {
+        if let Some(text) = unequal(cell) {
+            let tone = if cell.did_less() { Tone::Bad } else { Tone::Warning };
+            add(tone, text);
+        }
+        for knob in cell.refused() {
+            add(Tone::Warning, not_taken(&cell.label, knob));
+        }
+    }
+    if let Some(text) = untold(sweep) {
+        add(Tone::Warning, text);
+    }
+    if let Some((had, most)) = sweep.cut_short() {
+        let ended = match sweep.planned.as_ref().and_then(|planned| planned.time_budget) {
+            Some(budget) => format!(
+                "the {} that there were for it ended the sweep",
+                units::duration(Duration::from_nanos(budget))
+            ),
+            None => "the sweep ended".to_owned(),
+        };
+        let runs = units::counted(u64::from(most), "run");
+        add(Tone::Warning, format!("{ended} after {had} of {runs} of each"));
+    }
+    if sweep.was_played_otherwise() {
+        let text = "what stopped on the way was stopped for another --max-private, and may have been the answer for this one: \
+                    play the sweep with it to know";
+        add(Tone::Warning, text.to_owned());
+    }
+    if sweep.missing > 0 {
+        let missing = units::counted(u64::from(sweep.missing), "setting");
+        let verb = if sweep.missing == 1 { "has" } else { "have" };
+        add(Tone::Warning, format!("{missing} of the sweep {verb} no run yet"));
+    }
+    said
+}
+
+/// What a fresh run will have.
+fn promised(sweep: &Sweep, cell: &Swept) -> Option<String> {
+    let (low, high) = cell.promise?;
+    Some(format!(
+        "a fresh run with it will have {} to {} private{} in 19 of 20 cases; its figures above are a little better than they \
+         will be, for they are what it was chosen by",
+        amount(low, Figure::Private),
+        amount(high, Figure::Private),
+        after(sweep)
+    ))
+}
+
+/// The cells with settings that no allocator confirms, in one sentence.
+fn untold(sweep: &Sweep) -> Option<String> {
+    let of = |cell: &&Swept| cell.untold().next().is_some();
+    if let Some(cell) = chosen(sweep).filter(of) {
+        let settings: Vec<String> = cell.untold().map(KnobFacts::written).collect();
+        return Some(format!(
+            "nothing shows whether {} was taken, except that the figures differ from the default's",
+            settings.join(" and ")
+        ));
+    }
+    let labels: Vec<&str> = sweep.cells.iter().filter(of).map(|cell| cell.label.as_str()).collect();
+    (!labels.is_empty()).then(|| {
+        format!(
+            "nothing shows whether these were taken, except where their figures differ from the default's: {}",
+            labels.join(", ")
+        )
+    })
+}
+
+fn reason(sweep: &Sweep, cell: &Swept) -> String {
+    let share = |share: f64| units::percent(share);
+    let rules = &sweep.rules;
+    let shown = cost(cell, rules) == Cost::Shown;
+    let limits = format!(
+        "p95 at most {} and CPU at most {} over the default's by {}",
+        share(rules.latency),
+        share(rules.cpu),
+        if shown {
+            "the upper ends of their intervals"
+        } else {
+            "their means"
+        }
+    );
+    let front = if cell.front { " on the front" } else { "" };
+    match rules.max_private {
+        Some(limit) => format!(
+            "chosen as the fastest whose private memory stays under {} by the upper end of its interval",
+            units::exact_bytes(limit)
+        ),
+        None => format!("chosen as the least private memory{front} with {limits}"),
+    }
+}
+
+/// What the chosen cell may cost beyond what is allowed, since its runs leave that open.
+fn open(sweep: &Sweep, cell: &Swept) -> Option<String> {
+    let is_open = sweep.rules.max_private.is_none() && cost(cell, &sweep.rules) == Cost::Open;
+    is_open.then(|| {
+        format!(
+            "{} of each do not show that it keeps within what is allowed: {}; {}",
+            units::counted(cell.runs.len() as u64, "run"),
+            why::limits(sweep, cell, &beyond(sweep, cell)),
+            why::to_settle(sweep, cell)
+        )
+    })
+}
+
+/// What the chosen cell costs against the default.
+fn price(cell: &Swept) -> String {
+    let figures = [Figure::P50, Figure::P95, Figure::Cpu, Figure::Faults, Figure::Peak];
+    let costs = figures.into_iter().filter_map(|figure| {
+        let text = against(cell, figure);
+        (!text.is_empty()).then(|| format!("{} {text}", name(figure)))
+    });
+    let costs: Vec<String> = costs.collect();
+    match costs.is_empty() {
+        true => "what it costs is not known".to_owned(),
+        false => format!("against the default it has {}", costs.join(", ")),
+    }
+}
+
+/// Work that was not the same, in short: what was less comes first.
+fn unequal(cell: &Swept) -> Option<String> {
+    let worst = cell.work.iter().find(|work| work.less).or(cell.work.first())?;
+    let more = match cell.work.len() {
+        1 => String::new(),
+        all => format!("; and {} more", units::count(all as u64 - 1)),
+    };
+    let so = if cell.did_less() {
+        "; so it is not recommended"
+    } else {
+        ""
+    };
+    Some(format!("{}{more}{so}", notes::unequal(&cell.label, "default", worst)))
+}
+
+/// What the columns are, in one paragraph.
+pub fn legend(sweep: &Sweep) -> String {
+    let window = match sweep.places.window {
+        Some(WindowKind::Simmer) => "the simmer window",
+        Some(_) => "the silent window",
+        None => "a window of 1 s or more, of which there is none",
+    };
+    let method = sweep
+        .places
+        .method
+        .as_deref()
+        .unwrap_or("no method, for none was asked often enough");
+    let all = |is: fn(&Swept) -> bool| sweep.cells.iter().filter(|cell| !cell.runs.is_empty()).all(is);
+    let settled = match (all(|cell| cell.rest.settled), all(|cell| cell.rest.moving == 0)) {
+        (true, _) => "settled, ",
+        (false, true) => "",
+        (false, false) => "not settled everywhere, ",
+    };
+    format!(
+        "medians, sizes in MiB · private: {settled}at the checkpoint{}; its interval is that of the median (* of all runs, \
+         too few for 95 %) · against default: 95 % interval of the ratio · returned: of what had been taken, by then, of \
+         resident memory where there is one process, else of private · t90: \
+         of what fell in {window}, until nine tenths had come back · p50, p95: latency of {method} · CPU, faults: of the \
+         whole run · front: no other is as good in private, p95 and CPU and clearly better in one",
+        after(sweep)
+    )
+}
