@@ -21,7 +21,7 @@ pub use shim::Library;
 pub use spec::ServerSpec;
 pub use spread::{Twice, distinct, spread};
 pub use suits::suits;
-pub use which::{Which, which};
+pub use which::{Which, unrunnable, which};
 
 use std::ffi::OsString;
 

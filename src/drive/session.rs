@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use crate::host;
 use crate::lsp::position::Encoding;
 use crate::lsp::process::{Exit, Gauge, Server};
 use crate::lsp::{
     self, Answers, Ask, Client, CloseReason, Deadlines, Incoming, Limits, Reply, ServerCapabilities, Stopped, Sync,
 };
 use crate::record::{Close, Ending, Event, Initialized, ReadyOutcome, Shutdown, Warning, WarningKind};
+use crate::resolve;
 
 use super::flood::Flood;
 use super::signal::Signals;
@@ -250,7 +250,7 @@ fn unstarted(job: &Job, restarts: u32, error: io::Error) -> Stop {
     // The system says of a program without an interpreter that it is not there itself.
     let why = Some(error.kind())
         .filter(|kind| *kind == io::ErrorKind::NotFound)
-        .and_then(|_| host::unrunnable(program));
+        .and_then(|_| resolve::unrunnable(program));
     let error = why.map_or(error, |why| io::Error::new(io::ErrorKind::NotFound, why));
     Stop::failed(format!("start `{}`", program.display()))(error)
 }

@@ -28,7 +28,7 @@ use crate::record::{Host, Memory, Pressure};
 pub use ask::{Heard, Said, Tied, hang_up, listen, start};
 pub use program::{file_sha256, is_privileged, version_of};
 pub use revision::revision;
-pub use script::{interpreter, named_interpreter, unrunnable};
+pub use script::{first_line, interpreter, named_interpreter};
 
 /// The machine and its state now.
 ///

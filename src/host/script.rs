@@ -37,30 +37,8 @@ pub fn named_interpreter(program: &Path) -> Option<String> {
     named(std::str::from_utf8(&line).ok()?).map(str::to_owned)
 }
 
-/// Why the system says of a program that is there that it is not: what would run it is missing, and what to do. `None` when
-/// the program itself is missing.
-pub fn unrunnable(program: &Path) -> Option<String> {
-    let line = first_line(program)?;
-    let line = String::from_utf8_lossy(&line);
-    let Some(rest) = line.strip_prefix("#!") else {
-        return Some(
-            "the loader that it was linked for is not there: is it made for another system or C library?".to_owned(),
-        );
-    };
-    // As the kernel reads it: a carriage return is a part of the name.
-    let named = rest.trim_matches([' ', '\t', '\n']).split([' ', '\t']).next()?;
-    Some(match named.strip_suffix('\r') {
-        Some(named) => {
-            format!("its first line ends in CR LF, so `{named}` is looked for with a CR at its end: save it with LF")
-        }
-        None => format!(
-            "its first line names the interpreter `{named}`, which is not there: install that, or mend the line"
-        ),
-    })
-}
-
 /// As much of the first line as a kernel reads.
-fn first_line(program: &Path) -> Option<Vec<u8>> {
+pub fn first_line(program: &Path) -> Option<Vec<u8>> {
     let mut line = Vec::new();
     let mut start = BufReader::new(File::open(program).ok()?).take(LONGEST);
     start.read_until(b'\n', &mut line).ok()?;
@@ -112,29 +90,6 @@ mod tests {
         assert_eq!(found.version.as_deref(), Some("v99.1.0"));
         assert_eq!(found.sha256, file_sha256(&node).ok());
         assert_eq!(interpreter(&script, |_| None, directory.path(), &|| false), None);
-    }
-
-    #[test]
-    fn a_program_that_is_there_and_cannot_be_run_lacks_what_runs_it() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("server");
-        for (text, words) in [
-            (
-                "#! /no/interp -x\necho\n",
-                "names the interpreter `/no/interp`, which is not there",
-            ),
-            ("#!/no/interp", "names the interpreter `/no/interp`, which is not there"),
-            (
-                "#!/bin/sh\r\necho\r\n",
-                "ends in CR LF, so `/bin/sh` is looked for with a CR",
-            ),
-            ("\u{7f}ELF", "the loader that it was linked for is not there"),
-        ] {
-            std::fs::write(&path, text).unwrap();
-            let why = unrunnable(&path).unwrap();
-            assert!(why.contains(words), "{text:?}: {why}");
-        }
-        assert_eq!(unrunnable(&directory.path().join("nothing")), None);
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
+use crate::host;
+
 #[derive(Clone, Debug, Default)]
 pub struct Which {
     path: OsString,
@@ -101,6 +103,28 @@ fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
+/// Why the system says of a program that is there that it is not: what would run it is missing, and what to do. `None` when
+/// the program itself is missing.
+pub fn unrunnable(program: &Path) -> Option<String> {
+    let line = host::first_line(program)?;
+    let line = String::from_utf8_lossy(&line);
+    let Some(rest) = line.strip_prefix("#!") else {
+        return Some(
+            "the loader that it was linked for is not there: is it made for another system or C library?".to_owned(),
+        );
+    };
+    // As the kernel reads it: a carriage return is a part of the name.
+    let named = rest.trim_matches([' ', '\t', '\n']).split([' ', '\t']).next()?;
+    Some(match named.strip_suffix('\r') {
+        Some(named) => {
+            format!("its first line ends in CR LF, so `{named}` is looked for with a CR at its end: save it with LF")
+        }
+        None => format!(
+            "its first line names the interpreter `{named}`, which is not there: install that, or mend the line"
+        ),
+    })
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
@@ -162,5 +186,28 @@ pub(super) mod tests {
         let which = Which::new(root.path().as_os_str(), None);
         assert_eq!(which.versioned("clangd"), Some(root.path().join("clangd-16.1")));
         assert_eq!(which.versioned("gopls"), None);
+    }
+
+    #[test]
+    fn a_program_that_is_there_and_cannot_be_run_lacks_what_runs_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("server");
+        for (text, words) in [
+            (
+                "#! /no/interp -x\necho\n",
+                "names the interpreter `/no/interp`, which is not there",
+            ),
+            ("#!/no/interp", "names the interpreter `/no/interp`, which is not there"),
+            (
+                "#!/bin/sh\r\necho\r\n",
+                "ends in CR LF, so `/bin/sh` is looked for with a CR",
+            ),
+            ("\u{7f}ELF", "the loader that it was linked for is not there"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let why = unrunnable(&path).unwrap();
+            assert!(why.contains(words), "{text:?}: {why}");
+        }
+        assert_eq!(unrunnable(&directory.path().join("nothing")), None);
     }
 }
