@@ -4,8 +4,8 @@
 //! children, and it dies with lsp-soak even when that is killed.
 
 mod gauge;
-#[cfg_attr(unix, path = "unix.rs")]
-#[cfg_attr(windows, path = "windows.rs")]
+#[cfg_attr(unix, path = "process/unix.rs")]
+#[cfg_attr(windows, path = "process/windows.rs")]
 mod platform;
 mod tail;
 
