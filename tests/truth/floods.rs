@@ -95,7 +95,9 @@ fn a_flood_of_messages_is_counted_and_its_record_stays_small() {
         "{known} {}",
         close.dropped
     );
-    assert!(close.unwritten.warnings > 50_000, "{:?}", close.unwritten);
+    // On a busy machine some are dropped before anybody says whether they are written.
+    let unwritten = close.unwritten.warnings + close.dropped;
+    assert!(unwritten > 50_000, "{unwritten} {:?}", close.unwritten);
     outcome.says(&[
         "more messages from the server",
         "were counted and are not in the record",
