@@ -108,32 +108,34 @@ fn group(name: &str) -> Group {
 }
 
 /// The tokens of `text`, in order and without overlap.
-pub fn tokens(text: &str, language: &'static Language) -> Vec<Token> {
-    let mut all = Vec::new();
-    scan(text, 0, language, &mut all);
-    all
+pub fn tokens<'t>(text: &'t str, language: &'static Language) -> Tokens<'t> {
+    Tokens {
+        lexer: Lexer::new(text, 0, language),
+        read: 0,
+    }
 }
 
-/// Adds the tokens from `at` to the end of `text`.
-fn scan(text: &str, at: usize, language: &'static Language, all: &mut Vec<Token>) {
-    if language.patterns.is_empty() {
-        return;
-    }
-    let mut lexer = Lexer {
-        text,
-        language,
-        at,
-        all,
-        captures: Some(language.scanner().regex.create_captures()),
-        frames: Vec::new(),
-        value: false,
-        member: false,
-    };
-    let script = matches!(language.family, Family::Script { .. });
-    while lexer.at < text.len() {
-        if !(script && lexer.script()) {
-            lexer.token();
+/// Tokens match by match, so that a large text takes no memory for all of them.
+pub struct Tokens<'t> {
+    lexer: Option<Lexer<'t>>,
+    /// How many of the last match have been read.
+    read: usize,
+}
+
+impl Iterator for Tokens<'_> {
+    type Item = Token;
+
+    fn next(&mut self) -> Option<Token> {
+        let lexer = self.lexer.as_mut()?;
+        while self.read == lexer.all.len() {
+            lexer.all.clear();
+            self.read = 0;
+            if !lexer.step() {
+                return None;
+            }
         }
+        self.read += 1;
+        lexer.all.get(self.read - 1).copied()
     }
 }
 
@@ -141,7 +143,8 @@ struct Lexer<'t> {
     pub(super) text: &'t str,
     pub(super) language: &'static Language,
     pub(super) at: usize,
-    all: &'t mut Vec<Token>,
+    /// What was found since it was last emptied.
+    all: Vec<Token>,
     /// What the last match holds, kept so that no match takes memory of its own.
     captures: Option<Captures>,
     pub(super) frames: Vec<jsx::Frame>,
@@ -149,6 +152,34 @@ struct Lexer<'t> {
     pub(super) value: bool,
     /// Whether the token before is a member operator, after which every word is a name.
     member: bool,
+}
+
+impl<'t> Lexer<'t> {
+    /// Reads `text` from `at` on; `None` of a language without tokens.
+    fn new(text: &'t str, at: usize, language: &'static Language) -> Option<Lexer<'t>> {
+        (!language.patterns.is_empty()).then(|| Lexer {
+            text,
+            language,
+            at,
+            all: Vec::new(),
+            captures: Some(language.scanner().regex.create_captures()),
+            frames: Vec::new(),
+            value: false,
+            member: false,
+        })
+    }
+
+    /// Reads one match further; false at the end of the text.
+    fn step(&mut self) -> bool {
+        if self.at >= self.text.len() {
+            return false;
+        }
+        let script = matches!(self.language.family, Family::Script { .. });
+        if !(script && self.script()) {
+            self.token();
+        }
+        true
+    }
 }
 
 impl Lexer<'_> {
@@ -227,7 +258,12 @@ impl Lexer<'_> {
                 let inside = lines.take_while(|line| indent(line) > outer || line.trim().is_empty());
                 self.at += inside.map(str::len).sum::<usize>();
             }
-            Group::Part(language) => scan(&self.text[..end], start, language, self.all),
+            Group::Part(language) => {
+                if let Some(mut part) = Lexer::new(&self.text[..end], start, language) {
+                    while part.step() {}
+                    self.all.append(&mut part.all);
+                }
+            }
         }
     }
 

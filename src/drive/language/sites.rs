@@ -59,7 +59,7 @@ pub fn sites(text: &str, language: &'static Language) -> Sites {
         found: Sites::default(),
     };
     let mut quiet = Quiet::default();
-    let all = tokens(text, language).into_iter();
+    let all = tokens(text, language);
     for token in all.filter(|token| token.kind != Kind::Comment) {
         if !quiet.hides(text, token) {
             reader.read(token);

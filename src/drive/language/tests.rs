@@ -253,6 +253,15 @@ fn leads(language: &str, text: &str, expected: &str) {
     assert_eq!(found.join(" "), expected, "{language}: {text}");
 }
 
+fn defines(language: &str, text: &str, expected: &str) {
+    let found = sites(text, Language::from_id(language)).identifiers.into_iter();
+    let found: Vec<&str> = found
+        .filter(|name| name.definition)
+        .map(|name| &text[name.range])
+        .collect();
+    assert_eq!(found.join(" "), expected, "{language}: {text}");
+}
+
 #[test]
 fn keys_and_values_are_the_places_of_data() {
     let json = "{ // c\n \"a\": [1.5, true, \"b \\\" c\"], \"$ref\": \"#/d\" /* e */ }";
@@ -262,6 +271,11 @@ fn keys_and_values_are_the_places_of_data() {
         "--- # c\na: &x b c # d\ne:\n  - f: {g: 1, h: \"i\"}\n    <<: *x\n  - |\n    no: text\n\n    here\n  - j\n";
     check("yaml", yaml, "a x b c e f g 1 h i << x j");
     leads("yaml", yaml, "x");
+    let crlf = "on:\r\n  push:\r\n  - a: \"b\"\r\n";
+    check("yaml", crlf, "on push a b");
+    defines("yaml", crlf, "on push a");
+    check("yaml", "\"$ref\": \"#/a\"\nextends: b", "$ref #/a extends b");
+    leads("yaml", "\"$ref\": \"#/a\"\nextends: b", "#/a b");
     check(
         "toml",
         "# c\n[a.b]\nc.d = \"e\"\nf = [1, 2024-01-01,\n'g'] # h\ni = { j = true, k = 1.5 }\n[[l]]\nm = \"\"\"\nn = 1\n\"\"\"\n",
@@ -294,6 +308,7 @@ fn tags_attributes_classes_and_embedded_code_are_the_places_of_markup() {
     let vue = "<template><My-Part :a=\"b + c\" @d=\"e()\" f=\"g\" v-if=\"h\">{{ i.j }} k</My-Part></template>";
     check("vue", vue, "template My-Part :a b c @d e f v-if h i j");
     leads("vue", vue, "My-Part b c e h i j");
+    defines("vue", vue, "");
     let svelte = "<Card {a} on:click={() => b({c: 1})}>{#if d}<p>{e.f}</p>{/if}</Card>";
     leads("svelte", svelte, "Card a b c d e f");
     check("xml", "<?xml?><a:b c=\"d\"/><script>e</script>", "a:b c script");

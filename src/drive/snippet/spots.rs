@@ -160,7 +160,6 @@ fn statements(text: &str, language: &'static Language) -> Vec<Statement> {
     let (mut line, mut start, mut read) = (0, 0, 0);
     let mut last: Option<Token> = None;
     let mut all = tokens(text, language)
-        .into_iter()
         .filter(|token| token.kind != Kind::Comment)
         .peekable();
     while let Some(token) = all.next() {
