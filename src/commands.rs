@@ -25,12 +25,11 @@ use std::io;
 use anyhow::Context;
 
 use crate::cli::{Cli, Color, Command};
-use crate::config;
 use crate::config::options::Voice;
 use crate::exit::Exit;
-use crate::host;
 use crate::progress::{self, Talk};
 use crate::soak::Interrupt;
+use crate::{config, host};
 
 /// Exit code for bad input and for a failure of lsp-soak itself.
 pub const FAILURE: u8 = 2;

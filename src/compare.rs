@@ -39,18 +39,16 @@ pub use crate::compare::strain::{Strained, strained};
 pub use crate::compare::targets::{Scenarios, Target, by_target};
 pub use crate::compare::work::{Count, Inequality, Task, inequalities};
 
-use crate::figures::Measure;
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use std::collections::BTreeMap;
-
+use crate::figures::{Measure, Named};
 use crate::record::{KnobFacts, PreloadFacts, shown};
-
-use crate::figures::Named;
+use crate::summary::calls::Traced;
 
 use super::stats::{Cluster, MedianInterval, Outlier};
-use crate::summary::calls::Traced;
 
 /// How sure every interval of a comparison is.
 pub const CONFIDENCE: f64 = 0.95;

@@ -32,8 +32,7 @@ use std::path::PathBuf;
 use crate::config::Scenario;
 use crate::lsp::process::Launch;
 use crate::record::Ending;
-use crate::resolve::ServerChoice;
-use crate::resolve::{KnownDecay, Library};
+use crate::resolve::{KnownDecay, Library, ServerChoice};
 
 pub use player::{Player, lacks};
 pub use stage::{Cpu, Frame, Given, Stage};

@@ -17,13 +17,10 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::record::{Close, HugePages, ReadyOutcome, ReadyRule, WarningKind};
-use crate::units;
-
 use crate::findings::advice::{advice, waited};
-use crate::summary::held_up;
-use crate::summary::last_words;
-use crate::summary::{Summary, WarningSummary};
+use crate::record::{Close, HugePages, ReadyOutcome, ReadyRule, WarningKind};
+use crate::summary::{Summary, WarningSummary, held_up, last_words};
+use crate::units;
 
 pub use crate::findings::brief::{brief, outcome};
 pub use crate::findings::doubt::{Doubt, doubts};

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::band::LeakLimit;
 use crate::record::shown;
+use crate::summary::{PhaseSummary, Summary};
 
 use super::stats::{RunGrowth, WARM_UP_CYCLES, run_growth};
-use crate::band::LeakLimit;
-use crate::summary::{PhaseSummary, Summary};
 
 /// The name of rounds of the whole scenario.
 pub const WHOLE: &str = "whole rounds";

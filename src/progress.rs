@@ -14,8 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::locale;
 use crate::plan::Outline;
-use crate::record::Strain;
-use crate::record::{Event, PhaseRef};
+use crate::record::{Event, PhaseRef, Strain};
 use crate::text::{clean_lines, clean_styled, fold};
 
 use lines::Lines;

@@ -14,10 +14,11 @@ pub use self::mimalloc::purge_delay;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::detect::Detection;
-use super::probe::Subject;
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, KnobFacts};
 use crate::text::nearest;
+
+use super::detect::Detection;
+use super::probe::Subject;
 
 /// A setting that would do nothing, or not what it says.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

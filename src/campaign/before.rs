@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use super::files;
-use super::played;
 use crate::compare::{Played, changes};
 use crate::config::Loaded;
 use crate::record::{CellFacts, Ending, Header};
 use crate::resolve::ServerChoice;
+
+use super::{files, played};
 
 /// Of a value so many characters are shown, which tells hashes apart.
 const SHOWN: usize = 60;

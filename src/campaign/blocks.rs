@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::header;
 use crate::compare::calibration::{believed, uncalibrated};
-use crate::compare::run;
-use crate::compare::{Played, by_target, counts, primary};
+use crate::compare::{Played, by_target, counts, primary, run};
 use crate::config::Loaded;
 use crate::config::options::{Measuring, Repeating};
 use crate::config::values::{Partition, Runs};
@@ -24,7 +22,7 @@ use crate::summary;
 
 use super::before::{self, Before};
 use super::single::Outcome;
-use super::{calibrations, forecast};
+use super::{calibrations, forecast, header};
 
 /// Runs of each server when nobody says how many and there is something to compare.
 const USUAL: u32 = 5;

@@ -1,5 +1,6 @@
 //! What the runs to come can and cannot see, said after the warm-up, before the first that counts.
 
+use crate::campaign::Campaign;
 use crate::compare::Played;
 use crate::compare::report::calibration::can_see;
 use crate::config::values::Runs;
@@ -9,7 +10,6 @@ use crate::text::quoted;
 use crate::units;
 
 use super::calibrations::{self, Found};
-use crate::campaign::Campaign;
 
 /// The sentences, one for each lens; nothing where the number of runs was fixed by whoever called.
 pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>) -> Vec<String> {

@@ -11,19 +11,17 @@ use crate::config::{Isolation, Loaded, Project};
 use crate::drive::Job;
 use crate::drive::desk::Desk;
 use crate::drive::workspace::{self, Selection, Workspace, WorkspaceError, tree};
-use crate::findings;
 use crate::lsp::process::Launch;
 use crate::record::{Event, Header, Warning, WarningKind};
-use crate::resolve::{Program, ServerChoice};
-use crate::sample;
+use crate::resolve::{Program, ServerChoice, detector, preload, shim};
 use crate::soak::{self, Interrupt};
 use crate::text::quoted;
+use crate::{findings, sample};
 
-use super::header::Run;
+use super::header::{self, Run};
 use super::launch::launch;
 use super::scratch::Scratch;
-use super::{before, build, header};
-use crate::resolve::{detector, preload, shim};
+use super::{before, build};
 
 /// How long a preparation that was called off may take to remove what it made, such as most of a large copy. The next run
 /// removes the rest.

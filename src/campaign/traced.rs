@@ -1,6 +1,5 @@
 //! `run --trace-syscalls`: one more run of each server, for its memory calls alone.
 
-use super::header;
 use crate::exit::Exit;
 use crate::progress::{self, Place, Progress, Talk};
 use crate::record::PlanFacts;
@@ -12,7 +11,7 @@ use crate::trace::{Tracer, Untraceable};
 use super::blocks::{Campaign, Outcomes, called_off, name};
 use super::scratch::Scratch;
 use super::single::Outcome;
-use super::{before, played};
+use super::{before, header, played};
 
 pub fn tracer() -> anyhow::Result<Result<Tracer, Untraceable>> {
     let scratch = Scratch::claim("tracer")?;

@@ -6,17 +6,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::allocator::{self, Detection};
+use crate::campaign::build;
 use crate::cli::{self, TextOrJson};
 use crate::compare::run;
 use crate::document::terminal;
 use crate::record::{AllocatorFacts, KnobFacts};
-use crate::resolve::which;
-use crate::resolve::{Common, Program, ServerChoice, ServerSpec};
+use crate::resolve::{Common, Program, ServerChoice, ServerSpec, detector, preload, which};
 use crate::sample;
 
 use super::{Mistakes, prepare, print, show};
-use crate::campaign::build;
-use crate::resolve::{detector, preload};
 
 pub fn run(options: &cli::AllocatorOptions) -> anyhow::Result<u8> {
     let (shown, found, knobs) = match (&options.program, options.pid) {

@@ -1,6 +1,8 @@
 //! `lsp-soak calibrate`: a server against itself, to know its noise before it is compared.
 
+use crate::campaign::{Campaign, calibrations};
 use crate::cli::{self, Command};
+use crate::commands::output;
 use crate::compare::calibration::{Calibrated, noise, recommended};
 use crate::compare::report::calibration;
 use crate::compare::{Played, Target, by_target, circumstances};
@@ -8,16 +10,12 @@ use crate::config::options::Repeating;
 use crate::config::values::Runs;
 use crate::document::terminal;
 use crate::exit::Exit;
-use crate::record::Looks;
-use crate::record::{CALIBRATION_FORMAT, Calibration};
+use crate::record::{CALIBRATION_FORMAT, Calibration, Looks};
 use crate::soak::Interrupt;
 use crate::summary::exit;
 
 use super::invocation::Invocation;
 use super::{prepare, show};
-use crate::campaign::Campaign;
-use crate::campaign::calibrations;
-use crate::commands::output;
 
 pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let calibrate = |command| {

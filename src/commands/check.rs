@@ -2,29 +2,23 @@
 
 use std::path::Path;
 
-use crate::campaign::header;
-use crate::cli;
+use crate::campaign::single::Outcome;
+use crate::campaign::{self, Scratch, caps, header};
 use crate::config::Loaded;
 use crate::config::options::{Measuring, Repeating};
-use crate::config::values::Lenses;
-use crate::config::values::Runs;
+use crate::config::values::{Lenses, Runs};
 use crate::drive::lacks;
 use crate::exit::Exit;
-use crate::plan;
 use crate::progress::Progress;
 use crate::record::{Ending, PlanFacts};
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
-use crate::summary;
-use crate::summary::Summary;
+use crate::summary::{self, Summary};
 use crate::text::fold;
 use crate::units::{self, Span};
+use crate::{cli, plan};
 
 use super::{prepare, print, show};
-use crate::campaign;
-use crate::campaign::Scratch;
-use crate::campaign::caps;
-use crate::campaign::single::Outcome;
 
 pub fn run(options: &cli::Check, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let (scenarios, choices) = prepare::understood(&prepare::Typed {

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::bail;
 
 use crate::cli::{self, CompareFormat};
-use crate::compare::report;
-use crate::compare::{Played, Weight, by_target};
+use crate::compare::{Played, Weight, by_target, report};
 use crate::document::terminal;
 use crate::exit::Exit;
 use crate::text::nearest;

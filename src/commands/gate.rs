@@ -2,11 +2,12 @@
 
 use anyhow::{Context, bail};
 
+use crate::campaign::{Campaign, Outcomes, calibrations};
 use crate::cli::{self, Command};
+use crate::commands::output::{self, Directory};
 use crate::compare::Played;
 use crate::config::options::Repeating;
-use crate::config::values::Lenses;
-use crate::config::values::Runs;
+use crate::config::values::{Lenses, Runs};
 use crate::exit::Exit;
 use crate::figures::Rules;
 use crate::gate::{Judgement, Sides, judge_calibrated};
@@ -16,10 +17,6 @@ use crate::soak::Interrupt;
 
 use super::invocation::Invocation;
 use super::prepare;
-use crate::campaign::calibrations;
-use crate::campaign::{Campaign, Outcomes};
-use crate::commands::output;
-use crate::commands::output::Directory;
 use records::{Named, recorded};
 use rules::{lenses, planned, played, rules};
 use sides::{alike, common, driven, in_force, lens_of, split, unseen_settings};

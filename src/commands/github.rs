@@ -4,8 +4,7 @@ use std::env;
 use std::fs::{self, File};
 use std::io::Write;
 
-use crate::compare::report;
-use crate::compare::report::Suite;
+use crate::compare::report::{self, Suite};
 use crate::compare::{Played, by_target};
 use crate::document::markdown;
 

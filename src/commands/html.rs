@@ -4,8 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use crate::campaign::files;
-use crate::compare::{Played, by_target};
-use crate::compare::{report, run};
+use crate::compare::{Played, by_target, report, run};
 use crate::config::options::Format;
 use crate::document::{Document, markdown, page};
 use crate::export::svg;

@@ -7,13 +7,9 @@ use anyhow::{Context, bail};
 
 use crate::campaign::files;
 use crate::cli;
-use crate::config::Kind;
-use crate::config::schema;
-use crate::config::{Catalogue, Profile};
-use crate::resolve::which;
-use crate::resolve::{Program, installed};
-use crate::text::nearest;
-use crate::text::quoted;
+use crate::config::{Catalogue, Kind, Profile, schema};
+use crate::resolve::{Program, installed, which};
+use crate::text::{nearest, quoted};
 
 use super::print;
 use language::{Language, languages};

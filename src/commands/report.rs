@@ -1,8 +1,7 @@
 //! `lsp-soak report`: renders records again.
 
-use crate::cli;
 use crate::exit::Exit;
-use crate::summary;
+use crate::{cli, summary};
 
 use super::is_broken_pipe;
 use super::show::{self, Printer};

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use crate::campaign::{self, Campaign};
 use crate::cli::{self, Command, CompareFormat};
+use crate::commands::output::{self, Directory};
 use crate::compare::{Played, counts};
 use crate::config::Loaded;
 use crate::config::options::Format;
@@ -17,10 +19,6 @@ use crate::units;
 use super::invocation::Invocation;
 use super::show::Printer;
 use super::{compare, github, html, prepare};
-use crate::campaign;
-use crate::campaign::Campaign;
-use crate::commands::output;
-use crate::commands::output::Directory;
 
 pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let (resumed, begun) = options.resume.as_deref().map(resume).transpose()?.unzip();

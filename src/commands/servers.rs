@@ -5,15 +5,12 @@ use std::path::Path;
 
 use crate::cli;
 use crate::config::Profile;
-use crate::resolve::which;
-use crate::resolve::{Program, ServerChoice, installed};
+use crate::resolve::{Program, ServerChoice, detector, installed, which};
 use crate::text::Paint;
-use crate::text::table;
-use crate::text::table::{Cell, Column};
+use crate::text::table::{self, Cell, Column};
 use crate::units::UNKNOWN;
 
 use super::{prepare, print, show};
-use crate::resolve::detector;
 
 pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
     let catalogue = prepare::catalogue(options.file.as_deref(), None)?;

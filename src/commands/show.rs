@@ -1,29 +1,23 @@
 //! From a record on disk to text: the one way to every report.
 
-use std::fs::{self};
+use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::compare;
-use crate::compare::Played;
-use crate::compare::run;
+use crate::campaign::{open, played, summary};
+use crate::compare::{self, Played, run};
 use crate::config::options::Format;
 use crate::document::{Look, terminal};
 use crate::export::csv;
 use crate::export::trace::Trace;
-use crate::findings;
-use crate::findings::Severity;
-use crate::locale;
-use crate::progress;
+use crate::findings::{self, Severity};
 use crate::record::is_record;
-use crate::summary;
-use crate::summary::Summary;
-use crate::units;
+use crate::summary::{self, Summary};
+use crate::{locale, progress, units};
 
 use super::{UNPRINTED, html};
-use crate::campaign::{open, played, summary};
 
 /// Width of a report that is not printed to a terminal.
 const WIDTH: usize = 100;

@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
+use crate::campaign::{Campaign, Outcomes, Sweeping};
 use crate::cli::{self, Command};
+use crate::commands::output::{self, Directory};
 use crate::compare::Played;
 use crate::config::options::Repeating;
-use crate::config::values::Runs;
-use crate::config::values::{Lenses, LookPlan};
+use crate::config::values::{Lenses, LookPlan, Runs};
 use crate::config::{Loaded, Report};
 use crate::exit::Exit;
 use crate::progress::Talk;
-use crate::record::Looks;
-use crate::record::{self, SweepFacts};
+use crate::record::{self, Looks, SweepFacts};
 use crate::resolve::ServerChoice;
 use crate::resolve::cells::of_sweep;
 use crate::soak::Interrupt;
@@ -24,9 +24,6 @@ use crate::tune::{Rules, alike, planned, stopped, sweep};
 
 use super::invocation::Invocation;
 use super::{prepare, show};
-use crate::campaign::{Campaign, Outcomes, Sweeping};
-use crate::commands::output;
-use crate::commands::output::Directory;
 use price::Price;
 use tell::tell;
 

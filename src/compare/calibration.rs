@@ -1,13 +1,10 @@
 //! What runs of one server against itself say of later comparisons: the noise of each figure, and what it lets be seen.
 
-use crate::lens::Lens;
-use crate::record::{Calibration, Noise};
-
-use crate::band::NoiseFloor;
-use crate::band::tolerance;
+use crate::band::{NoiseFloor, tolerance};
 use crate::compare::{Comparison, Row, primary};
 use crate::figures::{Figure, Measure, Place, Unit};
-use crate::record::Looks;
+use crate::lens::Lens;
+use crate::record::{Calibration, Looks, Noise};
 use crate::stats::{ASSUMED_VARIATION, Arm, Known, detectable, power, runs_needed};
 use crate::summary::Summary;
 use crate::summary::decay::{Window, WindowKind};

@@ -7,8 +7,7 @@ use crate::band::NoiseFloor;
 use crate::record::{Nanos, WindowEnd};
 use crate::stats::MedianInterval;
 use crate::summary::Summary;
-use crate::summary::decay;
-use crate::summary::decay::{AFTER, Course, Gave, Window, WindowKind};
+use crate::summary::decay::{self, AFTER, Course, Gave, Window, WindowKind};
 
 use super::Cell;
 use super::cell::{Values, cell, median};

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::exit::Exit;
-use crate::findings;
-use crate::findings::Doubt;
+use crate::figures::{Measure, WorkLimits};
+use crate::findings::{self, Doubt};
+use crate::lens::Lens;
 use crate::record::{Header, KnobFacts, PreloadFacts};
 use crate::summary::calls::Traced;
 use crate::summary::{Summary, exit};
@@ -24,9 +25,6 @@ use super::release::{accounted, forced, forced_before_checkpoints};
 use super::strain::strained;
 use super::work::inequalities;
 use super::{Comparison, Row, Side, alike};
-use crate::figures::Measure;
-use crate::figures::WorkLimits;
-use crate::lens::Lens;
 
 /// A run that does not count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

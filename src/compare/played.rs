@@ -1,9 +1,10 @@
 //! A run that was played: which machine it is of, and whether it is a copy of another.
 
-use super::circumstances::without_patch;
 use crate::record::{Header, ServerFacts};
 use crate::summary::Summary;
 use crate::units;
+
+use super::circumstances::without_patch;
 
 /// A run and the name of its record.
 #[derive(Clone, Debug)]

@@ -1,12 +1,11 @@
 //! What decides between two servers, named before anything is measured.
 
-use crate::band::NoiseFloor;
-use crate::band::tolerance;
+use crate::band::{NoiseFloor, tolerance};
+use crate::figures::{Figure, Measure, Place};
 use crate::lens::Lens;
 use crate::stats::{Endpoint, Known, Seen};
 
 use super::{Comparison, Row};
-use crate::figures::{Figure, Measure, Place};
 
 /// The endpoints of a side against the baseline, held to what suits the lens: private memory at the end of the last phase, and the peak of the run. `known` says what is known of their noise.
 pub fn primary(

@@ -15,10 +15,9 @@ pub(crate) mod windows;
 
 use std::time::Duration;
 
-use crate::document::page;
-use crate::document::{Block, Document, Section, Weight};
-use crate::findings;
-use crate::findings::Severity;
+use crate::compare::report::{calls, growth};
+use crate::document::{Block, Document, Section, Weight, page};
+use crate::findings::{self, Severity};
 use crate::growth::repeated;
 use crate::lens::Lens;
 use crate::record::{Header, ServerFacts};
@@ -30,7 +29,6 @@ use crate::text::{Sentence, Tone};
 use crate::units;
 
 use super::pictures::{Latencies, decays, latencies, timeline};
-use crate::compare::report::{calls, growth};
 
 /// Everything that a run says. `record` is the name of its record.
 pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document {

@@ -1,11 +1,9 @@
 use crate::band::Tolerance;
-use crate::figures::Figure;
-use crate::figures::Place;
+use crate::figures::{Figure, Place};
 use crate::lens::Lens;
 use crate::record::{Ending, WindowEnd, golden};
 use crate::stats::Known;
-use crate::summary;
-use crate::summary::Summary;
+use crate::summary::{self, Summary};
 
 use super::*;
 

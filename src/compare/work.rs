@@ -1,11 +1,11 @@
 //! Whether two servers did the same work: memory is only worth comparing between servers that answered alike.
 
-use crate::figures::WorkLimits;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::figures::WorkLimits;
 use crate::record::shown;
 use crate::summary::Summary;
 use crate::units::middle;

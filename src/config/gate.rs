@@ -2,18 +2,16 @@
 
 use std::ops::Range;
 
-use crate::band::tolerance;
-use crate::band::{LEAST_ROUNDS, LeakLimit, MOST_ENDPOINTS, Tolerance};
-use crate::figures::{At, Leak, Rule, Rules, What, WhatError};
-use crate::figures::{Figure, Unit, WorkLimits};
+use crate::band::{LEAST_ROUNDS, LeakLimit, MOST_ENDPOINTS, Tolerance, tolerance};
+use crate::figures::{At, Figure, Leak, Rule, Rules, Unit, What, WhatError, WorkLimits};
 use crate::lens::Lens;
+use crate::text::nearest;
 use crate::units::{Share, Size};
 
 use super::check;
 use super::decode::{Document, Segment};
 use super::load::independent;
 use super::problem::{Fault, Report};
-use crate::text::nearest;
 use budget::{amount, inside};
 use file::{EndpointEntry, LeakEntry, WorkEntry};
 

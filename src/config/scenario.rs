@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::units::{Share, Span};
+
 use super::glob::Glob;
 use super::step::Step;
-use crate::units::{Share, Span};
 
 /// The newest scenario format that this version reads.
 pub const FORMAT: u32 = 1;

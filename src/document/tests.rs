@@ -1,8 +1,9 @@
 //! Every block of a document is in every format, and each format is seen once as it is.
 
-use super::*;
 use crate::text::Tone;
 use crate::text::table::Cell;
+
+use super::*;
 
 /// What a document holds, as far as every format has to show it.
 #[derive(Default)]

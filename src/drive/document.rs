@@ -9,10 +9,11 @@ use std::ops::Range;
 use lsp_types::{Position, TextDocumentContentChangeEvent, TextDocumentIdentifier, TextDocumentPositionParams, Url};
 use serde::Serialize;
 
-use super::workspace::SourceFile;
-use super::{target, uri};
 use crate::lsp::Sync;
 use crate::lsp::position::{self, Encoding, LineIndex};
+
+use super::workspace::SourceFile;
+use super::{target, uri};
 
 /// A document, its version, and how to get back to where it was.
 #[derive(Clone, Debug)]

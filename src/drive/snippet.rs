@@ -4,10 +4,11 @@ mod spots;
 #[cfg(test)]
 mod tests;
 
+use crate::random::Random;
+
 use super::document::line_end;
 use super::language::Language;
 use super::target::looked_at;
-use crate::random::Random;
 use spots::{Spot, spots};
 
 /// Something to type at one place.

@@ -8,12 +8,13 @@ use std::collections::HashSet;
 use std::io;
 use std::ops::Range;
 
-use super::doubt::{doubtful, modules};
-use super::language::{Language, Sites, sites};
-use super::workspace::SourceFile;
 use crate::lsp::position::strip_bom;
 use crate::random::Random;
 use crate::record::regular;
+
+use super::doubt::{doubtful, modules};
+use super::language::{Language, Sites, sites};
+use super::workspace::SourceFile;
 
 /// What kind of place is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

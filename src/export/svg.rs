@@ -12,19 +12,17 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::compare::run::windows;
-use crate::compare::{Comparison, Played, Scenarios, Target};
-use crate::gate::report::{findings, headline};
-use crate::gate::{Judgement, Sides};
-use crate::summary::{Summary, held_up, measured};
-use crate::text::{clean, clean_lines, wrap};
-
 use crate::compare::pictures::Named;
 use crate::compare::report::document::{played, title};
 use crate::compare::report::{alone, words};
+use crate::compare::run::windows;
+use crate::compare::{Comparison, Played, Scenarios, Target};
 use crate::document::page::PALETTE;
 use crate::export::svg::panel::Panel;
-use crate::gate::report::{side_by_side, told_apart};
+use crate::gate::report::{findings, headline, side_by_side, told_apart};
+use crate::gate::{Judgement, Sides};
+use crate::summary::{Summary, held_up, measured};
+use crate::text::{clean, clean_lines, wrap};
 
 /// The picture in units of its own, which are pixels where nobody scales it.
 const WIDTH: f64 = 960.0;

@@ -4,19 +4,18 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::compare::report::{self, Case, Outcome, Suite};
+use crate::compare::run::{self, json, one_line};
 use crate::compare::{Played, by_target};
+use crate::document::{Look, markdown, page, terminal};
 use crate::lens::Lens;
 use crate::record::golden::{self, Session};
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, Entry, Event, Header, LateTicks, Reader};
 use crate::summary;
 use crate::summary::calls::tests::traced;
+use crate::text::is_hidden;
 
 use super::{csv, svg};
-use crate::compare::report::{Case, Outcome, Suite};
-use crate::compare::run::{json, one_line};
-use crate::compare::{report, run};
-use crate::document::{Look, markdown, page, terminal};
-use crate::text::is_hidden;
 
 /// The largest numbers of every width that a field may have.
 const LARGEST: [u64; 5] = [

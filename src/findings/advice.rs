@@ -1,10 +1,8 @@
 //! What about a machine makes figures less sure, as sentences for people.
 
-use crate::record::Host;
-use crate::record::Strain;
-use crate::units;
-
+use crate::record::{Host, Strain};
 use crate::summary::Summary;
+use crate::units;
 
 /// From here on resident counters are batched per processor.
 const BATCHED_SINCE: (u64, u64) = (6, 2);

@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
+use crate::exit::Exit;
 use crate::record::{Ending, Nanos};
+use crate::summary::{departures, exit, last_words};
 use crate::units;
 
 use super::super::summary::Summary;
 use super::ending::status;
-use crate::exit::Exit;
-use crate::summary::exit;
-use crate::summary::{departures, last_words};
 
 /// What a server's complaint is known by among the lines of its stderr.
 const COMPLAINTS: [&str; 7] = [

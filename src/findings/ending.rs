@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::record::{BARRIER, EmptyStep, Ending, MOST_NAMED, Shutdown, ShutdownReply, ShutdownStage, Survivor};
+use crate::summary::{Departure, departures, last_words};
 use crate::units;
 
 use super::super::summary::Summary;
 use super::{Finding, Severity, finding, times};
-use crate::summary::{Departure, departures, last_words};
 
 /// By how much a shutdown must have exceeded every phase to be spoken of.
 const MORE: u64 = 1 << 20;

@@ -1,7 +1,6 @@
 //! Memory that was to be given back by force, and was not.
 
-use crate::summary::Summary;
-use crate::summary::{Deaf, Unreached, Untrimmed};
+use crate::summary::{Deaf, Summary, Unreached, Untrimmed};
 use crate::units;
 
 use super::Doubt;

@@ -1,8 +1,7 @@
 //! Settings of the allocator that were asked for: whether they were in force, before the run and in it.
 
 use crate::record::KnobFacts;
-use crate::summary::Partly;
-use crate::summary::Summary;
+use crate::summary::{Partly, Summary};
 use crate::units;
 
 use super::{Doubt, Finding, Severity, finding};

@@ -1,6 +1,7 @@
 //! What is judged of the candidate in itself: budgets and growth.
 
 use crate::compare::Played;
+use crate::figures::rules::{Limit, Rules};
 use crate::record::Looks;
 use crate::stats::{Answer, Budget, judge_budget_by_looks};
 
@@ -8,7 +9,6 @@ use super::judgement::{Calibrations, Kept, Role};
 use super::leaking::{Basis, Leaking, leaks};
 use super::machines::Machines;
 use super::sides::{First, known, seen, through};
-use crate::figures::rules::{Limit, Rules};
 
 /// What the candidate's runs say to rules that compare nothing.
 pub(super) struct Alone {

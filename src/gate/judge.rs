@@ -2,8 +2,8 @@
 
 use crate::band::MOST_ENDPOINTS;
 use crate::compare::{Played, huge_pages, one_metric, strained};
-use crate::record::Looks;
-use crate::record::{Calibration, LensFacts};
+use crate::figures::rules::{Rule, Rules};
+use crate::record::{Calibration, LensFacts, Looks};
 use crate::stats::{Answer, Endpoint, EndpointVerdict, Evidence, Verdict, decide_by_looks, runs_needed};
 
 use super::alone::Alone;
@@ -11,7 +11,6 @@ use super::judgement::{Against, Calibrations, Judged, Judgement, Missing, Party,
 use super::leaking::Basis;
 use super::machines::Machines;
 use super::sides::{First, counting, known, seen, summaries, through, work};
-use crate::figures::rules::{Rule, Rules};
 
 /// The chance of an answer that a number of runs should have before it is recommended.
 const WANTED: f64 = 0.8;

@@ -5,12 +5,12 @@ use serde::Serialize;
 
 use crate::compare::{Difference, HugePages, Inequality, Played, Strained};
 use crate::exit::Exit;
+use crate::figures::rules::{Limit, Rule};
 use crate::lens::Lens;
 use crate::record::{Calibration, LensFacts, PreloadFacts};
 use crate::stats::{Answer, BudgetVerdict, Endpoint, EndpointVerdict, Known};
 
 use super::leaking::{Basis, Leaking};
-use crate::figures::rules::{Limit, Rule};
 
 #[derive(Clone, Debug, Default)]
 pub struct Sides {

@@ -2,19 +2,15 @@
 //! decide did the same work.
 
 use crate::band::NoiseFloor;
-use crate::compare::calibration::believed;
-use crate::compare::calibration::uncalibrated;
+use crate::compare::calibration::{believed, uncalibrated};
 use crate::compare::{
     Difference, Inequality, Played, counts, differences, differences_between, differences_of, inequalities,
 };
 use crate::exit::Exit;
-use crate::figures::What;
-use crate::figures::WorkLimits;
+use crate::figures::{What, WorkLimits};
 use crate::lens::Lens;
-use crate::record::Calibration;
-use crate::record::Header;
-use crate::stats::Known;
-use crate::stats::Seen;
+use crate::record::{Calibration, Header};
+use crate::stats::{Known, Seen};
 use crate::summary::{Summary, exit};
 
 use super::judgement::{Broken, Role, Sides};

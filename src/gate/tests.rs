@@ -1,16 +1,9 @@
 use crate::band::{LeakLimit, Tolerance};
-use crate::compare;
-use crate::compare::Played;
+use crate::compare::{self, Played};
 use crate::exit::Exit;
-use crate::figures::Leak;
-use crate::figures::Limit;
-use crate::figures::Rule;
-use crate::figures::Rules;
-use crate::figures::What;
-use crate::figures::{Figure, WorkLimits};
+use crate::figures::{Figure, Leak, Limit, Rule, Rules, What, WorkLimits};
 use crate::lens::Lens;
-use crate::record::Ending;
-use crate::record::Looks;
+use crate::record::{Ending, Looks};
 use crate::stats::Answer;
 use crate::summary::PrivateMetric;
 

@@ -1,7 +1,7 @@
-use super::*;
 use crate::record::golden;
-use crate::summary;
-use crate::summary::StepSummary;
+use crate::summary::{self, StepSummary};
+
+use super::*;
 
 /// A run of these phases, by number, round after round, each with its private memory and what its step sent.
 fn run(rounds: &[(u32, u64, u64, u64)]) -> Summary {

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use super::program::{file_sha256, version_of};
 use crate::record::Interpreter;
+
+use super::program::{file_sha256, version_of};
 
 /// The most of a first line that a kernel reads.
 const LONGEST: u64 = 256;

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::error::ChoiceError;
-use super::spec::{ServerSpec, check_label};
-use super::which::Which;
-use crate::config::Catalogue;
-use crate::config::{Allocator, Profile, own_home};
+use crate::config::{Allocator, Catalogue, Profile, own_home};
 use crate::lens::Lens;
 use crate::record::{AllocatorFacts, CellFacts, Preload};
 use crate::text::nearest;
+
+use super::error::ChoiceError;
+use super::spec::{ServerSpec, check_label};
+use super::which::Which;
 
 /// One server under one set of settings.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::allocator::knobs::purge_delay;
+use crate::config::Allocator;
 use crate::lens::Lens;
 use crate::record::{AllocatorFamily, Confidence, KnobFacts};
 
 use super::choice::{ServerChoice, Setting, Shim};
-use crate::config::Allocator;
 
 /// How jemalloc is told; later options win over earlier ones.
 const JEMALLOC: &str = "background_thread:true,dirty_decay_ms:0,muzzy_decay_ms:0";

@@ -1,8 +1,9 @@
 //! One arm of a comparison: the values of one server, one per run, on the log scale.
 
-use crate::band::NoiseFloor;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::band::NoiseFloor;
 
 /// The values of one arm, one per run in order: at least two, all finite and above zero.
 ///

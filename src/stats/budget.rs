@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::record::shown;
+use crate::band::NoiseFloor;
+use crate::record::{Looks, shown};
 
 use super::arm::{Arm, Seen, Unusable};
 use super::contrast::Contrast;
 use super::endpoint::Answer;
 use super::known::Known;
-use crate::band::NoiseFloor;
-use crate::record::Looks;
 
 /// A limit that one server's values must keep.
 #[derive(Clone, Debug, PartialEq)]

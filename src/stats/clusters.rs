@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::band::NoiseFloor;
+
 use super::arm::Arm;
 use super::calibrated;
-use crate::band::NoiseFloor;
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cluster {

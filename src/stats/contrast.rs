@@ -1,8 +1,9 @@
 //! How far two arms are apart, and how surely: Welch's t on log values.
 
+use crate::band::NoiseFloor;
+
 use super::arm::Arm;
 use super::student::{upper_quantile, upper_tail};
-use crate::band::NoiseFloor;
 
 /// A difference of log means with its standard error and degrees of freedom.
 ///

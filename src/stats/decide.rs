@@ -1,10 +1,10 @@
 //! The rule: three answers, per endpoint and overall, by interval and not by point estimate.
 
 use crate::band::MOST_ENDPOINTS;
+use crate::record::Looks;
 
 use super::endpoint::{Answer, Endpoint, EndpointVerdict};
 use super::holm::holm;
-use crate::record::Looks;
 
 /// What is decided, by which endpoints, and at which look.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,17 +1,17 @@
 //! One primary endpoint: what may differ by how much, and what the data say of it.
 
-use crate::band::Tolerance;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
+use crate::band::{NoiseFloor, Tolerance};
+use crate::record::shown;
+
 use super::arm::{Seen, Unusable};
 use super::contrast::Contrast;
 use super::known::Known;
 use super::strata::{Side, Strata};
-use crate::band::NoiseFloor;
-use crate::record::shown;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

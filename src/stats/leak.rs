@@ -1,18 +1,16 @@
 //! Whether memory grows from round to round: a slope per run, and what the slopes of several runs show together.
 
-use crate::band::LEAST_ROUNDS;
-use crate::band::LeakLimit;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::record::shown;
+use crate::band::{LEAST_ROUNDS, LeakLimit};
+use crate::record::{Looks, shown};
+use crate::units::middle;
 
 use super::endpoint::Answer;
 use super::rounds::{MOST_FALL, Slopes, WARM_UP_CYCLES, Weighed, fall, is_bent, rounds_needed};
 use super::shape::{Shape, shape};
 use super::trend::{Trend, trend};
-use crate::record::Looks;
-use crate::units::middle;
 
 pub const LEAST_CYCLES: usize = 8;
 

@@ -1,10 +1,10 @@
 //! The median, and one with an interval that assumes nothing about the noise.
 
-use crate::units::middle;
-use statrs::distribution::{Binomial, DiscreteCDF};
-
 use schemars::JsonSchema;
 use serde::Serialize;
+use statrs::distribution::{Binomial, DiscreteCDF};
+
+use crate::units::middle;
 
 /// A median and the order statistics around it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]

@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::arm::Arm;
-use super::calibrated;
 use crate::band::NoiseFloor;
 use crate::units::middle;
+
+use super::arm::Arm;
+use super::calibrated;
 
 /// A run far from the others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]

@@ -1,8 +1,9 @@
 //! The spread that several servers have in common, for when each has too few runs to know its own.
 
+use crate::band::NoiseFloor;
+
 use super::arm::Arm;
 use super::student::upper_quantile;
-use crate::band::NoiseFloor;
 
 /// A spread on the log scale, and how many degrees of freedom it is known with.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,8 +2,9 @@
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use super::student::{normal, upper_quantile};
 use crate::band::NoiseFloor;
+
+use super::student::{normal, upper_quantile};
 
 /// More runs than anybody makes; what needs more is not seen.
 const MOST_RUNS: usize = 10_000;

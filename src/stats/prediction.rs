@@ -1,8 +1,9 @@
 //! Where one more run will probably lie.
 
+use crate::band::NoiseFloor;
+
 use super::arm::Arm;
 use super::student::upper_quantile;
-use crate::band::NoiseFloor;
 
 /// The two-sided interval of one more value of the same kind, at a confidence such as 0.95: on logs
 /// `mean ± t(n−1) · s · √(1 + 1/n)` (Hahn and Meeker, *Statistical Intervals*, 1991), with the least spread that is

@@ -1,9 +1,10 @@
 //! What the rounds of several runs say of growth: slopes with bounds, and how many rounds would say more.
 
-use super::student::upper_quantile;
-use super::trend::theil_sen;
 use crate::band::LeakLimit;
 use crate::units::middle;
+
+use super::student::upper_quantile;
+use super::trend::theil_sen;
 
 /// Rounds that are left out at the beginning: caches fill.
 pub const WARM_UP_CYCLES: usize = 2;

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::band::NoiseFloor;
+
 use super::arm::{Arm, Seen, Unusable};
 use super::contrast::Contrast;
-use crate::band::NoiseFloor;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {

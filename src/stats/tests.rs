@@ -9,8 +9,9 @@ mod rule;
 mod simulations;
 mod vectors;
 
-use super::{Arm, Endpoint, Known, Seen};
 use crate::band::{NoiseFloor, Tolerance};
+
+use super::{Arm, Endpoint, Known, Seen};
 
 /// One of `many` cases, each as long as ever; all of them where LSP_SOAK_NIGHTLY is set, as `STAGES=nightly .ci/run` does.
 #[expect(

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::inversions::Inversions;
 use crate::units::middle;
+
+use super::inversions::Inversions;
 
 /// More values than this are put together into about so many groups: slopes are taken between all pairs.
 const MOST_VALUES: usize = 500;

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::exit::Exit;
 use crate::record::{CallCount, CallKind, SystemCalls, TracerFacts};
+use crate::summary::Summary;
 
 use super::exit::exit;
-use crate::exit::Exit;
-use crate::summary::Summary;
 
 /// The calls of one phase, over all its rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -1,11 +1,11 @@
 //! Whether what was preloaded had the memory of the server, by its own account at the end of the run.
 
 use crate::record::{AllocatorFamily, Checkpoint, Confidence, Ending, KnobFacts};
+use crate::summary::Summary;
 use crate::units;
 
 use super::tree::Tree;
 use super::unset::Unset;
-use crate::summary::Summary;
 
 /// The process that had the most private memory at a checkpoint, and how much the whole tree had then.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,10 @@
 //! The values at the end of a phase, from the rounds of cheap counters and the exact ones that follow them.
 
-use crate::band;
 use crate::record::{Checkpoint, Counters, Nanos, Rollup, Sample};
-use crate::units;
+use crate::summary::CheckpointSummary;
+use crate::{band, units};
 
 use super::latency::median;
-use crate::summary::CheckpointSummary;
 
 /// The figures of a checkpoint. Medians, because a round may fall on a moment when something woke up. Where memory was
 /// on its way, nothing was at rest: then all figures are of the last round, which the exact counters follow at once,

@@ -11,9 +11,10 @@ use crate::record::{
     Checkpoint, Entry, Environment, Event, Header, Holder, LeftOut, Libraries, Nanos, PeakMark, PhaseRef, Pressure,
     ReadError, ReadFailure, Reader, Request, Rollup, Shutdown, Unseen, Unwritten,
 };
+use crate::summary::collect::programs::ByProgram;
+use crate::summary::{Peak, PrivateMetric, ResidentMetric, SamplingSummary, Summary, Unloaded};
 
 use super::carried::{self, Leader};
-use super::confirmed;
 use super::curves::Curves;
 use super::decay::Watch;
 use super::departure::Departure;
@@ -25,10 +26,8 @@ use super::said::Said;
 use super::timeline::Timeline;
 use super::traffic::Method;
 use super::tree::Tree;
-use super::unset;
 use super::untrimmed::{Means, Untrimmed, untrimmed};
-use crate::summary::collect::programs::ByProgram;
-use crate::summary::{Peak, PrivateMetric, ResidentMetric, SamplingSummary, Summary, Unloaded};
+use super::{confirmed, unset};
 
 pub fn read<R: BufRead>(reader: Reader<R>) -> Result<Summary, ReadError> {
     read_with(reader, |_| Ok(()))

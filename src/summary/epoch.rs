@@ -4,9 +4,9 @@
 //! what happens between two phases belongs to the second, as the marks themselves have it.
 
 use crate::record::{Nanos, PeakMark, Rollup};
+use crate::summary::Peak;
 
 use super::tree::{Live, Sums, Tree};
-use crate::summary::Peak;
 
 /// What has been seen since the marks were last read.
 #[derive(Clone, Debug, Default)]

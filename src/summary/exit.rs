@@ -2,9 +2,9 @@
 
 use crate::exit::Exit;
 use crate::record::{EmptyStep, Ending};
+use crate::summary::Summary;
 
 use super::departure::{Departure, departures};
-use crate::summary::Summary;
 
 /// What a run comes to.
 ///

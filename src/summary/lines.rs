@@ -1,9 +1,9 @@
 //! Lines of a chart: one quantity of one run on a grid of time that several runs share.
 
 use crate::record::Nanos;
+use crate::summary::Summary;
 
 use super::curves::{Curves, Span};
-use crate::summary::Summary;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantity {

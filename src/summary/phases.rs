@@ -1,12 +1,12 @@
 //! Phases as they are played, and what follows from all of them together.
 
 use crate::record::{Checkpoint, Nanos, PhaseRef, StepEnd, StepStart, WindowStart};
+use crate::summary::{CheckpointSummary, Peak, PhaseSummary, PrivateMetric, ResidentMetric, Returned, StepSummary};
 
 use super::checkpoint;
 use super::decay::Known;
 use super::epoch::Peaks;
 use super::totals::Totals;
-use crate::summary::{CheckpointSummary, Peak, PhaseSummary, PrivateMetric, ResidentMetric, Returned, StepSummary};
 
 /// Less than this was taken: a share of it says nothing.
 const LEAST_TAKEN: u64 = 1 << 20;

@@ -6,14 +6,13 @@ mod unset;
 
 use std::convert::Infallible;
 
+use crate::exit::Exit;
+use crate::findings::{self, Severity};
 use crate::record::golden::{self, Session};
 use crate::record::{Ending, Entry, Event, ShutdownStage};
 
 use super::decay::{Window, WindowKind};
 use super::{Peak, PrivateMetric, Summary, exit, read, summarise};
-use crate::exit::Exit;
-use crate::findings;
-use crate::findings::Severity;
 
 const MIB: u64 = 1 << 20;
 

@@ -1,11 +1,11 @@
 //! Lines of several runs under each other: the time of each is laid onto one time that they share.
 
 use crate::record::{Nanos, PhaseRef};
+use crate::summary::{PhaseSummary, Summary};
 use crate::units::middle;
 
 use super::curves::Span;
 use super::lines::Line;
-use crate::summary::{PhaseSummary, Summary};
 
 /// The time of a drawing that several runs share.
 #[derive(Clone, Debug, PartialEq)]

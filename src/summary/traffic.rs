@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::record::{Nanos, Outcome, Request};
+use crate::summary::MethodSummary;
 
 use super::histogram::Histogram;
 use super::latency::quantile;
-use crate::summary::MethodSummary;
 
 /// Different error messages of one method that are counted separately; of more, only the number is known.
 const ERRORS: usize = 64;

@@ -6,10 +6,10 @@ mod sums;
 use std::collections::BTreeMap;
 
 use crate::record::{Checkpoint, Counters, Environment, Nanos, Process, Rollup, Sample, Used};
-
-use super::totals::Totals;
 use crate::summary::ProgramSummary;
 use crate::summary::tree::live::same_memory;
+
+use super::totals::Totals;
 
 pub(super) use crate::summary::tree::live::Live;
 pub(super) use crate::summary::tree::sums::Sums;

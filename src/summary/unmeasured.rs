@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use crate::record::{Counters, Header};
+use crate::summary::{CheckpointSummary, MethodSummary, PhaseSummary, Returned, Summary};
 use crate::units;
 
 use super::curves::Curves;
 use super::histogram::Histogram;
 use super::timeline::Timeline;
-use crate::summary::{CheckpointSummary, MethodSummary, PhaseSummary, Returned, Summary};
 
 /// Why a run has no memory and no latencies; `None` of one that has them.
 pub fn held_up(header: &Header) -> Option<String> {

@@ -1,7 +1,8 @@
 //! What to ship: by rules that are stated, from cells that were run to the end.
 
-use crate::figures::Figure;
 use std::cmp::Ordering;
+
+use crate::figures::Figure;
 
 use super::figure::Versus;
 use super::{Rules, Sweep, Swept};

@@ -1,9 +1,10 @@
 //! Which cells are worth a choice: no other is as good in memory, latency and processor time and clearly better in one.
 
-use super::Swept;
-use super::figure::Versus;
 use crate::figures::Figure;
 use crate::tune::figure::WEIGHED;
+
+use super::Swept;
+use super::figure::Versus;
 
 /// The values of what cells are weighed by, in the order of [`WEIGHED`].
 pub(super) type Weights = [Vec<f64>; 3];

@@ -6,8 +6,7 @@ use strum::EnumDiscriminants;
 
 use crate::figures::Figure;
 use crate::stats::Pooled;
-use crate::tune::figure::WEIGHED;
-use crate::tune::figure::assumed;
+use crate::tune::figure::{WEIGHED, assumed};
 
 use super::front::{Doubt, Weights, beats, mean};
 

@@ -5,8 +5,7 @@ use lsp_soak::config::GateContext;
 use lsp_soak::figures::Rules;
 use lsp_soak::gate::{Sides, judge};
 use lsp_soak::lens::Lens;
-use lsp_soak::record;
-use lsp_soak::record::Looks;
+use lsp_soak::record::{self, Looks};
 use lsp_soak::stats::Answer;
 use lsp_soak::summary;
 

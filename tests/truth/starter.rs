@@ -5,8 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lsp_soak::record;
-use lsp_soak::summary;
+use lsp_soak::{record, summary};
 
 use crate::fixture::{JEMALLOC, MIMALLOC, SYSTEM};
 

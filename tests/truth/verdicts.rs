@@ -1,10 +1,9 @@
 //! What a gate leaves behind and prints, and that a gate that was cut off goes on to the same verdict.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use serde_json::Value;
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Tunable;
 use crate::record::variables::{LEGACY, number};
+
+use super::Tunable;
 
 pub const TUNABLES: &str = "GLIBC_TUNABLES";
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 
+use crate::record::variables::{LEGACY, number};
+use crate::record::{AllocatorFamily, KnobFacts};
+
 use super::super::glibc::malloc::{TUNABLES, is_unsure, numbers, size};
 use super::super::glibc::{Tunable, ask};
 use super::super::preload;
 use super::super::probe::Subject;
 use super::{Checked, KnobError, Question, near, unseen};
-use crate::record::variables::{LEGACY, number};
-use crate::record::{AllocatorFamily, KnobFacts};
 
 pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> {
     let (mut asked, mut errors) = (Vec::new(), Vec::new());

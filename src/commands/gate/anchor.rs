@@ -3,15 +3,13 @@
 use anyhow::{Context, bail};
 
 use crate::campaign::{header, single};
-use crate::cli;
 use crate::compare::{Played, counts, differences};
 use crate::config::Loaded;
 use crate::drive::workspace;
 use crate::figures::Rules;
-use crate::host;
-use crate::record::Looks;
-use crate::record::{Header, WorkspaceFacts};
+use crate::record::{Header, Looks, WorkspaceFacts};
 use crate::resolve::ServerChoice;
+use crate::{cli, host};
 
 use super::sides::{alike, lens_of};
 use super::tell;

@@ -5,17 +5,15 @@ use std::collections::BTreeSet;
 use anyhow::bail;
 
 use crate::band::LEAST_ROUNDS;
-use crate::cli;
 use crate::commands::Mistakes;
 use crate::compare::Played;
 use crate::config::{self, GateContext, Loaded, Repeat, Step};
 use crate::exit::Exit;
 use crate::figures::Rules;
-use crate::growth;
 use crate::lens::Lens;
-use crate::resolve::ServerChoice;
-use crate::resolve::{detector, shim};
+use crate::resolve::{ServerChoice, detector, shim};
 use crate::summary::exit;
+use crate::{cli, growth};
 
 /// The servers under both lenses when nobody says which, or as they are and why.
 pub fn lenses(options: &cli::Gate, mut choices: Vec<ServerChoice>) -> (Vec<ServerChoice>, Vec<String>) {

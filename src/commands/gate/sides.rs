@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::bail;
 
 use crate::cli;
-use crate::compare::report;
-use crate::compare::{Played, counts, doubts, unseen};
+use crate::compare::{Played, counts, doubts, report, unseen};
 use crate::findings::setting;
 use crate::gate::{Role, Sides};
 use crate::lens::Lens;

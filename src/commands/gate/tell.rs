@@ -7,13 +7,11 @@ use anyhow::bail;
 use crate::campaign::files;
 use crate::cli::{self, CompareFormat, Inconclusive};
 use crate::commands::{github, show};
-use crate::compare::report;
-use crate::compare::{Difference, Weight, by_target};
+use crate::compare::{Difference, Weight, by_target, report};
 use crate::document::{markdown, page, terminal};
 use crate::exit::Exit;
 use crate::export::svg;
-use crate::gate;
-use crate::gate::{Judgement, Sides};
+use crate::gate::{self, Judgement, Sides};
 
 /// A verdict and the runs that it is of.
 pub struct Verdict<'v> {

@@ -9,13 +9,10 @@ use crate::config::Report;
 use crate::config::options::ServerExtras;
 use crate::config::tune::Preset;
 use crate::record::CellFacts;
-use crate::resolve::{Program, ServerChoice};
-use crate::text::Form;
-use crate::text::nearest;
+use crate::resolve::{Program, ServerChoice, detector};
+use crate::text::{Form, nearest};
 use crate::tune::Server;
 use crate::tune::report::ship::text;
-
-use crate::resolve::detector;
 
 /// Mistakes in what every cell is told.
 pub fn of_one_server(extra: &ServerExtras, mistakes: &mut Report) {

@@ -10,8 +10,7 @@ use crate::commands::{github, say, show};
 use crate::compare::Played;
 use crate::document::{markdown, page, terminal};
 use crate::exit::Exit;
-use crate::tune::report;
-use crate::tune::{Choice, Keep, Sweep, Swept};
+use crate::tune::{Choice, Keep, Sweep, Swept, report};
 
 use super::asked::unknown;
 

@@ -9,10 +9,8 @@ use crate::document::Block;
 use crate::document::page::{self, Keys};
 use crate::record::Nanos;
 use crate::summary::Summary;
-use crate::summary::decay;
-use crate::summary::decay::{Course, Window};
-use crate::units;
-use crate::units::middle;
+use crate::summary::decay::{self, Course, Window};
+use crate::units::{self, middle};
 
 use super::Named;
 

@@ -6,9 +6,7 @@ use crate::compare::report::figures;
 use crate::compare::{Cell, Comparison, Row};
 use crate::document::Block;
 use crate::document::page::Keys;
-use crate::figures::Figure;
-use crate::figures::Place;
-use crate::figures::Unit;
+use crate::figures::{Figure, Place, Unit};
 
 const LEGEND: &str = "Every dot is a run, the bar is the median, the band its interval. Each plot has a scale of its own, which \
                       does not begin at 0.";

@@ -1,20 +1,15 @@
 use crate::band::Tolerance;
-use crate::compare::{Played, by_target};
-use crate::compare::{report, run};
+use crate::compare::{Played, by_target, report, run};
 use crate::document::page;
 use crate::document::tests::is_whole;
-use crate::figures::WorkLimits;
-use crate::figures::{Rule, Rules};
-
+use crate::figures::{Rule, Rules, WorkLimits};
 use crate::gate::{Sides, judge};
 use crate::lens::Lens;
-use crate::record::Looks;
 use crate::record::golden::{self, Session};
 use crate::record::{
-    AllocatorFacts, AllocatorFamily, Confidence, Ending, Evidence, IdleKind, Outcome, Reader, ShutdownStage,
+    AllocatorFacts, AllocatorFamily, Confidence, Ending, Evidence, IdleKind, Looks, Outcome, Reader, ShutdownStage,
 };
-use crate::summary;
-use crate::summary::Summary;
+use crate::summary::{self, Summary};
 
 /// A name that ends every element that it could stand in.
 pub const HOSTILE: &str = "</script></title></style><img src=x onerror=alert(1)>\"'`&";

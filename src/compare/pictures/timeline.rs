@@ -6,10 +6,8 @@ use crate::charts::rows::Memory;
 use crate::charts::timeline::{Coded, Phase, Quantities, Run, Server, Timeline, Typical, Window};
 use crate::document::page::Keys;
 use crate::record::{IdleKind, Nanos};
-use crate::summary::lines;
-use crate::summary::lines::{Line, Quantity};
-use crate::summary::together;
-use crate::summary::{Bucket, PhaseSummary, PrivateMetric, Summary};
+use crate::summary::lines::{self, Line, Quantity};
+use crate::summary::{Bucket, PhaseSummary, PrivateMetric, Summary, together};
 use crate::text::clean;
 
 /// A run with the name of its record.

@@ -3,10 +3,7 @@
 //! Sizes of different systems stand side by side and are never set in a ratio: they are different quantities.
 
 use crate::compare::{Cell as Figures, Target};
-use crate::figures::Figure;
-use crate::figures::Measure;
-use crate::figures::Place;
-use crate::figures::Unit;
+use crate::figures::{Figure, Measure, Place, Unit};
 use crate::text::table::{Column, Table};
 use crate::text::{Sentence, Tone};
 

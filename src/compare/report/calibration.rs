@@ -4,15 +4,13 @@ use std::time::Duration;
 
 use crate::band::tolerance;
 use crate::compare::calibration::{Calibrated, WANTED, needed, recommended};
-use crate::lens::Lens;
-use crate::record::Looks;
-use crate::record::{Calibration, Noise};
-use crate::stats::ASSUMED_VARIATION;
-use crate::units;
-
 use crate::document::{Document, Section, Weight};
+use crate::lens::Lens;
+use crate::record::{Calibration, Looks, Noise};
+use crate::stats::ASSUMED_VARIATION;
 use crate::text::table::{Cell, Column, Table};
 use crate::text::{Sentence, Tone};
+use crate::units;
 
 /// Numbers of runs in the table.
 const RUNS: [(usize, &str); 4] = [(3, "3 runs"), (5, "5 runs"), (8, "8 runs"), (12, "12 runs")];

@@ -1,7 +1,8 @@
 //! Cases as annotations of a GitHub workflow.
 
-use super::cases::{Outcome, Suite};
 use crate::text::clean_lines;
+
+use super::cases::{Outcome, Suite};
 
 /// A line for everything that is wrong or worth a warning, in the form that the runner reads from a step's output.
 pub fn annotations(suites: &[Suite]) -> Vec<String> {

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use super::cases::{Case, Outcome, Suite};
 use crate::text::clean_lines;
+
+use super::cases::{Case, Outcome, Suite};
 
 pub fn render(suites: &[Suite]) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");

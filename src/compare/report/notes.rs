@@ -3,8 +3,7 @@
 use crate::compare::{Cell, Comparison, Count, Difference, HugePages, Inequality, Row, Side, Strained, Task};
 use crate::figures::Unit;
 use crate::findings::setting;
-use crate::record::KnobFacts;
-use crate::record::Strain;
+use crate::record::{KnobFacts, Strain};
 use crate::text::{Sentence, Tone};
 use crate::units;
 

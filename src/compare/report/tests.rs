@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{Case, Outcome, Suite, annotations, bencher, benchmark_action, document, junit, suites};
 use crate::compare::{Played, Scenarios, by_target};
 use crate::document::tests::is_whole;
 use crate::document::{Look, markdown, page, terminal};
 use crate::record::{Ending, KnobFacts, golden};
 use crate::summary;
+
+use super::{Case, Outcome, Suite, annotations, bencher, benchmark_action, document, junit, suites};
 
 mod counting;
 mod given;

@@ -8,21 +8,18 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
-use crate::findings;
-use crate::findings::Finding;
+use crate::findings::{self, Finding};
 use crate::growth::{Repeated, repeated};
 use crate::record::{
     Close, Ending, Header, IdleKind, Initialized, Listening, Nanos, Pressure, Readiness, Shutdown, Version,
 };
 use crate::stats::RunGrowth;
-use crate::summary::ServerRequests;
 use crate::summary::calls::Traced;
-use crate::summary::decay;
-use crate::summary::decay::{Window, WindowKind};
-use crate::summary::release;
-use crate::summary::release::Share;
+use crate::summary::decay::{self, Window, WindowKind};
+use crate::summary::release::{self, Share};
 use crate::summary::{
-    MethodSummary, Peak, PhaseSummary, PrivateMetric, ProgramSummary, SamplingSummary, Summary, exit, held_up, measured,
+    MethodSummary, Peak, PhaseSummary, PrivateMetric, ProgramSummary, SamplingSummary, ServerRequests, Summary, exit,
+    held_up, measured,
 };
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would

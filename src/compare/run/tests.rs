@@ -1,14 +1,14 @@
 //! Runs of every ending, as a person reads them.
 
-use super::*;
 use crate::compare::release::tests::with;
 use crate::compare::run::allocator::tests::found;
 use crate::document::{Look, markdown, page, terminal};
-use crate::record::PreloadFacts;
 use crate::record::golden::{self, Session};
-use crate::record::{Ending, Event, Reader, ShutdownStage};
+use crate::record::{Ending, Event, PreloadFacts, Reader, ShutdownStage};
 use crate::summary;
 use crate::summary::calls::tests::traced;
+
+use super::*;
 
 fn read(name: &str) -> Summary {
     summary::read(golden::open(name)).unwrap()

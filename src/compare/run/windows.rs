@@ -1,12 +1,10 @@
 //! What came back while the server was left alone: window by window, and in a sentence.
 
 use crate::charts::rows::Curves;
-use crate::compare::run::decay as words;
-use crate::compare::run::release;
+use crate::compare::run::{decay as words, release};
 use crate::record::{Nanos, WindowEnd};
 use crate::summary::Summary;
-use crate::summary::decay;
-use crate::summary::decay::{AFTER, Course, Window};
+use crate::summary::decay::{self, AFTER, Course, Window};
 use crate::text::Tone;
 use crate::text::table::{Column, Table};
 use crate::units;

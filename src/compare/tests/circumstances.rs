@@ -1,8 +1,9 @@
 //! Which circumstances are told when they differ, and what that means.
 
-use super::*;
 use crate::lens::Lens;
 use crate::record::{Header, Interpreter, PreloadFacts};
+
+use super::*;
 
 type Change = fn(&mut Header);
 

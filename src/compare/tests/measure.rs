@@ -1,12 +1,10 @@
 //! Which figure of a run a measure is, and how much of it is noise.
 
-use super::*;
 use crate::band::NoiseFloor;
-use crate::figures::Figure;
-use crate::figures::Measure;
-use crate::figures::Place;
-use crate::figures::Unit;
+use crate::figures::{Figure, Measure, Place, Unit};
 use crate::summary::{MethodSummary, Peak, ProgramSummary, ResidentMetric};
+
+use super::*;
 
 /// One run in which every figure is another number.
 fn distinct() -> Summary {

@@ -1,7 +1,8 @@
 //! What is compared with what, and what never is.
 
-use super::*;
 use crate::lens::Lens;
+
+use super::*;
 
 fn changed(runs: Vec<Played>, change: impl Fn(&mut Summary)) -> Vec<Played> {
     let mut runs = runs;

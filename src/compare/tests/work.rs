@@ -1,9 +1,10 @@
 //! What counts as the same work, to the last request.
 
-use super::*;
 use crate::compare::work::is_less;
 use crate::figures::WorkLimits;
 use crate::summary::{MethodSummary, PhaseSummary, StepSummary};
+
+use super::*;
 
 /// A run with these phases, each once, and these methods.
 fn worked(phases: &[PhaseSummary], methods: &[MethodSummary]) -> Summary {

@@ -1,14 +1,12 @@
 //! Absolute limits as written: `peak in decay <= 600 MiB`.
 
-use crate::units::Share;
 use std::ops::Range;
 use std::str::FromStr;
 
-use crate::figures::{At, Limit, What, WhatError};
-use crate::figures::{Figure, Unit};
+use crate::figures::{At, Figure, Limit, Unit, What, WhatError};
 use crate::lens::Lens;
 use crate::text::nearest;
-use crate::units::{Size, Span};
+use crate::units::{Share, Size, Span};
 
 use super::{GateContext, Wrong, metrics};
 

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::template::{self, Scope};
 use crate::units::Span;
+
+use super::template::{self, Scope};
 
 /// A whole number of things, at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]

@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::*;
 use crate::drive::language::LANGUAGES;
+
+use super::*;
 
 /// The text with the first snippet typed into it and `|` where completions are asked for.
 fn typed(language: &str, text: &str) -> String {

@@ -1,10 +1,11 @@
-use super::*;
 use crate::compare::by_target;
 use crate::compare::pictures::tests::{HOSTILE, hostile, played, session, twenty_four, two};
 use crate::record::golden::{self, Session};
 use crate::record::{Ending, ShutdownStage};
 use crate::summary;
 use crate::summary::calls::tests::traced;
+
+use super::*;
 
 fn compared(runs: &[Played]) -> String {
     comparison(&by_target(runs.to_vec(), None), runs)

@@ -2,9 +2,10 @@ use std::convert::Infallible;
 
 use serde_json::Value;
 
-use super::*;
 use crate::record::golden::{self, Session};
 use crate::summary;
+
+use super::*;
 
 /// The events of a session's trace, beside its summary.
 fn of(session: &Session) -> (Vec<Value>, Summary) {

@@ -1,7 +1,6 @@
 //! What a gate says: the verdict with what decided it, above the comparison of its sides.
 
-use crate::compare::report;
-use crate::compare::report::amount;
+use crate::compare::report::{self, amount};
 use crate::compare::run::lens;
 use crate::compare::{Played, Scenarios, by_target};
 use crate::document::page::Keys;

@@ -5,12 +5,10 @@ use crate::compare::Played;
 use crate::compare::report::{annotations, junit};
 use crate::document::tests::is_whole;
 use crate::document::{Look, markdown, terminal};
-use crate::figures::{At, Leak, Limit, Rule, Rules, What};
-use crate::figures::{Figure, WorkLimits};
+use crate::figures::{At, Figure, Leak, Limit, Rule, Rules, What, WorkLimits};
 use crate::gate::{Judgement, Sides, judge};
 use crate::lens::Lens;
-use crate::record::Looks;
-use crate::record::{Ending, PreloadFacts, golden};
+use crate::record::{Ending, Looks, PreloadFacts, golden};
 use crate::summary;
 
 use super::findings::{self, About, findings};

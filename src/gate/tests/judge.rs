@@ -1,14 +1,13 @@
 //! Each part of a verdict by itself: which runs it is of, by what it is weighed, and whose it is.
 
-use crate::figures::Limit;
-use crate::figures::Rule;
-use crate::figures::Rules;
 use std::collections::BTreeMap;
 
-use super::*;
+use crate::figures::{Limit, Rule, Rules};
 use crate::record::{CALIBRATION_FORMAT, Calibration, Noise};
 use crate::stats::Known;
 use crate::summary::Summary;
+
+use super::*;
 
 pub const MIB: u64 = 1 << 20;
 

@@ -1,10 +1,9 @@
 //! Absolute limits and growth: whose they are, and through which lens.
 
+use crate::figures::{Leak, Limit, Rules};
+
 use super::judge::{MIB, end, less_of, pair, primaries, valued};
 use super::*;
-use crate::figures::Leak;
-use crate::figures::Limit;
-use crate::figures::Rules;
 
 #[test]
 fn a_budget_is_the_candidate_s_through_the_lens_that_decides_unless_it_names_one() {

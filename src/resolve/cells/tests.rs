@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::*;
 use crate::config::Profile;
 use crate::config::tune::*;
 use crate::record::{AllocatorFacts, AllocatorFamily, Confidence, SweepFacts};
 use crate::resolve::{Program, ServerChoice};
+
+use super::*;
 
 /// Compares with the checked-in text; the expression would only repeat it.
 macro_rules! shown {

@@ -1,10 +1,11 @@
 //! Windows of made-up sessions and curves whose truth is known.
 
-use super::curve::Curve;
-use super::*;
 use crate::record::golden::Session;
 use crate::record::{Event, IdleKind, Rollup};
 use crate::summary::tests::of;
+
+use super::curve::Curve;
+use super::*;
 
 const MIB: u64 = 1 << 20;
 const SECOND: Nanos = 1_000_000_000;

@@ -3,13 +3,13 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::of;
 use crate::record::Event;
 use crate::record::golden::Session;
-use crate::summary::lines;
-use crate::summary::lines::{Line, Quantity};
+use crate::summary::lines::{self, Line, Quantity};
 use crate::summary::together::{Together, median};
 use crate::summary::{Span, Summary, Timeline};
+
+use super::of;
 
 /// A run of these samples, each with the milliseconds since the one before, whose second phase begins after this share of
 /// its time.

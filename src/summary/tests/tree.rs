@@ -1,11 +1,11 @@
 //! Peaks, sums and the curve of one process and of several.
 
+use crate::findings;
 use crate::record::golden::{self, Session};
 use crate::record::{Counters, Ending, Entry, Event, IdleKind, PeakMark, ProcessEnd, Sample, ShutdownStage};
 
 use super::super::{Peak, ResidentMetric};
 use super::{MIB, of};
-use crate::findings;
 
 #[test]
 fn the_peak_of_one_process_is_its_mark_even_between_samples() {

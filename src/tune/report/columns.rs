@@ -1,9 +1,7 @@
 //! The table of a sweep: a row for each cell, the default first, then by settled private memory.
 
-use crate::compare::report::figures;
-use crate::compare::report::figures::HOLE;
-use crate::figures::Figure;
-use crate::figures::Unit;
+use crate::compare::report::figures::{self, HOLE};
+use crate::figures::{Figure, Unit};
 use crate::text::Tone;
 use crate::text::table::{Column, Table};
 use crate::tune::{Failure, Stopped, Sweep, Swept, Why};

@@ -1,18 +1,17 @@
 //! What a sweep says: its answer, the lines to paste, and its front, above the comparison of all settings.
 
-use super::front::{Front, fronts};
-use crate::compare::report;
-use crate::compare::{Played, by_target};
-use crate::document::{Block, Document, Section, Weight};
-use crate::record::CellFacts;
-use crate::text::Form;
-use crate::text::table::Table;
-use crate::text::{Sentence, Tone, quoted};
-use crate::tune::{Choice, Keep, Sweep};
-use crate::units;
 use strum::VariantArray;
 
+use crate::compare::{Played, by_target, report};
+use crate::document::{Block, Document, Section, Weight};
+use crate::record::CellFacts;
+use crate::text::table::Table;
+use crate::text::{Form, Sentence, Tone, quoted};
+use crate::tune::{Choice, Keep, Sweep};
+use crate::units;
+
 use super::columns::{columns, order, stop};
+use super::front::{Front, fronts};
 use super::ship;
 use super::why::why_not;
 use super::words::{chosen, headline, legend, sentences};

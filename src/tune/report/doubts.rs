@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use crate::compare::report::notes;
-use crate::figures::Figure;
-use crate::figures::Unit;
+use crate::figures::{Figure, Unit};
 use crate::tune::{Moving, Sweep, Swept, Why, as_fast};
 use crate::units;
 

@@ -3,17 +3,16 @@
 //! Sizes are bytes and times nanoseconds, ratios are of geometric means, 1.1 being ten per cent more. What is not known is
 //! `null`, never 0.
 
-use crate::text::Form;
 use std::collections::BTreeMap;
-use strum::VariantArray;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::record::{AllocatorFacts, Version};
-use crate::tune::{Choice, Keep, NotChosen, Reason, Rules, Sweep, Swept};
+use strum::VariantArray;
 
 use crate::compare::run::json;
+use crate::record::{AllocatorFacts, Version};
+use crate::text::Form;
+use crate::tune::{Choice, Keep, NotChosen, Reason, Rules, Sweep, Swept};
 
 use super::columns::stop;
 use super::ship;

@@ -1,8 +1,9 @@
 //! What is chosen, and what is kept for it.
 
-use super::*;
 use crate::figures::Figure;
 use crate::record::{AllocatorDecay, Delay, WindowEnd};
+
+use super::*;
 
 #[test]
 fn under_a_limit_halving_keeps_the_fastest_and_stops_what_is_over_it() {

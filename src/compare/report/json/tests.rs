@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use crate::compare::{Played, by_target};
+
 use super::super::tests::{holes, targets, three};
 use super::{render, schema};
-use crate::compare::{Played, by_target};
 
 fn of(runs: &[Played]) -> Value {
     serde_json::from_str(&render(&by_target(runs.to_vec(), None), runs).unwrap()).unwrap()

@@ -1,8 +1,9 @@
 //! What came back by force, what servers account for, and what was preloaded into them.
 
-use super::*;
 use crate::compare::release::tests::{before_checkpoint, with};
 use crate::record::{AllocatorFamily, PreloadFacts};
+
+use super::*;
 
 fn given() -> Vec<Played> {
     let mut all = two();

@@ -1,6 +1,7 @@
-use super::*;
 use crate::compare::compare;
 use crate::compare::report::notes::strained;
+
+use super::*;
 
 /// The sentences about the machine of two servers, of three runs each: load and pressure of each run.
 fn sentences(of_a: [(f64, f64); 3], of_b: [(f64, f64); 3]) -> Vec<String> {

@@ -1,9 +1,10 @@
 //! Sentences about windows.
 
-use super::*;
 use crate::record::golden::Session;
 use crate::record::{Event, IdleKind, Reader};
 use crate::summary;
+
+use super::*;
 
 fn gave(kind: WindowKind, mib: f64, held: bool) -> Gave {
     Gave {

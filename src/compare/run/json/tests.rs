@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use super::{render, schema};
 use crate::record::golden;
 use crate::summary;
 use crate::summary::calls::tests::traced;
+
+use super::{render, schema};
 
 const RECORDS: [&str; 5] = ["completed", "crashed", "tree", "interrupted", "truncated"];
 

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
+use crate::gate::Judgement;
+
 use super::super::tests::{all, failed, refused};
 use super::{render, schema};
-use crate::gate::Judgement;
 
 fn of(judgement: &Judgement) -> Value {
     let notes = ["a note".to_owned()];

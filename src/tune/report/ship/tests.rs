@@ -1,8 +1,10 @@
 //! Every form of a setting, as it is pasted.
 
-use super::*;
-use crate::record::{AllocatorFacts, AllocatorFamily};
 use strum::VariantArray;
+
+use crate::record::{AllocatorFacts, AllocatorFamily};
+
+use super::*;
 
 fn server(name: &str, family: AllocatorFamily, prefix: Option<&str>, variable: &str) -> Server {
     Server {
