@@ -31,8 +31,8 @@ pub const LEAST_ROUNDS: usize = 20;
 
 /// The least spread that is believed: `max(SD, relative, absolute)`.
 ///
-/// Three runs that agree to the byte do not show that a fourth would; with SD = 0 any difference of one page
-/// would have an infinite t. Pages, thread stacks and what a file system gives back are noise of this size.
+/// Three runs that agree to the byte do not show that a fourth would: with a standard deviation of 0, one page more would
+/// have an infinite t. Pages, thread stacks and the answers of a file system make runs differ by about this much.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoiseFloor {
     /// As a share of the value.

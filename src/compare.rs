@@ -110,9 +110,9 @@ pub struct Side {
     /// In which windows it gave memory back.
     #[serde(skip)]
     pub gave: Vec<Given>,
-    /// What it gave back by force, in steps.
+    /// Memory that it was made to release by steps of the scenario.
     pub forced: Vec<Forced>,
-    /// What it gave back by force before checkpoints, phase by phase.
+    /// Memory that it was made to release before the checkpoint of each phase.
     pub forced_before_checkpoints: Vec<Forced>,
     /// What it accounts for by its own words.
     #[serde(rename = "self_reports")]

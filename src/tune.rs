@@ -296,9 +296,7 @@ pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
             .iter()
             .map(|figure| figure_of(*figure, &counting, base, &places))
             .collect();
-        let private: Vec<f64> = figures[0].values.iter().flatten().copied().collect();
-        let rest = rest(&counting, &places);
-        cells.push(Swept {
+        let mut cell = Swept {
             label: side.label.clone(),
             sets: sets(&mine),
             runs: side.runs.clone(),
@@ -308,12 +306,16 @@ pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
             beaten_by: None,
             work: side.work.clone(),
             unseen: side.unseen.clone(),
-            promise: promise(&private).filter(|_| rest.moving == 0),
-            rest,
+            promise: None,
+            rest: rest(&counting, &places),
             huge_pages: side.huge_pages,
             figures,
             why_not: None,
-        });
+        };
+        if cell.rest.moving == 0 {
+            cell.promise = promise(&cell.known(Figure::Private));
+        }
+        cells.push(cell);
     }
     front::mark(&mut cells);
     let choice = choose::choose(&cells, rules);

@@ -68,6 +68,7 @@ pub fn setting(knob: &KnobFacts) -> String {
 mod tests {
     use super::*;
     use crate::record::golden::Session;
+    use crate::record::golden::knob;
     use crate::record::{Ending, ShutdownStage};
     use crate::summary::Unloaded;
     use crate::summary::Unset;
@@ -86,17 +87,6 @@ mod tests {
         let mut summary = of(&session);
         summary.header.server.knobs = vec![knob];
         all(&summary)
-    }
-
-    fn knob(taken: Option<bool>) -> KnobFacts {
-        KnobFacts {
-            variable: "_RJEM_MALLOC_CONF".to_owned(),
-            option: Some("dirty_decay_ms".to_owned()),
-            requested: "0".to_owned(),
-            effective: Some("0".to_owned()),
-            seen: Some("its statistics".to_owned()),
-            taken,
-        }
     }
 
     #[test]

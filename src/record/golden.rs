@@ -8,7 +8,9 @@ mod session;
 
 use std::path::{Path, PathBuf};
 
-use super::{Delays, Ending, Entry, Event, IdleKind, LateTicks, Outcome, Reader, ShutdownStage, Survivor, WarningKind};
+use super::{
+    Delays, Ending, Entry, Event, IdleKind, KnobFacts, LateTicks, Outcome, Reader, ShutdownStage, Survivor, WarningKind,
+};
 
 pub(crate) use session::Session;
 
@@ -35,6 +37,18 @@ pub(crate) fn completed() -> Session {
     }));
     session.shut_down(ShutdownStage::Exit, Vec::new(), Ending::Completed, "");
     session
+}
+
+/// A setting of jemalloc that its statistics showed before the run, or were to.
+pub(crate) fn knob(taken: Option<bool>) -> KnobFacts {
+    KnobFacts {
+        variable: "_RJEM_MALLOC_CONF".to_owned(),
+        option: Some("dirty_decay_ms".to_owned()),
+        requested: "0".to_owned(),
+        effective: Some("0".to_owned()),
+        seen: Some("its statistics".to_owned()),
+        taken,
+    }
 }
 
 fn typical(session: &mut Session) {

@@ -65,22 +65,12 @@ pub fn is_denied(knob: &KnobFacts) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn knob() -> KnobFacts {
-        KnobFacts {
-            variable: "_RJEM_MALLOC_CONF".to_owned(),
-            option: Some("dirty_decay_ms".to_owned()),
-            requested: "0".to_owned(),
-            effective: Some("0".to_owned()),
-            seen: Some("its statistics".to_owned()),
-            taken: Some(true),
-        }
-    }
+    use crate::record::golden::knob;
 
     /// The setting, which is the lens's too, after a run that said this on stderr, of so many bytes.
     fn after(stderr: &str, bytes: usize) -> ServerFacts {
         let mut server = ServerFacts {
-            knobs: vec![knob()],
+            knobs: vec![knob(Some(true))],
             ..ServerFacts::default()
         };
         server.lens.env = [("_RJEM_MALLOC_CONF".to_owned(), "dirty_decay_ms:0".to_owned())].into();
@@ -102,17 +92,17 @@ mod tests {
         let unseen = KnobFacts {
             seen: Some("its syntax".to_owned()),
             taken: None,
-            ..knob()
+            ..knob(Some(true))
         };
         assert!(!is_denied(&unseen));
-        assert!(!is_denied(&knob()));
+        assert!(!is_denied(&knob(Some(true))));
     }
 
     #[test]
     fn what_is_confirmed_in_the_run_stays_as_it_was_seen() {
         let said = "<jemalloc>: -- Set conf value: dirty_decay_ms:0\n";
         let server = after(said, said.len());
-        assert_eq!(server.knobs, [knob()]);
+        assert_eq!(server.knobs, [knob(Some(true))]);
         assert_eq!(server.lens.verified, Some(true));
     }
 
@@ -132,18 +122,18 @@ mod tests {
     fn one_process_that_has_the_value_is_enough() {
         let both = "<jemalloc>: malloc_conf #4 (x): \"\"\n<jemalloc>: -- Set conf value: dirty_decay_ms:0\n\
                     <jemalloc>: malloc_conf #1 (x): \"\"\n<jemalloc>: -- Set conf value: dirty_decay_ms:5\n";
-        assert_eq!(after(both, both.len()).knobs, [knob()]);
+        assert_eq!(after(both, both.len()).knobs, [knob(Some(true))]);
     }
 
     #[test]
     fn what_was_not_told_to_confirm_is_not_judged() {
         let mut server = ServerFacts {
-            knobs: vec![knob()],
+            knobs: vec![knob(Some(true))],
             ..ServerFacts::default()
         };
         server.env = [("_RJEM_MALLOC_CONF".to_owned(), "dirty_decay_ms:0".to_owned())].into();
         assert!(!correct(&mut server, &Close::default()));
-        assert_eq!(server.knobs, [knob()]);
+        assert_eq!(server.knobs, [knob(Some(true))]);
     }
 
     #[test]

@@ -180,9 +180,7 @@ impl<'t> Lexer<'t> {
         }
         true
     }
-}
 
-impl Lexer<'_> {
     /// Adds a token that begins here, and moves past it.
     pub(super) fn push(&mut self, kind: Kind, length: usize) {
         let (start, end) = (self.at, (self.at + length).min(self.text.len()));

@@ -579,23 +579,3 @@ fn the_purged_lens_is_trusted_only_for_what_is_left_after_the_last_window() {
         assert_eq!(judged(what, true), assumed, "{what}");
     }
 }
-
-#[test]
-fn a_budget_is_kept_as_shipped_from_five_runs_on() {
-    let judged = |runs: usize| {
-        let mut sides = pair(&vec![100 * MIB; runs], &vec![100 * MIB; runs], end);
-        for run in sides.baseline.iter_mut().chain(&mut sides.candidate) {
-            run.summary.header.server.lens.name = Lens::AsShipped;
-        }
-        let rules = Rules {
-            lens: Lens::AsShipped,
-            budgets: vec![Limit {
-                what: "private".parse().unwrap(),
-                limit: (130 * MIB) as f64,
-            }],
-            ..primaries(&["private"])
-        };
-        judge(&sides, &rules, &Looks::default()).budgets[0].verdict.answer
-    };
-    assert_eq!((judged(3), judged(5)), (Answer::Inconclusive, Answer::Pass));
-}

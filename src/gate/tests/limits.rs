@@ -5,6 +5,25 @@ use crate::figures::{Leak, Limit, Rules};
 use super::judge::{MIB, end, less_of, pair, primaries, valued};
 use super::*;
 
+fn budget(what: &str, limit: f64) -> Limit {
+    Limit {
+        what: what.parse().unwrap(),
+        limit,
+    }
+}
+
+/// The usual limit of growth, and nothing else that decides.
+fn of_growth_alone() -> Rules {
+    Rules {
+        primaries: Vec::new(),
+        leak: Some(Leak {
+            phase: None,
+            limit: LeakLimit::default(),
+        }),
+        ..rules()
+    }
+}
+
 #[test]
 fn a_budget_is_the_candidate_s_through_the_lens_that_decides_unless_it_names_one() {
     let mut sides = pair(&[500 * MIB; 3], &[100 * MIB; 3], end);
@@ -16,10 +35,7 @@ fn a_budget_is_the_candidate_s_through_the_lens_that_decides_unless_it_names_one
     for (what, answer) in [("private", Answer::Pass), ("as-shipped private", Answer::Fail)] {
         let rules = Rules {
             primaries: Vec::new(),
-            budgets: vec![Limit {
-                what: what.parse().unwrap(),
-                limit: (200 * MIB) as f64,
-            }],
+            budgets: vec![budget(what, (200 * MIB) as f64)],
             ..rules()
         };
         let judgement = judge(&sides, &rules, &Looks::default());
@@ -38,16 +54,30 @@ fn a_budget_within_its_noise_is_neither_kept_nor_broken() {
     ] {
         let sides = pair(&[level * MIB; 3], &[level * MIB; 3], end);
         let rules = Rules {
-            budgets: vec![Limit {
-                what: "private".parse().unwrap(),
-                limit: limit * MIB as f64,
-            }],
+            budgets: vec![budget("private", limit * MIB as f64)],
             ..rules()
         };
         let judgement = judge(&sides, &rules, &Looks::default());
         assert_eq!(judgement.budgets[0].verdict.answer, answer, "{limit}");
         assert_eq!(judgement.answer, answer, "every rule takes part in the whole: {limit}");
     }
+}
+
+#[test]
+fn a_budget_is_kept_as_shipped_from_five_runs_on() {
+    let judged = |runs: usize| {
+        let mut sides = pair(&vec![100 * MIB; runs], &vec![100 * MIB; runs], end);
+        for run in sides.baseline.iter_mut().chain(&mut sides.candidate) {
+            run.summary.header.server.lens.name = Lens::AsShipped;
+        }
+        let rules = Rules {
+            lens: Lens::AsShipped,
+            budgets: vec![budget("private", (130 * MIB) as f64)],
+            ..primaries(&["private"])
+        };
+        judge(&sides, &rules, &Looks::default()).budgets[0].verdict.answer
+    };
+    assert_eq!((judged(3), judged(5)), (Answer::Inconclusive, Answer::Pass));
 }
 
 /// Three runs that play two phases twenty times each, of which one grows by so much from round to round.
@@ -170,14 +200,7 @@ fn equal_work_is_asked_of_the_runs_that_growth_is_judged_by() {
         candidate: several_growing("b", Lens::Purged, 0, 12),
         anchor: None,
     };
-    let rules = Rules {
-        primaries: Vec::new(),
-        leak: Some(Leak {
-            phase: None,
-            limit: LeakLimit::default(),
-        }),
-        ..rules()
-    };
+    let rules = of_growth_alone();
     let judgement = judge(&sides, &rules, &Looks::default());
     assert_eq!(judgement.exit(), Exit::Passed);
     let bases: Vec<Basis> = judgement.leaks.iter().map(|leak| leak.basis).collect();
@@ -197,14 +220,7 @@ fn growth_of_too_few_rounds_is_not_waited_for() {
     for run in &mut sides.candidate {
         run.summary.phases.retain(|phase| phase.phase.cycle < 10);
     }
-    let rules = Rules {
-        primaries: Vec::new(),
-        leak: Some(Leak {
-            phase: None,
-            limit: LeakLimit::default(),
-        }),
-        ..rules()
-    };
+    let rules = of_growth_alone();
     let judgement = judge(&sides, &rules, &Looks::default());
     assert_eq!((judgement.exit(), judgement.is_final()), (Exit::OwnFailure, true));
     sides.candidate[2] = growing("b", Lens::Purged, 0).remove(2);

@@ -1,15 +1,13 @@
 //! Phases, rounds and steps as a server sees them, and what is written down of them.
 
-use std::collections::BTreeMap;
 use std::fs;
 
 use lsp_soak::config::{Profile, Scenario};
 use lsp_soak::drive::desk::Desk;
 use lsp_soak::drive::workspace::select;
 use lsp_soak::drive::{Job, Player, Stop};
-use lsp_soak::record::Preload;
 use lsp_soak::record::{BARRIER, Ending, Event, StepEnd};
-use lsp_soak::resolve::{Program, ServerChoice, Setting};
+use lsp_soak::resolve::{Program, ServerChoice};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -51,23 +49,7 @@ pub fn play(top: &str, phases: &str) -> Play {
     let scenario: Scenario = toml::from_str(&format!("{top}{HEAD}{phases}")).unwrap();
     let job = Job {
         scenario,
-        choice: ServerChoice {
-            typed: String::new(),
-            label: "relay".to_owned(),
-            profile_name: None,
-            profile: Profile::default(),
-            program: Program::File("/bin/sh".into()),
-            args: Vec::new(),
-            env: BTreeMap::new(),
-            preload: Preload::System,
-            preload_asked: false,
-            libraries: Vec::new(),
-            lens: Setting::default(),
-            found: None,
-            cpus: Vec::new(),
-            cell: None,
-            shim: None,
-        },
+        choice: ServerChoice::plain("relay", Profile::default(), Program::File("/bin/sh".into())),
         decay: None,
         native: std::path::PathBuf::new(),
         launch: relay.launch(),
