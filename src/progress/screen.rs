@@ -8,9 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crossterm::cursor::{MoveToColumn, MoveUp};
-use crossterm::queue;
-use crossterm::terminal::{BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate};
+use anstream::AutoStream;
+use terminal_size::{Width, terminal_size_of};
 
 use super::Look;
 use super::state::State;
@@ -19,6 +18,13 @@ const PERIOD: Duration = Duration::from_millis(250);
 
 /// The least time between two pictures, however many lines there are.
 const SHORTEST: Duration = Duration::from_millis(125);
+
+/// What a terminal does not show while it is between these two.
+const BEGIN_UPDATE: &str = "\x1b[?2026h";
+const END_UPDATE: &str = "\x1b[?2026l";
+
+const CLEAR_TO_LINE_END: &str = "\x1b[K";
+const CLEAR_TO_SCREEN_END: &str = "\x1b[J";
 
 enum Order {
     Line(String),
@@ -34,21 +40,9 @@ pub fn moves(kind: Option<&str>, columns: usize) -> bool {
 }
 
 /// Columns of the terminal now; the usual ones where it does not say.
-#[cfg(unix)]
 pub fn columns() -> usize {
-    // crossterm starts `tput` where nothing is a terminal, and it would run beside the server that is measured.
-    let sizes = [
-        rustix::termios::tcgetwinsize(std::io::stderr()),
-        rustix::termios::tcgetwinsize(std::io::stdout()),
-    ];
-    let size = sizes.into_iter().flatten().next();
-    size.map_or(80, |size| usize::from(size.ws_col))
-}
-
-/// Columns of the terminal now; the usual ones where it does not say.
-#[cfg(not(unix))]
-pub fn columns() -> usize {
-    crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns))
+    let size = terminal_size_of(std::io::stderr()).or_else(|| terminal_size_of(std::io::stdout()));
+    size.map_or(80, |(Width(columns), _)| usize::from(columns))
 }
 
 /// A running thread that draws. Dropping it takes the block away.
@@ -66,7 +60,7 @@ impl Screen {
                 state,
                 began,
                 look,
-                painter: Painter::new(std::io::stderr()),
+                painter: Painter::new(AutoStream::always_ansi(std::io::stderr())),
                 block,
                 paused: false,
             };
@@ -201,47 +195,41 @@ impl<W: Write> Painter<W> {
         if lines.is_empty() && block == self.shown {
             return Ok(());
         }
-        let mut text: Vec<u8> = Vec::new();
+        let mut text = String::new();
         let on_screen = !self.shown.is_empty() || !block.is_empty();
+        let line_end = if on_screen { CLEAR_TO_LINE_END } else { "" };
         if on_screen {
-            queue!(text, BeginSynchronizedUpdate)?;
-            self.go_to_top(&mut text)?;
+            text.push_str(BEGIN_UPDATE);
+            text.push_str(&self.to_top());
             if self.columns != self.drawn_at {
-                queue!(text, Clear(ClearType::FromCursorDown))?;
+                text.push_str(CLEAR_TO_SCREEN_END);
                 self.drawn_at = self.columns;
             }
         }
-        for line in lines.iter().flat_map(|line| line.split('\n')) {
-            text.extend(line.as_bytes());
-            if on_screen {
-                queue!(text, Clear(ClearType::UntilNewLine))?;
-            }
-            text.push(b'\n');
-        }
-        for line in &block {
-            text.extend(line.as_bytes());
-            queue!(text, Clear(ClearType::UntilNewLine))?;
-            text.push(b'\n');
+        for line in lines
+            .iter()
+            .flat_map(|line| line.split('\n'))
+            .chain(block.iter().map(String::as_str))
+        {
+            text.extend([line, line_end, "\n"]);
         }
         if on_screen {
-            queue!(text, Clear(ClearType::FromCursorDown), EndSynchronizedUpdate)?;
+            text.extend([CLEAR_TO_SCREEN_END, END_UPDATE]);
         }
         self.shown = block;
-        self.out.write_all(&text)?;
+        self.out.write_all(text.as_bytes())?;
         self.out.flush()
     }
 
-    /// A terminal that became narrower has broken the lines anew: they take more rows than they did.
-    fn go_to_top(&self, text: &mut Vec<u8>) -> std::io::Result<()> {
+    /// Moves to the block's first row. A terminal that became narrower has broken the lines anew: they take more rows than they did.
+    fn to_top(&self) -> String {
         let rows = |line: &String| {
             let plain = anstream::adapter::strip_str(line).to_string();
             crate::text::width(&plain).div_ceil(self.columns).max(1)
         };
-        let rows: usize = self.shown.iter().map(rows).sum();
-        queue!(text, MoveToColumn(0))?;
-        match u16::try_from(rows) {
-            Ok(rows) if rows > 0 => queue!(text, MoveUp(rows)),
-            Ok(_) | Err(_) => Ok(()),
+        match self.shown.iter().map(rows).sum::<usize>() {
+            0 => "\r".to_owned(),
+            rows => format!("\r\x1b[{rows}A"),
         }
     }
 }
