@@ -18,11 +18,11 @@ mod init;
 mod shell;
 mod tune;
 
-pub use allocator::{AllocatorOptions, TextOrJson};
+pub use allocator::AllocatorOptions;
 pub use gate::{Gate, Holding, Inconclusive};
 pub use init::Init;
 pub use shell::{Completions, Man, Schema, SchemaOf};
-pub use tune::{Choosing, Telling, Tune, TuneFormat};
+pub use tune::{Choosing, Telling, Tune};
 
 /// Measure what a language server does with memory.
 ///
@@ -270,7 +270,7 @@ pub struct Report {
     #[arg(required = true, value_name = "RECORD|DIR")]
     pub records: Vec<PathBuf>,
     /// What to print
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_RECORDS), default_value = "terminal")]
     pub format: Format,
     /// Also print what the answer rests on: every table, what words mean, how it is made again
     #[arg(long)]
@@ -293,33 +293,11 @@ pub struct Compare {
     #[arg(long, value_name = "LABEL")]
     pub baseline: Option<String>,
     /// What to print
-    #[arg(long, value_enum, default_value_t)]
-    pub format: CompareFormat,
+    #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_COMPARISONS), default_value = "terminal")]
+    pub format: Format,
     /// Also print what the answer rests on: every table, what words mean, how it is made again
     #[arg(long)]
     pub details: bool,
-}
-
-/// What a comparison is printed as.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum CompareFormat {
-    /// Tables for people
-    #[default]
-    Terminal,
-    /// Tables for a pull request
-    Markdown,
-    /// One page for a browser that loads nothing: charts, tables and facts
-    Html,
-    /// The timeline as one picture, for a README or a pull request
-    Svg,
-    /// Everything, for programs
-    Json,
-    /// Cases for CI systems, in JUnit's XML
-    Junit,
-    /// Bencher's metric format
-    Bencher,
-    /// github-action-benchmark's `customSmallerIsBetter`
-    GithubActionBenchmark,
 }
 
 const CHECK: &str = "\

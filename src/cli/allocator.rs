@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
+
+use crate::config::options::Format;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,19 +23,9 @@ pub struct AllocatorOptions {
     #[arg(long, value_name = "PID", conflicts_with = "program")]
     pub pid: Option<u32>,
     /// What to print
-    #[arg(long, value_enum, default_value_t)]
-    pub format: TextOrJson,
+    #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_FACTS), default_value = "terminal")]
+    pub format: Format,
     /// Server profiles of your own [default: servers.toml in the current directory]
     #[arg(long = "servers", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: Option<PathBuf>,
-}
-
-/// What a small report is printed as.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum TextOrJson {
-    /// Lines for people
-    #[default]
-    Terminal,
-    /// Everything, for programs
-    Json,
 }

@@ -4,11 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use crate::config::options::{LENS, Measuring, ScenarioOptions, ServerExtras, Voice};
+use crate::config::options::{Format, LENS, Measuring, ScenarioOptions, ServerExtras, Voice};
 use crate::config::values::{CpuList, Lenses, LookPlan, Runs, ServerText, cpus, looks, size};
 use crate::units::{Share, Size, Span};
-
-use super::CompareFormat;
 
 /// `lsp-soak gate`.
 #[derive(Debug, Args)]
@@ -68,8 +66,8 @@ pub struct Gate {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
     /// What to print
-    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
-    pub format: CompareFormat,
+    #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_COMPARISONS), default_value = "terminal", help_heading = "Output")]
+    pub format: Format,
     /// How much is said.
     #[command(flatten)]
     pub voice: Voice,

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
 
-use crate::config::options::{Measuring, ScenarioOptions, ServerExtras, Voice};
+use crate::config::options::{Format, Measuring, ScenarioOptions, ServerExtras, Voice};
 use crate::config::tune::Preset;
 use crate::config::values::{CpuList, RungPlan, ServerText, cpus, rungs, size};
 use crate::text::Form;
@@ -105,8 +105,8 @@ pub struct Choosing {
 #[command(next_help_heading = "Output")]
 pub struct Telling {
     /// What to print
-    #[arg(long, value_enum, default_value_t)]
-    pub format: TuneFormat,
+    #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_SWEEPS), default_value = "terminal")]
+    pub format: Format,
     /// Print nothing but what to ship, ready to be pasted
     #[arg(long, value_enum, value_delimiter = ',', value_name = "FORM")]
     pub print: Vec<Form>,
@@ -128,17 +128,3 @@ Exit codes:
   0 a setting is recommended, or the default      1 no setting keeps --max-private
   2 bad input or a failure of lsp-soak            3 too few runs to choose by
   4 the server failed the scenario as it is       130 interrupted";
-
-/// What a sweep is printed as.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum TuneFormat {
-    /// Tables for people
-    #[default]
-    Terminal,
-    /// Tables for a pull request
-    Markdown,
-    /// One page for a browser that loads nothing: the front, charts, tables and facts
-    Html,
-    /// Everything, for programs
-    Json,
-}

@@ -7,14 +7,15 @@ use anyhow::{Context, bail};
 
 use crate::allocator::{self, Detection};
 use crate::campaign::build;
-use crate::cli::{self, TextOrJson};
+use crate::cli;
 use crate::compare::run;
+use crate::config::options::Format;
 use crate::document::terminal;
 use crate::record::{AllocatorFacts, KnobFacts};
 use crate::resolve::{Common, Program, ServerChoice, ServerSpec, detector, preload, which};
 use crate::sample;
 
-use super::{Mistakes, prepare, print, show};
+use super::{Mistakes, formats, prepare, print};
 
 pub fn run(options: &cli::AllocatorOptions) -> anyhow::Result<u8> {
     let (shown, found, knobs) = match (&options.program, options.pid) {
@@ -23,8 +24,8 @@ pub fn run(options: &cli::AllocatorOptions) -> anyhow::Result<u8> {
         (None, None) => bail!("nothing is named; name a program, a server or a process"),
     };
     let text = match options.format {
-        TextOrJson::Terminal => terminal::render(&run::allocator::document(&shown, &found, &knobs), show::look(true)),
-        TextOrJson::Json => run::allocator::json(&shown, &found, &knobs)?,
+        Format::Terminal => terminal::render(&run::allocator::document(&shown, &found, &knobs), formats::look(true)),
+        _ => run::allocator::json(&shown, &found, &knobs)?,
     };
     print(&text)?;
     Ok(0)

@@ -15,7 +15,7 @@ use crate::soak::Interrupt;
 use crate::summary::exit;
 
 use super::invocation::Invocation;
-use super::{prepare, show};
+use super::{formats, prepare};
 
 pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let calibrate = |command| {
@@ -65,7 +65,7 @@ pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8
     if outcomes.exit == Exit::Passed {
         for calibration in calibrated(outcomes.runs, &options.repeating.looks.0) {
             let document = calibration::document(&calibration, &options.repeating.looks.0);
-            let look = show::look(options.output.voice.details);
+            let look = formats::look(options.output.voice.details);
             super::print(&terminal::render(&document, look))?;
             let path = calibrations::store(&calibration)?;
             if !options.output.voice.quiet {

@@ -18,7 +18,7 @@ use crate::text::fold;
 use crate::units::{self, Span};
 use crate::{cli, plan};
 
-use super::{prepare, print, show};
+use super::{formats, prepare, print, show};
 
 pub fn run(options: &cli::Check, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let (scenarios, choices) = prepare::understood(&prepare::Typed {
@@ -33,7 +33,7 @@ pub fn run(options: &cli::Check, interrupt: &Interrupt) -> anyhow::Result<u8> {
     for scenario in &scenarios {
         let runs = campaign::of_runs(&options.repeating, &choices, scenario.scenario.seed());
         let until = until(&options.repeating);
-        print(&plan::describe(scenario, &runs, &labels, &until, show::columns()))?;
+        print(&plan::describe(scenario, &runs, &labels, &until, formats::columns()))?;
         for doubt in choices.iter().flat_map(|choice| caps::too_short(choice, scenario)) {
             print(&format!("warning: {doubt}\n"))?;
         }
@@ -115,7 +115,7 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
 
 /// Prints sentences, as wide as the terminal.
 fn tell(text: &str) -> anyhow::Result<()> {
-    print(&fold(text, show::columns()))
+    print(&fold(text, formats::columns()))
 }
 
 /// What is said of a server that can play the scenario, with the optional steps that it leaves out.

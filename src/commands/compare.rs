@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use anyhow::bail;
 
-use crate::cli::{self, CompareFormat};
-use crate::compare::{Played, Weight, by_target, report};
-use crate::document::terminal;
+use crate::cli;
+use crate::compare::{Played, Weight, by_target};
+use crate::config::options::Format;
 use crate::exit::Exit;
 use crate::text::nearest;
 
-use super::{github, html, show};
+use super::{formats, github, show};
 
 /// Runs the command. A comparison decides nothing, so it succeeds whatever it finds.
 pub fn run(options: &cli::Compare) -> anyhow::Result<u8> {
@@ -18,25 +18,18 @@ pub fn run(options: &cli::Compare) -> anyhow::Result<u8> {
     let labels = runs.iter().map(|run| run.summary.header.server.label.as_str());
     known(labels, options.baseline.as_deref())?;
     comparable(&runs)?;
-    print(runs, options.baseline.as_deref(), options.format, options.details)?;
+    print(&runs, options.baseline.as_deref(), options.format, options.details)?;
     Ok(Exit::Passed.code())
 }
 
 /// Compares the runs and prints that, for GitHub too where it is asked for.
-pub fn print(runs: Vec<Played>, baseline: Option<&str>, format: CompareFormat, details: bool) -> anyhow::Result<()> {
-    let scenarios = by_target(runs.clone(), baseline);
-    let text = match format {
-        CompareFormat::Terminal => terminal::render(&report::document(&scenarios, &runs), show::look(details)),
-        CompareFormat::Markdown => html::pasted(&runs, baseline),
-        CompareFormat::Html => html::page(&runs, baseline),
-        CompareFormat::Svg => html::picture(&runs, baseline),
-        CompareFormat::Json => report::json::render(&scenarios, &runs)?,
-        CompareFormat::Junit => report::junit(&report::suites(&scenarios)),
-        CompareFormat::Bencher => report::bencher(&scenarios)?,
-        CompareFormat::GithubActionBenchmark => report::benchmark_action(&scenarios)?,
+pub fn print(runs: &[Played], baseline: Option<&str>, format: Format, details: bool) -> anyhow::Result<()> {
+    let text = match formats::is_of_all(format) {
+        true => formats::together(runs, baseline, format)?,
+        false => formats::comparison(runs, baseline, format, details)?,
     };
     super::print(&text)?;
-    github::tell(&runs, baseline);
+    github::tell(runs, baseline);
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::campaign::{self, Campaign};
-use crate::cli::{self, Command, CompareFormat};
+use crate::cli::{self, Command};
 use crate::commands::output::{self, Directory};
 use crate::compare::{Played, counts};
 use crate::config::Loaded;
@@ -18,7 +18,7 @@ use crate::units;
 
 use super::invocation::Invocation;
 use super::show::Printer;
-use super::{compare, github, html, prepare};
+use super::{compare, formats, github, prepare};
 
 pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let (resumed, begun) = options.resume.as_deref().map(resume).transpose()?.unzip();
@@ -136,7 +136,7 @@ async fn play(
             super::say(&format!("error: {sentence}"));
             outcomes.exit = Exit::OwnFailure;
         }
-        let page = html::save(out, &outcomes.runs, options.repeating.baseline.as_deref());
+        let page = formats::save(out, &outcomes.runs, options.repeating.baseline.as_deref());
         if !options.output.voice.quiet && !outcomes.runs.is_empty() {
             super::say(&format!("records: {}", out.display()));
             if let Ok(Some(page)) = &page {
@@ -191,7 +191,7 @@ impl Report<'_> {
     fn add(&mut self, runs: &[Played]) -> anyhow::Result<()> {
         match self.format {
             Format::Json if self.compared => self.runs.extend_from_slice(runs),
-            Format::Html | Format::Svg | Format::Markdown | Format::Junit => {
+            format if formats::is_of_all(format) => {
                 self.runs.extend_from_slice(runs);
                 github::tell(runs, self.baseline);
             }
@@ -207,9 +207,9 @@ impl Report<'_> {
                 if any {
                     super::print("\n")?;
                 }
-                compare::print(runs.to_vec(), self.baseline, CompareFormat::Terminal, self.details)?;
+                compare::print(runs, self.baseline, Format::Terminal, self.details)?;
             }
-            Format::Terminal | Format::Json | Format::Csv | Format::Perfetto => {
+            _ => {
                 for run in runs {
                     self.printer.record(Path::new(&run.record))?;
                 }
@@ -221,11 +221,11 @@ impl Report<'_> {
 
     /// Prints what waits for the end.
     fn finish(self) -> anyhow::Result<()> {
-        if let Some(text) = html::of(self.format, &self.runs, self.baseline) {
-            return super::print(&text);
+        if formats::is_of_all(self.format) {
+            return super::print(&formats::together(&self.runs, self.baseline, self.format)?);
         }
         if self.compared && self.format == Format::Json {
-            return compare::print(self.runs, self.baseline, CompareFormat::Json, self.details);
+            return compare::print(&self.runs, self.baseline, Format::Json, self.details);
         }
         self.printer.finish()
     }

@@ -10,7 +10,7 @@ use crate::text::Paint;
 use crate::text::table::{self, Cell, Column};
 use crate::units::UNKNOWN;
 
-use super::{prepare, print, show};
+use super::{formats, prepare, print};
 
 pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
     let catalogue = prepare::catalogue(options.file.as_deref(), None)?;
@@ -45,7 +45,7 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
 /// As wide as the terminal; what is read by another program keeps all of its columns.
 fn width() -> usize {
     match io::stdout().is_terminal() || std::env::var_os("COLUMNS").is_some() {
-        true => show::columns(),
+        true => formats::columns(),
         false => usize::MAX,
     }
 }

@@ -1,7 +1,7 @@
 //! From a record on disk to text: the one way to every report.
 
 use std::fs;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -9,18 +9,15 @@ use anyhow::{Context, bail};
 use crate::campaign::{open, played, summary};
 use crate::compare::{self, Played, run};
 use crate::config::options::Format;
-use crate::document::{Look, terminal};
+use crate::document::terminal;
 use crate::export::csv;
 use crate::export::trace::Trace;
 use crate::findings::{self, Severity};
 use crate::record::is_record;
 use crate::summary::{self, Summary};
-use crate::{locale, progress, units};
+use crate::units;
 
-use super::{UNPRINTED, html};
-
-/// Width of a report that is not printed to a terminal.
-const WIDTH: usize = 100;
+use super::{UNPRINTED, formats};
 
 /// Reads the records that were named, see [`records`], each run once.
 pub fn all_played(named: &[PathBuf]) -> anyhow::Result<Vec<Played>> {
@@ -113,11 +110,10 @@ impl Printer {
         match self.format {
             Format::Csv => return self.samples(path),
             Format::Perfetto => return self.events(path),
-            Format::Terminal | Format::Json | Format::Html | Format::Svg | Format::Markdown | Format::Junit => {}
+            _ => {}
         }
         let summary = summary(path)?;
-        let together = [Format::Html, Format::Svg, Format::Markdown, Format::Junit];
-        if together.contains(&self.format) {
+        if formats::is_of_all(self.format) {
             let record = path.display().to_string();
             self.kept.push(Played {
                 record,
@@ -134,7 +130,7 @@ impl Printer {
             _ => {
                 let record = path.display().to_string();
                 let document = run::document(&summary, &record);
-                let text = terminal::render(&document, look(self.details));
+                let text = terminal::render(&document, formats::look(self.details));
                 format!("{}{text}", self.between("", "\n"))
             }
         };
@@ -148,7 +144,7 @@ impl Printer {
             Format::Json if self.list && self.printed == 0 => super::print("[]\n"),
             Format::Json if self.list => super::print("\n]\n"),
             Format::Perfetto => self.trace.finish(&mut io::stdout().lock()).context(UNPRINTED),
-            format => html::of(format, &self.kept, None).map_or(Ok(()), |text| super::print(&text)),
+            format => super::print(&formats::together(&self.kept, None, format)?),
         }
     }
 
@@ -204,21 +200,5 @@ impl Printer {
                 Severity::Failure => super::say(&format!("failure: `{name}`: {}", finding.text)),
             }
         }
-    }
-}
-
-/// Columns of what is printed: as wide as the terminal.
-pub fn columns() -> usize {
-    let known = std::env::var_os("COLUMNS").is_some() || io::stdout().is_terminal();
-    if known { progress::columns() } else { WIDTH }
-}
-
-/// `anstream` takes the colours away where they are not wanted.
-pub fn look(details: bool) -> Look {
-    Look {
-        columns: columns(),
-        details,
-        color: true,
-        ascii: !locale::is_utf8(),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 
 use crate::config::files::LARGEST;
@@ -195,7 +196,7 @@ pub struct Measuring {
 #[command(next_help_heading = "Output")]
 pub struct Output {
     /// What to print
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_RECORDS), default_value = "terminal")]
     pub format: Format,
     /// How much is said meanwhile.
     #[command(flatten)]
@@ -217,24 +218,49 @@ pub struct Voice {
     pub verbose: bool,
 }
 
-/// What a report is printed as.
+/// What can be printed of a result, of several records side by side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Tables and a timeline for people
     #[default]
     Terminal,
-    /// Tables for a pull request, of several records side by side
+    /// Tables for a pull request
     Markdown,
-    /// The summary for programs: a list unless one record is named by itself, and the comparison of several runs
+    /// One page for a browser that loads nothing: charts, tables and facts
+    Html,
+    /// The timeline as one picture, for a README or a pull request
+    Svg,
+    /// Everything, for programs
     Json,
+    /// Cases for CI systems, in JUnit's XML
+    Junit,
     /// Every sample
     Csv,
-    /// One page for a browser that loads nothing: charts, tables and facts, of several records side by side
-    Html,
-    /// The timeline as one picture, for a README or a pull request; of several records side by side
-    Svg,
-    /// Cases for CI systems, in JUnit's XML: the runs and every phase, of several records side by side
-    Junit,
     /// A trace for Perfetto or Chrome: counters of every process, phases, steps and requests
     Perfetto,
+    /// Bencher's metric format
+    Bencher,
+    /// github-action-benchmark's `customSmallerIsBetter`
+    GithubActionBenchmark,
+}
+
+impl Format {
+    pub const OF_RECORDS: [Format; 8] = {
+        use Format::{Csv, Html, Json, Junit, Markdown, Perfetto, Svg, Terminal};
+        [Terminal, Markdown, Json, Csv, Html, Svg, Junit, Perfetto]
+    };
+    pub const OF_COMPARISONS: [Format; 8] = {
+        use Format::{Bencher, GithubActionBenchmark, Html, Json, Junit, Markdown, Svg, Terminal};
+        [
+            Terminal, Markdown, Html, Svg, Json, Junit, Bencher, GithubActionBenchmark,
+        ]
+    };
+    pub const OF_SWEEPS: [Format; 4] = [Format::Terminal, Format::Markdown, Format::Html, Format::Json];
+    pub const OF_FACTS: [Format; 2] = [Format::Terminal, Format::Json];
+
+    /// Takes the name of one of these.
+    pub fn among(formats: &[Format]) -> impl TypedValueParser<Value = Format> + use<> {
+        let names = formats.iter().filter_map(Format::to_possible_value);
+        PossibleValuesParser::new(names).try_map(|name| Format::from_str(&name, false))
+    }
 }

@@ -5,10 +5,11 @@ use std::path::Path;
 use anyhow::bail;
 
 use crate::campaign::files;
-use crate::cli::{self, CompareFormat, Inconclusive};
-use crate::commands::{github, show};
-use crate::compare::{Difference, Weight, by_target, report};
-use crate::document::{markdown, page, terminal};
+use crate::cli::{self, Inconclusive};
+use crate::commands::formats::{self, Printable};
+use crate::commands::github;
+use crate::compare::{Difference, Weight, by_target};
+use crate::config::options::Format;
 use crate::exit::Exit;
 use crate::export::svg;
 use crate::gate::{self, Judgement, Sides};
@@ -23,7 +24,7 @@ pub struct Verdict<'v> {
 
 /// Prints the verdict, keeps it `beside` the records that were made for it, and says what it comes to.
 pub fn tell(options: &cli::Gate, verdict: &Verdict<'_>, beside: Option<&Path>) -> anyhow::Result<u8> {
-    let Verdict { judgement, notes, .. } = verdict;
+    let judgement = verdict.judgement;
     refuse(&judgement.differences, options)?;
     let inconclusive = options.holding.inconclusive;
     let exit = match (judgement.exit(), inconclusive) {
@@ -34,36 +35,29 @@ pub fn tell(options: &cli::Gate, verdict: &Verdict<'_>, beside: Option<&Path>) -
     // What has no data is no skipped case of a gate that ends with an error.
     let strict = inconclusive == Some(Inconclusive::Fail) || !judgement.missing.is_empty();
     let suites = gate::report::suites(judgement, strict);
-    let document = gate::report::document(judgement, verdict.sides, notes);
-    let markdown = markdown::render(&document);
-    let json = gate::report::json::render(judgement, notes, exit.code())?;
-    let junit = report::junit(&suites);
-    let page = || page::render(&document);
-    // What is followed over many commits is what the candidate needs.
-    let followed = || by_target(verdict.sides.candidate.clone(), None);
-    let text = match options.format {
-        CompareFormat::Terminal => terminal::render(&document, show::look(options.voice.details)),
-        CompareFormat::Markdown => markdown.clone(),
-        CompareFormat::Html => page(),
-        CompareFormat::Svg => svg::gate(judgement, verdict.sides),
-        CompareFormat::Json => json.clone(),
-        CompareFormat::Junit => junit.clone(),
-        CompareFormat::Bencher => report::bencher(&followed())?,
-        CompareFormat::GithubActionBenchmark => report::benchmark_action(&followed())?,
+    let (sides, notes) = (verdict.sides, verdict.notes);
+    let result = Printable {
+        document: &|| gate::report::document(judgement, sides, notes),
+        json: &|| gate::report::json::render(judgement, notes, exit.code()),
+        picture: Some(&|| svg::gate(judgement, sides)),
+        suites: Some(&|| suites.clone()),
+        // Of many commits it is what the candidate needs.
+        followed: Some(&|| by_target(sides.candidate.clone(), None)),
     };
-    crate::commands::print(&text)?;
-    let html = beside.map_or_else(String::new, |_| page());
-    for (name, text) in [
-        ("gate.md", &markdown),
-        ("gate.json", &json),
-        ("gate.xml", &junit),
-        ("report.html", &html),
+    let print = |format| formats::render(&result, format, options.voice.details);
+    crate::commands::print(&print(options.format)?)?;
+    for (name, format) in [
+        ("gate.md", Format::Markdown),
+        ("gate.json", Format::Json),
+        ("gate.xml", Format::Junit),
+        ("report.html", Format::Html),
     ] {
         if let Some(path) = beside.map(|directory| directory.join(name)) {
-            files::write(&path, text, "make room, and decide again with `lsp-soak gate --from`")?;
+            let cure = "make room, and decide again with `lsp-soak gate --from`";
+            files::write(&path, &print(format)?, cure)?;
         }
     }
-    github::tell_of(&markdown, &suites);
+    github::tell_of(&print(Format::Markdown)?, &suites);
     Ok(exit.code())
 }
 

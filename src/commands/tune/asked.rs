@@ -4,8 +4,9 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
-use crate::cli::{Telling, Tune, TuneFormat};
+use crate::cli::{Telling, Tune};
 use crate::config::Report;
+use crate::config::options::Format;
 use crate::config::options::ServerExtras;
 use crate::config::tune::Preset;
 use crate::record::CellFacts;
@@ -42,7 +43,7 @@ pub fn of_one_kind(options: &Tune, mistakes: &mut Report) {
             format!("{print} beside `--list`: before anything was run nothing is recommended that could be printed");
         mistakes.add_loose(title, "leave one of the two out");
     }
-    if options.telling.format != TuneFormat::Terminal {
+    if options.telling.format != Format::Terminal {
         let format = options.telling.format.to_possible_value();
         let format = format.map_or_else(String::new, |value| format!(" {}", value.get_name()));
         let title = format!("{print} beside `--format{format}`: what is to be pasted has a format of its own");

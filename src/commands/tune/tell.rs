@@ -5,10 +5,11 @@ use std::path::Path;
 use anyhow::bail;
 
 use crate::campaign::files;
-use crate::cli::{self, TuneFormat};
-use crate::commands::{github, say, show};
+use crate::cli;
+use crate::commands::formats::{self, Printable};
+use crate::commands::{github, say};
 use crate::compare::Played;
-use crate::document::{markdown, page, terminal};
+use crate::config::options::Format;
 use crate::exit::Exit;
 use crate::tune::{Choice, Keep, Sweep, Swept, report};
 
@@ -23,27 +24,30 @@ pub fn tell(
     beside: Option<&Path>,
 ) -> anyhow::Result<u8> {
     let exit = exit(sweep);
-    let json = report::json::render(sweep, notes, exit.code())?;
-    let document = report::document(sweep, runs, notes);
-    let markdown = markdown::render(&document);
-    let page = || page::render(&document);
-    if let Some(out) = beside {
-        for (name, text) in [("tune.md", &markdown), ("tune.json", &json), ("report.html", &page())] {
-            let path = out.join(name);
-            files::write(&path, text, "make room, and make it again with `lsp-soak tune --from`")?;
+    let result = Printable {
+        document: &|| report::document(sweep, runs, notes),
+        json: &|| report::json::render(sweep, notes, exit.code()),
+        picture: None,
+        suites: None,
+        followed: None,
+    };
+    let print = |format| formats::render(&result, format, options.voice.details);
+    let files = [
+        ("tune.md", Format::Markdown),
+        ("tune.json", Format::Json),
+        ("report.html", Format::Html),
+    ];
+    for (name, format) in files {
+        if let Some(path) = beside.map(|directory| directory.join(name)) {
+            let cure = "make room, and make it again with `lsp-soak tune --from`";
+            files::write(&path, &print(format)?, cure)?;
         }
     }
-    if options.telling.print.is_empty() {
-        crate::commands::print(&match options.telling.format {
-            TuneFormat::Terminal => terminal::render(&document, show::look(options.voice.details)),
-            TuneFormat::Markdown => markdown.clone(),
-            TuneFormat::Html => page(),
-            TuneFormat::Json => json,
-        })?;
-    } else {
-        shipped(options, sweep)?;
+    match options.telling.print.is_empty() {
+        true => crate::commands::print(&print(options.telling.format)?)?,
+        false => shipped(options, sweep)?,
     }
-    github::tell_of(&markdown, &[]);
+    github::tell_of(&print(Format::Markdown)?, &[]);
     Ok(exit.code())
 }
 

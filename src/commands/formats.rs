@@ -1,0 +1,133 @@
+//! What commands print: every result in every format that it has. The page for a browser is also left beside the records of
+//! every `run`.
+
+use std::collections::HashSet;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use crate::campaign::files;
+use crate::compare::report::Suite;
+use crate::compare::{Played, Scenarios, by_target, report, run};
+use crate::config::options::Format;
+use crate::document::{Document, Look, markdown, page, terminal};
+use crate::export::svg;
+use crate::{locale, progress};
+
+/// Width of a report that is not printed to a terminal.
+const WIDTH: usize = 100;
+
+const FILE: &str = "report.html";
+
+/// What a result has to be printed, made when a format asks for it.
+pub struct Printable<'p> {
+    pub document: &'p dyn Fn() -> Document,
+    pub json: &'p dyn Fn() -> serde_json::Result<String>,
+    /// Its timeline.
+    pub picture: Option<&'p dyn Fn() -> String>,
+    pub suites: Option<&'p dyn Fn() -> Vec<Suite>>,
+    /// What is followed over many commits.
+    pub followed: Option<&'p dyn Fn() -> Scenarios>,
+}
+
+/// The result in this format; empty where it has no such, which no command offers then.
+pub fn render(result: &Printable<'_>, format: Format, details: bool) -> serde_json::Result<String> {
+    let followed = || result.followed.map(|followed| followed()).unwrap_or_default();
+    Ok(match format {
+        Format::Terminal => terminal::render(&(result.document)(), look(details)),
+        Format::Markdown => markdown::render(&(result.document)()),
+        Format::Html => page::render(&(result.document)()),
+        Format::Svg => result.picture.map(|picture| picture()).unwrap_or_default(),
+        Format::Json => (result.json)()?,
+        Format::Junit => report::junit(&result.suites.map(|suites| suites()).unwrap_or_default()),
+        Format::Bencher => report::bencher(&followed())?,
+        Format::GithubActionBenchmark => report::benchmark_action(&followed())?,
+        // Made entry by entry, see `show`.
+        Format::Csv | Format::Perfetto => String::new(),
+    })
+}
+
+/// Runs side by side.
+pub fn comparison(
+    runs: &[Played],
+    baseline: Option<&str>,
+    format: Format,
+    details: bool,
+) -> serde_json::Result<String> {
+    let scenarios = by_target(runs.to_vec(), baseline);
+    let result = Printable {
+        document: &|| report::document(&scenarios, runs),
+        json: &|| report::json::render(&scenarios, runs),
+        picture: Some(&|| svg::comparison(&scenarios, runs)),
+        suites: Some(&|| report::suites(&scenarios)),
+        followed: Some(&|| scenarios.clone()),
+    };
+    render(&result, format, details)
+}
+
+/// Formats in which all runs are shown at once, and which leave this machine.
+pub fn is_of_all(format: Format) -> bool {
+    matches!(format, Format::Html | Format::Svg | Format::Markdown | Format::Junit)
+}
+
+/// These runs in such a format: one by itself, or several side by side; empty where there is none.
+pub fn together(runs: &[Played], baseline: Option<&str>, format: Format) -> serde_json::Result<String> {
+    match without_directories(runs).as_slice() {
+        [] => Ok(String::new()),
+        [Played { record, summary }] if format != Format::Junit => {
+            let result = Printable {
+                document: &|| run::document(summary, record),
+                json: &|| run::json::render(summary),
+                picture: Some(&|| svg::run(summary, record)),
+                suites: None,
+                followed: None,
+            };
+            render(&result, format, false)
+        }
+        runs => comparison(runs, baseline, format, false),
+    }
+}
+
+/// The runs under the names of their files, as far as these tell them apart.
+fn without_directories(runs: &[Played]) -> Vec<Played> {
+    let names: HashSet<String> = runs.iter().map(|run| file_name(&run.record)).collect();
+    let mut runs = runs.to_vec();
+    if names.len() == runs.len() {
+        runs.iter_mut().for_each(|run| run.record = file_name(&run.record));
+    }
+    runs
+}
+
+/// Writes the page beside the records, in place of the one of a campaign that is gone on with: it is a function of the
+/// records, so that nothing is lost. Says where it is, or nothing where there is nothing to show.
+pub fn save(out: &Path, runs: &[Played], baseline: Option<&str>) -> anyhow::Result<Option<String>> {
+    if runs.is_empty() {
+        return Ok(None);
+    }
+    let page = together(runs, baseline, Format::Html)?;
+    let path = out.join(FILE);
+    let cure = "make room, and make it again with `lsp-soak compare --format html`";
+    files::write(&path, &page, cure)?;
+    Ok(Some(path.display().to_string()))
+}
+
+/// Directories of the machine where the record was made tell nothing to whom the page is sent.
+fn file_name(record: &str) -> String {
+    let name = Path::new(record).file_name();
+    name.map_or_else(|| record.to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// Columns of what is printed: as wide as the terminal.
+pub fn columns() -> usize {
+    let known = std::env::var_os("COLUMNS").is_some() || io::stdout().is_terminal();
+    if known { progress::columns() } else { WIDTH }
+}
+
+/// `anstream` takes the colours away where they are not wanted.
+pub fn look(details: bool) -> Look {
+    Look {
+        columns: columns(),
+        details,
+        color: true,
+        ascii: !locale::is_utf8(),
+    }
+}
