@@ -93,7 +93,19 @@ pub fn last_words(close: &Close) -> Vec<String> {
     let lines = close.stderr_tail.lines().filter(|line| !line.trim().is_empty());
     let lines: Vec<&str> = lines.collect();
     let first = lines.len().saturating_sub(STDERR_LINES);
-    lines[first..].iter().map(|line| (*line).to_owned()).collect()
+    let shown = &lines[first..];
+    // Without the error before them the calls that led to it say little.
+    let error = shown.first().filter(|line| is_call(line)).and_then(|_| {
+        let before = lines[..first].iter().rfind(|line| !is_call(line));
+        before.copied()
+    });
+    let shown = error.into_iter().chain(shown.iter().copied());
+    shown.map(str::to_owned).collect()
+}
+
+/// Whether a line is one of the calls that Node.js, Java and .NET print below an error.
+fn is_call(line: &str) -> bool {
+    line.trim_start().starts_with("at ")
 }
 
 #[cfg(test)]
@@ -151,6 +163,25 @@ mod tests {
                 assert_eq!(said.details, ["thread 'main' panicked"]);
             }
         }
+    }
+
+    #[test]
+    fn the_error_is_shown_before_the_last_of_its_calls() {
+        let calls: String = (0..20).map(|call| format!("    at call {call}\n")).collect();
+        let words = |stderr_tail: String| {
+            last_words(&Close {
+                stderr_tail,
+                ..Close::default()
+            })
+        };
+        let said = words(format!("earlier\nTypeError: no\n{calls}\nNode.js v20\n"));
+        assert_eq!(said.len(), STDERR_LINES + 1);
+        assert_eq!(
+            (said[0].as_str(), said[1].as_str()),
+            ("TypeError: no", "    at call 13")
+        );
+        assert_eq!(words(format!("TypeError: no\n{calls}last\n")).last().unwrap(), "last");
+        assert_eq!(words("a\nb\n".to_owned()), ["a", "b"]);
     }
 
     #[test]
