@@ -34,7 +34,7 @@ pub fn detect(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &
     if is_library(&subject.program) {
         return of_file(&subject.program, stop);
     }
-    let followed = follow(&subject.program, find, stop);
+    let followed = follow(subject, find, stop);
     let mut look = Look {
         evidence: followed.evidence.clone(),
         ..Look::default()
@@ -58,7 +58,7 @@ pub fn detect(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &
 
 /// Why a program runs nothing, such as a proxy of a toolchain that lacks it; the program itself is not started.
 pub fn missing(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &dyn Fn() -> bool) -> Option<String> {
-    follow(&subject.program, find, stop).missing
+    follow(subject, find, stop).missing
 }
 
 /// Adds what malloc of the C library goes by, where it is surely what serves the program.
@@ -86,7 +86,12 @@ pub fn of_file(path: &Path, stop: &dyn Fn() -> bool) -> Detection {
     let mut look = Look::default();
     let saw = format!("`{}` is no program, so it was not asked", path.display());
     look.saw("probe", saw);
-    let file = look.files(&Subject::default(), &follow(path, &|_| None, stop), &|_| None, stop);
+    let subject = Subject {
+        program: path.to_owned(),
+        ..Subject::default()
+    };
+    let followed = follow(&subject, &|_| None, stop);
+    let file = look.files(&Subject::default(), &followed, &|_| None, stop);
     if look.signs.calls.contains("malloc") && families(&look.signs).is_empty() && look.signs.brought.is_empty() {
         let saw = "it calls malloc and brings none: its memory is that of the program that loads it";
         look.saw("libraries", saw.to_owned());

@@ -3,12 +3,11 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
 
 use crate::host;
 use crate::record::Evidence;
 
+use super::probe::{self, Subject};
 use super::seen;
 
 /// Steps from one file to the next; a circle ends here.
@@ -16,9 +15,6 @@ const MOST: usize = 6;
 
 /// So much of a script is read.
 const LONGEST: u64 = 1 << 20;
-
-/// How long `rustup` may take to say where a tool is.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Followed {
@@ -30,13 +26,13 @@ pub struct Followed {
     pub evidence: Vec<Evidence>,
 }
 
-/// Follows `program` to the native one that runs in the end. `find` looks names up as the program would.
-pub fn follow(program: &Path, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &dyn Fn() -> bool) -> Followed {
+/// Follows a server to the native program that runs in the end. `find` looks names up as the server would.
+pub fn follow(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &dyn Fn() -> bool) -> Followed {
+    let mut named = subject.program.clone();
     let mut followed = Followed {
-        file: real(program),
+        file: real(&named),
         ..Followed::default()
     };
-    let mut named = program.to_owned();
     for _ in 0..MOST {
         let here = followed.file.clone();
         let (next, why) = if let Some(interpreter) = host::named_interpreter(&here) {
@@ -64,7 +60,7 @@ pub fn follow(program: &Path, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &dyn
                 }
             }
         } else {
-            match proxied(&named, &here, stop) {
+            match proxied(subject, &named, &here, stop) {
                 Some(Ok(next)) => (next, "a proxy of rustup for"),
                 Some(Err(missing)) => {
                     followed.evidence.push(seen("wrapper", missing.clone()));
@@ -164,12 +160,13 @@ fn words(line: &str, directory: &Path, beside: &[String]) -> Vec<String> {
     words
 }
 
-/// What `rustup` runs under the name of one of its proxies, or that it runs nothing; `None` of another program.
-fn proxied(named: &Path, file: &Path, stop: &dyn Fn() -> bool) -> Option<Result<PathBuf, String>> {
+/// What `rustup` runs under the name of one of its proxies, or that it runs nothing; `None` of another program. Which
+/// toolchain that is depends on the server's environment.
+fn proxied(subject: &Subject, named: &Path, file: &Path, stop: &dyn Fn() -> bool) -> Option<Result<PathBuf, String>> {
     let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = stem(named).filter(|name| name != "rustup")?;
     stem(file).filter(|stem| stem == "rustup")?;
-    let heard = host::listen(Command::new(file).args(["which", &name]), PATIENCE, stop).ok()?;
+    let heard = probe::ask_other(subject, file, &["which", &name], &[], stop)?;
     let path = PathBuf::from(heard.said.stdout.trim());
     if path.is_file() {
         return Some(Ok(path));
@@ -189,6 +186,17 @@ mod tests {
 
     fn none(_: &str) -> Option<PathBuf> {
         None
+    }
+
+    fn follow(program: &Path, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &dyn Fn() -> bool) -> Followed {
+        super::follow(&subject(program), find, stop)
+    }
+
+    fn subject(program: &Path) -> Subject {
+        Subject {
+            program: program.to_owned(),
+            ..Subject::default()
+        }
     }
 
     fn write(directory: &Path, name: &str, text: &str) -> PathBuf {
@@ -278,5 +286,24 @@ mod tests {
         let missing = follow(&proxy, &none, &|| false).missing.unwrap_or_default();
         assert!(missing.ends_with("`rustup component add rust-analyzer`"), "{missing}");
         assert_eq!(follow(&rustup, &none, &|| false).missing, None);
+    }
+
+    #[test]
+    fn a_proxy_of_rustup_is_asked_in_the_environment_of_the_server() {
+        let directory = tempfile::tempdir().unwrap();
+        // No script, or it would be followed to its shell: it prints what it is given, and then the variable.
+        let rustup = directory.path().join("rustup");
+        fs::copy("/usr/bin/printenv", &rustup).unwrap();
+        let proxy = directory.path().join("RUSTUP_HOME");
+        std::os::unix::fs::symlink(&rustup, &proxy).unwrap();
+        let tool = write(directory.path(), "tool", "\u{7f}ELF");
+        let mut server = subject(&proxy);
+        server.env = vec![
+            ("which".into(), None),
+            ("RUSTUP_HOME".into(), Some(tool.clone().into_os_string())),
+        ];
+        let missing = super::follow(&subject(&proxy), &none, &|| false).missing;
+        assert!(missing.is_some());
+        assert_eq!(super::follow(&server, &none, &|| false).file, real(&tool));
     }
 }

@@ -130,7 +130,7 @@ fn server(run: &Run, launch: &Launch, stop: &dyn Fn() -> bool) -> ServerFacts {
         program: launch.program.display().to_string(),
         sha256: host::file_sha256(&launch.program).ok(),
         interpreter: host::interpreter(&launch.program, |name| which.program(name), &launch.cwd, stop),
-        version: detector::version_of(&choice.profile, &launch.program, &launch.cwd, stop),
+        version: detector::version_of(&choice.profile, &launch.program, (&launch.cwd, &launch.env), stop),
         args: choice.args.clone(),
         env: set(launch),
         inherited: inherited(launch),

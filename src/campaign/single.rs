@@ -197,8 +197,8 @@ impl Run {
         }
         let selection = selection?;
         let checked = self.checked(&program, &stop)?;
-        let found = detector::detection_in(root, choice, &program, &stop);
         let (mut launch, scrubbed) = launch(choice, program, root, &ground.caches)?;
+        let found = detector::detection_in(root, &launch.env, choice, &launch.program, &stop);
         detector::confirm(&mut launch.env, &checked);
         let scratch = self.tracer.as_ref().map(|_| Scratch::claim("trace")).transpose()?;
         let trace = scratch.as_ref().map(|scratch| scratch.path().join("calls"));

@@ -53,6 +53,12 @@ fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<
     let wrong = |words: String| Mistakes(format!("error: {words}"));
     preload::find(&mut choice).map_err(wrong)?;
     let program = built(&choice)?;
+    // Nothing can be told of the settings of what is not there, nor of what is preloaded into it.
+    if !(choice.env.is_empty() && choice.libraries.is_empty())
+        && let Some(missing) = detector::missing(&choice, &program, &|| false)
+    {
+        return Err(wrong(missing).into());
+    }
     let preloaded = preload::verified(&choice, &program, &|| false);
     let preloaded = preloaded.map_err(|error| wrong(error.to_string()))?;
     let found = detector::detection(&choice, &program, &|| false);

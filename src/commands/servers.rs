@@ -20,7 +20,7 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
         let unknown = || UNKNOWN.to_owned();
         let (version, allocator, program) = match installed(name, profile, &which) {
             Some(Program::File(program)) => {
-                let version = detector::version_of(profile, &program, Path::new("."), &|| false);
+                let version = detector::version_of(profile, &program, (Path::new("."), &[]), &|| false);
                 let found = detector::detection(&chosen(name, profile, &program), &program, &|| false);
                 (version, found.facts.to_string(), program.display().to_string())
             }

@@ -1,6 +1,6 @@
 //! Facts about the program under test that need no language server protocol: its hash and its version.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -64,12 +64,18 @@ fn has_capabilities(_: &Path) -> bool {
 pub fn version_of<S: AsRef<OsStr>>(
     program: &Path,
     args: &[S],
-    env: impl IntoIterator<Item = (String, String)>,
+    env: impl IntoIterator<Item = (OsString, Option<OsString>)>,
     directory: &Path,
     stop: &dyn Fn() -> bool,
 ) -> Option<String> {
     let mut command = Command::new(program);
-    command.args(args).envs(env).current_dir(directory);
+    command.args(args).current_dir(directory);
+    for (name, value) in env {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
     within(&mut command, PATIENCE, stop)
 }
 

@@ -47,6 +47,9 @@ pub struct KnownDecay {
     pub found: bool,
 }
 
+/// A change to the environment that is inherited: a value sets, `None` removes.
+type Change = (OsString, Option<OsString>);
+
 /// The settings as they were seen, or everything that is wrong with them.
 type Answer = Result<Checked, Vec<KnobError>>;
 
@@ -55,17 +58,18 @@ type Asked = (Key, Vec<(String, String)>, Option<AllocatorFamily>);
 
 /// What is known of the allocator of a server that `program` is.
 pub fn detection(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Arc<Detection> {
-    detection_in(Path::new(""), choice, program, stop)
+    detection_in(Path::new(""), &[], choice, program, stop)
 }
 
-/// The same of one that is started in a directory of its own.
+/// The same of one that is started in a directory of its own, with an environment of its own.
 pub fn detection_in(
     directory: &Path,
+    env: &[Change],
     choice: &ServerChoice,
     program: &Path,
     stop: &dyn Fn() -> bool,
 ) -> Arc<Detection> {
-    detected(&key(choice, program), directory, stop)
+    detected(&key(choice, program), directory, env, stop)
 }
 
 /// Why the program of a server runs nothing. It is not started for that.
@@ -93,7 +97,7 @@ pub fn knobs(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> 
     if let Some(known) = known {
         return known;
     }
-    let detection = detected(&asked.0, Path::new(""), stop);
+    let detection = detected(&asked.0, Path::new(""), &[], stop);
     let env = asked.1.iter().cloned().collect();
     let checked = knobs::check(&env, &asked.0.subject, &detection, declared, stop);
     // What was cut short is not the answer for the next.
@@ -279,12 +283,13 @@ pub fn lens(choice: &ServerChoice, checked: &Checked) -> LensFacts {
     }
 }
 
-fn detected(key: &Key, directory: &Path, stop: &dyn Fn() -> bool) -> Arc<Detection> {
+fn detected(key: &Key, directory: &Path, env: &[Change], stop: &dyn Fn() -> bool) -> Arc<Detection> {
     let known = FOUND.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
     known.unwrap_or_else(|| {
         let which = which(Some(key.subject.path.clone()));
         let subject = Subject {
             directory: directory.to_owned(),
+            env: unset(env).chain(key.subject.env.clone()).collect(),
             ..key.subject.clone()
         };
         let found = allocator::detect(&subject, &|name| which.program(name), stop);
@@ -340,13 +345,31 @@ pub fn listed(choice: &ServerChoice) -> Result<Option<OsString>, Unlistable> {
     compose(&choice.libraries, typed)
 }
 
-/// Asks the program, or the one beside it that knows.
-pub fn version_of(profile: &Profile, program: &Path, directory: &Path, stop: &dyn Fn() -> bool) -> Option<String> {
+/// Changes to an environment without settings of allocators and what is preloaded, which may print.
+fn unset(env: &[Change]) -> impl Iterator<Item = Change> {
+    let sets = |name: &OsStr| name == VARIABLE || name.to_str().is_some_and(|name| knobs::reader(name).is_some());
+    env.iter()
+        .filter(move |(name, value)| value.is_none() || !sets(name))
+        .cloned()
+}
+
+/// Asks the program, or the one beside it that knows, in the environment that the server is given.
+pub fn version_of(
+    profile: &Profile,
+    program: &Path,
+    (directory, env): (&Path, &[Change]),
+    stop: &dyn Fn() -> bool,
+) -> Option<String> {
     let teller = match &profile.version_program {
         Some(name) => program.with_file_name(name),
         None => program.to_owned(),
     };
-    host::version_of(&teller, &profile.version_args(), profile.env.clone(), directory, stop)
+    let own = profile
+        .env
+        .iter()
+        .map(|(name, value)| (name.into(), Some(value.into())));
+    let env = own.chain(unset(env));
+    host::version_of(&teller, &profile.version_args(), env, directory, stop)
 }
 
 #[cfg(test)]

@@ -96,8 +96,10 @@ steps = [{ open = { files = 1 } }, { type = { per-file = 1, cadence = "0s" } }, 
 fn a_server_without_a_profile_has_a_home_of_the_run_and_arguments_with_its_directories() {
     let directory = tempfile::tempdir().expect("there is a place for temporary files");
     let told = directory.path().join("told");
+    let homes = directory.path().join("homes");
     let script = format!(
-        "printf '%s\\n' \"$HOME\" \"$XDG_CACHE_HOME\" \"$1\" \"$2\" > '{}'\nexec \"$FIXTURE\"",
+        "echo \"$HOME\" >> '{}'\nprintf '%s\\n' \"$HOME\" \"$XDG_CACHE_HOME\" \"$1\" \"$2\" > '{}'\nexec \"$FIXTURE\"",
+        homes.display(),
         told.display()
     );
     let phases = "[[phase]]\nname = \"hover\"\nsteps = [{ open = { files = 1 } }, { hover = {} }]\n";
@@ -118,6 +120,12 @@ fn a_server_without_a_profile_has_a_home_of_the_run_and_arguments_with_its_direc
         "{told:?}"
     );
     assert!(root.starts_with("--root=/") && !root.contains('$'), "{told:?}");
+    let homes = fs::read_to_string(homes).expect("the server was started");
+    // Also where it is only asked for its version.
+    assert!(
+        homes.lines().count() > 1 && homes.lines().all(|one| one == *home),
+        "{homes}"
+    );
 }
 
 #[test]

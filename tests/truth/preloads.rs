@@ -260,6 +260,21 @@ fn programs_without_a_loader_are_refused() {
 }
 
 #[test]
+fn of_a_proxy_without_its_component_that_is_said_and_nothing_of_its_own_allocator() {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    let rustup = directory.path().join("rustup");
+    fs::copy("/bin/false", &rustup).expect("it is there");
+    let proxy = directory.path().join("rust-analyzer");
+    std::os::unix::fs::symlink(&rustup, &proxy).expect("the directory is ours");
+    for setting in ["preload=jemalloc", "MALLOC_ARENA_MAX=1"] {
+        refused(
+            &format!("{setting} {}", proxy.display()),
+            "`rustup component add rust-analyzer`",
+        );
+    }
+}
+
+#[test]
 fn what_cannot_be_preloaded_is_refused() {
     let directory = tempfile::tempdir().expect("there is a place for temporary files");
     let file = |name: &str, bytes: &[u8]| {

@@ -66,19 +66,28 @@ pub(super) fn check(question: &Question<'_>, family: AllocatorFamily) -> Result<
         let Some(reader) = READERS.iter().find(|reader| reader.variable == knob.variable) else {
             continue;
         };
+        let refused = |why| KnobError::Value {
+            written: knob.written(),
+            why,
+            cure: reader.cure.to_owned(),
+        };
+        // V8 takes that for its default without a word.
+        let mut options = knob.requested.split([' ', ',']);
+        if let Some(option) = options.find(|option| option.starts_with("--") && option.ends_with('=')) {
+            return Err(vec![refused(format!("`{option}` has no value"))]);
+        }
         let with = [(knob.variable.as_str(), knob.requested.as_str())];
         let (subject, program) = (question.subject, &detection.file);
         let Some(heard) = probe::ask_other(subject, program, reader.args, &with, question.stop) else {
             continue;
         };
-        if !heard.ended.is_some_and(|status| status.success()) {
-            let mut lines = heard.said.stderr.lines();
-            let said = lines.find(|line| !line.trim().is_empty() && !line.contains(PICKED_UP));
-            return Err(vec![KnobError::Value {
-                written: knob.written(),
-                why: format!("{} says `{}`", reader.name, said.unwrap_or("nothing, and fails").trim()),
-                cure: reader.cure.to_owned(),
-            }]);
+        let mut lines = heard.said.stderr.lines();
+        let said = lines.find(|line| !line.trim().is_empty() && !line.contains(PICKED_UP));
+        // A number out of its bounds is told, and Node.js goes on without it.
+        let goes_on = said.is_some_and(|said| said.starts_with("Error: "));
+        if goes_on || !heard.ended.is_some_and(|status| status.success()) {
+            let said = said.unwrap_or("nothing, and fails").trim();
+            return Err(vec![refused(format!("{} says `{said}`", reader.name))]);
         }
         knob.effective = Some(knob.requested.clone());
         knob.seen = Some(format!("the check of {} itself", reader.name));

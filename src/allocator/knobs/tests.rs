@@ -209,3 +209,31 @@ fn what_sets_nothing_of_memory_is_no_setting() {
     assert!(!concerns("MALLOC_TRACE"));
     assert!(concerns("MALLOC_TRACE_"), "nobody has that");
 }
+
+#[cfg(unix)]
+#[test]
+fn what_node_goes_on_without_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let node = directory.path().join("node");
+    let text = "#!/bin/sh\ncase $NODE_OPTIONS in *=-3) echo Error: out of bounds >&2;; esac\n";
+    std::fs::write(&node, text).unwrap();
+    std::fs::set_permissions(&node, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut detection = found(AllocatorFamily::V8, None);
+    (detection.file, detection.node) = (node, true);
+    let of = |value: &str| {
+        let env = BTreeMap::from([("NODE_OPTIONS".to_owned(), value.to_owned())]);
+        check(&env, &Subject::default(), &detection, None, &|| false).map_err(|errors| errors[0].to_string())
+    };
+    assert_eq!(of("--max-old-space-size=300").unwrap().knobs[0].taken, Some(true));
+    for (value, why) in [
+        ("--max-semi-space-size=-3", "Node.js says `Error: out of bounds`"),
+        (
+            "--expose-gc --max-old-space-size=",
+            "`--max-old-space-size=` has no value",
+        ),
+    ] {
+        let said = of(value).unwrap_err();
+        assert!(said.contains(why), "{said}");
+    }
+}
