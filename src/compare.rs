@@ -28,7 +28,7 @@ pub use crate::compare::circumstances::{
     Difference, Weight, changes, circumstances, differences, differences_between, differences_of, unlike,
 };
 pub use crate::compare::decay::{Decay, Decayed, Given};
-pub use crate::compare::gather::{Left, Why, compare, counts, doubts, unseen};
+pub use crate::compare::gather::{Excluded, Why, compare, counts, doubts, unseen};
 pub use crate::compare::growth::Grown;
 pub use crate::compare::huge_pages::{HugePages, huge_pages};
 pub use crate::compare::metric::one_metric;
@@ -91,7 +91,7 @@ pub struct Side {
     pub runs: Vec<String>,
     /// Runs that do not count, and why.
     #[serde(rename = "left_out")]
-    pub left: Vec<Left>,
+    pub left: Vec<Excluded>,
     /// Work that it did not do as the baseline did. Empty for the baseline.
     pub work: Vec<Inequality>,
     /// The allocators that were told to purge; none as shipped. Where these are not the baseline's, nothing is compared.

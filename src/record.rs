@@ -52,7 +52,7 @@ pub use header::{
     Strain, TreeFacts, Version, WorkspaceFacts,
 };
 pub use idle::{AllocatorDecay, Delay, IdleKind, IdleWindow, WindowEnd};
-pub use looks::{Looks, LooksError};
+pub use looks::{Schedule, ScheduleError};
 pub use memory::{
     Counters, Delays, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen, Used,
 };

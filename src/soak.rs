@@ -13,9 +13,9 @@ use std::io;
 use std::path::Path;
 
 use crate::allocator::preload::is_asked;
-use crate::drive::desk::Desk;
+use crate::drive::documents::OpenDocuments;
 use crate::drive::session::Session;
-use crate::drive::{Job, Player, Stop, farewell};
+use crate::drive::{Job, Player, Stop, shutdown};
 use crate::host;
 use crate::progress::Progress;
 use crate::record::{self, Clock, Ending, Event, Header, Journal};
@@ -40,11 +40,11 @@ pub enum SoakError {
     },
 }
 
-/// Plays `job` with nothing on the `desk` and writes its journal to `path`, which must not exist. The moment of the
+/// Plays `job` with nothing on the `documents` and writes its journal to `path`, which must not exist. The moment of the
 /// start goes into the header here, for all that comes before a run takes seconds to minutes.
 pub async fn soak(
     job: &Job,
-    desk: Desk,
+    documents: OpenDocuments,
     mut header: Header,
     path: &Path,
     options: sample::Options,
@@ -63,7 +63,7 @@ pub async fn soak(
     let accounts = preload.map(|preload| is_asked(preload.family, &job.launch.env));
     let live = Live::new(journal, clock, options, progress, trace, job.library.clone(), accounts);
     tell_pressure(&live);
-    let mut player = Player::new(job, &live, desk);
+    let mut player = Player::new(job, &live, documents);
     let stop = tokio::select! {
         biased;
         () = interrupt.pressed(1) => Some(Stop::Ended(Ending::Interrupted)),
@@ -88,7 +88,7 @@ pub async fn soak(
             session.give_up();
         }
         live.driven();
-        farewell::close(&session, &live, pressed_twice(interrupt, &live)).await;
+        shutdown::close(&session, &live, pressed_twice(interrupt, &live)).await;
     }
     live.stop_sampling();
     live.stop_tracing();
@@ -123,7 +123,7 @@ async fn ending(stop: Option<&Stop>, session: Option<&Session>, during: String) 
     match (stop, session) {
         (None, _) => Some(Ending::Completed),
         (Some(Stop::Ended(ending)), _) => Some(placed(ending.clone(), during)),
-        (Some(Stop::Gone), Some(session)) => Some(session.epitaph(during).await),
+        (Some(Stop::Gone), Some(session)) => Some(session.ending_after_exit(during).await),
         (Some(Stop::Gone), None) => Some(Ending::Disconnected {
             reason: "no server is running".to_owned(),
         }),

@@ -27,8 +27,8 @@ mod totals;
 mod traffic;
 mod tree;
 mod unmeasured;
+mod unpurged;
 mod unset;
-mod untrimmed;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -56,8 +56,8 @@ pub use histogram::Histogram;
 pub use latency::quantile;
 pub use timeline::{Bucket, Timeline};
 pub use unmeasured::{counted, held_up, measured};
+pub use unpurged::{PurgeFailure, UnpurgedCheckpoint, UnpurgedProcess};
 pub use unset::Unset;
-pub use untrimmed::{Deaf, Unreached, Untrimmed};
 
 /// Requests of the server of one method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -114,7 +114,7 @@ pub struct Summary {
     pub listening: Vec<Listening>,
     pub released: Vec<Released>,
     /// Checkpoints of the purged lens whose memory does not count: freed memory is in it.
-    pub untrimmed: Vec<Untrimmed>,
+    pub unpurged: Vec<UnpurgedCheckpoint>,
     /// Settings that were not in force in the process that led the tree's memory.
     pub unset: Vec<Unset>,
     /// The process with the most memory, where what was preloaded served a part of it only.

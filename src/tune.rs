@@ -27,12 +27,12 @@ use serde::{Serialize, Serializer};
 use crate::record::{AllocatorFacts, CellFacts, Header, KnobFacts, ServerFacts, SweepFacts};
 
 use super::compare::{
-    self, Cell, Difference, HugePages, Inequality, Left, Played, compare, counts, differences, differences_of,
+    self, Cell, Difference, Excluded, HugePages, Inequality, Played, compare, counts, differences, differences_of,
     one_metric,
 };
 use super::stats::{Pooled, prediction};
 
-pub use crate::tune::choose::{Choice, Cost, Keep, LEAST_RUNS, as_fast, cost, cost_of};
+pub use crate::tune::choose::{Cost, KeepReason, LEAST_RUNS, Recommendation, as_fast, cost, cost_of};
 pub use crate::tune::figure::Places;
 pub use crate::tune::settled::{Moving, Rest};
 
@@ -84,13 +84,13 @@ pub struct Sweep {
     /// The server that all cells are of.
     pub server: Server,
     pub places: Places,
-    pub cells: Vec<Swept>,
+    pub cells: Vec<CellResult>,
     /// Cells that were planned and have no run.
     pub missing: u32,
     /// As it was planned; `None` of records that do not say.
     pub planned: Option<SweepFacts>,
     pub rules: Rules,
-    pub choice: Choice,
+    pub choice: Recommendation,
     /// Circumstances that are not the same in all runs, and decide nothing.
     pub differences: Vec<Difference>,
 }
@@ -110,7 +110,7 @@ pub struct Server {
 
 /// One cell and what was seen of it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Swept {
+pub struct CellResult {
     /// Its label.
     pub label: String,
     /// What it sets.
@@ -119,7 +119,7 @@ pub struct Swept {
     pub runs: Vec<String>,
     /// Runs that do not count, and why.
     #[serde(rename = "left_out")]
-    pub left: Vec<Left>,
+    pub left: Vec<Excluded>,
     /// Its figures, one for each of [`Figure::SWEPT`]; their ratios are against the default.
     #[serde(serialize_with = "by_name")]
     #[schemars(with = "BTreeMap<String, Cell>")]
@@ -165,7 +165,7 @@ impl Sweep {
 
     /// Whether it was played under another limit than it is chosen by, so that the answer may have been stopped.
     pub fn was_played_otherwise(&self) -> bool {
-        let stopped = |cell: &Swept| {
+        let stopped = |cell: &CellResult| {
             cell.stopped
                 .as_ref()
                 .is_some_and(|stopped| !matches!(stopped.why, Why::Failed(_)))
@@ -175,7 +175,7 @@ impl Sweep {
     }
 }
 
-impl Swept {
+impl CellResult {
     pub fn figure(&self, figure: Figure) -> &Cell {
         let place = Figure::SWEPT.iter().position(|one| *one == figure);
         &self.figures[place.expect("it is one of a sweep")]
@@ -286,7 +286,7 @@ pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
     one_metric(runs.iter_mut());
     let base = runs.iter().filter(|run| run.summary.header.server.label == default);
     let base: Vec<&Played> = base.filter(|run| counts(&run.summary)).collect();
-    let mut cells: Vec<Swept> = Vec::new();
+    let mut cells: Vec<CellResult> = Vec::new();
     for side in &comparison.sides {
         let of = |run: &&Played| run.summary.header.server.label == side.label;
         let mine: Vec<&Played> = runs.iter().filter(of).collect();
@@ -296,7 +296,7 @@ pub fn sweep(runs: &[Played], rules: &Rules) -> Result<Sweep, NoSweep> {
             .iter()
             .map(|figure| figure_of(*figure, &counting, base, &places))
             .collect();
-        let mut cell = Swept {
+        let mut cell = CellResult {
             label: side.label.clone(),
             sets: sets(&mine),
             runs: side.runs.clone(),

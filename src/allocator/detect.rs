@@ -35,9 +35,9 @@ pub fn detect(subject: &Subject, find: &dyn Fn(&str) -> Option<PathBuf>, stop: &
         return of_file(&subject.program, stop);
     }
     let followed = follow(subject, find, stop);
-    let mut look = Look {
+    let mut look = Inspection {
         evidence: followed.evidence.clone(),
-        ..Look::default()
+        ..Inspection::default()
     };
     if followed.missing.is_some() {
         return Detection {
@@ -83,7 +83,7 @@ fn tune(detection: &mut Detection, subject: &Subject, stop: &dyn Fn() -> bool) {
 
 /// Finds the allocator in a file that cannot be started, such as a native module.
 pub fn of_file(path: &Path, stop: &dyn Fn() -> bool) -> Detection {
-    let mut look = Look::default();
+    let mut look = Inspection::default();
     let saw = format!("`{}` is no program, so it was not asked", path.display());
     look.saw("probe", saw);
     let subject = Subject {
@@ -102,7 +102,7 @@ pub fn of_file(path: &Path, stop: &dyn Fn() -> bool) -> Detection {
 /// Finds the allocator of a process that lives: its program is `exe` and it has mapped `libraries`. It is asked nothing.
 pub fn of_process(exe: &Path, libraries: &[PathBuf], stop: &dyn Fn() -> bool) -> Detection {
     let subject = Subject::default();
-    let mut look = Look::default();
+    let mut look = Inspection::default();
     look.bytes(exe);
     look.evidence.push(seen(
         "process",
@@ -115,13 +115,13 @@ pub fn of_process(exe: &Path, libraries: &[PathBuf], stop: &dyn Fn() -> bool) ->
 }
 
 #[derive(Default)]
-struct Look {
+struct Inspection {
     signs: Signs,
     evidence: Vec<Evidence>,
     loader: Option<PathBuf>,
 }
 
-impl Look {
+impl Inspection {
     fn saw(&mut self, source: &str, saw: String) {
         self.evidence.push(seen(source, saw));
     }

@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow};
 use crate::allocator::knobs::Checked;
 use crate::config::{Isolation, Loaded, Project};
 use crate::drive::Job;
-use crate::drive::desk::Desk;
+use crate::drive::documents::OpenDocuments;
 use crate::drive::workspace::{self, Selection, Workspace, WorkspaceError, tree};
 use crate::lsp::process::Launch;
 use crate::record::{Event, Header, Warning, WarningKind};
@@ -40,7 +40,7 @@ pub enum Outcome {
 }
 
 /// The workspace and the place for the server's caches.
-struct Ground {
+struct PreparedWorkspace {
     workspace: Workspace,
     caches: PathBuf,
     /// Holds the caches of a workspace that has no place of its own.
@@ -50,9 +50,9 @@ struct Ground {
 }
 
 struct Prepared {
-    ground: Ground,
+    ground: PreparedWorkspace,
     job: Job,
-    desk: Desk,
+    documents: OpenDocuments,
     header: Header,
     /// Holds the pipe of a tracer.
     scratch: Option<Scratch>,
@@ -77,7 +77,7 @@ impl Run {
         let Prepared {
             ground,
             job,
-            desk,
+            documents,
             header,
             scratch,
         } = prepared;
@@ -96,7 +96,7 @@ impl Run {
             run.progress.strained(&findings::beforehand(&header.host));
         }
         run.progress.command(&words(&job.launch));
-        let result = soak::soak(&job, desk, header, path, sampling, interrupt, run.progress.clone()).await;
+        let result = soak::soak(&job, documents, header, path, sampling, interrupt, run.progress.clone()).await;
         drop(scratch);
         let closed = tokio::select! {
             biased;
@@ -153,7 +153,7 @@ impl Run {
     }
 
     /// Makes the workspace, unless it is interrupted. Caches go beside it, where they are removed with it.
-    fn ground(&self, interrupt: &Interrupt) -> anyhow::Result<Option<Ground>> {
+    fn ground(&self, interrupt: &Interrupt) -> anyhow::Result<Option<PreparedWorkspace>> {
         let project = &self.loaded.project;
         let stop = || interrupt.is_pressed(1);
         let workspace = match Workspace::open(&project.root, project.isolation, &workspace::default_scratch(), &stop) {
@@ -170,7 +170,7 @@ impl Run {
             let scratch = Scratch::claim("cache")?;
             (scratch.path().to_owned(), Some(scratch))
         };
-        Ok(Some(Ground {
+        Ok(Some(PreparedWorkspace {
             workspace,
             caches,
             _scratch: scratch,
@@ -181,7 +181,7 @@ impl Run {
     /// Looks into the workspace and at the program.
     fn resolve(
         &self,
-        mut ground: Ground,
+        mut ground: PreparedWorkspace,
         program: PathBuf,
         library: Option<PathBuf>,
         interrupt: &Interrupt,
@@ -230,7 +230,7 @@ impl Run {
         if interrupt.is_pressed(1) {
             return Ok(None);
         }
-        let desk = Desk::new(&job, &stop);
+        let documents = OpenDocuments::new(&job, &stop);
         let header = header::header(self, &job, tree, scrubbed, &found, checked, &stop);
         // Not before: what the library is told differs from run to run, and is nothing that the server is told.
         if let Some(library) = &job.library {
@@ -241,7 +241,7 @@ impl Run {
         let prepared = Prepared {
             ground,
             job,
-            desk,
+            documents,
             header,
             scratch,
         };
@@ -306,7 +306,7 @@ fn words(launch: &Launch) -> String {
 }
 
 /// Removes what was made for a run that was called off.
-async fn discard(ground: Ground) -> anyhow::Result<Option<Prepared>> {
+async fn discard(ground: PreparedWorkspace) -> anyhow::Result<Option<Prepared>> {
     aside(move || {
         drop(ground);
         Ok(None)

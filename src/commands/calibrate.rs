@@ -10,7 +10,7 @@ use crate::config::options::Repeating;
 use crate::config::values::Runs;
 use crate::document::terminal;
 use crate::exit::Exit;
-use crate::record::{CALIBRATION_FORMAT, Calibration, Looks};
+use crate::record::{CALIBRATION_FORMAT, Calibration, Schedule};
 use crate::soak::Interrupt;
 use crate::summary::exit;
 
@@ -95,7 +95,7 @@ fn as_run(options: &cli::Calibrate) -> cli::Run {
         scenario: options,
         repeating: Repeating {
             runs: Some(Runs::Fixed(runs)),
-            looks: crate::config::values::LookPlan(Looks::default()),
+            looks: crate::config::values::LookPlan(Schedule::default()),
             time_budget: None,
             partition: None,
             baseline: None,
@@ -110,7 +110,7 @@ fn as_run(options: &cli::Calibrate) -> cli::Run {
 }
 
 /// One for each server and lens.
-fn calibrated(runs: Vec<Played>, looks: &Looks) -> Vec<Calibration> {
+fn calibrated(runs: Vec<Played>, looks: &Schedule) -> Vec<Calibration> {
     let headers: Vec<_> = runs.iter().map(|run| run.summary.header.clone()).collect();
     let made = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let targets = by_target(runs, None).into_values().flatten();

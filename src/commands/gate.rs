@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::figures::Rules;
 use crate::gate::{Judgement, Sides, judge_calibrated};
 use crate::progress::Talk;
-use crate::record::Looks;
+use crate::record::Schedule;
 use crate::soak::Interrupt;
 
 use super::invocation::Invocation;
@@ -122,7 +122,7 @@ fn hopeless(sides: &Sides, options: &cli::Gate) -> bool {
 }
 
 /// The verdict, by what calibrations say of these servers.
-fn judged(sides: &Sides, rules: &Rules, looks: &Looks) -> Judgement {
+fn judged(sides: &Sides, rules: &Rules, looks: &Schedule) -> Judgement {
     judge_calibrated(sides, rules, looks, &calibrations::of_sides(sides))
 }
 
@@ -158,11 +158,11 @@ fn from(options: &cli::Gate) -> anyhow::Result<u8> {
 }
 
 /// Every look there will be; a number of runs that was fixed beforehand has all of α.
-fn looks(options: &cli::Gate) -> anyhow::Result<Looks> {
+fn looks(options: &cli::Gate) -> anyhow::Result<Schedule> {
     let auto = &options.looks.0;
     match options.runs {
         Runs::Auto => Ok(auto.clone()),
-        Runs::Fixed(runs) => Looks::once(runs as usize, auto.alpha()).context("in `--runs`"),
+        Runs::Fixed(runs) => Schedule::once(runs as usize, auto.alpha()).context("in `--runs`"),
     }
 }
 

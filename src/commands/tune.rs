@@ -15,7 +15,7 @@ use crate::config::values::{Lenses, LookPlan, Runs};
 use crate::config::{Loaded, Report};
 use crate::exit::Exit;
 use crate::progress::Talk;
-use crate::record::{self, Looks, SweepFacts};
+use crate::record::{self, Schedule, SweepFacts};
 use crate::resolve::ServerChoice;
 use crate::resolve::cells::of_sweep;
 use crate::soak::Interrupt;
@@ -226,7 +226,7 @@ fn repeating(options: &cli::Tune, rules: &Rules) -> anyhow::Result<Repeating> {
     };
     Ok(Repeating {
         runs: Some(Runs::Fixed(*most)),
-        looks: LookPlan(Looks::default()),
+        looks: LookPlan(Schedule::default()),
         time_budget: options.time_budget,
         partition: None,
         baseline: None,

@@ -4,7 +4,7 @@ use crate::band::{NoiseFloor, tolerance};
 use crate::compare::{Comparison, Row, primary};
 use crate::figures::{Figure, Measure, Place, Unit};
 use crate::lens::Lens;
-use crate::record::{Calibration, Looks, Noise};
+use crate::record::{Calibration, Noise, Schedule};
 use crate::stats::{ASSUMED_VARIATION, Arm, Known, detectable, power, runs_needed};
 use crate::summary::Summary;
 use crate::summary::decay::{Window, WindowKind};
@@ -184,7 +184,7 @@ impl<'n> Calibrated<'n> {
 
 /// The first look after which an unchanged server passes by every figure that decides, each with the wanted chance;
 /// `None` where none is late enough, or nothing decides.
-pub fn recommended<'n>(figures: impl Iterator<Item = Calibrated<'n>>, looks: &Looks) -> Option<usize> {
+pub fn recommended<'n>(figures: impl Iterator<Item = Calibrated<'n>>, looks: &Schedule) -> Option<usize> {
     let decisive: Vec<Calibrated> = figures.filter(|one| one.noise.primary).collect();
     let enough = |runs: &usize| decisive.iter().all(|one| one.passes(*runs, looks.alpha_each()));
     looks
@@ -233,7 +233,7 @@ mod tests {
     }
 
     fn looks(noise: &[Noise], lens: Lens, both: bool) -> Option<usize> {
-        recommended(noise.iter().map(|noise| seen(noise, lens, both)), &Looks::default())
+        recommended(noise.iter().map(|noise| seen(noise, lens, both)), &Schedule::default())
     }
 
     #[test]

@@ -28,7 +28,7 @@ use super::{Comparison, Row, Side, alike};
 
 /// A run that does not count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Left {
+pub struct Excluded {
     pub record: String,
     pub why: Why,
 }
@@ -128,7 +128,7 @@ fn side(runs: &[Played], label: &str, arm: &[&Played], baseline: &[&Played]) -> 
     let mut versions = versions.into_iter();
     let left = of(runs, label).filter_map(|run| {
         let why = why(&run.summary)?;
-        Some(Left {
+        Some(Excluded {
             record: run.record.clone(),
             why,
         })

@@ -12,7 +12,7 @@ pub use options::{
     Ask, AtPositions, CallHierarchy, Calls, CodeAction, CompleteOn, Completion, Count, Diagnostics, ExecuteCommand,
     Expect, PerDocument, Reach, References, Rename, Request, TypeAndComplete, WorkspaceSymbol, sent,
 };
-pub use release::{Means, Release, SelfReport};
+pub use release::{PurgeMethod, Release, SelfReport};
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -11,7 +11,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use super::catalogue::Catalogue;
 use crate::lens::Lens;
 use crate::processors;
-use crate::record::Looks;
+use crate::record::Schedule;
 use crate::units::{Size, Span, UnitError};
 
 /// How many runs of each server count.
@@ -25,7 +25,7 @@ pub enum Runs {
 
 /// After how many runs it is looked whether everything is decided.
 #[derive(Clone, Debug)]
-pub struct LookPlan(pub Looks);
+pub struct LookPlan(pub Schedule);
 
 /// One machine's part of a plan, the k-th of n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +145,9 @@ const ALPHA: f64 = 0.05;
 pub fn looks(text: &str) -> Result<LookPlan, String> {
     let runs: Result<Vec<usize>, _> = text.split(',').map(|runs| runs.trim().parse()).collect();
     let runs = runs.map_err(|_| "write numbers of runs, such as 3,5,8,12")?;
-    Looks::new(runs, ALPHA).map(LookPlan).map_err(|error| error.to_string())
+    Schedule::new(runs, ALPHA)
+        .map(LookPlan)
+        .map_err(|error| error.to_string())
 }
 
 /// After how many runs of each cell it is looked which are worth more.

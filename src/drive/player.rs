@@ -8,19 +8,19 @@ use crate::record::{BARRIER, Ending, Event, PhaseRef, StepEnd, StepStart, Warnin
 use crate::units;
 
 use super::ask::{Asker, Errors};
-use super::desk::Desk;
+use super::documents::OpenDocuments;
 use super::quiet::{Rules, Watch};
 use super::session::Session;
 use super::tally::Tally;
 use super::workspace::Selection;
-use super::{Frame, Job, Stage, Stop, barrier, farewell, fault, late, steps};
+use super::{Frame, Job, Stage, Stop, barrier, fault, late, shutdown, steps};
 
 pub struct Player<'a, S: Stage> {
     job: &'a Job,
     stage: &'a S,
     /// The server that is running, if any.
     pub session: Option<Session>,
-    desk: Desk,
+    documents: OpenDocuments,
     /// How often each phase has begun.
     cycles: Vec<u32>,
     tally: Tally,
@@ -36,13 +36,13 @@ pub struct Player<'a, S: Stage> {
 }
 
 impl<'a, S: Stage> Player<'a, S> {
-    /// A player before the curtain rises: nothing is spawned yet and `desk` is empty.
-    pub fn new(job: &'a Job, stage: &'a S, desk: Desk) -> Player<'a, S> {
+    /// A player before the curtain rises: nothing is spawned yet and `documents` is empty.
+    pub fn new(job: &'a Job, stage: &'a S, documents: OpenDocuments) -> Player<'a, S> {
         Player {
             job,
             stage,
             session: None,
-            desk,
+            documents,
             cycles: vec![0; job.scenario.phases.len()],
             tally: Tally::default(),
             restarts: 0,
@@ -88,10 +88,10 @@ impl<'a, S: Stage> Player<'a, S> {
         let phases = &self.job.scenario.phases;
         let steps: Vec<&Step> = phases.iter().flat_map(|phase| &phase.steps).collect();
         if let (Some(session), false) = (&self.session, steps.iter().all(|step| self.offers(step))) {
-            if let Some(file) = self.desk.first(1).first() {
+            if let Some(file) = self.documents.first(1).first() {
                 let asker = Asker::new(&session.client, self.stage, self.job.scenario.deadline().0);
                 // Without a document the server is judged by what it has said until now.
-                if let Ok(document) = self.desk.open(*file, session.sync(), session.encoding()).await {
+                if let Ok(document) = self.documents.open(*file, session.sync(), session.encoding()).await {
                     asker.open(document).await?;
                 }
             }
@@ -279,15 +279,15 @@ impl<'a, S: Stage> Player<'a, S> {
             },
             last: self.is_last(end),
         };
-        let desk = &mut self.desk;
+        let documents = &mut self.documents;
         let result = tokio::select! {
             biased;
-            result = steps::act(&scene, desk, step, end) => result,
+            result = steps::act(&scene, documents, step, end) => result,
             stop = session.fault(self.stage, fault::patience(deadline)) => Err(stop),
         };
         (end.requests, end.hits, end.notifications) = asker.tally();
         if end.requests + asker.parked() == 0 && result.is_ok() && step.ask().is_some() {
-            end.looked_for = Some(steps::looked_for(step, desk));
+            end.looked_for = Some(steps::looked_for(step, documents));
         }
         result.map(|()| (asker.parked(), asker.errors()))
     }
@@ -315,7 +315,7 @@ impl<'a, S: Stage> Player<'a, S> {
     async fn restart(&mut self, reopen: bool, deadline: Option<Duration>) -> Result<(), Stop> {
         // The session stays where it is meanwhile: whoever interrupts this brings it down himself.
         if let Some(session) = &self.session {
-            farewell::close(session, self.stage, std::future::pending()).await;
+            shutdown::close(session, self.stage, std::future::pending()).await;
         }
         self.session = None;
         self.restarts += 1;
@@ -327,7 +327,7 @@ impl<'a, S: Stage> Player<'a, S> {
         let asker = Asker::new(&session.client, self.stage, patience);
         tokio::select! {
             biased;
-            opened = self.desk.restarted(&asker, reopen) => opened?,
+            opened = self.documents.restarted(&asker, reopen) => opened?,
             stop = session.fault(self.stage, fault::patience(patience)) => return Err(stop),
         }
         (self.awaited, self.loaded) = (None, false);
@@ -370,7 +370,7 @@ impl<'a, S: Stage> Player<'a, S> {
         if self.offers(step) || (self.is_ruled_out(step) && self.may_skip(step)) {
             return Ok(());
         }
-        let open = self.desk.reach(None) > 0;
+        let open = self.documents.reach(None) > 0;
         if let Some(session) = self
             .session
             .as_ref()
@@ -387,7 +387,8 @@ impl<'a, S: Stage> Player<'a, S> {
 
     /// Waits after the first `open` until the server has loaded the project, if it does that only then.
     async fn await_project(&mut self, step: &Step) -> Result<(), Stop> {
-        let opened = matches!(step, Step::Open(_)) || (matches!(step, Step::Restart(_)) && self.desk.reach(None) > 0);
+        let opened =
+            matches!(step, Step::Open(_)) || (matches!(step, Step::Restart(_)) && self.documents.reach(None) > 0);
         if !opened || self.loaded || !self.job.choice.profile.ready.after_open {
             return Ok(());
         }

@@ -171,7 +171,7 @@ impl Session {
 
     /// How a server that is gone went: by its process, or by its connection if that was given up first. A server
     /// that is no longer listened to soon dies of that, and its death says nothing.
-    pub async fn epitaph(&self, during: String) -> Ending {
+    pub async fn ending_after_exit(&self, during: String) -> Ending {
         let broken = self.client.closed().filter(CloseReason::is_ours);
         let exit = match broken {
             Some(_) => None,

@@ -18,7 +18,7 @@ use crate::units::Span;
 pub use release::at_checkpoint;
 
 use super::ask::Asker;
-use super::desk::Desk;
+use super::documents::OpenDocuments;
 use super::session::Session;
 use super::target::Place;
 use super::{Job, Stage, Stop};
@@ -51,48 +51,53 @@ impl<S: Stage> Scene<'_, S> {
 }
 
 /// Plays one step. What it adds to `end` beyond its counts is how an idle window went, and what was said of memory.
-pub async fn act<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, step: &Step, end: &mut StepEnd) -> Result<(), Stop> {
+pub async fn act<S: Stage>(
+    scene: &Scene<'_, S>,
+    documents: &mut OpenDocuments,
+    step: &Step,
+    end: &mut StepEnd,
+) -> Result<(), Stop> {
     match step {
         // The player does these: they change which server there is.
         Step::Start(_) | Step::Restart(_) => Ok(()),
-        Step::Open(options) => documents::open(scene, desk, options).await,
+        Step::Open(options) => documents::open(scene, documents, options).await,
         Step::Close(options) => {
-            documents::close(scene, desk, options).await?;
-            end.left_open = Some(desk.reach(None) as u64);
+            documents::close(scene, documents, options).await?;
+            end.left_open = Some(documents.reach(None) as u64);
             Ok(())
         }
-        Step::Save(options) => documents::save(scene, desk, options).await,
-        Step::Edit(options) => documents::edit(scene, desk, options).await,
-        Step::Touch(options) => documents::touch(scene, desk, options).await,
-        Step::Type(options) => typing::plain(scene, desk, options).await,
-        Step::TypeAndComplete(options) => typing::completing(scene, desk, options).await,
+        Step::Save(options) => documents::save(scene, documents, options).await,
+        Step::Edit(options) => documents::edit(scene, documents, options).await,
+        Step::Touch(options) => documents::touch(scene, documents, options).await,
+        Step::Type(options) => typing::plain(scene, documents, options).await,
+        Step::TypeAndComplete(options) => typing::completing(scene, documents, options).await,
         Step::Definition(options)
         | Step::TypeDefinition(options)
         | Step::Implementation(options)
         | Step::Hover(options)
         | Step::DocumentHighlight(options)
-        | Step::SignatureHelp(options) => positions::plain(scene, desk, step, options).await,
-        Step::References(options) => positions::references(scene, desk, options).await,
-        Step::Completion(options) => positions::completion(scene, desk, options).await,
-        Step::Rename(options) => positions::rename(scene, desk, options).await,
-        Step::CodeAction(options) => positions::code_action(scene, desk, options).await,
-        Step::CallHierarchy(options) => positions::call_hierarchy(scene, desk, options).await,
+        | Step::SignatureHelp(options) => positions::plain(scene, documents, step, options).await,
+        Step::References(options) => positions::references(scene, documents, options).await,
+        Step::Completion(options) => positions::completion(scene, documents, options).await,
+        Step::Rename(options) => positions::rename(scene, documents, options).await,
+        Step::CodeAction(options) => positions::code_action(scene, documents, options).await,
+        Step::CallHierarchy(options) => positions::call_hierarchy(scene, documents, options).await,
         Step::DocumentSymbol(options)
         | Step::Formatting(options)
         | Step::SemanticTokens(options)
         | Step::InlayHint(options)
-        | Step::FoldingRange(options) => queries::per_document(scene, desk, step, options).await,
+        | Step::FoldingRange(options) => queries::per_document(scene, documents, step, options).await,
         Step::WorkspaceSymbol(options) => queries::workspace_symbol(scene, options).await,
-        Step::Diagnostics(options) => queries::diagnostics(scene, desk, options).await,
-        Step::ExecuteCommand(options) => queries::execute_command(scene, desk, options).await,
-        Step::Request(options) => queries::request(scene, desk, options).await,
-        Step::Notification(options) => queries::notification(scene, desk, options).await,
+        Step::Diagnostics(options) => queries::diagnostics(scene, documents, options).await,
+        Step::ExecuteCommand(options) => queries::execute_command(scene, documents, options).await,
+        Step::Request(options) => queries::request(scene, documents, options).await,
+        Step::Notification(options) => queries::notification(scene, documents, options).await,
         Step::Pause(options) => {
             tokio::time::sleep(options.time.0).await;
             Ok(())
         }
         Step::Idle(options) => {
-            end.idle = Some(idle::wait(scene, desk, options).await?);
+            end.idle = Some(idle::wait(scene, documents, options).await?);
             Ok(())
         }
         Step::Release(options) => {
@@ -127,12 +132,12 @@ pub fn place(step: &Step) -> Option<Place> {
 }
 
 /// What a step that asked nothing found none of, for people: `names in 20 open python files`.
-pub fn looked_for(step: &Step, desk: &Desk) -> String {
-    let open = desk.reach(None);
+pub fn looked_for(step: &Step, documents: &OpenDocuments) -> String {
+    let open = documents.reach(None);
     if open == 0 {
         return "open documents".to_owned();
     }
-    let language = desk.document(0).language();
+    let language = documents.document(0).language();
     let what = match (place(step), step) {
         (Some(place), _) => place.words(language),
         (None, Step::TypeAndComplete(_)) => "keys after which an editor asks",
@@ -142,7 +147,7 @@ pub fn looked_for(step: &Step, desk: &Desk) -> String {
     format!("{what} in {files}")
 }
 
-/// A count of files as the desk takes it.
+/// A count of files that a step uses.
 fn files(count: Option<Count>) -> Option<usize> {
     count.map(|count| count.get() as usize)
 }

@@ -1,6 +1,6 @@
 //! Memory that was to be given back by force, and was not.
 
-use crate::summary::{Deaf, Summary, Unreached, Untrimmed};
+use crate::summary::{PurgeFailure, Summary, UnpurgedCheckpoint, UnpurgedProcess};
 use crate::units;
 
 use super::Doubt;
@@ -21,9 +21,9 @@ pub(super) fn silent(summary: &Summary) -> Option<Doubt> {
 
 /// Why memory that was to be given back by force before checkpoints does not count there; `None` where all of it does.
 pub(super) fn unreached(summary: &Summary) -> Option<Doubt> {
-    let held = |one: &&Untrimmed| one.processes.iter().filter_map(|process| process.private).sum::<u64>();
-    let most = summary.untrimmed.iter().max_by_key(held)?;
-    let more = match summary.untrimmed.len() {
+    let held = |one: &&UnpurgedCheckpoint| one.processes.iter().filter_map(|process| process.private).sum::<u64>();
+    let most = summary.unpurged.iter().max_by_key(held)?;
+    let more = match summary.unpurged.len() {
         1 => String::new(),
         all => format!(" and {}", units::counted(all as u64 - 1, "other phase")),
     };
@@ -41,15 +41,17 @@ pub(super) fn unreached(summary: &Summary) -> Option<Doubt> {
 }
 
 /// `process 4711 (`ty`, 84.0 of 85.2 MiB) did not answer, nor did 1 other process`.
-fn process(largest: &Unreached, others: usize, tree: Option<u64>) -> String {
+fn process(largest: &UnpurgedProcess, others: usize, tree: Option<u64>) -> String {
     let held = units::or_unknown(largest.private, units::mib);
     let size = format!("{held} of {} MiB", units::or_unknown(tree, units::mib));
     let why = match &largest.why {
-        Deaf::Silent => "did not answer when it was told to give back".to_owned(),
-        Deaf::Within(family) => format!("gave back what the C library has, and cannot be told to empty its {family}"),
-        Deaf::Malloc(path) => format!("gave back what the C library has, and its `malloc` is that of {path}"),
-        Deaf::Unset(name) => format!("has not the {name} by which it was told to purge"),
-        Deaf::Without(path) => format!("runs without {path}, which alone was told to purge"),
+        PurgeFailure::Silent => "did not answer when it was told to give back".to_owned(),
+        PurgeFailure::Within(family) => {
+            format!("gave back what the C library has, and cannot be told to empty its {family}")
+        }
+        PurgeFailure::Malloc(path) => format!("gave back what the C library has, and its `malloc` is that of {path}"),
+        PurgeFailure::Unset(name) => format!("has not the {name} by which it was told to purge"),
+        PurgeFailure::Without(path) => format!("runs without {path}, which alone was told to purge"),
     };
     let others = match others {
         0 => String::new(),
@@ -98,13 +100,13 @@ mod tests {
 
     #[test]
     fn who_did_not_give_back_is_told_with_what_it_holds() {
-        let one = |program: &str, why: Deaf| Unreached {
+        let one = |program: &str, why: PurgeFailure| UnpurgedProcess {
             pid: 4711,
             program: program.to_owned(),
             private: Some(84 << 20),
             why,
         };
-        let untrimmed = |name: &str, processes: Vec<Unreached>| Untrimmed {
+        let unpurged = |name: &str, processes: Vec<UnpurgedProcess>| UnpurgedCheckpoint {
             phase: PhaseRef {
                 phase: 0,
                 cycle: 0,
@@ -119,8 +121,8 @@ mod tests {
         };
         let mut summary = of(&Session::new("server"));
         assert_eq!(told(&summary), Vec::<String>::new());
-        let silent = vec![one("server", Deaf::Silent), one("helper", Deaf::Silent)];
-        summary.untrimmed = vec![untrimmed("start", silent), untrimmed("work", Vec::new())];
+        let silent = vec![one("server", PurgeFailure::Silent), one("helper", PurgeFailure::Silent)];
+        summary.unpurged = vec![unpurged("start", silent), unpurged("work", Vec::new())];
         assert_eq!(
             told(&summary),
             [
@@ -131,15 +133,15 @@ mod tests {
         );
         for (why, words) in [
             (
-                Deaf::Within(AllocatorFamily::Jemalloc),
+                PurgeFailure::Within(AllocatorFamily::Jemalloc),
                 "cannot be told to empty its jemalloc; nobody",
             ),
             (
-                Deaf::Malloc("/lib/je.so".to_owned()),
+                PurgeFailure::Malloc("/lib/je.so".to_owned()),
                 "and its `malloc` is that of /lib/je.so; nobody",
             ),
         ] {
-            summary.untrimmed = vec![untrimmed("start", vec![one("server", why)])];
+            summary.unpurged = vec![unpurged("start", vec![one("server", why)])];
             assert!(told(&summary)[0].contains(words), "{:?}", told(&summary));
         }
     }

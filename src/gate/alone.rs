@@ -2,7 +2,7 @@
 
 use crate::compare::Played;
 use crate::figures::rules::{Limit, Rules};
-use crate::record::Looks;
+use crate::record::Schedule;
 use crate::stats::{Answer, Budget, judge_budget_by_looks};
 
 use super::judgement::{Calibrations, Kept, Role};
@@ -24,7 +24,7 @@ pub(super) struct Alone {
 }
 
 impl Alone {
-    pub fn of(candidate: &[Played], rules: &Rules, looks: &Looks, calibrations: &Calibrations) -> Alone {
+    pub fn of(candidate: &[Played], rules: &Rules, looks: &Schedule, calibrations: &Calibrations) -> Alone {
         let budgets = rules.budgets.iter();
         let (budgets, mut deciding): (Vec<Kept>, Vec<First>) = budgets
             .map(|limit| keep(limit, candidate, rules, looks, calibrations))
@@ -77,7 +77,7 @@ fn keep(
     limit: &Limit,
     candidate: &[Played],
     rules: &Rules,
-    looks: &Looks,
+    looks: &Schedule,
     calibrations: &Calibrations,
 ) -> (Kept, First) {
     let lens = limit.what.lens.unwrap_or(rules.lens);

@@ -3,7 +3,7 @@
 use crate::band::MOST_ENDPOINTS;
 use crate::compare::{Played, huge_pages, one_metric, strained};
 use crate::figures::rules::{Rule, Rules};
-use crate::record::{Calibration, LensFacts, Looks};
+use crate::record::{Calibration, LensFacts, Schedule};
 use crate::stats::{Answer, Endpoint, EndpointVerdict, Evidence, Verdict, decide_by_looks, runs_needed};
 
 use super::alone::Alone;
@@ -16,12 +16,12 @@ use super::sides::{First, counting, known, seen, summaries, through, work};
 const WANTED: f64 = 0.8;
 
 /// Applies every rule at each look that the runs reach, where no side was calibrated.
-pub fn judge(sides: &Sides, rules: &Rules, looks: &Looks) -> Judgement {
+pub fn judge(sides: &Sides, rules: &Rules, looks: &Schedule) -> Judgement {
     judge_calibrated(sides, rules, looks, &Calibrations::default())
 }
 
 /// Applies every rule at each look that the runs reach.
-pub fn judge_calibrated(sides: &Sides, rules: &Rules, looks: &Looks, calibrations: &Calibrations) -> Judgement {
+pub fn judge_calibrated(sides: &Sides, rules: &Rules, looks: &Schedule, calibrations: &Calibrations) -> Judgement {
     let mut sides = sides.clone();
     in_order(&mut sides);
     let mixed = {
@@ -120,7 +120,7 @@ fn versus(
     (role, baseline): (Role, &[Played]),
     candidate: &[Played],
     rules: &Rules,
-    looks: &Looks,
+    looks: &Schedule,
     calibrations: &Calibrations,
     others: &[First],
 ) -> Against {
@@ -176,7 +176,7 @@ fn first_of(judged: &Judged, rules: &Rules) -> First {
     }
 }
 
-fn by_looks(endpoints: &[Endpoint], looks: &Looks) -> Verdict {
+fn by_looks(endpoints: &[Endpoint], looks: &Schedule) -> Verdict {
     decide_by_looks(endpoints, looks).expect("no more endpoints were taken than can be tested together")
 }
 
@@ -207,7 +207,7 @@ fn endpoint(
 }
 
 /// What the runs until the look that the verdict is of say to a rule.
-fn judged(rule: &Rule, endpoint: &Endpoint, verdict: EndpointVerdict, looks: &Looks) -> Judged {
+fn judged(rule: &Rule, endpoint: &Endpoint, verdict: EndpointVerdict, looks: &Schedule) -> Judged {
     let undecided = verdict.answer == Answer::Inconclusive;
     let evidence = verdict.evidence.as_ref().ok().filter(|_| undecided);
     Judged {
@@ -223,7 +223,7 @@ fn judged(rule: &Rule, endpoint: &Endpoint, verdict: EndpointVerdict, looks: &Lo
 }
 
 /// How many runs would decide, if the spread and the ratio stay as they are: for whichever answer is nearer, at a look.
-fn needed(endpoint: &Endpoint, evidence: &Evidence, looks: &Looks) -> Option<usize> {
+fn needed(endpoint: &Endpoint, evidence: &Evidence, looks: &Schedule) -> Option<usize> {
     let spread = endpoint.strata().ok()?.variation();
     let ratio = evidence.contrast.ratio();
     let pass = runs_needed(

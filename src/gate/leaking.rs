@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::band::{LEAST_ROUNDS, LeakLimit};
 use crate::compare::Played;
 use crate::growth::{Repeated, Sent, repeated, sent_by};
-use crate::record::Looks;
+use crate::record::Schedule;
 use crate::stats::{Answer, LeakVerdict, judge_leak_by_looks};
 
 use crate::figures::rules::Leak;
@@ -42,7 +42,7 @@ pub struct Leaking {
 }
 
 /// Everything that is repeated and that the rule is about, judged over all runs.
-pub(super) fn leaks(rule: &Leak, runs: &[&Played], looks: &Looks) -> Vec<Leaking> {
+pub(super) fn leaks(rule: &Leak, runs: &[&Played], looks: &Schedule) -> Vec<Leaking> {
     let runs: Vec<Vec<Repeated>> = runs.iter().map(|run| repeated(&run.summary)).collect();
     let mut names: Vec<&str> = Vec::new();
     for one in runs.iter().flatten() {

@@ -51,7 +51,7 @@ mod tests {
     use crate::figures::{Rule, Rules};
     use crate::gate::{Against, Sides, judge};
     use crate::lens::Lens;
-    use crate::record::Looks;
+    use crate::record::Schedule;
     use crate::stats::{Answer, Side, Unusable};
 
     /// Runs on a machine that makes everything so many per cent of the golden record's.
@@ -91,7 +91,7 @@ mod tests {
             anchor: None,
         };
         let runs = sides.baseline.len().min(sides.candidate.len());
-        let mut judgement = judge(&sides, &rules, &Looks::once(runs, 0.05).unwrap());
+        let mut judgement = judge(&sides, &rules, &Schedule::once(runs, 0.05).unwrap());
         judgement.against.remove(0)
     }
 

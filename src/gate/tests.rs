@@ -3,7 +3,7 @@ use crate::compare::{self, Played};
 use crate::exit::Exit;
 use crate::figures::{Figure, Leak, Limit, Rule, Rules, What, WorkLimits};
 use crate::lens::Lens;
-use crate::record::{Ending, Looks};
+use crate::record::{Ending, Schedule};
 use crate::stats::Answer;
 use crate::summary::PrivateMetric;
 
@@ -48,7 +48,7 @@ fn rules() -> Rules {
 }
 
 fn answer(sides: &Sides) -> Judgement {
-    judge(sides, &rules(), &Looks::default())
+    judge(sides, &rules(), &Schedule::default())
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn only_runs_of_the_lens_that_a_rule_names_are_looked_at() {
         what: "as-shipped private".parse().unwrap(),
         tolerance: Tolerance::AS_SHIPPED,
     }];
-    let judgement = judge(&sides, &rules, &Looks::default());
+    let judgement = judge(&sides, &rules, &Schedule::default());
     assert_eq!(judgement.against[0].advisory[0].verdict.answer, Answer::Inconclusive);
     assert_eq!(judgement.exit(), Exit::Passed, "advice decides nothing");
 }
@@ -150,7 +150,7 @@ fn a_budget_holds_whatever_the_baseline_needs() {
     let peak = same.candidate[0].summary.peak.unwrap().lower as f64;
     for (limit, exit) in [(peak * 1.2, Exit::Passed), (peak * 0.8, Exit::GateFailed)] {
         rules.budgets = vec![budget(limit)];
-        assert_eq!(judge(&same, &rules, &Looks::default()).exit(), exit);
+        assert_eq!(judge(&same, &rules, &Schedule::default()).exit(), exit);
     }
 }
 
@@ -161,7 +161,7 @@ fn growth_that_cannot_be_seen_does_not_pass() {
         phase: None,
         limit: LeakLimit::default(),
     });
-    let judgement = judge(&sides(&[100; 3], &[100; 3], None), &rules, &Looks::default());
+    let judgement = judge(&sides(&[100; 3], &[100; 3], None), &rules, &Schedule::default());
     assert_eq!(
         (judgement.answer, judgement.exit()),
         (Answer::Inconclusive, Exit::OwnFailure)
@@ -175,10 +175,10 @@ fn a_figure_that_was_never_measured_is_no_data() {
         what: "p95 of nobody/asked".parse().unwrap(),
         limit: 1e9,
     }];
-    let judgement = judge(&sides(&[100; 3], &[100; 3], None), &rules, &Looks::default());
+    let judgement = judge(&sides(&[100; 3], &[100; 3], None), &rules, &Schedule::default());
     assert_eq!((judgement.exit(), judgement.missing.len()), (Exit::OwnFailure, 1));
     assert!(!judgement.missing[0].is_too_few());
-    let judgement = judge(&sides(&[100; 3], &[110; 3], None), &rules, &Looks::default());
+    let judgement = judge(&sides(&[100; 3], &[110; 3], None), &rules, &Schedule::default());
     assert_eq!(judgement.exit(), Exit::GateFailed, "what is shown is shown");
 }
 
@@ -186,7 +186,7 @@ fn a_figure_that_was_never_measured_is_no_data() {
 fn where_no_run_can_bring_what_is_missing_no_more_are_worth_playing() {
     let judged = |runs: usize, rules: &Rules| {
         let sides = sides(&vec![100; runs], &vec![100; runs], None);
-        let judgement = judge(&sides, rules, &Looks::default());
+        let judgement = judge(&sides, rules, &Schedule::default());
         (judgement.is_final(), judgement.exit())
     };
     let what: What = "p95 of nobody/asked".parse().unwrap();
@@ -215,10 +215,10 @@ fn where_no_run_can_bring_what_is_missing_no_more_are_worth_playing() {
 
 #[test]
 fn before_the_first_look_there_is_no_verdict_for_any_rule() {
-    let judged = |runs: usize, rules: &Rules, looks: &Looks| {
+    let judged = |runs: usize, rules: &Rules, looks: &Schedule| {
         judge(&sides(&vec![100; runs], &vec![100; runs], None), rules, looks)
     };
-    let eight = Looks::once(8, 0.05).unwrap();
+    let eight = Schedule::once(8, 0.05).unwrap();
     let mut budget = rules();
     budget.primaries.clear();
     budget.budgets = vec![Limit {
@@ -226,7 +226,7 @@ fn before_the_first_look_there_is_no_verdict_for_any_rule() {
         limit: 1e12,
     }];
     for rules in [&rules(), &budget] {
-        for (runs, looks) in [(2, &Looks::default()), (5, &eight)] {
+        for (runs, looks) in [(2, &Schedule::default()), (5, &eight)] {
             let judgement = judged(runs, rules, looks);
             assert_eq!(judgement.exit(), Exit::OwnFailure, "{runs} runs");
             assert!(judgement.missing[0].is_too_few() && !judgement.is_final());
@@ -243,7 +243,7 @@ fn where_every_endpoint_advises_budgets_decide_alone() {
         what: "private".parse().unwrap(),
         limit: 1e12,
     }];
-    let judgement = judge(&sides(&[100; 3], &[110; 3], None), &rules, &Looks::default());
+    let judgement = judge(&sides(&[100; 3], &[110; 3], None), &rules, &Schedule::default());
     assert_eq!(judgement.against[0].advisory[0].verdict.answer, Answer::Fail);
     assert_eq!(judgement.exit(), Exit::Passed);
 }

@@ -27,7 +27,7 @@ pub struct Reached {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum Remaining {
     /// At least so long: what the scenario itself waits.
     AtLeast(Duration),
     /// About so long, as the runs before it.
@@ -50,7 +50,7 @@ impl Pace {
     }
 
     /// What is left, this run included; `None` where nothing is planned.
-    pub fn left(&self, reached: Reached, used: Duration) -> Option<Left> {
+    pub fn left(&self, reached: Reached, used: Duration) -> Option<Remaining> {
         let server = *self.runs.get(reached.run)?;
         let least = self.outline.as_ref()?.total.least;
         let rest = self.rest_of(reached);
@@ -67,11 +67,11 @@ impl Pace {
         let is_known = self.expected(server).is_some_and(|expected| expected > reached.elapsed);
         Some(match self.budget.map(|budget| budget.saturating_sub(used)) {
             // As many runs as fit are made, so that the budget is the time.
-            Some(left) if left > this => Left::About(left.min(all)),
-            Some(_) if is_known => Left::About(this),
-            Some(_) => Left::AtLeast(this),
-            None if is_known => Left::About(all),
-            None => Left::AtLeast(all),
+            Some(left) if left > this => Remaining::About(left.min(all)),
+            Some(_) if is_known => Remaining::About(this),
+            Some(_) => Remaining::AtLeast(this),
+            None if is_known => Remaining::About(all),
+            None => Remaining::AtLeast(all),
         })
     }
 
@@ -138,11 +138,17 @@ mod tests {
     fn before_anything_was_measured_the_plan_says_the_least() {
         let pace = pace();
         let left = |reached| pace.left(reached, Duration::ZERO);
-        assert_eq!(left(reached(0, 5, None)), Some(Left::AtLeast(seconds(96))));
-        assert_eq!(left(reached(0, 9, Some((0, 4)))), Some(Left::AtLeast(seconds(92))));
+        assert_eq!(left(reached(0, 5, None)), Some(Remaining::AtLeast(seconds(96))));
+        assert_eq!(left(reached(0, 9, Some((0, 4)))), Some(Remaining::AtLeast(seconds(92))));
         // A phase that takes longer than it must leaves what comes after it.
-        assert_eq!(left(reached(0, 99, Some((0, 90)))), Some(Left::AtLeast(seconds(85))));
-        assert_eq!(left(reached(2, 30, Some((1, 1)))), Some(Left::AtLeast(seconds(20))));
+        assert_eq!(
+            left(reached(0, 99, Some((0, 90)))),
+            Some(Remaining::AtLeast(seconds(85)))
+        );
+        assert_eq!(
+            left(reached(2, 30, Some((1, 1)))),
+            Some(Remaining::AtLeast(seconds(20)))
+        );
         assert_eq!(left(reached(3, 0, None)), None);
     }
 
@@ -153,21 +159,21 @@ mod tests {
         // The second server is taken for as fast as the first until it was measured.
         assert_eq!(
             pace.left(reached(1, 10, Some((0, 1))), Duration::ZERO),
-            Some(Left::About(seconds(90)))
+            Some(Remaining::About(seconds(90)))
         );
         pace.played(1, seconds(80));
         assert_eq!(
             pace.left(reached(2, 20, Some((1, 1))), Duration::ZERO),
-            Some(Left::About(seconds(30)))
+            Some(Remaining::About(seconds(30)))
         );
         // A run that is late has at least what its scenario still waits.
         assert_eq!(
             pace.left(reached(2, 90, Some((1, 1))), Duration::ZERO),
-            Some(Left::AtLeast(seconds(20)))
+            Some(Remaining::AtLeast(seconds(20)))
         );
         assert_eq!(
             pace.left(reached(2, 900, Some((1, 100))), Duration::ZERO),
-            Some(Left::AtLeast(seconds(0)))
+            Some(Remaining::AtLeast(seconds(0)))
         );
     }
 
@@ -177,11 +183,11 @@ mod tests {
         pace.runs = vec![0; 1_000];
         pace.budget = Some(seconds(600));
         let left = pace.left(reached(2, 10, Some((0, 1))), seconds(100));
-        assert_eq!(left, Some(Left::About(seconds(500))));
+        assert_eq!(left, Some(Remaining::About(seconds(500))));
         let last = pace.left(reached(2, 10, Some((1, 1))), seconds(599));
         assert_eq!(
             last,
-            Some(Left::AtLeast(seconds(20))),
+            Some(Remaining::AtLeast(seconds(20))),
             "a run that has begun is finished"
         );
     }
@@ -195,6 +201,6 @@ mod tests {
         pace.outline = Some(outline);
         pace.runs = vec![0];
         let left = pace.left(reached(0, 600, Some((1, 5))), Duration::ZERO);
-        assert_eq!(left, Some(Left::AtLeast(seconds(3000))));
+        assert_eq!(left, Some(Remaining::AtLeast(seconds(3000))));
     }
 }

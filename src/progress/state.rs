@@ -7,7 +7,7 @@ use crate::record::{Event, PhaseRef, StepStart};
 use crate::text::{Paint, Tone, clean, cut, width};
 use crate::units;
 
-use super::pace::{Left, Pace, Reached};
+use super::pace::{Pace, Reached, Remaining};
 use super::spark::Spark;
 use super::{Look, Place, Pulse};
 
@@ -151,15 +151,17 @@ impl State {
         // A budget is of all time.
         let left = self.pace.left(reached, now + self.before);
         let left_over = match left {
-            Some(Left::AtLeast(left)) if left < SECOND => String::new(),
-            Some(Left::AtLeast(left)) => format!("at least {} left", clock(left)),
-            Some(Left::About(left)) => format!("about {} left", clock(left.max(SECOND))),
+            Some(Remaining::AtLeast(left)) if left < SECOND => String::new(),
+            Some(Remaining::AtLeast(left)) => format!("at least {} left", clock(left)),
+            Some(Remaining::About(left)) => format!("about {} left", clock(left.max(SECOND))),
             None => String::new(),
         };
         // What is left at least is no share of anything.
         let share = match left {
-            Some(Left::About(left)) => Some(used.as_secs_f64() / (used + left).as_secs_f64().max(f64::MIN_POSITIVE)),
-            Some(Left::AtLeast(_)) | None => None,
+            Some(Remaining::About(left)) => {
+                Some(used.as_secs_f64() / (used + left).as_secs_f64().max(f64::MIN_POSITIVE))
+            }
+            Some(Remaining::AtLeast(_)) | None => None,
         };
         let percent = share.map_or_else(String::new, |share| format!("{:>4}", units::percent(share.min(0.99))));
         let time = [clock(used), left_over.clone()];

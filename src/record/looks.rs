@@ -2,13 +2,13 @@
 
 /// After how many runs per arm the rule is applied, and the α that all looks share.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Looks {
+pub struct Schedule {
     runs: Vec<usize>,
     alpha: f64,
 }
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum LooksError {
+pub enum ScheduleError {
     #[error("no look: name at least one number of runs")]
     None,
     #[error("a look after {runs}: one run has no spread, take at least 2")]
@@ -25,27 +25,27 @@ pub enum LooksError {
     Alpha { alpha: f64 },
 }
 
-impl Looks {
+impl Schedule {
     /// Looks after these numbers of runs per arm, sharing `alpha`.
-    pub fn new(runs: Vec<usize>, alpha: f64) -> Result<Looks, LooksError> {
-        let first = *runs.first().ok_or(LooksError::None)?;
+    pub fn new(runs: Vec<usize>, alpha: f64) -> Result<Schedule, ScheduleError> {
+        let first = *runs.first().ok_or(ScheduleError::None)?;
         if first < 2 {
-            return Err(LooksError::TooFew { runs: first });
+            return Err(ScheduleError::TooFew { runs: first });
         }
         if let Some(pair) = runs.windows(2).find(|pair| pair[1] <= pair[0]) {
             let (earlier, later) = (pair[0], pair[1]);
-            return Err(LooksError::NotRising { earlier, later });
+            return Err(ScheduleError::NotRising { earlier, later });
         }
         // Written so that a NaN is refused.
         if !(alpha > 0.0 && alpha < 0.5) {
-            return Err(LooksError::Alpha { alpha });
+            return Err(ScheduleError::Alpha { alpha });
         }
-        Ok(Looks { runs, alpha })
+        Ok(Schedule { runs, alpha })
     }
 
     /// One look: a number of runs fixed beforehand has all of α.
-    pub fn once(runs: usize, alpha: f64) -> Result<Looks, LooksError> {
-        Looks::new(vec![runs], alpha)
+    pub fn once(runs: usize, alpha: f64) -> Result<Schedule, ScheduleError> {
+        Schedule::new(vec![runs], alpha)
     }
 
     /// After how many runs per arm.
@@ -76,10 +76,10 @@ impl Looks {
     }
 }
 
-impl Default for Looks {
+impl Default for Schedule {
     /// After 3, 5, 8 and 12 runs, at 0.05 together.
-    fn default() -> Looks {
-        Looks {
+    fn default() -> Schedule {
+        Schedule {
             runs: vec![3, 5, 8, 12],
             alpha: 0.05,
         }
@@ -92,9 +92,9 @@ mod tests {
 
     #[test]
     fn four_looks_spend_a_quarter_each() {
-        let looks = Looks::default();
+        let looks = Schedule::default();
         assert_eq!(looks.alpha_each() * 4.0, looks.alpha());
-        assert_eq!(Looks::new(looks.runs().to_vec(), 0.05), Ok(looks.clone()));
+        assert_eq!(Schedule::new(looks.runs().to_vec(), 0.05), Ok(looks.clone()));
         assert_eq!(
             [0, 3, 4, 8, 12].map(|runs| looks.after(runs)),
             [Some(3), Some(5), Some(5), Some(12), None]
@@ -103,14 +103,14 @@ mod tests {
 
     #[test]
     fn looks_that_make_no_test_are_refused() {
-        let refused = |runs: &[usize], alpha| Looks::new(runs.to_vec(), alpha).unwrap_err();
-        assert_eq!(refused(&[], 0.05), LooksError::None);
-        assert_eq!(refused(&[1, 3], 0.05), LooksError::TooFew { runs: 1 });
+        let refused = |runs: &[usize], alpha| Schedule::new(runs.to_vec(), alpha).unwrap_err();
+        assert_eq!(refused(&[], 0.05), ScheduleError::None);
+        assert_eq!(refused(&[1, 3], 0.05), ScheduleError::TooFew { runs: 1 });
         assert_eq!(
             refused(&[3, 8, 8], 0.05),
-            LooksError::NotRising { earlier: 8, later: 8 }
+            ScheduleError::NotRising { earlier: 8, later: 8 }
         );
-        assert!(matches!(refused(&[3], f64::NAN), LooksError::Alpha { .. }));
-        assert!(matches!(refused(&[3], 0.0), LooksError::Alpha { .. }));
+        assert!(matches!(refused(&[3], f64::NAN), ScheduleError::Alpha { .. }));
+        assert!(matches!(refused(&[3], 0.0), ScheduleError::Alpha { .. }));
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::band::NoiseFloor;
-use crate::record::{Looks, shown};
+use crate::record::{Schedule, shown};
 
 use super::arm::{Arm, Seen, Unusable};
 use super::contrast::Contrast;
@@ -149,7 +149,7 @@ fn worse(one: OfMachine, other: OfMachine) -> OfMachine {
 }
 
 /// Holds the budget at each look that the runs reach, to the runs up to it, and stops at the first answer.
-pub fn judge_budget_by_looks(budget: &Budget, looks: &Looks) -> BudgetVerdict {
+pub fn judge_budget_by_looks(budget: &Budget, looks: &Schedule) -> BudgetVerdict {
     let alpha = looks.alpha_each();
     let mut verdict = BudgetVerdict {
         answer: Answer::Inconclusive,

@@ -1,7 +1,7 @@
 //! The rule: three answers, per endpoint and overall, by interval and not by point estimate.
 
 use crate::band::MOST_ENDPOINTS;
-use crate::record::Looks;
+use crate::record::Schedule;
 
 use super::endpoint::{Answer, Endpoint, EndpointVerdict};
 use super::holm::holm;
@@ -61,7 +61,7 @@ pub fn decide(endpoints: &[Endpoint], alpha: f64) -> Result<Verdict, TooManyEndp
 /// any endpoint fails falsely with α at most, and a regressed one passes with α at most, whichever of them stopped
 /// earlier. The same records give the same verdict as the session that made them: runs beyond the last look that was
 /// needed do not change it.
-pub fn decide_by_looks(endpoints: &[Endpoint], looks: &Looks) -> Result<Verdict, TooManyEndpoints> {
+pub fn decide_by_looks(endpoints: &[Endpoint], looks: &Schedule) -> Result<Verdict, TooManyEndpoints> {
     let alpha = looks.alpha_each();
     let have = deciding(endpoints);
     // Before the first look there is something to print, but nothing to decide.

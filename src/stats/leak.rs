@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::band::{LEAST_ROUNDS, LeakLimit};
-use crate::record::{Looks, shown};
+use crate::record::{Schedule, shown};
 use crate::units::middle;
 
 use super::endpoint::Answer;
@@ -177,7 +177,7 @@ pub fn judge_leak(runs: &[Vec<Option<f64>>], limit: &LeakLimit, alpha: f64) -> L
 }
 
 /// Judges the runs up to each look at its share of α, and stops at the first answer.
-pub fn judge_leak_by_looks(runs: &[Vec<Option<f64>>], limit: &LeakLimit, looks: &Looks) -> LeakVerdict {
+pub fn judge_leak_by_looks(runs: &[Vec<Option<f64>>], limit: &LeakLimit, looks: &Schedule) -> LeakVerdict {
     let alpha = looks.alpha_each();
     let reached = looks.runs().iter().copied().take_while(|look| *look <= runs.len());
     let mut verdict = None;

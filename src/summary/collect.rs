@@ -26,7 +26,7 @@ use super::said::Said;
 use super::timeline::Timeline;
 use super::traffic::Method;
 use super::tree::Tree;
-use super::untrimmed::{Means, Untrimmed, untrimmed};
+use super::unpurged::{PurgeMethod, UnpurgedCheckpoint, unpurged};
 use super::{confirmed, unset};
 
 pub fn read<R: BufRead>(reader: Reader<R>) -> Result<Summary, ReadError> {
@@ -126,7 +126,7 @@ fn begun(header: Header) -> Summary {
         windows: Vec::new(),
         listening: Vec::new(),
         released: Vec::new(),
-        untrimmed: Vec::new(),
+        unpurged: Vec::new(),
         unset: Vec::new(),
         partly: None,
         reported: Vec::new(),
@@ -333,14 +333,14 @@ impl Pass {
         if held.total() > self.held.total() {
             self.held = held;
         }
-        let untrimmed = self.untrimmed(checkpoint);
-        self.by_program = match untrimmed {
+        let unpurged = self.unpurged(checkpoint);
+        self.by_program = match unpurged {
             None => ByProgram::of(checkpoint, &self.tree),
             Some(_) => ByProgram::default(),
         };
         self.phases
-            .checkpoint(at, checkpoint, self.tree.totals(), untrimmed.is_none());
-        self.summary.untrimmed.extend(untrimmed);
+            .checkpoint(at, checkpoint, self.tree.totals(), unpurged.is_none());
+        self.summary.unpurged.extend(unpurged);
         let unset = unset::unset(checkpoint, &self.tree, &self.summary.header.server);
         unset::note(&mut self.summary.unset, unset);
         carried::note(&mut self.leader, checkpoint, &self.tree);
@@ -348,9 +348,9 @@ impl Pass {
     }
 
     /// Whether freed memory is in a checkpoint from which it was to be gone.
-    fn untrimmed(&self, checkpoint: &Checkpoint) -> Option<Untrimmed> {
-        let means = Means::of(&self.summary.header.server, &self.summary.listening)?;
-        untrimmed(checkpoint, &self.tree, &means)
+    fn unpurged(&self, checkpoint: &Checkpoint) -> Option<UnpurgedCheckpoint> {
+        let means = PurgeMethod::of(&self.summary.header.server, &self.summary.listening)?;
+        unpurged(checkpoint, &self.tree, &means)
     }
 
     fn peak(&mut self, at: Nanos, mark: &PeakMark) {
@@ -401,7 +401,7 @@ impl Pass {
         let unused = carried::judge(&mut summary, self.leader.as_ref(), processes);
         unset::note(&mut summary.unset, unused.into_iter().collect());
         holder::correct(&mut summary.header.server, &self.held, &self.holders);
-        unset::correct(&mut summary.header.server, &summary.unset, &summary.untrimmed);
+        unset::correct(&mut summary.header.server, &summary.unset, &summary.unpurged);
         summary.timeline.extend(summary.duration);
         summary.curves.extend(summary.duration);
         let last = self.epoch.peaks(&self.tree, None);

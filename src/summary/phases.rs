@@ -24,7 +24,7 @@ struct Open {
     /// Processes whose exact counters are missing at the checkpoint, though they did not end just then.
     missing: Vec<u32>,
     /// Whether freed memory is in the checkpoint from which it was to be gone: none of it counts.
-    untrimmed: bool,
+    unpurged: bool,
     has_peak: bool,
     has_ended: bool,
 }
@@ -61,7 +61,7 @@ impl Phases {
             released: Totals::ZERO,
             step_started: at,
             missing,
-            untrimmed: false,
+            unpurged: false,
             has_peak: false,
             has_ended: false,
         });
@@ -132,7 +132,7 @@ impl Phases {
         let Some(open) = self.find(&taken.phase) else { return };
         open.missing = checkpoint::without_rollup(taken).collect();
         let summary = checkpoint::summarise(at, taken);
-        open.untrimmed = !counts;
+        open.unpurged = !counts;
         open.summary.checkpoint = Some(match counts {
             true => summary,
             false => summary.without_memory(),
@@ -145,7 +145,7 @@ impl Phases {
     /// Freed memory is in every checkpoint from which it was to be gone.
     pub fn unmeasure(&mut self) {
         for open in &mut self.open {
-            open.untrimmed = true;
+            open.unpurged = true;
             let taken = open.summary.checkpoint.take();
             open.summary.checkpoint = taken.map(CheckpointSummary::without_memory);
         }
@@ -203,7 +203,7 @@ impl Phases {
 
     /// The phases with everything that follows from all of them, and the metrics that they share.
     pub fn finish(self) -> (Vec<PhaseSummary>, PrivateMetric, ResidentMetric) {
-        let exact = |open: &Open| open.summary.checkpoint.is_none() || open.untrimmed || open.exact().is_some();
+        let exact = |open: &Open| open.summary.checkpoint.is_none() || open.unpurged || open.exact().is_some();
         let any = self.open.iter().any(|open| open.summary.checkpoint.is_some());
         let metric = match any && self.open.iter().all(exact) {
             true => PrivateMetric::Exact,

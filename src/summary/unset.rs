@@ -8,7 +8,7 @@ use crate::record::{AllocatorFacts, Checkpoint, Environment, ServerFacts};
 use crate::units;
 
 use super::tree::{Live, Tree};
-use super::untrimmed::{Deaf, Untrimmed};
+use super::unpurged::{PurgeFailure, UnpurgedCheckpoint};
 
 /// A setting that was not in force in much of the tree's memory at a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,7 +147,7 @@ pub(super) fn note(known: &mut Vec<Unset>, found: Vec<Unset>) {
 }
 
 /// What is known of a server before its run, less what the run has shown not to be so.
-pub(super) fn correct(server: &mut ServerFacts, unset: &[Unset], untrimmed: &[Untrimmed]) {
+pub(super) fn correct(server: &mut ServerFacts, unset: &[Unset], unpurged: &[UnpurgedCheckpoint]) {
     for knob in &mut server.knobs {
         if let Some(one) = unset.iter().find(|one| one.variable == knob.variable) {
             knob.effective.clone_from(&one.value);
@@ -156,12 +156,12 @@ pub(super) fn correct(server: &mut ServerFacts, unset: &[Unset], untrimmed: &[Un
         }
     }
     let told = |name: &String| server.lens.env.contains_key(name);
-    let untold = |one: &Untrimmed| {
+    let untold = |one: &UnpurgedCheckpoint| {
         one.processes
             .iter()
-            .any(|process| matches!(process.why, Deaf::Unset(_)))
+            .any(|process| matches!(process.why, PurgeFailure::Unset(_)))
     };
-    if unset.iter().any(|one| told(&one.variable)) || untrimmed.iter().any(untold) {
+    if unset.iter().any(|one| told(&one.variable)) || unpurged.iter().any(untold) {
         server.lens.verified = Some(false);
     }
     if unset.iter().any(|one| one.library) {

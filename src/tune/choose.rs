@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use crate::figures::Figure;
 
 use super::figure::Versus;
-use super::{Rules, Sweep, Swept};
+use super::{CellResult, Rules, Sweep};
 
 /// Memory that is not worth a setting, in bytes.
 const WORTH: f64 = 2.0 * 1_048_576.0;
@@ -14,9 +14,9 @@ const WORTH: f64 = 2.0 * 1_048_576.0;
 pub const LEAST_RUNS: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Choice {
-    Ship(usize),
-    Default(Keep),
+pub enum Recommendation {
+    Use(usize),
+    Default(KeepReason),
     /// No cell is under the limit; the place of the one that comes nearest.
     None(Option<usize>),
     /// The server fails the scenario as it is.
@@ -25,7 +25,7 @@ pub enum Choice {
 
 /// Why nothing is to be changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Keep {
+pub enum KeepReason {
     /// There are too few runs to show anything.
     TooFew,
     /// No cell is shown to need less.
@@ -40,22 +40,22 @@ pub enum Keep {
     Fastest,
 }
 
-impl Choice {
+impl Recommendation {
     /// The place of what is to be used, where that is known.
     pub fn place(self) -> Option<usize> {
         match self {
-            Choice::Ship(place) => Some(place),
-            Choice::Default(Keep::TooFew) | Choice::None(_) | Choice::Unknown => None,
-            Choice::Default(_) => Some(0),
+            Recommendation::Use(place) => Some(place),
+            Recommendation::Default(KeepReason::TooFew) | Recommendation::None(_) | Recommendation::Unknown => None,
+            Recommendation::Default(_) => Some(0),
         }
     }
 }
 
 /// Applies the rule. `cells` begin with the default.
-pub(super) fn choose(cells: &[Swept], rules: &Rules) -> Choice {
+pub(super) fn choose(cells: &[CellResult], rules: &Rules) -> Recommendation {
     match (cells.first(), rules.max_private) {
-        (Some(default), _) if default.runs.is_empty() && default.failed() => Choice::Unknown,
-        (None, _) => Choice::Unknown,
+        (Some(default), _) if default.runs.is_empty() && default.failed() => Recommendation::Unknown,
+        (None, _) => Recommendation::Unknown,
         (Some(_), Some(limit)) => fastest(cells, limit as f64),
         (Some(_), None) => least(cells, rules),
     }
@@ -70,8 +70,8 @@ pub(super) struct Ranked {
 }
 
 impl Ranked {
-    pub fn of(cells: &[Swept], rules: &Rules) -> Ranked {
-        let is_less = |cell: &Swept| is_candidate(cell) && needs_less(cell, &cells[0]);
+    pub fn of(cells: &[CellResult], rules: &Rules) -> Ranked {
+        let is_less = |cell: &CellResult| is_candidate(cell) && needs_less(cell, &cells[0]);
         let less: Vec<usize> = (1..cells.len()).filter(|place| is_less(&cells[*place])).collect();
         let costing = |wanted: Cost| -> Vec<usize> {
             let places = less.iter().copied();
@@ -92,43 +92,46 @@ impl Ranked {
     }
 }
 
-fn private(cells: &[Swept], place: usize) -> f64 {
+fn private(cells: &[CellResult], place: usize) -> f64 {
     cells[place].median(Figure::Private).unwrap_or(f64::INFINITY)
 }
 
-fn cpu(cells: &[Swept], place: usize) -> f64 {
+fn cpu(cells: &[CellResult], place: usize) -> f64 {
     cells[place].median(Figure::Cpu).unwrap_or(f64::INFINITY)
 }
 
-fn lowest(cells: &[Swept], places: &[usize]) -> Option<usize> {
+fn lowest(cells: &[CellResult], places: &[usize]) -> Option<usize> {
     let places = places.iter().copied();
     places.min_by(|a, b| private(cells, *a).total_cmp(&private(cells, *b)))
 }
 
 /// Least settled private memory among those that cost no more than is allowed.
-fn least(cells: &[Swept], rules: &Rules) -> Choice {
+fn least(cells: &[CellResult], rules: &Rules) -> Recommendation {
     if are_too_few(cells) {
-        return Choice::Default(Keep::TooFew);
+        return Recommendation::Default(KeepReason::TooFew);
     }
     let ranked = Ranked::of(cells, rules);
     // What differs by less than anybody cares for is decided by what it costs.
     let near = ranked.near.iter().copied();
     let chosen = near.min_by(|a, b| cpu(cells, *a).total_cmp(&cpu(cells, *b)));
-    chosen.map_or_else(|| Choice::Default(keep(cells, &ranked.less, rules)), Choice::Ship)
+    chosen.map_or_else(
+        || Recommendation::Default(keep(cells, &ranked.less, rules)),
+        Recommendation::Use,
+    )
 }
 
 /// Why the default stays: what more runs may change comes first.
-fn keep(cells: &[Swept], less: &[usize], rules: &Rules) -> Keep {
+fn keep(cells: &[CellResult], less: &[usize], rules: &Rules) -> KeepReason {
     let costing = |wanted: Cost| -> Option<usize> {
         let places = less.iter().copied();
         let places: Vec<usize> = places.filter(|place| cost(&cells[*place], rules) == wanted).collect();
         lowest(cells, &places)
     };
     if let Some(place) = costing(Cost::Doubtful).or_else(|| costing(Cost::Unknown)) {
-        return Keep::CostOpen(place);
+        return KeepReason::CostOpen(place);
     }
     if let Some(place) = lowest(cells, less) {
-        return Keep::TooDear(place);
+        return KeepReason::TooDear(place);
     }
     let shown = |may: bool| -> Option<usize> {
         let places = (1..cells.len()).filter(|place| cells[*place].is_shown_less());
@@ -136,28 +139,28 @@ fn keep(cells: &[Swept], less: &[usize], rules: &Rules) -> Keep {
         lowest(cells, &places)
     };
     let barred = shown(true).or_else(|| shown(false));
-    barred.map_or(Keep::NothingLess, Keep::Barred)
+    barred.map_or(KeepReason::NothingLess, KeepReason::Barred)
 }
 
 /// Usable, and run often enough to be recommended.
-fn is_candidate(cell: &Swept) -> bool {
+fn is_candidate(cell: &CellResult) -> bool {
     cell.is_usable() && cell.runs.len() >= LEAST_RUNS
 }
 
 /// Whether the default, or all that is left besides it, was run too seldom to show anything.
-fn are_too_few(cells: &[Swept]) -> bool {
-    let seldom = |cell: &Swept| cell.runs.len() < LEAST_RUNS;
+fn are_too_few(cells: &[CellResult]) -> bool {
+    let seldom = |cell: &CellResult| cell.runs.len() < LEAST_RUNS;
     let mut left = cells.iter().skip(1).filter(|cell| cell.is_usable()).peekable();
     cells.first().is_none_or(seldom) || (left.peek().is_some() && left.all(seldom))
 }
 
 /// Shown to need less, by as much as a setting is worth.
-fn needs_less(cell: &Swept, default: &Swept) -> bool {
+fn needs_less(cell: &CellResult, default: &CellResult) -> bool {
     cell.is_shown_less() && saving(cell, default).is_some_and(|(saved, worth)| saved >= worth)
 }
 
 /// How much private memory a cell saves by the medians, and how much is worth a setting.
-pub(super) fn saving(cell: &Swept, default: &Swept) -> Option<(f64, f64)> {
+pub(super) fn saving(cell: &CellResult, default: &CellResult) -> Option<(f64, f64)> {
     let default = default.median(Figure::Private)?;
     Some((
         default - cell.median(Figure::Private)?,
@@ -179,13 +182,13 @@ pub enum Cost {
     Dear,
 }
 
-pub fn cost(cell: &Swept, rules: &Rules) -> Cost {
+pub fn cost(cell: &CellResult, rules: &Rules) -> Cost {
     let [p95, cpu] = rules.allowed().map(|(figure, most)| cost_of(cell, figure, most));
     p95.max(cpu)
 }
 
 /// What it costs in a figure of which so much more is allowed.
-pub fn cost_of(cell: &Swept, figure: Figure, most: f64) -> Cost {
+pub fn cost_of(cell: &CellResult, figure: Figure, most: f64) -> Cost {
     match cell.figure(figure).ratio.as_ref() {
         Some(ratio) if ratio.high <= 1.0 + most => Cost::Shown,
         Some(ratio) if ratio.low > 1.0 + most => Cost::Dear,
@@ -196,23 +199,24 @@ pub fn cost_of(cell: &Swept, figure: Figure, most: f64) -> Cost {
 }
 
 /// Whether it may be chosen, and its private memory is under the limit by the upper end of its interval.
-fn keeps(cell: &Swept, limit: f64) -> bool {
+fn keeps(cell: &CellResult, limit: f64) -> bool {
     is_candidate(cell) && cell.most_private().is_some_and(|most| most <= limit)
 }
 
 /// Under a limit, the others that may be as fast as the one that was chosen: the intervals of p95 overlap.
-pub fn as_fast(sweep: &Sweep) -> Vec<&Swept> {
+pub fn as_fast(sweep: &Sweep) -> Vec<&CellResult> {
     let chosen = match sweep.choice {
-        Choice::Ship(place) => place,
-        Choice::Default(Keep::Fastest) => 0,
-        Choice::Default(_) | Choice::None(_) | Choice::Unknown => return Vec::new(),
+        Recommendation::Use(place) => place,
+        Recommendation::Default(KeepReason::Fastest) => 0,
+        Recommendation::Default(_) | Recommendation::None(_) | Recommendation::Unknown => return Vec::new(),
     };
-    let interval = |cell: &Swept| cell.figure(Figure::P95).median;
+    let interval = |cell: &CellResult| cell.figure(Figure::P95).median;
     let limit = sweep.rules.max_private.map(|limit| limit as f64);
     let (Some(limit), Some(own)) = (limit, interval(&sweep.cells[chosen])) else {
         return Vec::new();
     };
-    let overlaps = |cell: &Swept| interval(cell).is_some_and(|other| other.low <= own.high && own.low <= other.high);
+    let overlaps =
+        |cell: &CellResult| interval(cell).is_some_and(|other| other.low <= own.high && own.low <= other.high);
     let others = sweep.cells.iter().enumerate().filter(|(place, _)| *place != chosen);
     others
         .map(|(_, cell)| cell)
@@ -221,25 +225,27 @@ pub fn as_fast(sweep: &Sweep) -> Vec<&Swept> {
 }
 
 /// The fastest whose private memory is under the limit by the upper end of its interval, the default among them.
-fn fastest(cells: &[Swept], limit: f64) -> Choice {
+fn fastest(cells: &[CellResult], limit: f64) -> Recommendation {
     let under: Vec<usize> = (0..cells.len()).filter(|place| keeps(&cells[*place], limit)).collect();
     if under.is_empty() && are_too_few(cells) {
-        return Choice::Default(Keep::TooFew);
+        return Recommendation::Default(KeepReason::TooFew);
     }
     if under.is_empty() {
         // Also of those that were stopped, which is what being far over the limit comes to.
         let private = |place: &usize| cells[*place].median(Figure::Private);
         let measured = (0..cells.len()).filter(|place| cells[*place].is_honest() && private(place).is_some());
-        return Choice::None(measured.min_by(|a, b| private(a).partial_cmp(&private(b)).unwrap_or(Ordering::Equal)));
+        return Recommendation::None(
+            measured.min_by(|a, b| private(a).partial_cmp(&private(b)).unwrap_or(Ordering::Equal)),
+        );
     }
     let Some(under) = UnderLimit::of(cells, limit) else {
-        return Choice::None(None);
+        return Recommendation::None(None);
     };
     let places = under.as_fast.into_iter();
     match places.min_by(|a, b| cpu(cells, *a).total_cmp(&cpu(cells, *b))) {
-        Some(0) => Choice::Default(Keep::Fastest),
-        Some(place) => Choice::Ship(place),
-        None => Choice::None(None),
+        Some(0) => Recommendation::Default(KeepReason::Fastest),
+        Some(place) => Recommendation::Use(place),
+        None => Recommendation::None(None),
     }
 }
 
@@ -252,7 +258,7 @@ pub(super) struct UnderLimit {
 }
 
 impl UnderLimit {
-    pub fn of(cells: &[Swept], limit: f64) -> Option<UnderLimit> {
+    pub fn of(cells: &[CellResult], limit: f64) -> Option<UnderLimit> {
         let under = || (0..cells.len()).filter(|place| keeps(&cells[*place], limit));
         let p95 = |place: &usize| cells[*place].median(Figure::P95).unwrap_or(f64::INFINITY);
         let first = under().min_by(|a, b| p95(a).total_cmp(&p95(b)))?;

@@ -3,7 +3,7 @@
 use crate::figures::Figure;
 use crate::tune::figure::WEIGHED;
 
-use super::Swept;
+use super::CellResult;
 use super::figure::Versus;
 
 /// The values of what cells are weighed by, in the order of [`WEIGHED`].
@@ -48,7 +48,7 @@ fn is_more(figure: Figure, against: &[f64], of: &[f64]) -> bool {
 }
 
 /// Marks the front, and of the others one that is better than each. What was not run to the end is on no front.
-pub(super) fn mark(cells: &mut [Swept]) {
+pub(super) fn mark(cells: &mut [CellResult]) {
     let weights: Vec<Weights> = cells.iter().map(weights).collect();
     let running: Vec<usize> = (0..cells.len())
         .filter(|place| cells[*place].stopped.is_none() && !weights[*place][0].is_empty())
@@ -75,7 +75,7 @@ pub(super) fn mark(cells: &mut [Swept]) {
     }
 }
 
-fn weights(cell: &Swept) -> Weights {
+fn weights(cell: &CellResult) -> Weights {
     WEIGHED.map(|figure| cell.known(figure))
 }
 

@@ -44,7 +44,7 @@ pub(super) struct Weighed<'r> {
     pub rests: bool,
 }
 
-pub(super) struct Look<'r> {
+pub(super) struct Analyses<'r> {
     /// The label of the default, which never stops.
     pub default: &'r str,
     /// How often it is looked in the whole sweep.
@@ -54,7 +54,7 @@ pub(super) struct Look<'r> {
 }
 
 /// The cells that stop here. All are judged before any stops, so that their order does not matter.
-pub(super) fn judged(cells: &[Weighed<'_>], look: &Look<'_>) -> Vec<(String, Why)> {
+pub(super) fn judged(cells: &[Weighed<'_>], look: &Analyses<'_>) -> Vec<(String, Why)> {
     // The best is looked at first, and told.
     let mut others: Vec<&Weighed<'_>> = cells.iter().filter(|cell| cell.honest && cell.rests).collect();
     others.sort_by(|a, b| mean(&a.weights[0]).total_cmp(&mean(&b.weights[0])));

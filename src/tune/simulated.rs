@@ -10,7 +10,7 @@ use crate::tune::figure::WEIGHED;
 use super::choose::choose;
 use super::figure::Versus;
 use super::front::Weights;
-use super::judge::{Look, Weighed, judged};
+use super::judge::{Analyses, Weighed, judged};
 use super::*;
 
 /// Private memory, p95 and CPU vary between runs of one server by as much.
@@ -50,7 +50,7 @@ fn stops(random: &mut Random, ratios: &[f64], variation: Variation, limit: Optio
                 rests: true,
             })
             .collect();
-        let look = Look {
+        let look = Analyses {
             default: "cell-0",
             looks: rungs.len() - 1,
             limit,
@@ -109,7 +109,7 @@ fn what_is_hopeless_stops_all_the_same() {
 }
 
 /// A cell with these runs beside the default's.
-fn cell_of(place: usize, own: &Weights, base: &Weights) -> Swept {
+fn cell_of(place: usize, own: &Weights, base: &Weights) -> CellResult {
     let figure = |figure: Figure| {
         let Some(weight) = WEIGHED.iter().position(|one| *one == figure) else {
             return Cell::default();
@@ -129,7 +129,7 @@ fn cell_of(place: usize, own: &Weights, base: &Weights) -> Swept {
             ..Cell::default()
         }
     };
-    Swept {
+    CellResult {
         why_not: None,
         label: format!("cell-{place}"),
         sets: CellFacts::default(),
@@ -165,9 +165,9 @@ fn a_fresh_run_of_what_is_chosen_keeps_the_promise_though_it_was_chosen_by_the_s
                 .map(|ratio| weights(&mut random, runs, *ratio, [variation, 0.1, 0.05]));
             let weights: Vec<Weights> = weights.collect();
             let cells = weights.iter().enumerate();
-            let mut cells: Vec<Swept> = cells.map(|(place, own)| cell_of(place, own, &weights[0])).collect();
+            let mut cells: Vec<CellResult> = cells.map(|(place, own)| cell_of(place, own, &weights[0])).collect();
             front::mark(&mut cells);
-            let Choice::Ship(place) = choose(&cells, &rules) else {
+            let Recommendation::Use(place) = choose(&cells, &rules) else {
                 continue;
             };
             chosen += 1;

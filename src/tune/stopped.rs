@@ -11,7 +11,7 @@ use crate::summary::{Summary, exit};
 use crate::tune::figure::WEIGHED;
 
 use super::figure::{Places, places};
-use super::judge::{Failure, Look, Weighed, Why, judged};
+use super::judge::{Analyses, Failure, Weighed, Why, judged};
 use super::settled::rest;
 use super::{Rules, is_refused};
 
@@ -99,7 +99,7 @@ fn halve(halving: &mut Halving, runs: &[Played], cells: &BTreeMap<&str, Cell<'_>
             .into_iter()
             .map(|label| cells[label].weighed(label, *rung, &base, &places))
             .collect();
-        let look = Look {
+        let look = Analyses {
             default,
             // The last rung decides nothing that could stop.
             looks: rungs.len().saturating_sub(1),

@@ -95,7 +95,7 @@ fn swept(cells: &[(&str, Percents)], rules: &Rules) -> Sweep {
 
 fn shipped(sweep: &Sweep) -> &str {
     match sweep.choice {
-        Choice::Ship(place) => &sweep.cells[place].label,
+        Recommendation::Use(place) => &sweep.cells[place].label,
         _ => "",
     }
 }
@@ -341,7 +341,7 @@ fn what_no_allocator_confirms_is_recommended_all_the_same() {
     let runs = with_impostor(|run| seen(run, None));
     let sweep = sweep(&runs, &Rules::default()).unwrap();
     assert_eq!(shipped(&sweep), "dirty-impostor");
-    let Choice::Ship(place) = sweep.choice else {
+    let Recommendation::Use(place) = sweep.choice else {
         panic!("{:?}", sweep.choice)
     };
     assert!(sweep.cells[place].front && sweep.cells[place].untold().count() == 1);

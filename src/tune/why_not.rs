@@ -8,9 +8,9 @@ use crate::band::NoiseFloor;
 use crate::figures::Figure;
 use crate::stats::{Arm, runs_needed};
 
-use super::choose::{Choice, Cost, LEAST_RUNS, Ranked, UnderLimit, cost, cost_of};
+use super::choose::{Cost, LEAST_RUNS, Ranked, Recommendation, UnderLimit, cost, cost_of};
 use super::figure::Versus;
-use super::{CONFIDENCE, Rules, Swept};
+use super::{CONFIDENCE, CellResult, Rules};
 
 /// The chance to see what is there that a number of runs is said for.
 const WANTED: f64 = 0.8;
@@ -19,7 +19,7 @@ const WANTED: f64 = 0.8;
 #[derive(Clone, Debug, PartialEq, EnumDiscriminants)]
 #[strum_discriminants(name(NotChosen), derive(Serialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum WhyNot {
-    /// It was not run to the end; [`Swept::stopped`] says why.
+    /// It was not run to the end; [`CellResult::stopped`] says why.
     Stopped,
     /// It did less work than the default.
     DidLess,
@@ -62,7 +62,7 @@ pub enum WhyNot {
     },
 }
 
-pub(super) fn give(cells: &mut [Swept], rules: &Rules, choice: Choice) {
+pub(super) fn give(cells: &mut [CellResult], rules: &Rules, choice: Recommendation) {
     let whys = (0..cells.len()).map(|place| why_not(cells, rules, choice, place));
     let whys: Vec<Option<WhyNot>> = whys.collect();
     for (cell, why) in cells.iter_mut().zip(whys) {
@@ -71,7 +71,7 @@ pub(super) fn give(cells: &mut [Swept], rules: &Rules, choice: Choice) {
 }
 
 /// The reason of a cell; `None` of what is recommended.
-fn why_not(cells: &[Swept], rules: &Rules, choice: Choice, place: usize) -> Option<WhyNot> {
+fn why_not(cells: &[CellResult], rules: &Rules, choice: Recommendation, place: usize) -> Option<WhyNot> {
     let (cell, default) = (&cells[place], cells.first()?);
     let chosen = choice.place();
     if chosen == Some(place) {
@@ -91,7 +91,7 @@ fn why_not(cells: &[Swept], rules: &Rules, choice: Choice, place: usize) -> Opti
     }
     let chosen = chosen.map(|place| &cells[place]);
     match rules.max_private {
-        _ if choice == Choice::Unknown => Some(WhyNot::NoDefault),
+        _ if choice == Recommendation::Unknown => Some(WhyNot::NoDefault),
         Some(limit) => under_a_limit(cells, limit as f64, chosen, place),
         None if place == 0 => Some(WhyNot::NeedsMore(chosen?.label.clone())),
         None if default.runs.len() < LEAST_RUNS => Some(WhyNot::NoDefault),
@@ -100,7 +100,7 @@ fn why_not(cells: &[Swept], rules: &Rules, choice: Choice, place: usize) -> Opti
 }
 
 /// Why it is not taken for its memory.
-fn no_less(cell: &Swept, default: &Swept) -> Option<WhyNot> {
+fn no_less(cell: &CellResult, default: &CellResult) -> Option<WhyNot> {
     if cell.figure(Figure::Private).ratio.is_none() {
         return Some(WhyNot::NotMeasured);
     }
@@ -112,7 +112,7 @@ fn no_less(cell: &Swept, default: &Swept) -> Option<WhyNot> {
 }
 
 /// Why one that needs less is not taken.
-fn for_memory(cells: &[Swept], rules: &Rules, chosen: Option<&Swept>, place: usize) -> Option<WhyNot> {
+fn for_memory(cells: &[CellResult], rules: &Rules, chosen: Option<&CellResult>, place: usize) -> Option<WhyNot> {
     let cell = &cells[place];
     let at = |wanted: Cost| -> Vec<Figure> { costing(cell, rules, wanted) };
     let may_be = || [at(Cost::Open), at(Cost::Doubtful)].concat();
@@ -135,7 +135,7 @@ fn for_memory(cells: &[Swept], rules: &Rules, chosen: Option<&Swept>, place: usi
 }
 
 /// Why it is not the fastest under a limit.
-fn under_a_limit(cells: &[Swept], limit: f64, chosen: Option<&Swept>, place: usize) -> Option<WhyNot> {
+fn under_a_limit(cells: &[CellResult], limit: f64, chosen: Option<&CellResult>, place: usize) -> Option<WhyNot> {
     let cell = &cells[place];
     let most = cell.most_private();
     if most.is_none_or(|most| most > limit) {
@@ -154,7 +154,7 @@ fn under_a_limit(cells: &[Swept], limit: f64, chosen: Option<&Swept>, place: usi
 }
 
 /// The figures in which a cell costs so.
-pub(super) fn costing(cell: &Swept, rules: &Rules, wanted: Cost) -> Vec<Figure> {
+pub(super) fn costing(cell: &CellResult, rules: &Rules, wanted: Cost) -> Vec<Figure> {
     let figures = rules.allowed().into_iter();
     let figures = figures.filter(|(figure, most)| cost_of(cell, *figure, *most) == wanted);
     figures.map(|(figure, _)| figure).collect()
@@ -162,7 +162,7 @@ pub(super) fn costing(cell: &Swept, rules: &Rules, wanted: Cost) -> Vec<Figure> 
 
 /// How many runs of each show in four of five sweeps on which side of what is allowed a cell is, in everything that its runs
 /// leave open, if its figures vary on as they did; `None` where nothing is open, or no number of runs would.
-pub fn runs_to_settle(cell: &Swept, default: &Swept, rules: &Rules) -> Option<usize> {
+pub fn runs_to_settle(cell: &CellResult, default: &CellResult, rules: &Rules) -> Option<usize> {
     let open = rules.allowed().into_iter().filter(|(figure, most)| {
         let cost = cost_of(cell, *figure, *most);
         matches!(cost, Cost::Open | Cost::Doubtful)

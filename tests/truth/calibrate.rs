@@ -4,17 +4,17 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::ground::Ground;
+use crate::ground::PreparedWorkspace;
 
 /// Two servers: `base`, and `more` with half as much again.
-fn pair() -> Ground {
-    let ground = Ground::pair().with("base", &["--ballast", "40MiB"], "");
+fn pair() -> PreparedWorkspace {
+    let ground = PreparedWorkspace::pair().with("base", &["--ballast", "40MiB"], "");
     ground.with("more", &["--ballast", "60MiB"], "")
 }
 
 /// What is said beside the report of a command that must succeed.
 #[track_caller]
-fn told(pair: &Ground, words: &[&str]) -> String {
+fn told(pair: &PreparedWorkspace, words: &[&str]) -> String {
     pair.ends(0, words).1
 }
 

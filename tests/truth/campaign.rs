@@ -6,14 +6,14 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::ground::{Ground, ended};
+use crate::ground::{PreparedWorkspace, ended};
 
 /// Longer than a loaded machine takes for a handful of short runs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Two servers: `base`, and `more` with 6 MiB on its 20 MiB.
-fn pair() -> Ground {
-    let ground = Ground::pair().with("base", &["--ballast", "20MiB"], "");
+fn pair() -> PreparedWorkspace {
+    let ground = PreparedWorkspace::pair().with("base", &["--ballast", "20MiB"], "");
     ground.with("more", &["--ballast", "26MiB"], "")
 }
 
@@ -51,9 +51,10 @@ fn the_first_server_that_is_named_is_the_baseline_also_of_one_run_each() {
 
 #[test]
 fn a_server_that_crashes_in_its_first_run_is_said_to_have_failed() {
-    let ground = Ground::pair()
-        .with("base", &[], "")
-        .with("crash", &["--crash-on", "textDocument/definition"], "");
+    let ground =
+        PreparedWorkspace::pair()
+            .with("base", &[], "")
+            .with("crash", &["--crash-on", "textDocument/definition"], "");
     let words = [
         "run", "scenario.toml", "--server", "base", "--server", "crash", "--out", "out", "-q",
     ];
@@ -226,7 +227,7 @@ fn nobody_else_writes_into_a_directory_while_a_campaign_goes_on_there() {
 #[test]
 fn a_start_that_failed_leaves_its_directory_to_the_next_try() {
     let broken = "[server.broken]\nbuild = ['false']\nlanguages = ['python']\n";
-    let ground = Ground::pair().with("base", &[], "");
+    let ground = PreparedWorkspace::pair().with("base", &[], "");
     let profiles = fs::read_to_string(ground.join("servers.toml")).expect("it was written");
     ground.write("servers.toml", &(profiles + broken));
     let words = |server| ["run", "scenario.toml", "--server", server, "--out", "out", "-q"];
@@ -238,7 +239,7 @@ fn a_start_that_failed_leaves_its_directory_to_the_next_try() {
 
 #[test]
 fn what_changes_only_the_output_may_stand_beside_resume() {
-    let ground = Ground::pair().with("base", &[], "");
+    let ground = PreparedWorkspace::pair().with("base", &[], "");
     ground.said(&["run", "scenario.toml", "--server", "base", "--out", "out", "-v"]);
     let (json, errors) = ground.ends(0, &["run", "--resume", "out", "-q", "--format", "json"]);
     serde_json::from_str::<serde_json::Value>(&json).expect("it is JSON");

@@ -4,11 +4,11 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::ground::{Ground, LINKED_SYSTEM};
+use crate::ground::{LINKED_SYSTEM, PreparedWorkspace};
 
 /// `base` holds 200 MiB, `more` 3 % more, `empty` answers with nothing, of `unknown` nobody says what allocator it has.
-fn ground() -> Ground {
-    Ground::pair()
+fn ground() -> PreparedWorkspace {
+    PreparedWorkspace::pair()
         .ending_idle()
         .with("base", &["--ballast", "200MiB"], LINKED_SYSTEM)
         .with("more", &["--ballast", "206MiB"], LINKED_SYSTEM)
@@ -18,7 +18,7 @@ fn ground() -> Ground {
 
 /// What is printed by a gate that must end with this code.
 #[track_caller]
-fn ends(code: i32, ground: &Ground, words: &[&str]) -> (String, String) {
+fn ends(code: i32, ground: &PreparedWorkspace, words: &[&str]) -> (String, String) {
     ground.ends(code, &[&["gate"][..], words].concat())
 }
 
@@ -154,7 +154,7 @@ fn an_allocator_that_nobody_knows_is_looked_at_as_shipped_and_never_silently() {
 }
 
 /// Records as `from` has them, as if their servers had been told to purge and were on jemalloc.
-fn on_jemalloc(ground: &Ground, from: &str, to: &str) {
+fn on_jemalloc(ground: &PreparedWorkspace, from: &str, to: &str) {
     for record in ground.records(from) {
         let text = fs::read_to_string(&record).expect("it can be read");
         let (header, rest) = text.split_once('\n').expect("it has a header");
@@ -168,7 +168,7 @@ fn on_jemalloc(ground: &Ground, from: &str, to: &str) {
 
 #[test]
 fn an_anchor_by_which_nothing_can_be_decided_is_refused_before_the_first_run() {
-    let ground = Ground::pair().with("base", &["--ballast", "20MiB"], LINKED_SYSTEM);
+    let ground = PreparedWorkspace::pair().with("base", &["--ballast", "20MiB"], LINKED_SYSTEM);
     let gate = [
         "scenario.toml", "--baseline", "base", "--candidate", "base", "--runs", "2", "-q",
     ];

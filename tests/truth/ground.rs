@@ -45,24 +45,24 @@ quiet = "{quiet}"
 }
 
 /// The directory.
-pub struct Ground(TempDir);
+pub struct PreparedWorkspace(TempDir);
 
-impl Ground {
+impl PreparedWorkspace {
     /// With a scenario, `scenario.toml`, over a workspace of one file.
-    pub fn of(scenario: &str, shop: &str) -> Ground {
-        let ground = Ground(tempfile::tempdir().expect("there is a place for temporary files"));
+    pub fn of(scenario: &str, shop: &str) -> PreparedWorkspace {
+        let ground = PreparedWorkspace(tempfile::tempdir().expect("there is a place for temporary files"));
         ground.write("scenario.toml", scenario);
         ground.write("workspace/shop.py", shop);
         ground
     }
 
     /// With [`PAIR`].
-    pub fn pair() -> Ground {
-        Ground::of(&scenario("pair", "200ms", PAIR), SHOP)
+    pub fn pair() -> PreparedWorkspace {
+        PreparedWorkspace::of(&scenario("pair", "200ms", PAIR), SHOP)
     }
 
     /// The same, ending idle, after which the purged lens trusts the spread of two runs.
-    pub fn ending_idle(self) -> Ground {
+    pub fn ending_idle(self) -> PreparedWorkspace {
         let scenario = fs::read_to_string(self.join("scenario.toml")).expect("it is there");
         let asks = "{ definition = { per-file = 2 } }";
         assert!(scenario.contains(asks), "{scenario}");
@@ -73,7 +73,7 @@ impl Ground {
 
     /// The same with one more server: the fixture on the system's allocator with these arguments. `profile` is what else
     /// its profile says.
-    pub fn with(self, name: &str, args: &[&str], profile: &str) -> Ground {
+    pub fn with(self, name: &str, args: &[&str], profile: &str) -> PreparedWorkspace {
         let before = fs::read_to_string(self.join("servers.toml")).unwrap_or_default();
         let server =
             format!("[server.{name}]\nprograms = ['{SYSTEM}']\nargs = {args:?}\nlanguages = ['python']\n{profile}");
@@ -83,7 +83,7 @@ impl Ground {
 
     /// The same with one more server of whose allocator nothing can be told: what a shell finds out by itself nobody can
     /// follow.
-    pub fn launched(self, name: &str) -> Ground {
+    pub fn launched(self, name: &str) -> PreparedWorkspace {
         self.write(
             "launcher",
             &format!("#!/bin/sh\nserver={SYSTEM}\nexec \"$server\" \"$@\"\n"),

@@ -4,7 +4,7 @@ use std::fs;
 
 use lsp_soak::record::{Event, HugePages, open};
 
-use crate::ground::Ground;
+use crate::ground::PreparedWorkspace;
 
 fn system() -> String {
     let modes = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").expect("the kernel has huge pages");
@@ -14,7 +14,7 @@ fn system() -> String {
 
 #[test]
 fn huge_pages_that_are_disabled_are_seen_to_be_in_the_server_and_its_children() {
-    let ground = Ground::pair().with("base", &["--children", "1,1MiB"], "");
+    let ground = PreparedWorkspace::pair().with("base", &["--children", "1,1MiB"], "");
     ground.said(&[
         "run", "scenario.toml", "--server", "base", "--thp", "never", "--out", "out", "-q",
     ]);
@@ -34,7 +34,7 @@ fn huge_pages_that_are_disabled_are_seen_to_be_in_the_server_and_its_children() 
 
 #[test]
 fn more_huge_pages_than_the_system_has_are_refused_before_anything_is_started() {
-    let ground = Ground::pair().with("base", &[], "");
+    let ground = PreparedWorkspace::pair().with("base", &[], "");
     let words = [
         "run", "scenario.toml", "--server", "base", "--thp", "always", "--out", "out", "-q",
     ];

@@ -10,7 +10,7 @@ use lsp_soak::record::{Ending, Event, ShutdownStage};
 use lsp_soak::summary::exit;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::ground::Ground;
+use crate::ground::PreparedWorkspace;
 use crate::outcome::{Outcome, phase};
 use crate::soak::{Running, START, Soak};
 
@@ -133,7 +133,7 @@ fn ctrl_c_twice_during_the_last_shutdown_kills_now() {
 #[test]
 fn ctrl_c_while_the_report_is_printed_ends_with_130_and_the_second_at_once() {
     for twice in [false, true] {
-        let ground = Ground::pair().with("base", &[], "");
+        let ground = PreparedWorkspace::pair().with("base", &[], "");
         let words = [
             "run", "scenario.toml", "--server", "base", "--out", "out", "-q", "--format", "html",
         ];

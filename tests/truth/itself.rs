@@ -5,17 +5,17 @@ use lsp_soak::config::GateContext;
 use lsp_soak::figures::Rules;
 use lsp_soak::gate::{Sides, judge};
 use lsp_soak::lens::Lens;
-use lsp_soak::record::{self, Looks};
+use lsp_soak::record::{self, Schedule};
 use lsp_soak::stats::Answer;
 use lsp_soak::summary;
 
-use crate::ground::{Ground, LINKED_SYSTEM};
+use crate::ground::{LINKED_SYSTEM, PreparedWorkspace};
 
 const SESSIONS: u64 = 20;
 
 /// Twelve runs of one server.
 fn pool() -> Vec<Played> {
-    let ground = Ground::pair()
+    let ground = PreparedWorkspace::pair()
         .ending_idle()
         .with("base", &["--ballast", "200MiB"], LINKED_SYSTEM);
     ground.said(&[
@@ -41,7 +41,7 @@ fn usual(pool: &[Played]) -> Rules {
 
 /// A session of the pool against itself: as many runs of each side as the last look needs, each any of the pool's. What
 /// the candidate holds is so many per cent of what was recorded.
-fn session(pool: &[Played], looks: &Looks, seed: u64, percent: u64) -> Sides {
+fn session(pool: &[Played], looks: &Schedule, seed: u64, percent: u64) -> Sides {
     let mut random = fastrand::Rng::with_seed(seed);
     let runs = looks.runs().last().copied().expect("there is a look");
     let mut side = || -> Vec<Played> { (0..runs).map(|_| pool[random.usize(..pool.len())].clone()).collect() };
@@ -58,7 +58,7 @@ fn session(pool: &[Played], looks: &Looks, seed: u64, percent: u64) -> Sides {
 
 #[test]
 fn of_twenty_sessions_of_a_server_against_itself_nineteen_pass_and_none_fails_and_with_three_per_cent_more_all_fail() {
-    let (pool, looks) = (pool(), Looks::default());
+    let (pool, looks) = (pool(), Schedule::default());
     assert_eq!(pool.len(), 12);
     let rules = usual(&pool);
     let answers = |percent: u64| -> Vec<Answer> {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::ground::{Ground, scenario};
+use crate::ground::{PreparedWorkspace, scenario};
 
 const PHASES: &str = r#"
 [[phase]]
@@ -23,10 +23,10 @@ steps = [{ idle = { for = "50ms" } }]
 "#;
 
 /// Two servers: `leaky` keeps 64 KiB of every hover.
-fn hunt() -> Ground {
+fn hunt() -> PreparedWorkspace {
     let function = |number: u32| format!("def price_{number}(item):\n    return item\n\n\nprice_{number}({number})\n");
     let shop = (0..10).map(function).collect::<Vec<String>>().join("\n\n");
-    Ground::of(&scenario("hunt", "100ms", PHASES), &shop)
+    PreparedWorkspace::of(&scenario("hunt", "100ms", PHASES), &shop)
         .with(
             "leaky",
             &["--ballast", "20MiB", "--leak", "64KiB-per=textDocument/hover"],
@@ -35,7 +35,7 @@ fn hunt() -> Ground {
         .with("tight", &["--ballast", "20MiB"], "")
 }
 
-fn record(hunt: &Ground, server: &str, out: &str) -> Value {
+fn record(hunt: &PreparedWorkspace, server: &str, out: &str) -> Value {
     let words = [
         "run", "scenario.toml", "--server", server, "--out", out, "-q", "--format", "json", "--interval", "10ms",
     ];

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use lsp_soak::record::Event;
 
 use crate::fixture::{JEMALLOC, MIMALLOC, SYSTEM};
-use crate::ground::Ground;
+use crate::ground::PreparedWorkspace;
 use crate::outcome::Outcome;
 use crate::soak::{START, Soak};
 
@@ -87,9 +87,9 @@ fn a_setting_that_a_wrapper_passes_on_was_in_force() {
 }
 
 /// A server behind a wrapper, and the same without.
-fn pair(program: &str, first: &str) -> Ground {
+fn pair(program: &str, first: &str) -> PreparedWorkspace {
     let args = ["--via", "allocator", "--ballast", "30MiB"];
-    let ground = Ground::pair().ending_idle();
+    let ground = PreparedWorkspace::pair().ending_idle();
     ground.write("launcher", &format!("#!/bin/sh\n{}\n", wrapper(program, first)));
     let launcher = ground.join("launcher");
     fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).expect("the file is ours");
@@ -104,7 +104,7 @@ fn pair(program: &str, first: &str) -> Ground {
     ground
 }
 
-fn gate(code: i32, ground: &Ground, more: &[&str]) -> String {
+fn gate(code: i32, ground: &PreparedWorkspace, more: &[&str]) -> String {
     let mut words = vec![
         "gate", "scenario.toml", "--baseline", "base", "--candidate", "behind", "--runs", "2", "--out", "out", "-q",
         "--tol", "10%", "--fail", "20%",

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use lsp_soak::record::{AllocatorFamily, Confidence, Event};
 
 use crate::fixture::{JEMALLOC, SNMALLOC, SYSTEM};
-use crate::ground::Ground;
+use crate::ground::PreparedWorkspace;
 use crate::soak::{START, Soak};
 
 const ALL: [AllocatorFamily; 4] = [
@@ -393,7 +393,7 @@ fn compiled(directory: &Path, text: &str, options: &[&str]) -> PathBuf {
 #[test]
 fn a_gate_under_a_preloaded_allocator_decides_only_on_what_was_served_by_it() {
     let held = ["--via", "allocator", "--retain-open", "16MiB"];
-    let ground = Ground::pair().ending_idle().with("base", &held, "");
+    let ground = PreparedWorkspace::pair().ending_idle().with("base", &held, "");
     let launcher = format!("#!/bin/sh\nenv -u LD_PRELOAD {SYSTEM} \"$@\"\ntrue\n");
     ground.write("launcher", &launcher);
     let launcher = ground.join("launcher");

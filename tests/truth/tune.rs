@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::fixture::JEMALLOC;
-use crate::ground::{Ground, scenario};
+use crate::ground::{PreparedWorkspace, scenario};
 use crate::outcome::MIB;
 
 /// Three documents are opened and asked about, all are closed, and the server is left alone.
@@ -33,10 +33,10 @@ values = [
 ]
 "#;
 
-fn ground() -> Ground {
+fn ground() -> PreparedWorkspace {
     let calls: String = (0..30).map(|number| format!("price({number})\n")).collect();
     let shop = format!("def price(item):\n    return item\n\n\n{calls}");
-    let ground = Ground::of(&scenario("tuned", "200ms", PHASES), &shop);
+    let ground = PreparedWorkspace::of(&scenario("tuned", "200ms", PHASES), &shop);
     for name in ["till.py", "yard.py"] {
         ground.write(&format!("workspace/{name}"), &shop);
     }
@@ -113,7 +113,7 @@ fn what_gives_back_is_found_and_shipped_and_keeps_its_promise() {
 
 /// That a sweep is refused before anything is started, with these words.
 #[track_caller]
-fn refused(ground: &Ground, more: &[&str], told: &[&str]) {
+fn refused(ground: &PreparedWorkspace, more: &[&str], told: &[&str]) {
     let tune = ["tune", "scenario.toml", "--server", "je", "--out", "out"];
     let (said, errors) = ground.ends(2, &[&tune[..], more].concat());
     assert_eq!(said, "");
@@ -229,7 +229,7 @@ fn first_processor() -> String {
 }
 
 /// The directory as a sweep that is gone on with names it.
-fn canonical(ground: &Ground) -> String {
+fn canonical(ground: &PreparedWorkspace) -> String {
     let path = fs::canonicalize(ground.join("")).expect("it is there");
     path.display().to_string()
 }

@@ -5,10 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use lsp_soak::summary::{Deaf, Unreached};
+use lsp_soak::summary::{PurgeFailure, UnpurgedProcess};
 
 use crate::fixture::SYSTEM;
-use crate::ground::{Ground, LINKED_SYSTEM, scenario};
+use crate::ground::{LINKED_SYSTEM, PreparedWorkspace, scenario};
 use crate::outcome::{MIB, Outcome, phase, private};
 use crate::phases::{CLOSE_TWO, HOLDS, KEEPS, OPEN};
 use crate::release::library;
@@ -49,15 +49,15 @@ fn holder(place: &Path) {
 
 /// Those that kept the last checkpoint from counting.
 #[track_caller]
-fn deaf(outcome: &Outcome) -> Vec<Unreached> {
+fn deaf(outcome: &Outcome) -> Vec<UnpurgedProcess> {
     let summary = outcome.passed();
     let last = phase(&summary, "close");
     let taken = last.checkpoint.as_ref().expect("it was taken");
     let known = [last.private, taken.resident, taken.proportional, taken.private_sampled];
     assert_eq!(known, [None; 4], "what was freed is in it");
-    let untrimmed = summary.untrimmed.last().expect("it does not count");
-    assert_eq!(untrimmed.phase.name, "close");
-    untrimmed.processes.clone()
+    let unpurged = summary.unpurged.last().expect("it does not count");
+    assert_eq!(unpurged.phase.name, "close");
+    unpurged.processes.clone()
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_server_behind_a_shell_counts_where_it_answers_itself() {
     for script in [r#"exec "$FIXTURE" "$@""#, "\"$FIXTURE\" \"$@\"\ntrue"] {
         let outcome = behind(script);
         let summary = outcome.passed();
-        assert_eq!(summary.untrimmed, [], "{script}");
+        assert_eq!(summary.unpurged, [], "{script}");
         let taken = private(&summary, "close") - private(&summary, "start");
         assert!(taken.abs_diff(16 * MIB) < 2 * MIB, "{script}: {taken}");
         assert!(
@@ -85,7 +85,7 @@ fn a_server_that_its_wrapper_kept_the_library_from_does_not_count_though_the_wra
     };
     assert_eq!(
         (server.program.as_str(), &server.why),
-        ("fixture-system", &Deaf::Silent)
+        ("fixture-system", &PurgeFailure::Silent)
     );
     assert!(
         server.private.is_some_and(|held| held > 40 * MIB),
@@ -117,7 +117,7 @@ fn a_static_program_in_the_tree_does_not_count() {
 
 #[test]
 fn a_gate_does_not_decide_on_memory_that_was_freed() {
-    let ground = Ground::of(
+    let ground = PreparedWorkspace::of(
         &scenario("behind", "200ms", &format!("{START}{OPEN}{CLOSE_TWO}")),
         "def price(item):\n    return item\n",
     );

@@ -7,14 +7,14 @@ use std::{fs, thread};
 
 use serde_json::Value;
 
-use crate::ground::{Ground, LINKED_SYSTEM, ended};
+use crate::ground::{LINKED_SYSTEM, PreparedWorkspace, ended};
 
 /// Longer than a loaded machine takes for a handful of short runs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Two servers: `base`, and `more` with 3 % more, both of which can be told to purge.
-fn ground() -> Ground {
-    let ground = Ground::pair()
+fn ground() -> PreparedWorkspace {
+    let ground = PreparedWorkspace::pair()
         .ending_idle()
         .with("base", &["--ballast", "200MiB"], LINKED_SYSTEM);
     ground.with("more", &["--ballast", "206MiB"], LINKED_SYSTEM)
@@ -25,7 +25,7 @@ const GATE: [&str; 13] = [
     "out", "-q",
 ];
 
-fn read(ground: &Ground, name: &str) -> String {
+fn read(ground: &PreparedWorkspace, name: &str) -> String {
     fs::read_to_string(ground.join(name)).expect("it is there")
 }
 

@@ -7,7 +7,7 @@ use crate::compare::{Played, counts, differences};
 use crate::config::Loaded;
 use crate::drive::workspace;
 use crate::figures::Rules;
-use crate::record::{Header, Looks, WorkspaceFacts};
+use crate::record::{Header, Schedule, WorkspaceFacts};
 use crate::resolve::ServerChoice;
 use crate::{cli, host};
 
@@ -21,7 +21,7 @@ pub fn fits(
     scenario: &Loaded,
     choices: &[ServerChoice],
     rules: &Rules,
-    looks: &Looks,
+    looks: &Schedule,
 ) -> anyhow::Result<()> {
     let planned = choices
         .iter()
@@ -37,7 +37,7 @@ pub fn fits(
 }
 
 /// The anchor must reach the first look through every lens that decides.
-fn enough(anchor: &[Played], rules: &Rules, looks: &Looks) -> anyhow::Result<()> {
+fn enough(anchor: &[Played], rules: &Rules, looks: &Schedule) -> anyhow::Result<()> {
     let first = looks.runs().first().copied().unwrap_or(0);
     for rule in &rules.primaries {
         let lens = rule.what.lens.unwrap_or(rules.lens);

@@ -11,7 +11,7 @@ use crate::commands::{github, say};
 use crate::compare::Played;
 use crate::config::options::Format;
 use crate::exit::Exit;
-use crate::tune::{Choice, Keep, Sweep, Swept, report};
+use crate::tune::{CellResult, KeepReason, Recommendation, Sweep, report};
 
 use super::asked::unknown;
 
@@ -55,10 +55,10 @@ pub fn tell(
 fn exit(sweep: &Sweep) -> Exit {
     match sweep.choice {
         // Also where the time ran out: the sweep is whole, and has too few runs to say anything.
-        Choice::Default(Keep::TooFew) => Exit::Inconclusive,
-        Choice::Ship(_) | Choice::Default(_) => Exit::Passed,
-        Choice::None(_) => Exit::GateFailed,
-        Choice::Unknown => Exit::ServerFailed,
+        Recommendation::Default(KeepReason::TooFew) => Exit::Inconclusive,
+        Recommendation::Use(_) | Recommendation::Default(_) => Exit::Passed,
+        Recommendation::None(_) => Exit::GateFailed,
+        Recommendation::Unknown => Exit::ServerFailed,
     }
 }
 
@@ -86,7 +86,7 @@ fn shipped(options: &cli::Tune, sweep: &Sweep) -> anyhow::Result<()> {
 }
 
 /// The cell that was asked for, or the one that is recommended; `None` where nothing is.
-fn named<'s>(options: &cli::Tune, sweep: &'s Sweep) -> anyhow::Result<Option<&'s Swept>> {
+fn named<'s>(options: &cli::Tune, sweep: &'s Sweep) -> anyhow::Result<Option<&'s CellResult>> {
     let Some(label) = &options.telling.cell else {
         return Ok(report::chosen(sweep));
     };

@@ -7,7 +7,7 @@ use crate::gate::{Sides, judge};
 use crate::lens::Lens;
 use crate::record::golden::{self, Session};
 use crate::record::{
-    AllocatorFacts, AllocatorFamily, Confidence, Ending, Evidence, IdleKind, Looks, Outcome, Reader, ShutdownStage,
+    AllocatorFacts, AllocatorFamily, Confidence, Ending, Evidence, IdleKind, Outcome, Reader, Schedule, ShutdownStage,
 };
 use crate::summary::{self, Summary};
 
@@ -206,7 +206,7 @@ fn a_server_against_itself_is_two_servers_on_the_page_of_a_gate() {
         leak: None,
         work: WorkLimits::default(),
     };
-    let judgement = judge(&sides, &rules, &Looks::default());
+    let judgement = judge(&sides, &rules, &Schedule::default());
     let page = page::render(&crate::gate::report::document(
         &judgement,
         &sides,

@@ -6,7 +6,7 @@ use crate::band::tolerance;
 use crate::compare::calibration::{Calibrated, WANTED, needed, recommended};
 use crate::document::{Document, Section, Weight};
 use crate::lens::Lens;
-use crate::record::{Calibration, Looks, Noise};
+use crate::record::{Calibration, Noise, Schedule};
 use crate::stats::ASSUMED_VARIATION;
 use crate::text::table::{Cell, Column, Table};
 use crate::text::{Sentence, Tone};
@@ -16,7 +16,7 @@ use crate::units;
 const RUNS: [(usize, &str); 4] = [(3, "3 runs"), (5, "5 runs"), (8, "8 runs"), (12, "12 runs")];
 
 /// What so many runs of one server against itself say of later ones.
-pub fn document(calibration: &Calibration, looks: &Looks) -> Document {
+pub fn document(calibration: &Calibration, looks: &Schedule) -> Document {
     let legend = format!(
         "CV: the spread from run to run, as a share of the mean; so many runs of each side show a difference of at least \
          so much to be more than the {} that is tolerated, with a chance of {}, at the level of one of {} looks; * decides a \
@@ -47,7 +47,7 @@ pub fn document(calibration: &Calibration, looks: &Looks) -> Document {
     }
 }
 
-fn table(calibration: &Calibration, looks: &Looks) -> Vec<Column> {
+fn table(calibration: &Calibration, looks: &Schedule) -> Vec<Column> {
     let alpha = looks.alpha_each();
     let all: Vec<Calibrated> = Calibrated::all(calibration, true).collect();
     let table = Table::new(&all)
@@ -94,7 +94,7 @@ fn tolerated(lens: Lens) -> String {
     )
 }
 
-fn recommendation(calibration: &Calibration, looks: &Looks) -> String {
+fn recommendation(calibration: &Calibration, looks: &Schedule) -> String {
     let lens = calibration.lens;
     let alone = recommended(Calibrated::all(calibration, false), looks);
     match calibration.recommended_runs {
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_calibration_says_how_much_varies_and_what_is_seen() {
-        let document = document(&calibration(), &Looks::default());
+        let document = document(&calibration(), &Schedule::default());
         let look = Look {
             columns: 100,
             color: false,

@@ -11,7 +11,7 @@ use crate::units::Span;
 pub struct Release {
     /// By what, in this order; when not given, by the server's own command where it has one, then by its allocator if the
     /// library for that is preloaded. Naming `allocator` preloads it.
-    pub by: Option<Vec<Means>>,
+    pub by: Option<Vec<PurgeMethod>>,
     /// How long each may take; the scenario's deadline when not given.
     pub deadline: Option<Span>,
 }
@@ -19,7 +19,7 @@ pub struct Release {
 /// What gives memory back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Means {
+pub enum PurgeMethod {
     /// A command of the server that its profile knows.
     Server,
     /// Its allocator, told through a library that is preloaded (Linux).
@@ -28,13 +28,15 @@ pub enum Means {
 
 impl Release {
     /// What is used, in order.
-    pub fn means(&self) -> Vec<Means> {
-        self.by.clone().unwrap_or_else(|| vec![Means::Server, Means::Allocator])
+    pub fn means(&self) -> Vec<PurgeMethod> {
+        self.by
+            .clone()
+            .unwrap_or_else(|| vec![PurgeMethod::Server, PurgeMethod::Allocator])
     }
 
     /// Whether the library is asked for.
     pub fn preloads(&self) -> bool {
-        self.by.as_ref().is_some_and(|by| by.contains(&Means::Allocator))
+        self.by.as_ref().is_some_and(|by| by.contains(&PurgeMethod::Allocator))
     }
 }
 

@@ -10,8 +10,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::config::step::{Change, Close, Edit, EditMode, Open, Pick, Save, Touch};
-use crate::drive::desk::{Desk, aside};
 use crate::drive::document::{self, Document};
+use crate::drive::documents::{OpenDocuments, aside};
 use crate::drive::{Stage, Stop, uri};
 use crate::lsp::{self, Watcher};
 use crate::random::Random;
@@ -22,7 +22,7 @@ use crate::units;
 use super::{Cadence, Scene, files};
 
 /// `open`: sends `didOpen` for files that are not open yet.
-pub async fn open<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Open) -> Result<(), Stop> {
+pub async fn open<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, options: &Open) -> Result<(), Stop> {
     let mut cadence = Cadence::new(options.cadence.0);
     let wanted = options.files.get() as usize;
     let mut left = wanted;
@@ -30,19 +30,22 @@ pub async fn open<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Ope
     let mut unused = Unused::of(scene);
     loop {
         let chosen = match options.pick {
-            Pick::First => desk.first(wanted),
-            Pick::Next => desk.next(left),
+            Pick::First => documents.first(wanted),
+            Pick::Next => documents.next(left),
         };
         let mut replace = false;
         for file in chosen {
             cadence.tick().await;
-            match desk.open(file, scene.session.sync(), scene.session.encoding()).await {
+            match documents
+                .open(file, scene.session.sync(), scene.session.encoding())
+                .await
+            {
                 Ok(document) => {
                     scene.asker.open(document).await?;
                     left -= 1;
                 }
                 Err(error) => {
-                    let name = desk.name(file);
+                    let name = documents.name(file);
                     match error.kind() {
                         io::ErrorKind::InvalidData => unused.add(name, "opened as text", &error),
                         _changed => {
@@ -59,7 +62,7 @@ pub async fn open<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Ope
         }
     }
     match gone {
-        Some(reason) if desk.reach(None) == 0 => Err(Stop::Ended(Ending::Emptied { reason })),
+        Some(reason) if documents.reach(None) == 0 => Err(Stop::Ended(Ending::Emptied { reason })),
         Some(_) | None => scene.asker.flushed().await,
     }
 }
@@ -86,15 +89,21 @@ impl<'a, S: Stage> Unused<'a, S> {
 
     /// What became of a file that was to be written: one that somebody has put something else in the place of is left
     /// alone.
-    fn unless_written<T>(&mut self, desk: &mut Desk, file: usize, written: io::Result<T>) -> Result<Option<T>, Stop> {
+    fn unless_written<T>(
+        &mut self,
+        documents: &mut OpenDocuments,
+        file: usize,
+        written: io::Result<T>,
+    ) -> Result<Option<T>, Stop> {
         match written {
             Ok(written) => Ok(Some(written)),
-            Err(error) if regular::is_ours(&error) => {
-                Err(Stop::failed(format!("write `{}`", desk.path(file).display()))(error))
-            }
+            Err(error) if regular::is_ours(&error) => Err(Stop::failed(format!(
+                "write `{}`",
+                documents.path(file).display()
+            ))(error)),
             Err(error) => {
-                if desk.lose(file) {
-                    self.add(desk.name(file), "written any more", &error);
+                if documents.lose(file) {
+                    self.add(documents.name(file), "written any more", &error);
                 }
                 Ok(None)
             }
@@ -124,9 +133,9 @@ fn named(names: &[String]) -> String {
 }
 
 /// `close`: sends `didClose`, the oldest first.
-pub async fn close<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Close) -> Result<(), Stop> {
+pub async fn close<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, options: &Close) -> Result<(), Stop> {
     let mut cadence = Cadence::new(options.cadence.0);
-    for document in desk.close(files(options.files)) {
+    for document in documents.close(files(options.files)) {
         cadence.tick().await;
         scene.session.client.closed_document(document.uri().as_str());
         let params = json!({ "textDocument": document.identifier() });
@@ -136,18 +145,21 @@ pub async fn close<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Cl
 }
 
 /// `save`: writes the text to the workspace, sends `didSave` and tells the server's file watchers.
-pub async fn save<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Save) -> Result<(), Stop> {
+pub async fn save<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, options: &Save) -> Result<(), Stop> {
     let mut cadence = Cadence::new(options.cadence.0);
     let mut unused = Unused::of(scene);
-    for index in 0..desk.reach(files(options.files)) {
+    for index in 0..documents.reach(files(options.files)) {
         cadence.tick().await;
-        let file = desk.file(index);
-        let (path, text) = (desk.path(file).to_owned(), desk.document(index).text().to_owned());
+        let file = documents.file(index);
+        let (path, text) = (
+            documents.path(file).to_owned(),
+            documents.document(index).text().to_owned(),
+        );
         let written = aside(move || regular::write(&path, text.as_bytes())).await;
-        if unused.unless_written(desk, file, written)?.is_none() {
+        if unused.unless_written(documents, file, written)?.is_none() {
             continue;
         }
-        let document = desk.document(index);
+        let document = documents.document(index);
         let saved = Saved {
             text_document: document.identifier(),
             text: (scene.session.client.save() == lsp::Save::WithText).then(|| document.text()),
@@ -169,12 +181,12 @@ struct Saved<'a> {
 ///
 /// The text is a line of spaces of a length that was never used before, so that no server can answer from a cache and
 /// no language minds it.
-pub async fn edit<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Edit) -> Result<(), Stop> {
+pub async fn edit<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, options: &Edit) -> Result<(), Stop> {
     let mut cadence = Cadence::new(options.cadence.0);
-    for index in 0..desk.reach(files(options.files)) {
-        let first = desk.serials(options.per_file.get() as usize);
-        let seed = desk.seed();
-        let document = desk.document_mut(index);
+    for index in 0..documents.reach(files(options.files)) {
+        let first = documents.serials(options.per_file.get() as usize);
+        let seed = documents.seed();
+        let document = documents.document_mut(index);
         let mark = document.mark();
         for serial in first..first + u64::from(options.per_file.get()) {
             cadence.tick().await;
@@ -206,17 +218,17 @@ pub(super) async fn send<S: Stage>(
 }
 
 /// `touch`: changes files on disk and tells the server's file watchers.
-pub async fn touch<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Touch) -> Result<(), Stop> {
+pub async fn touch<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, options: &Touch) -> Result<(), Stop> {
     let mut cadence = Cadence::new(options.cadence.0);
     let mut unused = Unused::of(scene);
     let mut batch: Vec<(String, u8)> = Vec::new();
-    let chosen: Vec<usize> = desk.all().take(options.files.get() as usize).collect();
+    let chosen: Vec<usize> = documents.all().take(options.files.get() as usize).collect();
     for file in chosen {
         cadence.tick().await;
-        let (path, serial) = (desk.path(file).to_owned(), desk.serials(1));
-        let (how, most) = (options.change, desk.most(file));
+        let (path, serial) = (documents.path(file).to_owned(), documents.serials(1));
+        let (how, most) = (options.change, documents.most(file));
         let changed = aside(move || change(&path, how, serial, most)).await;
-        batch.extend(unused.unless_written(desk, file, changed)?.unwrap_or_default());
+        batch.extend(unused.unless_written(documents, file, changed)?.unwrap_or_default());
         if !options.batch {
             watched(scene, &std::mem::take(&mut batch)).await?;
         }

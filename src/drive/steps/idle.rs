@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::config::step::{Idle, IdleEnd, IdleMode, Light};
-use crate::drive::desk::Desk;
+use crate::drive::documents::OpenDocuments;
 use crate::drive::quiet::{Rules, Watch};
 use crate::drive::settling::{Rule, Settling};
 use crate::drive::target::{Place, Target};
@@ -24,13 +24,17 @@ const RESTING: f64 = 0.01;
 /// How many messages there are for one that tells of a file: people save less often than they move the mouse.
 const TOUCH_EVERY: usize = 10;
 
-pub async fn wait<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Idle) -> Result<IdleWindow, Stop> {
+pub async fn wait<S: Stage>(
+    scene: &Scene<'_, S>,
+    documents: &OpenDocuments,
+    options: &Idle,
+) -> Result<IdleWindow, Stop> {
     // What came before is not part of the window: a server that has not read it is not at rest, and asking whether it has
     // would end the silence. One that does not answer for long is busy; it is asked again when the phase ends.
     barrier::pass(&scene.session.client, scene.job.scenario.deadline().0).await;
     let begun = scene.window().await;
     let decay = known(scene).await;
-    let mut simmer = Simmer::new(scene, desk, options);
+    let mut simmer = Simmer::new(scene, documents, options);
     scene.stage.quiet(options.mode == IdleMode::Silent).await;
     if options.mode == IdleMode::Silent {
         // What is lazily freed by now and at the end, whatever of their share of the time exact reads have used up: what an
@@ -149,7 +153,7 @@ async fn settle<S: Stage>(
 /// nothing of that can be sent, word of no changed file.
 struct Simmer<'a, S: Stage> {
     scene: &'a Scene<'a, S>,
-    desk: &'a Desk,
+    documents: &'a OpenDocuments,
     every: Option<Duration>,
     /// When the next message is due; `None` when silent.
     next: Option<Instant>,
@@ -168,7 +172,7 @@ struct Simmer<'a, S: Stage> {
 type Answer<'a> = Pin<Box<dyn Future<Output = Result<(), Stop>> + 'a>>;
 
 impl<'a, S: Stage> Simmer<'a, S> {
-    fn new(scene: &'a Scene<'a, S>, desk: &'a Desk, options: &Idle) -> Simmer<'a, S> {
+    fn new(scene: &'a Scene<'a, S>, documents: &'a OpenDocuments, options: &Idle) -> Simmer<'a, S> {
         let wanted = options.methods.as_deref().unwrap_or(&Light::ALL);
         let method = |light: &Light| match light {
             Light::Hover => Some("textDocument/hover"),
@@ -178,12 +182,12 @@ impl<'a, S: Stage> Simmer<'a, S> {
         let methods = wanted.iter().filter_map(method);
         let every = options.traffic().map(|every| every.0);
         let targets = match every {
-            Some(_) => desk.targets(Some(1), 10, Place::Name),
+            Some(_) => documents.targets(Some(1), 10, Place::Name),
             None => Vec::new(),
         };
         Simmer {
             scene,
-            desk,
+            documents,
             every,
             next: every.map(|_| Instant::now()),
             targets,
@@ -256,7 +260,7 @@ impl<'a, S: Stage> Simmer<'a, S> {
         let turn = self.asked;
         self.asked += 1;
         let target = &self.targets[turn / self.methods.len() % self.targets.len()];
-        let params = self.desk.document(target.file).at(target.offset);
+        let params = self.documents.document(target.file).at(target.offset);
         let method = self.methods[turn % self.methods.len()];
         let asker = self.scene.asker;
         self.open = Some(Box::pin(async move { asker.follow(method, &params).await.map(drop) }));
@@ -264,7 +268,8 @@ impl<'a, S: Stage> Simmer<'a, S> {
 
     /// Tells of an open document whose file is as it was: a server looks and finds nothing new.
     fn touch(&self) {
-        let file = (self.touches && self.desk.reach(Some(1)) > 0).then(|| self.desk.document(0).uri().as_str());
+        let file =
+            (self.touches && self.documents.reach(Some(1)) > 0).then(|| self.documents.document(0).uri().as_str());
         let changes: Vec<_> = file.map(|uri| json!({ "uri": uri, "type": 2 })).into_iter().collect();
         let params = json!({ "changes": changes });
         self.scene.asker.notify_now("workspace/didChangeWatchedFiles", &params);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::config::Step;
 use crate::config::step::{AtPositions, CallHierarchy, Calls, CodeAction, Completion, References, Rename};
 use crate::drive::ask::{Asker, Body};
-use crate::drive::desk::Desk;
+use crate::drive::documents::OpenDocuments;
 use crate::drive::target::{Place, Target};
 use crate::drive::{Stage, Stop};
 
@@ -18,23 +18,27 @@ use super::{Scene, files, lanes};
 /// One request per place and nothing else: definition, hover, signature help and their like.
 pub async fn plain<S: Stage>(
     scene: &Scene<'_, S>,
-    desk: &Desk,
+    documents: &OpenDocuments,
     step: &Step,
     options: &AtPositions,
 ) -> Result<(), Stop> {
     let method = step.method().unwrap_or_default();
     let place = super::place(step).unwrap_or(Place::Name);
-    let targets = desk.targets(files(options.files), options.per_file.get() as usize, place);
+    let targets = documents.targets(files(options.files), options.per_file.get() as usize, place);
     each(&targets, lanes(options.ask()), async |target| {
-        scene.asker.ask(method, &at(desk, target)).await
+        scene.asker.ask(method, &at(documents, target)).await
     })
     .await
 }
 
-pub async fn references<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &References) -> Result<(), Stop> {
-    let targets = desk.targets(files(options.files), options.per_file.get() as usize, Place::Use);
+pub async fn references<S: Stage>(
+    scene: &Scene<'_, S>,
+    documents: &OpenDocuments,
+    options: &References,
+) -> Result<(), Stop> {
+    let targets = documents.targets(files(options.files), options.per_file.get() as usize, Place::Use);
     each(&targets, lanes(options.ask()), async |target| {
-        let mut params = at(desk, target);
+        let mut params = at(documents, target);
         params["context"] = json!({ "includeDeclaration": options.include_declaration });
         scene.asker.ask("textDocument/references", &params).await
     })
@@ -42,10 +46,14 @@ pub async fn references<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &R
 }
 
 /// `completion`, after a member's `.`; the first items of each list are resolved when asked for.
-pub async fn completion<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Completion) -> Result<(), Stop> {
-    let targets = desk.targets(files(options.files), options.per_file.get() as usize, Place::Member);
+pub async fn completion<S: Stage>(
+    scene: &Scene<'_, S>,
+    documents: &OpenDocuments,
+    options: &Completion,
+) -> Result<(), Stop> {
+    let targets = documents.targets(files(options.files), options.per_file.get() as usize, Place::Member);
     each(&targets, lanes(options.ask()), async |target| {
-        let mut params = at(desk, target);
+        let mut params = at(documents, target);
         params["context"] = json!({ "triggerKind": 1 });
         complete(scene.asker, &params, options.resolve).await
     })
@@ -66,14 +74,18 @@ pub(super) async fn complete<S: Stage>(asker: &Asker<'_, S>, params: &Value, res
 }
 
 /// `rename`: prepared where the server can, then computed; the edit that comes back is not applied.
-pub async fn rename<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Rename) -> Result<(), Stop> {
-    let targets = desk.targets(files(options.files), options.per_file.get() as usize, Place::Use);
-    let first = desk.serials(targets.len());
+pub async fn rename<S: Stage>(
+    scene: &Scene<'_, S>,
+    documents: &mut OpenDocuments,
+    options: &Rename,
+) -> Result<(), Stop> {
+    let targets = documents.targets(files(options.files), options.per_file.get() as usize, Place::Use);
+    let first = documents.serials(targets.len());
     let prepares = options.prepare && scene.session.offers("textDocument/prepareRename");
     let numbered: Vec<(u64, Target)> = (first..).zip(targets).collect();
-    let desk = &*desk;
+    let documents = &*documents;
     each(&numbered, lanes(options.ask()), async |(serial, target)| {
-        let mut params = at(desk, target);
+        let mut params = at(documents, target);
         if prepares {
             scene.asker.follow("textDocument/prepareRename", &params).await?;
         }
@@ -85,11 +97,15 @@ pub async fn rename<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &R
 }
 
 /// `code-action` on the name at each place.
-pub async fn code_action<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &CodeAction) -> Result<(), Stop> {
+pub async fn code_action<S: Stage>(
+    scene: &Scene<'_, S>,
+    documents: &OpenDocuments,
+    options: &CodeAction,
+) -> Result<(), Stop> {
     const METHOD: &str = "textDocument/codeAction";
-    let targets = desk.targets(files(options.files), options.per_file.get() as usize, Place::Name);
+    let targets = documents.targets(files(options.files), options.per_file.get() as usize, Place::Name);
     each(&targets, lanes(options.ask()), async |target| {
-        let document = desk.document(target.file);
+        let document = documents.document(target.file);
         let (start, end) = (
             document.position(target.offset),
             document.position(target.offset + target.name.len()),
@@ -116,8 +132,12 @@ pub async fn code_action<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &
 }
 
 /// `call-hierarchy`: prepared at each place, then the calls of each item that came back.
-pub async fn call_hierarchy<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &CallHierarchy) -> Result<(), Stop> {
-    let targets = desk.targets(files(options.files), options.per_file.get() as usize, Place::Use);
+pub async fn call_hierarchy<S: Stage>(
+    scene: &Scene<'_, S>,
+    documents: &OpenDocuments,
+    options: &CallHierarchy,
+) -> Result<(), Stop> {
+    let targets = documents.targets(files(options.files), options.per_file.get() as usize, Place::Use);
     let (incoming, outgoing) = match options.direction {
         Calls::Incoming => (true, false),
         Calls::Outgoing => (false, true),
@@ -126,7 +146,7 @@ pub async fn call_hierarchy<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options
     each(&targets, lanes(options.ask()), async |target| {
         let body = scene
             .asker
-            .fetch("textDocument/prepareCallHierarchy", &at(desk, target))
+            .fetch("textDocument/prepareCallHierarchy", &at(documents, target))
             .await?;
         for item in items(&body) {
             let params = OfItem { item };
@@ -167,8 +187,8 @@ struct ActionContext<'a> {
 }
 
 /// Document and position of a place.
-fn at(desk: &Desk, target: &Target) -> Value {
-    let document = desk.document(target.file);
+fn at(documents: &OpenDocuments, target: &Target) -> Value {
+    let document = documents.document(target.file);
     json!({ "textDocument": document.identifier(), "position": document.position(target.offset) })
 }
 

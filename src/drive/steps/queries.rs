@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::config::Step;
 use crate::config::step::template::{self, Scope, Values};
 use crate::config::step::{Count, Diagnostics, ExecuteCommand, Notification, PerDocument, Request, WorkspaceSymbol};
-use crate::drive::desk::Desk;
+use crate::drive::documents::OpenDocuments;
 use crate::drive::target::Place;
 use crate::drive::{Stage, Stop, uri};
 
@@ -18,15 +18,15 @@ const PARKED: std::time::Duration = std::time::Duration::from_secs(2);
 /// One request per document: symbols, formatting, tokens, hints, folds.
 pub async fn per_document<S: Stage>(
     scene: &Scene<'_, S>,
-    desk: &Desk,
+    documents: &OpenDocuments,
     step: &Step,
     options: &PerDocument,
 ) -> Result<(), Stop> {
     let method = step.method().unwrap_or_default();
     for _ in 0..options.times.get() {
-        let documents: Vec<usize> = (0..desk.reach(files(options.files))).collect();
-        each(&documents, lanes(options.ask()), async |index| {
-            let document = desk.document(*index);
+        let indices: Vec<usize> = (0..documents.reach(files(options.files))).collect();
+        each(&indices, lanes(options.ask()), async |index| {
+            let document = documents.document(*index);
             let mut params = json!({ "textDocument": document.identifier() });
             match step {
                 Step::Formatting(_) => params["options"] = json!({ "tabSize": 4, "insertSpaces": true }),
@@ -54,15 +54,19 @@ pub async fn workspace_symbol<S: Stage>(scene: &Scene<'_, S>, options: &Workspac
 }
 
 /// `diagnostics`: pulled for each document, or for the whole workspace.
-pub async fn diagnostics<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Diagnostics) -> Result<(), Stop> {
+pub async fn diagnostics<S: Stage>(
+    scene: &Scene<'_, S>,
+    documents: &OpenDocuments,
+    options: &Diagnostics,
+) -> Result<(), Stop> {
     for _ in 0..options.times.get() {
         if options.workspace {
             workspace_diagnostics(scene).await?;
             continue;
         }
-        let documents: Vec<usize> = (0..desk.reach(files(options.files))).collect();
-        each(&documents, lanes(options.ask()), async |index| {
-            let document = desk.document(*index).identifier();
+        let indices: Vec<usize> = (0..documents.reach(files(options.files))).collect();
+        each(&indices, lanes(options.ask()), async |index| {
+            let document = documents.document(*index).identifier();
             let params = json!({ "textDocument": document });
             let report = scene.asker.fetch("textDocument/diagnostic", &params).await?;
             if let Some(report) = report {
@@ -100,11 +104,11 @@ async fn raw<S: Stage>(scene: &Scene<'_, S>, method: &str, params: &Value) -> Re
 
 pub async fn execute_command<S: Stage>(
     scene: &Scene<'_, S>,
-    desk: &Desk,
+    documents: &OpenDocuments,
     options: &ExecuteCommand,
 ) -> Result<(), Stop> {
     let arguments = Value::Array(options.arguments.clone());
-    let all = filled(scene, desk, Some(&arguments), Some(Count::ONE), Count::ONE);
+    let all = filled(scene, documents, Some(&arguments), Some(Count::ONE), Count::ONE);
     for _ in 0..options.times.get() {
         for arguments in &all {
             let params = json!({ "command": options.command, "arguments": arguments });
@@ -115,8 +119,14 @@ pub async fn execute_command<S: Stage>(
 }
 
 /// `request`: any method, once per document or place when its parameters name one.
-pub async fn request<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Request) -> Result<(), Stop> {
-    let all = filled(scene, desk, options.params.as_ref(), options.files, options.per_file);
+pub async fn request<S: Stage>(scene: &Scene<'_, S>, documents: &OpenDocuments, options: &Request) -> Result<(), Stop> {
+    let all = filled(
+        scene,
+        documents,
+        options.params.as_ref(),
+        options.files,
+        options.per_file,
+    );
     for _ in 0..options.times.get() {
         each(&all, lanes(options.ask()), async |params| {
             raw(scene, &options.method, params).await
@@ -126,8 +136,18 @@ pub async fn request<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Requ
     Ok(())
 }
 
-pub async fn notification<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: &Notification) -> Result<(), Stop> {
-    let all = filled(scene, desk, options.params.as_ref(), options.files, options.per_file);
+pub async fn notification<S: Stage>(
+    scene: &Scene<'_, S>,
+    documents: &OpenDocuments,
+    options: &Notification,
+) -> Result<(), Stop> {
+    let all = filled(
+        scene,
+        documents,
+        options.params.as_ref(),
+        options.files,
+        options.per_file,
+    );
     let mut cadence = Cadence::new(options.cadence.0);
     for _ in 0..options.times.get() {
         for params in &all {
@@ -141,21 +161,21 @@ pub async fn notification<S: Stage>(scene: &Scene<'_, S>, desk: &Desk, options: 
 /// A template with its placeholders filled, once for each time that it is sent.
 fn filled<S: Stage>(
     scene: &Scene<'_, S>,
-    desk: &Desk,
+    documents: &OpenDocuments,
     template: Option<&Value>,
     of_files: Option<Count>,
     per_file: Count,
 ) -> Vec<Value> {
     let template = template.unwrap_or(&Value::Null);
     let scope = template::scope(template);
-    let values = values(scene, desk, files(of_files), per_file.get() as usize, scope);
+    let values = values(scene, documents, files(of_files), per_file.get() as usize, scope);
     values.iter().map(|values| template::fill(template, values)).collect()
 }
 
 /// What the placeholders stand for, each time.
 fn values<S: Stage>(
     scene: &Scene<'_, S>,
-    desk: &Desk,
+    documents: &OpenDocuments,
     files: Option<usize>,
     per_file: usize,
     scope: Scope,
@@ -167,17 +187,17 @@ fn values<S: Stage>(
         ..Values::default()
     };
     let of = |index: usize| Values {
-        uri: desk.document(index).uri().as_str().to_owned(),
-        file: desk.path(desk.file(index)).display().to_string(),
+        uri: documents.document(index).uri().as_str().to_owned(),
+        file: documents.path(documents.file(index)).display().to_string(),
         ..common.clone()
     };
     match scope {
         Scope::Once => vec![common],
-        Scope::Document => (0..desk.reach(files)).map(of).collect(),
+        Scope::Document => (0..documents.reach(files)).map(of).collect(),
         Scope::Position => {
-            let targets = desk.targets(files, per_file, Place::Name);
+            let targets = documents.targets(files, per_file, Place::Name);
             let place = |target: &crate::drive::target::Target| {
-                let position = desk.document(target.file).position(target.offset);
+                let position = documents.document(target.file).position(target.offset);
                 Values {
                     position: (position.line, position.character),
                     ..of(target.file)

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::config;
-use crate::config::step::{Means, Release as Options, SelfReport as ReportOptions};
+use crate::config::step::{PurgeMethod, Release as Options, SelfReport as ReportOptions};
 use crate::drive::{Job, Stage, Stop, accounted, barrier};
 use crate::lsp::{Ask, Reply};
 use crate::record::{Release, ReleasedBy, Releaser, SelfReport};
@@ -30,8 +30,8 @@ pub async fn release<S: Stage>(scene: &Scene<'_, S>, options: &Options) -> Resul
     let mut absent = Vec::new();
     for means in options.means() {
         absent.extend(match means {
-            Means::Server => by_server(scene, deadline, &mut release).await?,
-            Means::Allocator => by_allocator(scene.stage, scene.job, deadline, &mut release).await,
+            PurgeMethod::Server => by_server(scene, deadline, &mut release).await?,
+            PurgeMethod::Allocator => by_allocator(scene.stage, scene.job, deadline, &mut release).await,
         });
     }
     // Where one of two did it and nobody asked for the other, there is nothing to say of that.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::config::step::{CompleteOn, EditMode, Type, TypeAndComplete};
-use crate::drive::desk::Desk;
+use crate::drive::documents::OpenDocuments;
 use crate::drive::snippet::{self, Ask, Key, Snippet};
 use crate::drive::{Stage, Stop};
 
@@ -11,7 +11,7 @@ use super::documents::send;
 use super::positions::complete;
 use super::{Cadence, Scene, files};
 
-pub async fn plain<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Type) -> Result<(), Stop> {
+pub async fn plain<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, options: &Type) -> Result<(), Stop> {
     let Type {
         files,
         per_file,
@@ -27,38 +27,38 @@ pub async fn plain<S: Stage>(scene: &Scene<'_, S>, desk: &mut Desk, options: &Ty
         cadence,
         ..TypeAndComplete::default()
     };
-    run(scene, desk, &typed, false).await
+    run(scene, documents, &typed, false).await
 }
 
 pub async fn completing<S: Stage>(
     scene: &Scene<'_, S>,
-    desk: &mut Desk,
+    documents: &mut OpenDocuments,
     options: &TypeAndComplete,
 ) -> Result<(), Stop> {
-    run(scene, desk, options, true).await
+    run(scene, documents, options, true).await
 }
 
 async fn run<S: Stage>(
     scene: &Scene<'_, S>,
-    desk: &mut Desk,
+    documents: &mut OpenDocuments,
     typed: &TypeAndComplete,
     completes: bool,
 ) -> Result<(), Stop> {
     let triggers = scene.session.client.completion_triggers();
     let count = typed.per_file.get() as usize;
     let mut cadence = Cadence::new(typed.cadence.0);
-    for index in 0..desk.reach(files(typed.files)) {
-        let (seed, serial) = (desk.seed(), desk.serials(count));
-        let document = desk.document(index);
+    for index in 0..documents.reach(files(typed.files)) {
+        let (seed, serial) = (documents.seed(), documents.serials(count));
+        let document = documents.document(index);
         let snippets = snippet::compose(document.text(), document.language(), &triggers, count, seed, serial);
         for (snippet, serial) in snippets.into_iter().zip(serial..) {
             let keys = keys(snippet, typed, &triggers, serial);
-            let mark = desk.document(index).mark();
+            let mark = documents.document(index).mark();
             let mut offset = keys.offset;
             let mut in_word = false;
             for key in &keys.keys {
                 cadence.tick().await;
-                let document = desk.document_mut(index);
+                let document = documents.document_mut(index);
                 let change = document.insert(offset, &key.text);
                 send(scene, document, change, EditMode::Auto).await?;
                 offset += key.text.len();
@@ -71,7 +71,7 @@ async fn run<S: Stage>(
                 in_word = ends_word(key);
             }
             cadence.tick().await;
-            let document = desk.document_mut(index);
+            let document = documents.document_mut(index);
             let change = document.undo_to(mark);
             send(scene, document, change, EditMode::Auto).await?;
         }

@@ -8,7 +8,7 @@ use crate::document::{Look, markdown, terminal};
 use crate::figures::{At, Figure, Leak, Limit, Rule, Rules, What, WorkLimits};
 use crate::gate::{Judgement, Sides, judge};
 use crate::lens::Lens;
-use crate::record::{Ending, Looks, PreloadFacts, golden};
+use crate::record::{Ending, PreloadFacts, Schedule, golden};
 use crate::summary;
 
 use super::findings::{self, About, findings};
@@ -76,7 +76,7 @@ fn rules() -> Rules {
 }
 
 fn judged(baseline: &[u64], candidate: &[u64], rules: &Rules) -> Judgement {
-    judge(&sides(baseline, candidate), rules, &Looks::default())
+    judge(&sides(baseline, candidate), rules, &Schedule::default())
 }
 
 fn sides(baseline: &[u64], candidate: &[u64]) -> Sides {
@@ -107,7 +107,7 @@ fn inconclusive() -> Judgement {
         .primaries
         .push(rule(Figure::P50, latency, Lens::Purged, tolerance));
     rules.budgets[0].limit = 240.0 * 1_048_576.0;
-    judge(&sides, &rules, &Looks::default())
+    judge(&sides, &rules, &Schedule::default())
 }
 
 pub(crate) fn refused() -> Judgement {
@@ -117,7 +117,7 @@ pub(crate) fn refused() -> Judgement {
             step.hits = step.hits.map(|hits| hits / 2);
         }
     }
-    judge(&sides, &rules(), &Looks::default())
+    judge(&sides, &rules(), &Schedule::default())
 }
 
 fn broken() -> Judgement {
@@ -127,7 +127,7 @@ fn broken() -> Judgement {
         code: None,
         during: "goto".to_owned(),
     });
-    judge(&sides, &rules(), &Looks::default())
+    judge(&sides, &rules(), &Schedule::default())
 }
 
 /// Two machines that have unequal levels and unequal counts of both sides.
@@ -149,7 +149,7 @@ fn machines() -> Judgement {
     on(&mut sides.candidate, 2);
     let mut rules = rules();
     rules.budgets[0].what = "private".parse().unwrap();
-    judge(&sides, &rules, &Looks::once(5, 0.05).unwrap())
+    judge(&sides, &rules, &Schedule::once(5, 0.05).unwrap())
 }
 
 pub(crate) fn all() -> Vec<(&'static str, Judgement)> {
@@ -267,7 +267,7 @@ fn growing(runs: usize) -> Judgement {
         leak: Some(leak),
         ..rules()
     };
-    judge(&sides, &rules, &Looks::default())
+    judge(&sides, &rules, &Schedule::default())
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn runs_beyond_the_look_that_decided_are_told() {
     let once = judge(
         &sides(&[1_000; 5], &[1_001; 5]),
         &rules(),
-        &Looks::once(5, 0.05).unwrap(),
+        &Schedule::once(5, 0.05).unwrap(),
     );
     assert!(!findings::doubts(&once).join("\n").contains("rests on the first"));
 }
@@ -374,7 +374,7 @@ fn unequal_machines_neither_fail_a_gate_nor_widen_it() {
             run.summary.header.host.cpu = Some("another".to_owned());
         }
     }
-    let judgement = judge(&sides, &latency, &Looks::once(5, 0.05).unwrap());
+    let judgement = judge(&sides, &latency, &Schedule::once(5, 0.05).unwrap());
     let evidence = judgement.against[0].primaries[0].verdict.evidence.as_ref().unwrap();
     assert!(evidence.lower > 0.99 && evidence.upper < 1.01, "{evidence:?}");
     assert!(judgement.differences.iter().any(|difference| difference.is_decisive()));
@@ -397,7 +397,7 @@ fn what_huge_pages_do_to_the_difference_and_what_was_preloaded_is_told() {
         let taken = last.expect("it was taken");
         taken.huge_pages = taken.huge_pages.map(|huge| huge + (8 << 20));
     }
-    let judgement = judge(&sides, &rules(), &Looks::default());
+    let judgement = judge(&sides, &rules(), &Schedule::default());
     let told = markdown::render(&document(&judgement, &sides, &[]));
     let words = told.split_whitespace().collect::<Vec<&str>>().join(" ");
     for part in [
@@ -414,7 +414,7 @@ fn a_gate_says_on_which_side_the_machine_was_busy() {
     for run in &mut sides.candidate {
         run.summary.header.host.load = run.summary.header.host.cpus.map(|cpus| 2.0 * cpus as f64);
     }
-    let judgement = judge(&sides, &rules(), &Looks::default());
+    let judgement = judge(&sides, &rules(), &Schedule::default());
     let told = markdown::render(&document(&judgement, &sides, &[]));
     let part = "the machine was busy when 6 of 12 runs began (load up to ";
     assert!(

@@ -65,7 +65,7 @@ pub fn primaries(whats: &[&str]) -> Rules {
 
 /// The answer of each primary endpoint, with all of α at three runs.
 fn answers(sides: &Sides, rules: &Rules) -> Vec<Answer> {
-    let judgement = judge(sides, rules, &Looks::once(3, 0.05).unwrap());
+    let judgement = judge(sides, rules, &Schedule::once(3, 0.05).unwrap());
     let primaries = judgement.against[0].primaries.iter();
     primaries.map(|judged| judged.verdict.answer).collect()
 }
@@ -84,7 +84,7 @@ fn several_endpoints_share_alpha_and_advice_takes_none_of_it() {
     assert_eq!(answers(&sides, &three)[0], Answer::Inconclusive);
     three.primaries.truncate(1);
     three.advisory = vec![rule("private"), rule("peak"), rule("resident")];
-    let judgement = judge(&sides, &three, &Looks::once(3, 0.05).unwrap());
+    let judgement = judge(&sides, &three, &Schedule::once(3, 0.05).unwrap());
     assert_eq!(judgement.against[0].primaries[0].verdict.answer, Answer::Fail);
     assert_eq!(judgement.against[0].advisory[0].verdict.answer, Answer::Fail);
 }
@@ -110,7 +110,7 @@ fn what_failed_first_leaves_its_alpha_to_the_next() {
 #[test]
 fn each_look_has_its_part_of_alpha() {
     let sides = pair(&UNSURE.0, &UNSURE.1, end);
-    let judgement = judge(&sides, &primaries(&["private"]), &Looks::default());
+    let judgement = judge(&sides, &primaries(&["private"]), &Schedule::default());
     assert_eq!(judgement.against[0].look, Some(3));
     assert_eq!(judgement.against[0].answer, Answer::Inconclusive);
 }
@@ -196,7 +196,7 @@ fn a_fail_is_not_the_end_while_another_rule_that_decides_is_open() {
         }
         let mut rules = primaries(&["private", "peak"]);
         rules.primaries[1].tolerance = Tolerance::new(0.01, 0.3, 0.0).unwrap();
-        judge(&sides, &rules, &Looks::default())
+        judge(&sides, &rules, &Schedule::default())
     };
     let early = judged(3);
     assert_eq!((early.answer, early.is_final()), (Answer::Fail, false));
@@ -222,7 +222,7 @@ fn every_rule_has_a_tolerance_of_its_own() {
         (Tolerance::new(0.01, 0.05, (2 * MIB) as f64), Answer::Fail),
     ] {
         rules.primaries[1].tolerance = tolerance.unwrap();
-        let judgement = judge(&sides, &rules, &Looks::once(5, 0.05).unwrap());
+        let judgement = judge(&sides, &rules, &Schedule::once(5, 0.05).unwrap());
         let answers: Vec<Answer> = judgement.against[0]
             .primaries
             .iter()
@@ -331,7 +331,7 @@ fn equal_work_is_asked_of_the_runs_that_decide_and_of_no_others() {
         what: "as-shipped peak".parse().unwrap(),
         limit: 1e12,
     }];
-    assert_eq!(judge(&advice, &rules, &Looks::default()).exit(), Exit::ServerFailed);
+    assert_eq!(judge(&advice, &rules, &Schedule::default()).exit(), Exit::ServerFailed);
 }
 
 #[test]
@@ -345,7 +345,7 @@ fn equal_work_is_asked_of_each_rule_at_its_own_look() {
         sides
     };
     // Of all twelve runs the median did its work, and of the three by which one endpoint passes it did not.
-    let two = judge(&twelve(), &primaries(&["private", "peak"]), &Looks::default());
+    let two = judge(&twelve(), &primaries(&["private", "peak"]), &Schedule::default());
     let looks: Vec<Option<usize>> = two.against[0].primaries.iter().map(|one| one.verdict.look).collect();
     assert_eq!((two.exit(), looks), (Exit::ServerFailed, vec![Some(3), Some(12)]));
     let budget = Rules {
@@ -357,8 +357,11 @@ fn equal_work_is_asked_of_each_rule_at_its_own_look() {
         }],
         ..rules()
     };
-    assert_eq!(judge(&twelve(), &budget, &Looks::default()).exit(), Exit::ServerFailed);
-    let late = judge(&twelve(), &budget, &Looks::once(12, 0.05).unwrap());
+    assert_eq!(
+        judge(&twelve(), &budget, &Schedule::default()).exit(),
+        Exit::ServerFailed
+    );
+    let late = judge(&twelve(), &budget, &Schedule::once(12, 0.05).unwrap());
     assert_eq!(late.exit(), Exit::Passed, "they all decide, and most did their work");
 }
 
@@ -376,7 +379,7 @@ fn work_is_held_to_the_rule_s_limits() {
     assert!(answer(&less).is_refused());
     let mut rules = rules();
     rules.work.hits = 0.2;
-    assert!(!judge(&less, &rules, &Looks::default()).is_refused());
+    assert!(!judge(&less, &rules, &Schedule::default()).is_refused());
 }
 
 #[test]
@@ -478,7 +481,7 @@ fn who_took_part_is_said_with_labels_versions_and_lenses() {
 fn runs_are_recommended_only_where_nothing_is_decided_and_up_to_a_look() {
     let needed = |candidate: &[u64; 3]| {
         let sides = pair(&UNSURE.0, candidate, end);
-        let judgement = judge(&sides, &primaries(&["private"]), &Looks::default());
+        let judgement = judge(&sides, &primaries(&["private"]), &Schedule::default());
         let judged = &judgement.against[0].primaries[0];
         (judged.verdict.answer, judged.needed)
     };
@@ -499,7 +502,7 @@ fn runs_are_recommended_for_the_nearer_answer() {
     );
     let mut rules = primaries(&["private"]);
     rules.primaries[0].tolerance = Tolerance::new(0.01, 0.05, 0.0).unwrap();
-    let judgement = judge(&sides, &rules, &Looks::default());
+    let judgement = judge(&sides, &rules, &Schedule::default());
     // To show 2 % to be more than 1 % takes many more runs than to show that they are less than 5 %.
     assert_eq!(judgement.against[0].primaries[0].needed, Some(12));
 }
@@ -546,7 +549,7 @@ fn as_shipped_three_runs_that_agree_pass_only_where_both_sides_are_calibrated() 
             ..primaries(&["private"])
         };
         rules.primaries[0].tolerance = Tolerance::AS_SHIPPED;
-        let judgement = judge_calibrated(&sides, &rules, &Looks::default(), calibrations);
+        let judgement = judge_calibrated(&sides, &rules, &Schedule::default(), calibrations);
         (judgement.answer, judgement.against[0].primaries[0].endpoint.known)
     };
     let (none, one) = (Calibrations::default(), of_sides(&[Role::Baseline], 0.002));
@@ -568,7 +571,7 @@ fn the_purged_lens_is_trusted_only_for_what_is_left_after_the_last_window() {
         for run in sides.baseline.iter_mut().chain(&mut sides.candidate).filter(|_| !idle) {
             run.summary.windows.clear();
         }
-        let judgement = judge(&sides, &primaries(&[what]), &Looks::default());
+        let judgement = judge(&sides, &primaries(&[what]), &Schedule::default());
         (judgement.answer, judgement.against[0].primaries[0].endpoint.known)
     };
     assert_eq!(judged("private", true), (Answer::Pass, Known::Seen));

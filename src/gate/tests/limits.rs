@@ -38,7 +38,7 @@ fn a_budget_is_the_candidate_s_through_the_lens_that_decides_unless_it_names_one
             budgets: vec![budget(what, (200 * MIB) as f64)],
             ..rules()
         };
-        let judgement = judge(&sides, &rules, &Looks::default());
+        let judgement = judge(&sides, &rules, &Schedule::default());
         assert_eq!(judgement.budgets[0].verdict.answer, answer, "{what}");
     }
 }
@@ -57,7 +57,7 @@ fn a_budget_within_its_noise_is_neither_kept_nor_broken() {
             budgets: vec![budget("private", limit * MIB as f64)],
             ..rules()
         };
-        let judgement = judge(&sides, &rules, &Looks::default());
+        let judgement = judge(&sides, &rules, &Schedule::default());
         assert_eq!(judgement.budgets[0].verdict.answer, answer, "{limit}");
         assert_eq!(judgement.answer, answer, "every rule takes part in the whole: {limit}");
     }
@@ -75,7 +75,7 @@ fn a_budget_is_kept_as_shipped_from_five_runs_on() {
             budgets: vec![budget("private", (130 * MIB) as f64)],
             ..primaries(&["private"])
         };
-        judge(&sides, &rules, &Looks::default()).budgets[0].verdict.answer
+        judge(&sides, &rules, &Schedule::default()).budgets[0].verdict.answer
     };
     assert_eq!((judged(3), judged(5)), (Answer::Inconclusive, Answer::Pass));
 }
@@ -117,7 +117,7 @@ fn leaks(sides: &Sides, phase: Option<&str>) -> (Vec<(String, Answer)>, Answer) 
         }),
         ..rules()
     };
-    let judgement = judge(sides, &rules, &Looks::default());
+    let judgement = judge(sides, &rules, &Schedule::default());
     let leaks = judgement
         .leaks
         .iter()
@@ -167,7 +167,7 @@ fn growth_that_the_rule_tolerates_passes() {
             primaries: Vec::new(),
             ..rules()
         };
-        assert_eq!(judge(&grown, &rules, &Looks::default()).answer, answer, "{slope}");
+        assert_eq!(judge(&grown, &rules, &Schedule::default()).answer, answer, "{slope}");
     }
 }
 
@@ -201,13 +201,13 @@ fn equal_work_is_asked_of_the_runs_that_growth_is_judged_by() {
         anchor: None,
     };
     let rules = of_growth_alone();
-    let judgement = judge(&sides, &rules, &Looks::default());
+    let judgement = judge(&sides, &rules, &Schedule::default());
     assert_eq!(judgement.exit(), Exit::Passed);
     let bases: Vec<Basis> = judgement.leaks.iter().map(|leak| leak.basis).collect();
     let (look, runs) = (Some(3), 12);
     assert_eq!(bases, [Basis { look, runs }; 2]);
     less_of(&mut sides.candidate, 0..2);
-    assert_eq!(judge(&sides, &rules, &Looks::default()).exit(), Exit::ServerFailed);
+    assert_eq!(judge(&sides, &rules, &Schedule::default()).exit(), Exit::ServerFailed);
 }
 
 #[test]
@@ -221,10 +221,13 @@ fn growth_of_too_few_rounds_is_not_waited_for() {
         run.summary.phases.retain(|phase| phase.phase.cycle < 10);
     }
     let rules = of_growth_alone();
-    let judgement = judge(&sides, &rules, &Looks::default());
+    let judgement = judge(&sides, &rules, &Schedule::default());
     assert_eq!((judgement.exit(), judgement.is_final()), (Exit::OwnFailure, true));
     sides.candidate[2] = growing("b", Lens::Purged, 0).remove(2);
-    assert!(!judge(&sides, &rules, &Looks::default()).is_final(), "a run has enough");
+    assert!(
+        !judge(&sides, &rules, &Schedule::default()).is_final(),
+        "a run has enough"
+    );
 }
 
 #[test]
@@ -234,6 +237,6 @@ fn growth_that_is_not_asked_about_is_not_looked_at() {
         candidate: growing("b", Lens::Purged, 4 * MIB),
         anchor: None,
     };
-    let judgement = judge(&sides, &primaries(&["private"]), &Looks::default());
+    let judgement = judge(&sides, &primaries(&["private"]), &Schedule::default());
     assert_eq!((judgement.leaks.len(), judgement.answer), (0, Answer::Pass));
 }

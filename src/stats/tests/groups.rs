@@ -2,7 +2,7 @@
 
 use crate::band::{NoiseFloor, Tolerance};
 use crate::random::Random;
-use crate::record::Looks;
+use crate::record::Schedule;
 use crate::stats::{ASSUMED_VARIATION, Answer, Budget, Known, decide_by_looks, judge_budget_by_looks};
 
 use super::noise::{BASE, bell, uniform};
@@ -57,7 +57,7 @@ fn calibrated(one: &[f64], other: &[f64]) -> (NoiseFloor, Known) {
 
 /// The larger of the shares of false PASS and of false FAIL, in per cent, whichever side has the groups: the candidate
 /// needs exactly as much as must be ruled out, or as is tolerated.
-fn wrong(shape: Shape, tolerance: Tolerance, looks: &Looks, known: Knowledge) -> f64 {
+fn wrong(shape: Shape, tolerance: Tolerance, looks: &Schedule, known: Knowledge) -> f64 {
     let of = |side: usize, more: f64, wrong: Answer| {
         let mut random = Random::for_use(41, "groups");
         let times = (0..SESSIONS).filter(|_| {
@@ -90,7 +90,12 @@ const SHAPES: [(f64, f64); 4] = [(0.0725, 0.5), (0.0725, 0.7), (0.2, 0.5), (0.2,
 #[test]
 fn groups_that_three_runs_do_not_show_deceive_whoever_trusts_their_spread() {
     for ((gap, share), expected) in one_of(3, SHAPES.into_iter().zip([11.0, 25.0, 11.0, 30.0])) {
-        let wrong = wrong(Shape::of(gap, share, 0.005), tight(), &Looks::default(), from_the_runs);
+        let wrong = wrong(
+            Shape::of(gap, share, 0.005),
+            tight(),
+            &Schedule::default(),
+            from_the_runs,
+        );
         assert!(wrong > expected, "{gap} {share}: {wrong}");
     }
 }
@@ -99,7 +104,7 @@ fn groups_that_three_runs_do_not_show_deceive_whoever_trusts_their_spread() {
 fn an_assumed_spread_keeps_errors_under_alpha_for_unlike_groups() {
     for (gap, share) in one_of(2, SHAPES) {
         for tolerance in [tight(), Tolerance::AS_SHIPPED] {
-            let wrong = wrong(Shape::of(gap, share, 0.005), tolerance, &Looks::default(), assumed);
+            let wrong = wrong(Shape::of(gap, share, 0.005), tolerance, &Schedule::default(), assumed);
             assert!(wrong <= 5.0, "{gap} {share}: {wrong}");
         }
     }
@@ -108,7 +113,7 @@ fn an_assumed_spread_keeps_errors_under_alpha_for_unlike_groups() {
 #[test]
 fn an_assumed_spread_keeps_errors_under_alpha_also_at_a_number_of_runs_that_was_fixed() {
     for runs in one_of(2, [3, 5, 8, 12]) {
-        let looks = Looks::once(runs, 0.05).unwrap();
+        let looks = Schedule::once(runs, 0.05).unwrap();
         for share in [0.5, 0.7] {
             let wrong = wrong(Shape::of(0.2, share, 0.005), tight(), &looks, assumed);
             assert!(wrong <= 5.0, "{runs} {share}: {wrong}");
@@ -120,7 +125,7 @@ fn an_assumed_spread_keeps_errors_under_alpha_also_at_a_number_of_runs_that_was_
 fn calibrations_of_both_sides_keep_errors_under_alpha_however_far_the_groups_are_apart() {
     let shapes = [0.0725, 0.2, 0.37].into_iter().flat_map(|gap| [(gap, 0.7), (gap, 0.5)]);
     for (gap, share) in one_of(3, shapes) {
-        let wrong = wrong(Shape::of(gap, share, 0.005), tight(), &Looks::default(), calibrated);
+        let wrong = wrong(Shape::of(gap, share, 0.005), tight(), &Schedule::default(), calibrated);
         assert!(wrong <= 5.0, "{gap} {share}: {wrong}");
     }
 }
@@ -131,7 +136,7 @@ fn the_purged_lens_keeps_errors_under_alpha_with_the_groups_that_its_noise_has_r
         let wrong = wrong(
             Shape::of(0.004, share, 0.0005),
             tight(),
-            &Looks::default(),
+            &Schedule::default(),
             from_the_runs,
         );
         assert!(wrong <= 5.0, "{share}: {wrong}");
@@ -153,7 +158,7 @@ fn a_budget_that_a_server_of_two_groups_keeps_or_breaks_is_told_with_errors_unde
                     known,
                     values: seen(&shape.grouped(&mut random, 12)),
                 };
-                judge_budget_by_looks(&budget, &Looks::default()).answer == wrong
+                judge_budget_by_looks(&budget, &Schedule::default()).answer == wrong
             });
             let per_cent = 100.0 * times.count() as f64 / SESSIONS as f64;
             assert!(per_cent <= 5.0, "{share} {wrong:?}: {per_cent}");
@@ -167,7 +172,7 @@ fn by_an_assumed_spread_quiet_runs_pass_from_five_on_and_much_more_fails_at_once
     let answer = |count: usize, level: f64, tolerance: Tolerance| {
         let mut one = endpoint(tolerance, &runs(1.0, count), &runs(level, count));
         (one.noise, one.known) = assumed(&[], &[]);
-        let verdict = decide_by_looks(&[one], &Looks::default()).unwrap();
+        let verdict = decide_by_looks(&[one], &Schedule::default()).unwrap();
         (verdict.answer, verdict.look)
     };
     let usual = Tolerance::AS_SHIPPED;

@@ -4,7 +4,7 @@ use std::f64::consts::E;
 
 use crate::band::LeakLimit;
 use crate::random::Random;
-use crate::record::Looks;
+use crate::record::Schedule;
 use crate::stats::leak::answer;
 use crate::stats::rounds::Weighed;
 use crate::stats::{Answer, LEAK_ALPHA, LeakVerdict, Open, Shape, WARM_UP_CYCLES, judge_leak, judge_leak_by_looks};
@@ -293,11 +293,11 @@ fn each_look_has_its_share_of_alpha_and_the_first_answer_counts() {
     let (mut failed, all) = (0, 300);
     for _ in 0..all {
         let runs: Vec<Vec<Option<f64>>> = (0..4).flat_map(|_| three(&mut random, 20, |_| 0.0)).collect();
-        let verdict = judge_leak_by_looks(&runs, &LeakLimit::default(), &Looks::default());
+        let verdict = judge_leak_by_looks(&runs, &LeakLimit::default(), &Schedule::default());
         failed += usize::from(verdict.answer == Answer::Fail);
     }
     assert!(failed * 20 <= all, "{failed} of {all}");
     let leak = vec![always(20, |round| 2.0 * MIB * round).into_iter().map(Some).collect(); 2];
-    let before = judge_leak_by_looks(&leak, &LeakLimit::default(), &Looks::default());
+    let before = judge_leak_by_looks(&leak, &LeakLimit::default(), &Schedule::default());
     assert_eq!((before.answer, before.open), (Answer::Inconclusive, Some(Open::Runs)));
 }

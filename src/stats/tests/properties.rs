@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::band::{NoiseFloor, Tolerance};
-use crate::record::Looks;
+use crate::record::Schedule;
 use crate::stats::{
     Answer, Contrast, Endpoint, clusters, decide, decide_by_looks, holm, median_interval, outliers, trend,
 };
@@ -66,7 +66,7 @@ proptest! {
         if unusable(&baseline) || unusable(&candidate) {
             prop_assert_eq!(verdict.answer, Answer::Inconclusive);
         }
-        let looks = Looks::new([3, 5, 8, 12][cut..].to_vec(), 0.05).unwrap();
+        let looks = Schedule::new([3, 5, 8, 12][cut..].to_vec(), 0.05).unwrap();
         let verdict = decide_by_looks(&endpoints, &looks).unwrap();
         if let Some(runs) = verdict.look {
             prop_assert!(runs <= baseline.len().min(candidate.len()));

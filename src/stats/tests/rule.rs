@@ -1,7 +1,7 @@
 //! The decision rule on data whose answer is known.
 
 use crate::band::{Tolerance, ToleranceError};
-use crate::record::Looks;
+use crate::record::Schedule;
 use crate::stats::{Answer, Endpoint, Seen, Side, TooManyEndpoints, Unusable, Verdict, decide, decide_by_looks};
 
 use super::endpoint;
@@ -56,13 +56,13 @@ fn no_data_can_never_pass_or_fail() {
             let verdict = decide(&endpoints, 0.05).unwrap();
             assert_eq!(verdict.answer, Answer::Inconclusive, "{values:?}");
             assert!(verdict.endpoints[0].evidence.is_err());
-            let sequential = decide_by_looks(&endpoints, &Looks::once(12, 0.05).unwrap()).unwrap();
+            let sequential = decide_by_looks(&endpoints, &Schedule::once(12, 0.05).unwrap()).unwrap();
             assert_eq!(sequential.answer, Answer::Inconclusive, "{values:?}");
         }
     }
     assert_eq!(answer(&[], 0.05), Answer::Inconclusive);
     assert_eq!(
-        decide_by_looks(&[], &Looks::default()).unwrap().answer,
+        decide_by_looks(&[], &Schedule::default()).unwrap().answer,
         Answer::Inconclusive
     );
     assert_eq!(
@@ -137,7 +137,7 @@ fn holm_holds_the_lower_bounds_but_not_the_upper_ones() {
 #[test]
 fn the_first_look_that_decides_ends_it_and_later_runs_change_nothing() {
     let mut candidate = quiet(200.0, 12);
-    let looks = Looks::default();
+    let looks = Schedule::default();
     let early = decide_by_looks(
         &[endpoint(Tolerance::PURGED, &quiet(200.0, 3), &candidate[..3])],
         &looks,
@@ -156,7 +156,7 @@ fn looks_go_on_after_a_fail_until_every_endpoint_has_its_answer() {
     let mut noisy = quiet(200.0, 12);
     (noisy[0], noisy[1], noisy[2]) = (noisy[0] * 1.03, noisy[1] * 0.97, noisy[2] * 1.03);
     let open = endpoint(Tolerance::PURGED, &quiet(200.0, 12), &noisy);
-    let verdict = decide_by_looks(&[fails.clone(), open], &Looks::default()).unwrap();
+    let verdict = decide_by_looks(&[fails.clone(), open], &Schedule::default()).unwrap();
     let told: Vec<(Answer, Option<usize>)> = verdict.endpoints.iter().map(|one| (one.answer, one.look)).collect();
     assert_eq!(told, [(Answer::Fail, Some(3)), (Answer::Pass, Some(5))]);
     assert_eq!((verdict.answer, verdict.look), (Answer::Fail, Some(5)));
@@ -164,7 +164,7 @@ fn looks_go_on_after_a_fail_until_every_endpoint_has_its_answer() {
     // Data that no more runs can mend hold nothing up.
     let mut spoilt = fails.clone();
     spoilt.candidate[0].value = None;
-    let verdict = decide_by_looks(&[fails, spoilt], &Looks::default()).unwrap();
+    let verdict = decide_by_looks(&[fails, spoilt], &Schedule::default()).unwrap();
     assert_eq!((verdict.answer, verdict.look), (Answer::Fail, Some(3)));
     assert!(verdict.is_settled());
 }
@@ -185,7 +185,7 @@ fn a_look_counts_the_runs_that_decide() {
     let judged = |machines: &[usize]| {
         let mut one = endpoint(Tolerance::PURGED, &[], &[]);
         (one.baseline, one.candidate) = (on(machines, 200.0), on(machines, 206.0));
-        let verdict = decide_by_looks(&[one], &Looks::default()).unwrap();
+        let verdict = decide_by_looks(&[one], &Schedule::default()).unwrap();
         let runs = verdict.endpoints[0]
             .evidence
             .as_ref()
@@ -203,7 +203,7 @@ fn a_look_counts_the_runs_that_decide() {
 #[test]
 fn before_the_first_look_nothing_is_decided_and_the_numbers_are_there() {
     let endpoints = [endpoint(Tolerance::PURGED, &quiet(200.0, 2), &quiet(230.0, 2))];
-    let verdict = decide_by_looks(&endpoints, &Looks::default()).unwrap();
+    let verdict = decide_by_looks(&endpoints, &Schedule::default()).unwrap();
     assert_eq!((verdict.answer, verdict.look), (Answer::Inconclusive, None));
     assert_eq!(verdict.endpoints[0].answer, Answer::Inconclusive);
     assert!(verdict.endpoints[0].evidence.is_ok());

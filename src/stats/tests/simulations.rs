@@ -2,7 +2,7 @@
 
 use crate::band::{NoiseFloor, Tolerance};
 use crate::random::Random;
-use crate::record::Looks;
+use crate::record::Schedule;
 use crate::stats::{Answer, Contrast, Endpoint, decide_by_looks, detectable, runs_needed};
 
 use super::noise::{Noise, as_shipped, bell_shaped, draw, purged, two_clusters};
@@ -29,7 +29,7 @@ fn sessions(endpoints: usize, mut make: impl FnMut(&mut Random) -> Endpoint) -> 
     };
     for _ in 0..SESSIONS {
         let endpoints: Vec<Endpoint> = (0..endpoints).map(|_| make(&mut random)).collect();
-        let verdict = decide_by_looks(&endpoints, &Looks::default()).unwrap();
+        let verdict = decide_by_looks(&endpoints, &Schedule::default()).unwrap();
         let count = match verdict.answer {
             Answer::Fail => &mut outcome.fail,
             Answer::Pass => &mut outcome.pass,

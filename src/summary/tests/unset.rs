@@ -9,7 +9,7 @@ use crate::record::{
     AllocatorFacts, AllocatorFamily, Close, Confidence, Ending, Entry, Environment, Event, KnobFacts, LensFacts,
     Libraries, PreloadFacts,
 };
-use crate::summary::{Deaf, Summary, is_denied};
+use crate::summary::{PurgeFailure, Summary, is_denied};
 
 use super::of;
 
@@ -253,8 +253,8 @@ fn through_the_purged_lens_memory_counts_where_all_but_a_trifle_was_told() {
         let summary = of(&session);
         assert_eq!(summary.phases[0].private.is_some(), counts);
         assert_eq!(summary.header.server.lens.verified, Some(verified));
-        let whys = summary.untrimmed.iter().flat_map(|one| &one.processes);
-        assert!(whys.clone().all(|one| one.why == Deaf::Unset(NAME.to_owned())));
+        let whys = summary.unpurged.iter().flat_map(|one| &one.processes);
+        assert!(whys.clone().all(|one| one.why == PurgeFailure::Unset(NAME.to_owned())));
         assert_eq!(whys.count(), usize::from(!counts));
     }
 }

@@ -4,11 +4,11 @@ use crate::compare::report::figures::{self, HOLE};
 use crate::figures::{Figure, Unit};
 use crate::text::Tone;
 use crate::text::table::{Column, Table};
-use crate::tune::{Failure, Stopped, Sweep, Swept, Why};
+use crate::tune::{CellResult, Failure, Stopped, Sweep, Why};
 use crate::units;
 
 /// The middle of a figure, sizes in MiB.
-pub fn middle(cell: &Swept, figure: Figure) -> String {
+pub fn middle(cell: &CellResult, figure: Figure) -> String {
     let text = |value: f64| figures::value(value, figure.unit());
     cell.median(figure).map_or_else(|| HOLE.to_owned(), text)
 }
@@ -44,7 +44,7 @@ pub fn order(sweep: &Sweep) -> Vec<usize> {
 /// stays longest: settled memory, then latency, then the peak and processor time.
 pub fn columns(sweep: &Sweep, numbers: &[usize]) -> Vec<Column> {
     let order = order(sweep);
-    let cell = |text: fn(&Swept) -> String| {
+    let cell = |text: fn(&CellResult) -> String| {
         move |place: &usize| {
             let cell = &sweep.cells[*place];
             let quiet = cell.stopped.is_some();
@@ -74,7 +74,7 @@ pub fn columns(sweep: &Sweep, numbers: &[usize]) -> Vec<Column> {
 }
 
 /// How much more or less than the default, in per cent; a hole where one run is not compared.
-pub fn against(cell: &Swept, figure: Figure) -> String {
+pub fn against(cell: &CellResult, figure: Figure) -> String {
     let ratio = cell.figure(figure).ratio.as_ref();
     ratio.and_then(figures::difference).unwrap_or_default()
 }

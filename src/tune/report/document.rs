@@ -7,7 +7,7 @@ use crate::document::{Block, Document, Section, Weight};
 use crate::record::CellFacts;
 use crate::text::table::Table;
 use crate::text::{Form, Sentence, Tone, quoted};
-use crate::tune::{Choice, Keep, Sweep};
+use crate::tune::{KeepReason, Recommendation, Sweep};
 use crate::units;
 
 use super::columns::{columns, order, stop};
@@ -73,10 +73,10 @@ fn title(sweep: &Sweep) -> String {
 
 fn tone(sweep: &Sweep) -> Tone {
     match sweep.choice {
-        Choice::Ship(_) => Tone::Good,
-        Choice::Default(Keep::TooFew) => Tone::Warning,
-        Choice::Default(_) => Tone::Strong,
-        Choice::None(_) | Choice::Unknown => Tone::Bad,
+        Recommendation::Use(_) => Tone::Good,
+        Recommendation::Default(KeepReason::TooFew) => Tone::Warning,
+        Recommendation::Default(_) => Tone::Strong,
+        Recommendation::None(_) | Recommendation::Unknown => Tone::Bad,
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::compare::report::notes;
 use crate::figures::{Figure, Unit};
-use crate::tune::{Moving, Sweep, Swept, Why, as_fast};
+use crate::tune::{CellResult, Moving, Sweep, Why, as_fast};
 use crate::units;
 
 use super::columns::after;
@@ -42,7 +42,7 @@ fn in_groups(sweep: &Sweep) -> Vec<String> {
 
 /// The cells that stopped because of one that the server failed with later, in a sentence for each of those.
 fn beside_failed(sweep: &Sweep) -> Vec<String> {
-    let because = |cell: &Swept| match &cell.stopped.as_ref()?.why {
+    let because = |cell: &CellResult| match &cell.stopped.as_ref()?.why {
         Why::Beaten(other) | Why::WorseHalf(other) | Why::Slower(other) => Some(other.clone()),
         Why::Failed(_) | Why::OverLimit => None,
     };
@@ -77,11 +77,11 @@ fn not_fastest(sweep: &Sweep) -> Option<String> {
 }
 
 /// The cells whose memory had not settled, in one sentence with the reason of the first.
-pub(crate) fn unsettled<'s>(cells: impl IntoIterator<Item = &'s Swept>) -> Option<String> {
+pub(crate) fn unsettled<'s>(cells: impl IntoIterator<Item = &'s CellResult>) -> Option<String> {
     let found = cells
         .into_iter()
         .filter_map(|cell| Some((cell, cell.rest.why.as_ref()?)));
-    let found: Vec<(&Swept, &Moving)> = found.collect();
+    let found: Vec<(&CellResult, &Moving)> = found.collect();
     let (first, why) = found.first()?;
     let labels: Vec<&str> = found.iter().map(|(cell, _)| cell.label.as_str()).collect();
     let (why, cure) = match why {

@@ -8,7 +8,7 @@ use crate::document::page::Keys;
 use crate::figures::{Figure, Unit};
 use crate::stats::MedianInterval;
 use crate::tune::report::{amount, order};
-use crate::tune::{Sweep, Swept};
+use crate::tune::{CellResult, Sweep};
 
 /// Half the side of a point.
 const POINT: f64 = 5.0;
@@ -33,9 +33,9 @@ pub struct Front {
 
 impl Front {
     /// The default first, then what is chosen, then the front, and then all others; these in the order of the table.
-    pub fn new(sweep: &Sweep, chosen: Option<&Swept>) -> Front {
+    pub fn new(sweep: &Sweep, chosen: Option<&CellResult>) -> Front {
         let table = order(sweep);
-        let rank = |cell: &Swept| match cell {
+        let rank = |cell: &CellResult| match cell {
             cell if cell.sets.default => 0,
             cell if chosen.is_some_and(|chosen| chosen.label == cell.label) => 1,
             cell if cell.front => 2,
@@ -79,7 +79,7 @@ fn chart(title: String, sweep: &Sweep, front: &Front, against: Figure) -> Chart 
         let (across, up) = (cell.figure(against).median?, cell.figure(Figure::Private).median?);
         Some((place, cell, across, up))
     });
-    let points: Vec<(usize, &Swept, MedianInterval, MedianInterval)> = points.collect();
+    let points: Vec<(usize, &CellResult, MedianInterval, MedianInterval)> = points.collect();
     let across = axis(points.iter().map(|(.., across, _)| *across)).with_ends(|end| value(end, against));
     let up = axis(points.iter().map(|(.., up)| *up)).with_ends(|end| value(end, Figure::Private));
     let series = points.iter().map(|(place, cell, across, up)| Series {
@@ -115,7 +115,7 @@ fn axis(intervals: impl Iterator<Item = MedianInterval> + Clone) -> Axis {
     Axis::around(ends.collect::<Vec<f64>>().into_iter(), |high| high * 0.02)
 }
 
-fn marks(number: usize, cell: &Swept, against: Figure, across: &MedianInterval, up: &MedianInterval) -> Vec<Mark> {
+fn marks(number: usize, cell: &CellResult, against: Figure, across: &MedianInterval, up: &MedianInterval) -> Vec<Mark> {
     let point = (across.median, up.median);
     let whisker = |ends| Mark::Stroke("whisker", ends, String::new());
     let shape = match cell.sets.default {
@@ -130,7 +130,7 @@ fn marks(number: usize, cell: &Swept, against: Figure, across: &MedianInterval, 
     ]
 }
 
-fn words(number: usize, cell: &Swept, against: Figure, across: &MedianInterval, up: &MedianInterval) -> String {
+fn words(number: usize, cell: &CellResult, against: Figure, across: &MedianInterval, up: &MedianInterval) -> String {
     format!(
         "{number} {}: {} private, {} {}{}",
         cell.label,

@@ -12,7 +12,7 @@ use strum::VariantArray;
 use crate::compare::run::json;
 use crate::record::{AllocatorFacts, Version};
 use crate::text::Form;
-use crate::tune::{Choice, Keep, NotChosen, Reason, Rules, Sweep, Swept};
+use crate::tune::{CellResult, KeepReason, NotChosen, Reason, Recommendation, Rules, Sweep};
 
 use super::columns::stop;
 use super::ship;
@@ -75,7 +75,7 @@ enum Outcome {
 #[derive(Serialize, JsonSchema)]
 struct Cell<'s> {
     #[serde(flatten)]
-    cell: &'s Swept,
+    cell: &'s CellResult,
     /// Why it was not run any more; `null` where it was run to the end.
     stopped: Option<Stopped>,
     /// Whether it did less work than the default, so that less memory is no merit of it.
@@ -126,11 +126,11 @@ fn report<'s>(sweep: &'s Sweep, notes: &[String], exit_code: u8) -> Report<'s> {
         version: sweep.server.version.clone(),
         allocator: sweep.server.allocator.clone(),
         outcome: match sweep.choice {
-            Choice::Ship(_) => Outcome::Ship,
-            Choice::Default(Keep::TooFew) => Outcome::TooFew,
-            Choice::Default(_) => Outcome::Default,
-            Choice::None(_) => Outcome::None,
-            Choice::Unknown => Outcome::Unknown,
+            Recommendation::Use(_) => Outcome::Ship,
+            Recommendation::Default(KeepReason::TooFew) => Outcome::TooFew,
+            Recommendation::Default(_) => Outcome::Default,
+            Recommendation::None(_) => Outcome::None,
+            Recommendation::Unknown => Outcome::Unknown,
         },
         chosen: chosen.map(|cell| cell.label.clone()),
         exit_code,
@@ -146,7 +146,7 @@ fn report<'s>(sweep: &'s Sweep, notes: &[String], exit_code: u8) -> Report<'s> {
     }
 }
 
-fn cell<'s>(sweep: &Sweep, cell: &'s Swept) -> Cell<'s> {
+fn cell<'s>(sweep: &Sweep, cell: &'s CellResult) -> Cell<'s> {
     let why_not = cell.why_not.as_ref().zip(why_not(sweep, cell));
     Cell {
         cell,

@@ -3,7 +3,7 @@
 use crate::compare::report::figures;
 use crate::figures::Figure;
 use crate::findings::setting;
-use crate::tune::{LEAST_RUNS, Sweep, Swept, WhyNot, runs_to_settle};
+use crate::tune::{CellResult, LEAST_RUNS, Sweep, WhyNot, runs_to_settle};
 use crate::units;
 
 use super::columns::{amount, in_brackets, name, stop};
@@ -12,7 +12,7 @@ use super::columns::{amount, in_brackets, name, stop};
 const MOST_RUNS: usize = 100;
 
 /// Why a cell is not recommended; `None` of one that is, and of the default where nothing is.
-pub fn why_not(sweep: &Sweep, cell: &Swept) -> Option<String> {
+pub fn why_not(sweep: &Sweep, cell: &CellResult) -> Option<String> {
     let why = cell.why_not.as_ref()?;
     let private = in_brackets(&difference(cell, Figure::Private));
     Some(match why {
@@ -27,7 +27,7 @@ pub fn why_not(sweep: &Sweep, cell: &Swept) -> Option<String> {
 }
 
 /// Why the default stays although this cell is shown to need less, for a reason that is none of cost.
-pub(crate) fn barred(sweep: &Sweep, cell: &Swept) -> String {
+pub(crate) fn barred(sweep: &Sweep, cell: &CellResult) -> String {
     let why = cell.why_not.as_ref().map(|why| clause(sweep, cell, why));
     format!(
         "keep the default: {} needs less private memory{}, but {}",
@@ -38,7 +38,7 @@ pub(crate) fn barred(sweep: &Sweep, cell: &Swept) -> String {
 }
 
 /// Why the default stays where nobody knows what a cell costs that needs less, and what would tell.
-pub(crate) fn cost_open(sweep: &Sweep, cell: &Swept) -> String {
+pub(crate) fn cost_open(sweep: &Sweep, cell: &CellResult) -> String {
     let text = barred(sweep, cell);
     match cell.why_not {
         Some(WhyNot::CostOpen(_)) => format!("{text}; {}", to_settle(sweep, cell)),
@@ -47,7 +47,7 @@ pub(crate) fn cost_open(sweep: &Sweep, cell: &Swept) -> String {
 }
 
 /// How often a cell would have to be run to show what it costs.
-pub(crate) fn to_settle(sweep: &Sweep, cell: &Swept) -> String {
+pub(crate) fn to_settle(sweep: &Sweep, cell: &CellResult) -> String {
     let runs = sweep
         .cells
         .first()
@@ -66,7 +66,7 @@ pub(crate) fn to_settle(sweep: &Sweep, cell: &Swept) -> String {
 }
 
 /// How much a cell costs in figures, beside what is allowed.
-pub(crate) fn limits(sweep: &Sweep, cell: &Swept, of: &[Figure]) -> String {
+pub(crate) fn limits(sweep: &Sweep, cell: &CellResult, of: &[Figure]) -> String {
     let allowed = sweep
         .rules
         .allowed()
@@ -80,12 +80,12 @@ pub(crate) fn limits(sweep: &Sweep, cell: &Swept, of: &[Figure]) -> String {
     parts.collect::<Vec<String>>().join("; ")
 }
 
-fn difference(cell: &Swept, figure: Figure) -> Vec<String> {
+fn difference(cell: &CellResult, figure: Figure) -> Vec<String> {
     let ratio = cell.figure(figure).ratio.as_ref();
     ratio.and_then(figures::difference).into_iter().collect()
 }
 
-fn is_more(cell: &Swept) -> bool {
+fn is_more(cell: &CellResult) -> bool {
     let ratio = cell.figure(Figure::Private).ratio.as_ref();
     ratio.is_some_and(|ratio| ratio.low > 1.0)
 }
@@ -95,15 +95,15 @@ fn in_percent(ratio: f64) -> String {
 }
 
 /// The processor time of a cell and of another.
-fn cpus(sweep: &Sweep, cell: &Swept, label: &str) -> String {
+fn cpus(sweep: &Sweep, cell: &CellResult, label: &str) -> String {
     let other = sweep.cells.iter().find(|other| other.label == label);
-    let cpu = |cell: &Swept| units::or_unknown(cell.median(Figure::Cpu), |value| amount(value, Figure::Cpu));
+    let cpu = |cell: &CellResult| units::or_unknown(cell.median(Figure::Cpu), |value| amount(value, Figure::Cpu));
     let other = other.map_or_else(|| units::UNKNOWN.to_owned(), cpu);
     format!("CPU {}, {label} {other}", cpu(cell))
 }
 
 /// The reason without what is said of its memory elsewhere.
-fn clause(sweep: &Sweep, cell: &Swept, why: &WhyNot) -> String {
+fn clause(sweep: &Sweep, cell: &CellResult, why: &WhyNot) -> String {
     let bytes = |value: f64| amount(value, Figure::Private);
     let costs = |of: &[Figure]| limits(sweep, cell, of);
     let cpu_of = |label: &str| cpus(sweep, cell, label);

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use crate::compare::Why as Left;
+use crate::compare::Why as Excluded;
 use crate::compare::report::{figures, notes};
 use crate::figures::Figure;
 use crate::findings::setting;
 use crate::record::KnobFacts;
 use crate::summary::decay::WindowKind;
 use crate::text::{Sentence, Tone};
-use crate::tune::{Choice, Cost, Keep, Sweep, Swept, as_fast, cost, cost_of};
+use crate::tune::{CellResult, Cost, KeepReason, Recommendation, Sweep, as_fast, cost, cost_of};
 use crate::units;
 
 use super::columns::{after, against, amount, name, stop};
@@ -17,17 +17,20 @@ use super::doubts::{doubts, unsettled};
 use super::why;
 
 /// What is recommended; `None` of nothing.
-pub fn chosen(sweep: &Sweep) -> Option<&Swept> {
+pub fn chosen(sweep: &Sweep) -> Option<&CellResult> {
     match sweep.choice {
-        Choice::Ship(place) => sweep.cells.get(place),
-        Choice::Default(_) | Choice::None(_) | Choice::Unknown => None,
+        Recommendation::Use(place) => sweep.cells.get(place),
+        Recommendation::Default(_) | Recommendation::None(_) | Recommendation::Unknown => None,
     }
 }
 
 /// The answer in one sentence, with what makes it no answer for good.
 pub fn headline(sweep: &Sweep) -> String {
     let moving = sweep.cells.iter().filter(|cell| cell.rest.moving > 0).count();
-    let is_open = matches!(sweep.choice, Choice::Default(Keep::TooFew) | Choice::Unknown);
+    let is_open = matches!(
+        sweep.choice,
+        Recommendation::Default(KeepReason::TooFew) | Recommendation::Unknown
+    );
     if is_open || moving == 0 {
         return answer(sweep);
     }
@@ -43,10 +46,10 @@ fn answer(sweep: &Sweep) -> String {
             .map_or(units::UNKNOWN, |cell| cell.label.as_str())
     };
     let private =
-        |cell: &Swept| units::or_unknown(cell.median(Figure::Private), |value| amount(value, Figure::Private));
+        |cell: &CellResult| units::or_unknown(cell.median(Figure::Private), |value| amount(value, Figure::Private));
     let limit = units::or_unknown(sweep.rules.max_private, units::exact_bytes);
     match sweep.choice {
-        Choice::Ship(place) => {
+        Recommendation::Use(place) => {
             let cell = &sweep.cells[place];
             let default = &sweep.cells[0];
             let saved = cell
@@ -62,35 +65,37 @@ fn answer(sweep: &Sweep) -> String {
                 private(default)
             )
         }
-        Choice::Default(Keep::TooFew) => {
+        Recommendation::Default(KeepReason::TooFew) => {
             "nothing is recommended: fewer than 3 runs of each show nothing; use more --rungs, or more time".to_owned()
         }
-        Choice::Default(Keep::NothingLess) => "keep the default: no setting is shown to need less memory".to_owned(),
-        Choice::Default(Keep::Barred(place)) => why::barred(sweep, &sweep.cells[place]),
-        Choice::Default(Keep::CostOpen(place)) => why::cost_open(sweep, &sweep.cells[place]),
-        Choice::Default(Keep::TooDear(place)) => format!(
+        Recommendation::Default(KeepReason::NothingLess) => {
+            "keep the default: no setting is shown to need less memory".to_owned()
+        }
+        Recommendation::Default(KeepReason::Barred(place)) => why::barred(sweep, &sweep.cells[place]),
+        Recommendation::Default(KeepReason::CostOpen(place)) => why::cost_open(sweep, &sweep.cells[place]),
+        Recommendation::Default(KeepReason::TooDear(place)) => format!(
             "keep the default: what needs less memory costs more than is allowed, such as {} ({})",
             label(place),
             why::limits(sweep, &sweep.cells[place], &dear(sweep, &sweep.cells[place]))
         ),
-        Choice::Default(Keep::Fastest) if !as_fast(sweep).is_empty() => {
+        Recommendation::Default(KeepReason::Fastest) if !as_fast(sweep).is_empty() => {
             format!("keep the default: nothing under {limit} is shown to be faster")
         }
-        Choice::Default(Keep::Fastest) => format!("keep the default: it is the fastest under {limit}"),
-        Choice::None(None) => format!("no setting stays under {limit}"),
-        Choice::None(Some(place)) => format!(
+        Recommendation::Default(KeepReason::Fastest) => format!("keep the default: it is the fastest under {limit}"),
+        Recommendation::None(None) => format!("no setting stays under {limit}"),
+        Recommendation::None(Some(place)) => format!(
             "no setting stays under {limit}: {} comes nearest, with up to {}",
             label(place),
             units::or_unknown(nearest(&sweep.cells[place]), |most| amount(most, Figure::Private))
         ),
-        Choice::Unknown => "nothing can be said: the server failed as it is".to_owned(),
+        Recommendation::Unknown => "nothing can be said: the server failed as it is".to_owned(),
     }
 }
 
 /// What must be known of a cell that somebody wants to ship: of one that is not recommended, and of what had not settled.
-pub fn reservations(sweep: &Sweep, cell: &Swept) -> Vec<String> {
+pub fn reservations(sweep: &Sweep, cell: &CellResult) -> Vec<String> {
     let label = &cell.label;
-    let is_default = |one: &&Swept| one.label == *label;
+    let is_default = |one: &&CellResult| one.label == *label;
     let default = sweep.cells.first().filter(|one| !is_default(one));
     let moving = unsettled(default.into_iter().chain([cell]));
     if chosen(sweep).is_some_and(|chosen| chosen.label == *label) {
@@ -103,7 +108,7 @@ pub fn reservations(sweep: &Sweep, cell: &Swept) -> Vec<String> {
         .map(|stopped| format!("{label} stopped {}", stop(stopped)));
     said.extend(stopped);
     if cell.runs.is_empty() {
-        let failed = cell.left.iter().filter(|left| left.why == Left::Failed).count() as u64;
+        let failed = cell.left.iter().filter(|left| left.why == Excluded::Failed).count() as u64;
         said.push(match failed {
             0 => format!("no run of {label} counts, so nothing is known of it"),
             failed => format!(
@@ -127,19 +132,19 @@ fn not_taken(label: &str, knob: &KnobFacts) -> String {
 }
 
 /// What a cell that is over the limit needs at most, as far as that is known.
-fn nearest(cell: &Swept) -> Option<f64> {
+fn nearest(cell: &CellResult) -> Option<f64> {
     cell.most_private().or_else(|| cell.median(Figure::Private))
 }
 
 /// The figures in which a cell is shown to cost more than is allowed.
-fn dear(sweep: &Sweep, cell: &Swept) -> Vec<Figure> {
+fn dear(sweep: &Sweep, cell: &CellResult) -> Vec<Figure> {
     let allowed = sweep.rules.allowed().into_iter();
     let dear = allowed.filter(|(figure, most)| cost_of(cell, *figure, *most) == Cost::Dear);
     dear.map(|(figure, _)| figure).collect()
 }
 
 /// The figures of which it is not shown that a cell keeps within what is allowed.
-fn beyond(sweep: &Sweep, cell: &Swept) -> Vec<Figure> {
+fn beyond(sweep: &Sweep, cell: &CellResult) -> Vec<Figure> {
     let allowed = sweep.rules.allowed().into_iter();
     let beyond = allowed.filter(|(figure, most)| cost_of(cell, *figure, *most) != Cost::Shown);
     beyond.map(|(figure, _)| figure).collect()
@@ -202,7 +207,7 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
 }
 
 /// What a fresh run will have.
-fn promised(sweep: &Sweep, cell: &Swept) -> Option<String> {
+fn promised(sweep: &Sweep, cell: &CellResult) -> Option<String> {
     let (low, high) = cell.promise?;
     Some(format!(
         "a fresh run with it will have {} to {} private{} in 19 of 20 cases; its figures above are a little better than they \
@@ -215,7 +220,7 @@ fn promised(sweep: &Sweep, cell: &Swept) -> Option<String> {
 
 /// The cells with settings that no allocator confirms, in one sentence.
 fn untold(sweep: &Sweep) -> Option<String> {
-    let of = |cell: &&Swept| cell.untold().next().is_some();
+    let of = |cell: &&CellResult| cell.untold().next().is_some();
     if let Some(cell) = chosen(sweep).filter(of) {
         let settings: Vec<String> = cell.untold().map(KnobFacts::written).collect();
         return Some(format!(
@@ -232,7 +237,7 @@ fn untold(sweep: &Sweep) -> Option<String> {
     })
 }
 
-fn reason(sweep: &Sweep, cell: &Swept) -> String {
+fn reason(sweep: &Sweep, cell: &CellResult) -> String {
     let share = |share: f64| units::percent(share);
     let rules = &sweep.rules;
     let shown = cost(cell, rules) == Cost::Shown;
@@ -257,7 +262,7 @@ fn reason(sweep: &Sweep, cell: &Swept) -> String {
 }
 
 /// What the chosen cell may cost beyond what is allowed, since its runs leave that open.
-fn open(sweep: &Sweep, cell: &Swept) -> Option<String> {
+fn open(sweep: &Sweep, cell: &CellResult) -> Option<String> {
     let is_open = sweep.rules.max_private.is_none() && cost(cell, &sweep.rules) == Cost::Open;
     is_open.then(|| {
         format!(
@@ -270,7 +275,7 @@ fn open(sweep: &Sweep, cell: &Swept) -> Option<String> {
 }
 
 /// What the chosen cell costs against the default.
-fn price(cell: &Swept) -> String {
+fn price(cell: &CellResult) -> String {
     let figures = [Figure::P50, Figure::P95, Figure::Cpu, Figure::Faults, Figure::Peak];
     let costs = figures.into_iter().filter_map(|figure| {
         let text = against(cell, figure);
@@ -284,7 +289,7 @@ fn price(cell: &Swept) -> String {
 }
 
 /// Work that was not the same, in short: what was less comes first.
-fn unequal(cell: &Swept) -> Option<String> {
+fn unequal(cell: &CellResult) -> Option<String> {
     let worst = cell.work.iter().find(|work| work.less).or(cell.work.first())?;
     let more = match cell.work.len() {
         1 => String::new(),
@@ -310,7 +315,7 @@ pub fn legend(sweep: &Sweep) -> String {
         .method
         .as_deref()
         .unwrap_or("no method, for none was asked often enough");
-    let all = |is: fn(&Swept) -> bool| sweep.cells.iter().filter(|cell| !cell.runs.is_empty()).all(is);
+    let all = |is: fn(&CellResult) -> bool| sweep.cells.iter().filter(|cell| !cell.runs.is_empty()).all(is);
     let settled = match (all(|cell| cell.rest.settled), all(|cell| cell.rest.moving == 0)) {
         (true, _) => "settled, ",
         (false, true) => "",

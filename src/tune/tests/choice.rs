@@ -30,7 +30,7 @@ fn under_a_limit_halving_keeps_the_fastest_and_stops_what_is_over_it() {
         rungs: vec![1, 2],
         ..rules
     };
-    assert_eq!(swept(&cells, &few).choice, Choice::Default(Keep::TooFew));
+    assert_eq!(swept(&cells, &few).choice, Recommendation::Default(KeepReason::TooFew));
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_latency_that_is_not_known_is_not_shown_to_be_allowed() {
     let unknown = sweep(&runs, &rules).unwrap();
     assert_eq!(
         unknown.choice,
-        Choice::Default(Keep::CostOpen(1)),
+        Recommendation::Default(KeepReason::CostOpen(1)),
         "by work it is honest"
     );
     assert_eq!(unknown.cells[1].why_not, Some(WhyNot::CostUnknown(vec![Figure::P95])));
@@ -90,14 +90,20 @@ fn where_nothing_is_shown_to_need_less_the_default_stays() {
         ("dirty-0", (100, 100, 100)),
         ("dirty-1000", (101, 100, 100)),
     ];
-    assert_eq!(swept(&same, &rules).choice, Choice::Default(Keep::NothingLess));
+    assert_eq!(
+        swept(&same, &rules).choice,
+        Recommendation::Default(KeepReason::NothingLess)
+    );
     let dear = [("default", (100, 100, 100)), ("dirty-0", (60, 100, 150))];
-    assert_eq!(swept(&dear, &rules).choice, Choice::Default(Keep::TooDear(1)));
+    assert_eq!(
+        swept(&dear, &rules).choice,
+        Recommendation::Default(KeepReason::TooDear(1))
+    );
     let few = Rules {
         rungs: vec![1, 2],
         ..Rules::default()
     };
-    assert_eq!(swept(&dear, &few).choice, Choice::Default(Keep::TooFew));
+    assert_eq!(swept(&dear, &few).choice, Recommendation::Default(KeepReason::TooFew));
 }
 
 #[test]
@@ -119,7 +125,7 @@ fn under_a_limit_the_fastest_is_shipped() {
     assert_eq!(shipped(&swept(&cells(), &under(of("dirty-1000")))), "dirty-1000");
     assert!(matches!(
         swept(&cells(), &under(of("dirty-0") / 2)).choice,
-        Choice::None(Some(_))
+        Recommendation::None(Some(_))
     ));
 }
 
@@ -187,7 +193,7 @@ fn memory_that_is_still_moving_stops_nobody_and_is_no_reason_to_stop() {
         assert!(!stops("dirty-hopeless", end, decay).0, "{end:?}");
         let (any, sweep) = stops("", end, decay);
         assert!(!any, "{end:?}");
-        let known = |cell: &Swept| cell.rest.moving > 0 && !cell.rest.settled && cell.promise.is_none();
+        let known = |cell: &CellResult| cell.rest.moving > 0 && !cell.rest.settled && cell.promise.is_none();
         assert!(sweep.cells.iter().all(known), "{end:?}");
     }
     let unknown = stops("", WindowEnd::Ended, None).1;
@@ -212,7 +218,7 @@ fn small(cells: &[(&str, Percents)]) -> Vec<Played> {
 fn less_memory_that_is_not_worth_a_setting_is_not_called_no_less() {
     let cells = [("default", (100, 100, 100)), ("dirty-0", (70, 95, 95))];
     let sweep = sweep(&small(&cells), &Rules::default()).unwrap();
-    assert_eq!(sweep.choice, Choice::Default(Keep::Barred(1)));
+    assert_eq!(sweep.choice, Recommendation::Default(KeepReason::Barred(1)));
     let own = &sweep.cells[1];
     assert!(own.front && own.is_shown_less(), "less memory and less CPU");
     assert!(matches!(own.why_not, Some(WhyNot::NotWorth { saved, worth }) if saved > 0.0 && saved < worth));
@@ -225,7 +231,7 @@ fn less_memory_of_one_that_did_less_is_not_called_no_less() {
     let own = |run: &&mut Played| run.summary.header.server.label == "dirty-0";
     runs.iter_mut().filter(own).for_each(does_half);
     let sweep = sweep(&runs, &Rules::default()).unwrap();
-    assert_eq!(sweep.choice, Choice::Default(Keep::Barred(1)));
+    assert_eq!(sweep.choice, Recommendation::Default(KeepReason::Barred(1)));
     assert_eq!(sweep.cells[1].why_not, Some(WhyNot::DidLess));
 }
 
@@ -245,12 +251,12 @@ fn a_cost_is_called_more_than_is_allowed_only_when_it_is_shown() {
         sweep(&runs, &rules).unwrap()
     };
     let open = with([1, 12, 1, 1]);
-    assert_eq!(open.choice, Choice::Default(Keep::CostOpen(1)));
+    assert_eq!(open.choice, Recommendation::Default(KeepReason::CostOpen(1)));
     assert_eq!(open.cells[1].why_not, Some(WhyNot::CostOpen(vec![Figure::P95])));
     let runs = runs_to_settle(&open.cells[1], &open.cells[0], &rules).unwrap();
     assert!((9..80).contains(&runs), "{runs}");
     let shown = with([8; 4]);
-    assert_eq!(shown.choice, Choice::Default(Keep::TooDear(1)));
+    assert_eq!(shown.choice, Recommendation::Default(KeepReason::TooDear(1)));
     assert_eq!(shown.cells[1].why_not, Some(WhyNot::Dearer(vec![Figure::P95])));
     assert_eq!(
         runs_to_settle(&shown.cells[1], &shown.cells[0], &rules),

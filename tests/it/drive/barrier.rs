@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lsp_soak::drive::desk::Desk;
+use lsp_soak::drive::documents::OpenDocuments;
 use lsp_soak::drive::{Player, Stop};
 use lsp_soak::record::{BARRIER, Ending, Event};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ async fn a_server_that_hangs_over_notifications_is_wedged_when_its_phase_settles
         mut peer,
         place: _place,
     } = play("deadline = \"4s\"", phases);
-    let mut player = Player::new(&job, &stage, Desk::new(&job, &|| false));
+    let mut player = Player::new(&job, &stage, OpenDocuments::new(&job, &|| false));
     let script = async {
         get_ready(&mut peer).await;
         while peer.receive().await["method"] != BARRIER {}

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lsp_soak::drive::desk::Desk;
+use lsp_soak::drive::documents::OpenDocuments;
 use lsp_soak::drive::{Player, Stop};
 use lsp_soak::record::{Ending, Event};
 use serde_json::{Value, json};
@@ -57,7 +57,7 @@ async fn ended(capabilities: &str) -> (Ending, Vec<String>) {
             }
         }
     };
-    let mut player = Player::new(&job, &stage, Desk::new(&job, &|| false));
+    let mut player = Player::new(&job, &stage, OpenDocuments::new(&job, &|| false));
     let stop = tokio::select! {
         result = player.play() => result.unwrap_err(),
         () = server => unreachable!("it never ends"),

@@ -23,11 +23,11 @@ const LOOKED_INTO: usize = 200;
 const NAMES: usize = 20;
 
 /// What is open, and in which order files are opened.
-pub struct Desk {
+pub struct OpenDocuments {
     files: Vec<SourceFile>,
     order: Vec<usize>,
     next: usize,
-    open: Vec<Paper>,
+    open: Vec<OpenDocument>,
     /// Files that are no text in UTF-8, or that somebody changed so that they cannot be used.
     lost: HashSet<usize>,
     seed: u64,
@@ -36,15 +36,15 @@ pub struct Desk {
 }
 
 /// An open document and the file it came from.
-pub struct Paper {
+pub struct OpenDocument {
     file: usize,
     /// The document as the server has it.
     pub document: Document,
 }
 
-impl Desk {
+impl OpenDocuments {
     /// Nothing is open. The order depends on the files and the seed alone, unless it is to `stop` and nobody wants it.
-    pub fn new(job: &Job, stop: &dyn Fn() -> bool) -> Desk {
+    pub fn new(job: &Job, stop: &dyn Fn() -> bool) -> OpenDocuments {
         let files = job.selection.files.clone();
         let seed = job.seed;
         let text = |file: usize| match stop() {
@@ -55,7 +55,7 @@ impl Desk {
         let picked = target::pick(&files, text, looked_into, NAMES, seed, Place::Name);
         let rest = target::pick_files(&files, files.len(), seed);
         let order = order(&picked.targets, &rest, seed);
-        Desk {
+        OpenDocuments {
             files,
             order,
             next: 0,
@@ -92,12 +92,12 @@ impl Desk {
         self.open.iter().any(|paper| paper.file == file)
     }
 
-    /// Reads a file and puts it on the desk. One that cannot be read is not chosen again.
+    /// Opens a file. One that cannot be read is not chosen again.
     pub async fn open(&mut self, file: usize, sync: Sync, encoding: Encoding) -> io::Result<&Document> {
         let source = self.files[file].clone();
         match aside(move || Document::open(&source, sync, encoding)).await {
             Ok(document) => {
-                self.open.push(Paper { file, document });
+                self.open.push(OpenDocument { file, document });
                 Ok(&self.open[self.open.len() - 1].document)
             }
             Err(error) => {
@@ -117,7 +117,7 @@ impl Desk {
         &self.files[file].relative
     }
 
-    /// Takes the first `count` documents off the desk; all when `None`.
+    /// Closes the first `count` documents; all when `None`.
     pub fn close(&mut self, count: Option<usize>) -> Vec<Document> {
         let count = count.unwrap_or(self.open.len()).min(self.open.len());
         self.open.drain(..count).map(|paper| paper.document).collect()

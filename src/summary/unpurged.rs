@@ -17,10 +17,10 @@ const TRIFLING_SHARE: u64 = 200;
 
 /// A checkpoint whose memory does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Untrimmed {
+pub struct UnpurgedCheckpoint {
     pub phase: PhaseRef,
     /// Those that did not give back, the largest first.
-    pub processes: Vec<Unreached>,
+    pub processes: Vec<UnpurgedProcess>,
     /// Private memory of the whole tree in bytes, with what was freed; `None` where it is not known of every process.
     pub tree: Option<u64>,
     /// What was told when it was tried, for people.
@@ -29,17 +29,17 @@ pub struct Untrimmed {
 
 /// A process that did not give back what it had freed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unreached {
+pub struct UnpurgedProcess {
     pub pid: u32,
     pub program: String,
     /// Its private memory in bytes; `None` where that is not known.
     pub private: Option<u64>,
-    pub why: Deaf,
+    pub why: PurgeFailure,
 }
 
 /// Why a process gave nothing back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Deaf {
+pub enum PurgeFailure {
     Silent,
     /// It answered for the C library, and another allocator within its program has the memory.
     Within(AllocatorFamily),
@@ -52,7 +52,7 @@ pub enum Deaf {
 }
 
 /// How processes are made to give back, as far as it is seen of each.
-pub(super) enum Means<'r> {
+pub(super) enum PurgeMethod<'r> {
     /// By force before each checkpoint: these listen.
     Forced(&'r [Listening]),
     Told {
@@ -62,13 +62,13 @@ pub(super) enum Means<'r> {
     },
 }
 
-impl Means<'_> {
+impl PurgeMethod<'_> {
     /// Those of a run; `None` as shipped.
-    pub fn of<'r>(server: &'r ServerFacts, listening: &'r [Listening]) -> Option<Means<'r>> {
+    pub fn of<'r>(server: &'r ServerFacts, listening: &'r [Listening]) -> Option<PurgeMethod<'r>> {
         match server.lens.name {
-            _ if server.lens.forced => Some(Means::Forced(listening)),
+            _ if server.lens.forced => Some(PurgeMethod::Forced(listening)),
             Lens::AsShipped => None,
-            Lens::Purged => Some(Means::Told {
+            Lens::Purged => Some(PurgeMethod::Told {
                 library: server.preload.as_ref().map(|preload| preload.path.as_str()),
                 variables: &server.lens.env,
             }),
@@ -77,17 +77,17 @@ impl Means<'_> {
 }
 
 /// What keeps a checkpoint of this lens from counting; `None` if it counts.
-pub(super) fn untrimmed(checkpoint: &Checkpoint, tree: &Tree, means: &Means<'_>) -> Option<Untrimmed> {
+pub(super) fn unpurged(checkpoint: &Checkpoint, tree: &Tree, means: &PurgeMethod<'_>) -> Option<UnpurgedCheckpoint> {
     let nothing = Release::default();
     let release = checkpoint.released.as_ref().unwrap_or(&nothing);
     let (mut processes, mut sum) = (Vec::new(), Some(0_u64));
     for (live, private) in tree.held(checkpoint) {
         sum = sum.zip(private).map(|(sum, private)| sum.saturating_add(private));
         let why = match means {
-            Means::Forced(listening) => deaf(live.pid, release, listening),
-            Means::Told { library, variables } => untold(live, *library, variables),
+            PurgeMethod::Forced(listening) => deaf(live.pid, release, listening),
+            PurgeMethod::Told { library, variables } => untold(live, *library, variables),
         };
-        processes.extend(why.map(|why| Unreached {
+        processes.extend(why.map(|why| UnpurgedProcess {
             pid: live.pid,
             program: live.name.clone(),
             private,
@@ -102,7 +102,7 @@ pub(super) fn untrimmed(checkpoint: &Checkpoint, tree: &Tree, means: &Means<'_>)
         return None;
     }
     processes.sort_by_key(|one| std::cmp::Reverse(one.private));
-    Some(Untrimmed {
+    Some(UnpurgedCheckpoint {
         phase: checkpoint.phase.clone(),
         processes,
         tree: sum,
@@ -111,18 +111,18 @@ pub(super) fn untrimmed(checkpoint: &Checkpoint, tree: &Tree, means: &Means<'_>)
 }
 
 /// Why a process was not told to purge; `None` if it was, and where that is not known.
-fn untold(live: &Live, library: Option<&str>, variables: &BTreeMap<String, String>) -> Option<Deaf> {
+fn untold(live: &Live, library: Option<&str>, variables: &BTreeMap<String, String>) -> Option<PurgeFailure> {
     let without = library.filter(|path| live.without.iter().any(|missing| missing == path));
     if let Some(path) = without {
-        return Some(Deaf::Without(path.to_owned()));
+        return Some(PurgeFailure::Without(path.to_owned()));
     }
     let environment = live.environment.as_ref()?;
     let unset = variables.keys().find(|name| environment.lacks(name))?;
-    Some(Deaf::Unset(unset.clone()))
+    Some(PurgeFailure::Unset(unset.clone()))
 }
 
 /// Why a process gave nothing back; `None` if it did.
-fn deaf(pid: u32, release: &Release, listening: &[Listening]) -> Option<Deaf> {
+fn deaf(pid: u32, release: &Release, listening: &[Listening]) -> Option<PurgeFailure> {
     let own = |one: &&Releaser| one.pid == Some(pid);
     let answered = release
         .used
@@ -130,15 +130,15 @@ fn deaf(pid: u32, release: &Release, listening: &[Listening]) -> Option<Deaf> {
         .filter(own)
         .any(|one| one.what.contains("malloc_trim"));
     if !answered {
-        return Some(Deaf::Silent);
+        return Some(PurgeFailure::Silent);
     }
     // The last one is of the program that it is now.
     let listens = listening.iter().rev().find(|one| one.pid == pid)?;
     if let Some(family) = listens.within {
-        return Some(Deaf::Within(family));
+        return Some(PurgeFailure::Within(family));
     }
     let other = listens.malloc.as_ref().filter(|malloc| !is_c_library(malloc));
-    other.map(|malloc| Deaf::Malloc(malloc.clone()))
+    other.map(|malloc| PurgeFailure::Malloc(malloc.clone()))
 }
 
 /// `libc.so.6`, or `libc-2.31.so` as it was called before 2.34; a program linked statically has no library that listens.
@@ -196,8 +196,8 @@ mod tests {
         session.entries.insert(0, entry);
     }
 
-    fn whys(summary: &Summary) -> Vec<(&str, &Deaf)> {
-        let all = summary.untrimmed.iter().flat_map(|one| &one.processes);
+    fn whys(summary: &Summary) -> Vec<(&str, &PurgeFailure)> {
+        let all = summary.unpurged.iter().flat_map(|one| &one.processes);
         all.map(|one| (one.program.as_str(), &one.why)).collect()
     }
 
@@ -213,7 +213,7 @@ mod tests {
             (0, &[], false),
         ] {
             let summary = of(&session(shell, answered));
-            assert_eq!(summary.untrimmed.is_empty(), counts, "{shell} {answered:?}");
+            assert_eq!(summary.unpurged.is_empty(), counts, "{shell} {answered:?}");
             let phase = &summary.phases[0];
             let taken = phase.checkpoint.as_ref().unwrap();
             let known = [phase.private, phase.exact, taken.resident, taken.proportional];
@@ -224,7 +224,7 @@ mod tests {
         }
         let mut shipped = session(6, &[1]);
         shipped.header.server.lens.forced = false;
-        assert!(of(&shipped).untrimmed.is_empty(), "nothing was to be given back");
+        assert!(of(&shipped).unpurged.is_empty(), "nothing was to be given back");
     }
 
     #[test]
@@ -248,7 +248,7 @@ mod tests {
             }],
             ..Release::default()
         });
-        assert_eq!(of(&session).untrimmed, []);
+        assert_eq!(of(&session).unpurged, []);
     }
 
     #[test]
@@ -259,12 +259,15 @@ mod tests {
             of(&session)
         };
         for libc in [LIBC, "/lib64/libc-2.31.so"] {
-            assert!(with(libc, None).untrimmed.is_empty());
+            assert!(with(libc, None).unpurged.is_empty());
         }
-        let jemalloc = Deaf::Within(AllocatorFamily::Jemalloc);
+        let jemalloc = PurgeFailure::Within(AllocatorFamily::Jemalloc);
         assert_eq!(whys(&with(LIBC, Some(AllocatorFamily::Jemalloc))), [("ty", &jemalloc)]);
         let other = "/usr/lib/libmimalloc.so.2";
-        assert_eq!(whys(&with(other, None)), [("ty", &Deaf::Malloc(other.to_owned()))]);
+        assert_eq!(
+            whys(&with(other, None)),
+            [("ty", &PurgeFailure::Malloc(other.to_owned()))]
+        );
     }
 
     #[test]
@@ -295,7 +298,7 @@ mod tests {
             session.entries.insert(place.unwrap(), entry);
             of(&session)
         };
-        let without = Deaf::Without(path.to_owned());
+        let without = PurgeFailure::Without(path.to_owned());
         assert_eq!(whys(&with(&[path], Lens::Purged)), [("ty", &without)]);
         assert_eq!(whys(&with(&["/lib/other.so"], Lens::Purged)), []);
         assert_eq!(whys(&with(&[path], Lens::AsShipped)), []);
@@ -310,8 +313,11 @@ mod tests {
         assert_eq!(summary.private_metric, PrivateMetric::Exact);
         let known: Vec<bool> = summary.phases.iter().map(|phase| phase.private.is_some()).collect();
         assert_eq!(known, [true, false]);
-        assert_eq!(summary.untrimmed[0].phase.name, "work");
-        assert_eq!(whys(&summary), [("ty", &Deaf::Silent), ("sh", &Deaf::Silent)]);
-        assert!(summary.untrimmed[0].tree.is_some_and(|tree| tree > 70 * MIB));
+        assert_eq!(summary.unpurged[0].phase.name, "work");
+        assert_eq!(
+            whys(&summary),
+            [("ty", &PurgeFailure::Silent), ("sh", &PurgeFailure::Silent)]
+        );
+        assert!(summary.unpurged[0].tree.is_some_and(|tree| tree > 70 * MIB));
     }
 }
