@@ -56,21 +56,21 @@ const LINES: usize = 8;
 
 /// Everything worth saying, least important first: the reason of a failure is the last thing on the screen.
 pub fn findings(summary: &Summary) -> Vec<Finding> {
-    let mut found = Vec::new();
-    recorded(summary, &mut found);
-    sampling::doubts(summary, &mut found);
-    settings::unseen(summary, &mut found);
-    found.extend(
+    let mut list = Vec::new();
+    recorded(summary, &mut list);
+    sampling::doubts(summary, &mut list);
+    settings::unseen(summary, &mut list);
+    list.extend(
         doubts(summary)
             .into_iter()
             .map(|doubt| finding(Severity::Warning, doubt.text)),
     );
-    found.extend(nothing::asked(summary));
-    readiness(summary, &mut found);
-    ending::shutdown(summary, &mut found);
-    found.extend(ending::ending(summary));
-    found.sort_by_key(|finding| finding.severity);
-    found
+    list.extend(nothing::asked(summary));
+    readiness(summary, &mut list);
+    ending::shutdown(summary, &mut list);
+    list.extend(ending::ending(summary));
+    list.sort_by_key(|finding| finding.severity);
+    list
 }
 
 fn finding(severity: Severity, text: impl Into<String>) -> Finding {
@@ -82,24 +82,24 @@ fn finding(severity: Severity, text: impl Into<String>) -> Finding {
 }
 
 /// What was already a warning when it was recorded, what the server told people, and what it wrote in the wrong place.
-fn recorded(summary: &Summary, found: &mut Vec<Finding>) {
-    messages(summary, found);
+fn recorded(summary: &Summary, list: &mut Vec<Finding>) {
+    messages(summary, list);
     // What it says is of figures that a run which was held up does not have.
     if held_up(&summary.header).is_none() {
         let advice = advice(&summary.header.host, waited(summary));
-        found.extend(advice.into_iter().map(|text| finding(Severity::Warning, text)));
+        list.extend(advice.into_iter().map(|text| finding(Severity::Warning, text)));
     }
     // Those two are told from the events themselves, all of a kind together.
     let told = [WarningKind::Unsettled, WarningKind::Readiness];
     for warning in summary.warnings.iter().filter(|warning| !told.contains(&warning.kind)) {
-        found.push(finding(
+        list.push(finding(
             Severity::Warning,
             format!("{}{}", warning.text, repeated(warning)),
         ));
     }
     if summary.more_warnings > 0 {
         let more = units::counted(summary.more_warnings, "more warning");
-        found.push(finding(Severity::Warning, format!("{more}: the record has them all")));
+        list.push(finding(Severity::Warning, format!("{more}: the record has them all")));
     }
     for method in &summary.methods {
         if let Some((error, count)) = &method.error {
@@ -110,14 +110,14 @@ fn recorded(summary: &Summary, found: &mut Vec<Finding>) {
                 (all, most) => format!(" {} times, of them {}", units::count(all), units::count(most)),
             };
             let text = format!("`{}` was answered with an error{which}: {error}", method.method);
-            found.push(finding(Severity::Warning, text));
+            list.push(finding(Severity::Warning, text));
         }
     }
-    found.extend(summary.close.as_ref().and_then(loud));
-    found.extend(left_out::findings(summary));
-    found.extend(huge_pages(summary));
-    found.extend(wine(summary));
-    found.extend(installs(summary));
+    list.extend(summary.close.as_ref().and_then(loud));
+    list.extend(left_out::findings(summary));
+    list.extend(huge_pages(summary));
+    list.extend(wine(summary));
+    list.extend(installs(summary));
 }
 
 /// That private memory is not what it is on Windows.
@@ -148,14 +148,14 @@ fn installs(summary: &Summary) -> Option<Finding> {
         INSTALLERS.contains(&stem.trim_end_matches("-cli"))
     };
     // A script is the second word, after its interpreter; some set a title of their own.
-    let found = summary.programs.iter().find(|program| {
+    let installer = summary.programs.iter().find(|program| {
         let command = program.command.iter().take(2);
         is_one(&program.name) || command.into_iter().any(|word| is_one(word))
     })?;
-    let peak = found.peak.map(|peak| format!(" (most {})", units::bytes(peak)));
-    let command: String = match found.command.is_empty() {
-        true => found.name.clone(),
-        false => found.command.join(" ").chars().take(100).collect(),
+    let peak = installer.peak.map(|peak| format!(" (most {})", units::bytes(peak)));
+    let command: String = match installer.command.is_empty() {
+        true => installer.name.clone(),
+        false => installer.command.join(" ").chars().take(100).collect(),
     };
     let text = format!(
         "the server ran `{}`{}, which installs packages: its memory and time count as the server's, and are not those of a \
@@ -201,13 +201,13 @@ fn times(count: u64) -> String {
 }
 
 /// The first few different messages of the server, and how many more there are.
-fn messages(summary: &Summary, found: &mut Vec<Finding>) {
+fn messages(summary: &Summary, list: &mut Vec<Finding>) {
     for message in summary.messages.iter().take(MESSAGES) {
         let level = if message.level == 1 { "an error" } else { "a warning" };
         let mut lines = message.text.lines().filter(|line| !line.trim().is_empty());
         let first = lines.next().unwrap_or_default();
         let text = format!("the server reports {level}: {first}{}", times(message.count));
-        found.push(Finding {
+        list.push(Finding {
             details: lines.take(LINES).map(str::to_owned).collect(),
             ..finding(Severity::Note, text)
         });
@@ -227,7 +227,7 @@ fn messages(summary: &Summary, found: &mut Vec<Finding>) {
         };
         let more = units::counted(written + counted, "more message");
         let text = format!("{more} from the server, an error or a warning each: {which}");
-        found.push(finding(Severity::Note, text));
+        list.push(finding(Severity::Note, text));
     }
     let requests = unwritten.requests.values().sum::<u64>();
     for (count, what) in [(requests, "request"), (unwritten.registrations, "registration")] {
@@ -236,12 +236,12 @@ fn messages(summary: &Summary, found: &mut Vec<Finding>) {
                 "the server sends so much that {} were counted and are not in the record",
                 units::counted(count, what)
             );
-            found.push(finding(Severity::Note, text));
+            list.push(finding(Severity::Note, text));
         }
     }
 }
 
-fn readiness(summary: &Summary, found: &mut Vec<Finding>) {
+fn readiness(summary: &Summary, list: &mut Vec<Finding>) {
     for readiness in &summary.readiness {
         let after = units::duration(Duration::from_nanos(readiness.after));
         let missing = &readiness.missing;
@@ -252,7 +252,7 @@ fn readiness(summary: &Summary, found: &mut Vec<Finding>) {
             ),
             ReadyOutcome::Failed => format!("the server could not load the workspace: {missing}"),
         };
-        found.push(finding(Severity::Warning, text));
+        list.push(finding(Severity::Warning, text));
     }
 }
 
@@ -316,8 +316,8 @@ mod tests {
                 peak: Some(300 << 20),
                 ..ProgramSummary::default()
             });
-            let mut found = findings(&summary).into_iter().map(|finding| finding.text);
-            found.find(|text| text.contains("installs packages"))
+            let mut list = findings(&summary).into_iter().map(|finding| finding.text);
+            list.find(|text| text.contains("installs packages"))
         };
         let npm = told(
             "node",
@@ -345,8 +345,8 @@ mod tests {
             level: 1,
             text: "cannot load\n\n  because of this\n  and that".to_owned(),
         });
-        let found = findings(&of(&session));
-        let message = found
+        let list = findings(&of(&session));
+        let message = list
             .iter()
             .find(|finding| finding.text.contains("cannot load"))
             .unwrap();
@@ -364,9 +364,9 @@ mod tests {
             session.warn(WarningKind::Scenario, &format!("warning {number}"));
         }
         let told = |session: &Session, words: &str| {
-            let found = findings(&of(session));
-            let found = found.into_iter().find(|finding| finding.text.contains(words));
-            found.map(|finding| finding.text).unwrap_or_default()
+            let list = findings(&of(session));
+            let list = list.into_iter().find(|finding| finding.text.contains(words));
+            list.map(|finding| finding.text).unwrap_or_default()
         };
         assert_eq!(
             told(&session, "more messages"),
@@ -421,8 +421,8 @@ mod tests {
                 };
                 session.requests("textDocument/hover", *count, 1, &error, *count);
             }
-            let found = findings(&of(&session));
-            assert!(found.iter().any(|one| one.text.ends_with(words)), "{found:?}");
+            let list = findings(&of(&session));
+            assert!(list.iter().any(|one| one.text.ends_with(words)), "{list:?}");
         }
     }
 
@@ -435,8 +435,8 @@ mod tests {
                 stderr_tail: "first\nlast\n\n".to_owned(),
                 ..Close::default()
             });
-            let found = findings(&summary);
-            let note = found.iter().find(|one| one.text.contains("to stderr"));
+            let list = findings(&summary);
+            let note = list.iter().find(|one| one.text.contains("to stderr"));
             assert_eq!(note.is_some(), told);
             if let Some(note) = note {
                 assert!(
@@ -458,8 +458,8 @@ mod tests {
             ..Close::default()
         }));
         session.put(Event::Ended(Ending::Completed));
-        let found = findings(&of(&session));
-        let told: Vec<&str> = found.iter().map(|one| one.text.as_str()).collect();
+        let list = findings(&of(&session));
+        let told: Vec<&str> = list.iter().map(|one| one.text.as_str()).collect();
         assert_eq!(told, ["a request was answered twice (20 like this)"]);
     }
 }

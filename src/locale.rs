@@ -26,8 +26,8 @@ mod tests {
     fn the_first_locale_that_is_set_decides() {
         let with = |set: &[(&str, &str)]| {
             speaks_utf8(|name| {
-                let found = set.iter().find(|(known, _)| *known == name);
-                found.map(|(_, value)| (*value).to_owned())
+                let variable = set.iter().find(|(known, _)| *known == name);
+                variable.map(|(_, value)| (*value).to_owned())
             })
         };
         assert!(with(&[("LANG", "de_DE.UTF-8")]));

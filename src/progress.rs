@@ -121,8 +121,8 @@ pub fn room() -> Option<usize> {
 
 /// As wide as COLUMNS says, or the terminal.
 pub fn columns() -> usize {
-    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    said.unwrap_or_else(screen::columns)
+    let typed = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    typed.unwrap_or_else(screen::columns)
 }
 
 fn wants_color() -> bool {

@@ -352,18 +352,18 @@ pub fn alike(runs: &[Played]) -> Result<Vec<Difference>, NoSweep> {
         cells.entry(&header.server.label).or_default().push(header);
     }
     let all = || cells.values().flatten().copied();
-    let mut found = differences(all());
+    let mut differing = differences(all());
     // Processors that a cell sets are what is compared; then each cell keeps to its own.
     let is_affinity = |one: &Difference| one.what == "affinity";
     let of_cells = all().any(|header| header.plan.cell.as_ref().is_some_and(|cell| cell.cpus.is_some()));
-    found.retain(|one| !of_cells || !is_affinity(one));
+    differing.retain(|one| !of_cells || !is_affinity(one));
     for (label, headers) in &cells {
-        found.extend(differences_of(label, headers.iter().copied()));
+        differing.extend(differences_of(label, headers.iter().copied()));
         if of_cells {
-            found.extend(differences(headers.iter().copied()).into_iter().filter(is_affinity));
+            differing.extend(differences(headers.iter().copied()).into_iter().filter(is_affinity));
         }
     }
-    let (apart, noted) = found.into_iter().partition::<Vec<_>, _>(Difference::is_decisive);
+    let (apart, noted) = differing.into_iter().partition::<Vec<_>, _>(Difference::is_decisive);
     if apart.is_empty() {
         return Ok(noted);
     }

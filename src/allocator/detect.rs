@@ -142,16 +142,19 @@ impl Inspection {
         let stderr = &heard.said.stderr;
         self.signs.jemalloc = jemalloc::read(stderr);
         self.signs.mimalloc = mimalloc::read(stderr);
-        for said in self.signs.jemalloc.clone() {
-            let version = behind(said.version.as_ref());
-            let variable = said.variable.as_deref().unwrap_or("a variable that it did not name");
+        for statement in self.signs.jemalloc.clone() {
+            let version = behind(statement.version.as_ref());
+            let variable = statement
+                .variable
+                .as_deref()
+                .unwrap_or("a variable that it did not name");
             self.saw("probe", format!("jemalloc{version} answered through {variable}"));
         }
-        if let Some(said) = self.signs.mimalloc.clone() {
-            let version = behind(said.version.as_ref());
+        if let Some(statement) = self.signs.mimalloc.clone() {
+            let version = behind(statement.version.as_ref());
             self.saw(
                 "probe",
-                format!("mimalloc{version} listed {} options", said.options.len()),
+                format!("mimalloc{version} listed {} options", statement.options.len()),
             );
         }
         if self.signs.asked && self.signs.jemalloc.is_empty() && self.signs.mimalloc.is_none() {
@@ -283,20 +286,20 @@ impl Inspection {
     }
 
     fn library(&mut self, path: &Path, place: Place, source: &str) {
-        let Ok(found) = scan::file(path) else {
+        let Ok(candidates) = scan::file(path) else {
             return self.saw(source, format!("`{}` could not be read", path.display()));
         };
-        if found.marks.contains(&Mark::Python) {
+        if candidates.marks.contains(&Mark::Python) {
             self.signs.marks.insert(Mark::Python);
             return self.is_python(path);
         }
         let signs = Signs {
-            marks: found.marks,
+            marks: candidates.marks,
             ..Signs::default()
         };
-        let found = families(&signs);
+        let candidates = families(&signs);
         // A library with the marks of several, such as a compiler's, says nothing.
-        let Some(family) = found.first().filter(|_| found.len() == 1) else {
+        let Some(family) = candidates.first().filter(|_| candidates.len() == 1) else {
             return;
         };
         self.signs.brought.insert((place, *family));
@@ -398,8 +401,8 @@ impl Inspection {
     fn python(&mut self, file: &Path, subject: &Subject, stop: &dyn Fn() -> bool) {
         let Some(version) = &mut self.signs.python else { return };
         let heard = probe::ask_other(subject, file, &["--version"], &[], stop);
-        let said = heard.and_then(|heard| heard.said.stdout.trim().strip_prefix("Python ").map(str::to_owned));
-        *version = said.unwrap_or_default();
+        let version_text = heard.and_then(|heard| heard.said.stdout.trim().strip_prefix("Python ").map(str::to_owned));
+        *version = version_text.unwrap_or_default();
     }
 
     /// The same of what nobody asked, with what its file says of the allocator in it.

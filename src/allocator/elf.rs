@@ -201,21 +201,21 @@ fn text(bytes: &[u8]) -> Option<String> {
 /// The libraries that a file brings, and those that they bring, each once: the paths that exist, in the order in which
 /// they were met. `own` is what the environment's `LD_LIBRARY_PATH` holds.
 pub fn libraries(path: &Path, linking: &Linking, own: &[PathBuf]) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = Vec::new();
+    let mut needed_files: Vec<PathBuf> = Vec::new();
     let mut waiting = vec![(path.to_owned(), linking.clone())];
     while let Some((of, linking)) = waiting.pop() {
         for name in &linking.needed {
             let Some(library) = resolve(name, &of, &linking, own) else {
                 continue;
             };
-            if found.contains(&library) || found.len() >= MOST {
+            if needed_files.contains(&library) || needed_files.len() >= MOST {
                 continue;
             }
-            found.push(library.clone());
+            needed_files.push(library.clone());
             waiting.extend(self::linking(&library).map(|linking| (library, linking)));
         }
     }
-    found
+    needed_files
 }
 
 fn resolve(name: &str, of: &Path, linking: &Linking, own: &[PathBuf]) -> Option<PathBuf> {

@@ -45,7 +45,7 @@ pub fn of_node(script: &Path) -> Option<Starts> {
     let Some((package, manifest)) = package(script) else {
         return Some(Starts::Perhaps);
     };
-    let mut found = natives(&package);
+    let mut binaries = natives(&package);
     let mut of_platform = Vec::new();
     let optional = manifest["optionalDependencies"].as_object();
     for name in optional.into_iter().flatten().map(|(name, _)| name) {
@@ -55,12 +55,12 @@ pub fn of_node(script: &Path) -> Option<Starts> {
         };
         match is_for_a_platform(&directory) {
             true => of_platform.extend(natives(&directory)),
-            false => found.extend(natives(&directory)),
+            false => binaries.extend(natives(&directory)),
         }
     }
     let largest = of_platform.iter().max_by_key(|path| size(path)).cloned();
-    found.extend(of_platform);
-    chosen(found, &names_of(script, &manifest), largest)
+    binaries.extend(of_platform);
+    chosen(binaries, &names_of(script, &manifest), largest)
 }
 
 fn names_any(text: &str, words: &[&str]) -> bool {
@@ -172,13 +172,13 @@ fn short(path: &Path) -> Option<String> {
 
 /// The native programs in a package, without those of other packages in it.
 fn natives(package: &Path) -> Vec<PathBuf> {
-    let (mut found, mut left) = (Vec::new(), FILES);
-    below(package, DEPTH, &mut left, &is_native, &mut found);
-    found.retain(|path| {
+    let (mut binaries, mut left) = (Vec::new(), FILES);
+    below(package, DEPTH, &mut left, &is_native, &mut binaries);
+    binaries.retain(|path| {
         let inner = path.strip_prefix(package).unwrap_or(path);
         !inner.iter().any(|part| part == "node_modules")
     });
-    found
+    binaries
 }
 
 /// Of native programs the one that is called like the script, or else that of its platform: any other may be a helper.
@@ -229,7 +229,7 @@ pub(super) fn below(
     depth: usize,
     left: &mut usize,
     is: &dyn Fn(&Path) -> bool,
-    found: &mut Vec<PathBuf>,
+    binaries: &mut Vec<PathBuf>,
 ) {
     for path in entries(directory) {
         if *left == 0 {
@@ -237,8 +237,8 @@ pub(super) fn below(
         }
         *left -= 1;
         match fs::symlink_metadata(&path) {
-            Ok(data) if data.is_dir() && depth > 0 => below(&path, depth - 1, left, is, found),
-            Ok(data) if data.is_file() && is(&path) => found.push(path),
+            Ok(data) if data.is_dir() && depth > 0 => below(&path, depth - 1, left, is, binaries),
+            Ok(data) if data.is_file() && is(&path) => binaries.push(path),
             Ok(_) | Err(_) => {}
         }
     }

@@ -15,19 +15,19 @@ pub struct Said {
 
 /// What a mimalloc printed; `None` where there is none.
 pub fn read(stderr: &str) -> Option<Said> {
-    let mut said = Said::default();
+    let mut statement = Said::default();
     for line in stderr.lines() {
         // Version 3 leaves its name out on all lines but the first.
         let line = line.strip_prefix("mimalloc: ").unwrap_or(line);
         if let Some((option, value)) = option(line) {
-            said.options.insert(option.to_owned(), value.to_owned());
+            statement.options.insert(option.to_owned(), value.to_owned());
         } else if let Some(warning) = line.strip_prefix("warning: ") {
-            said.warnings.push(warning.to_owned());
-        } else if let Some(version) = version(line).filter(|_| said.version.is_none()) {
-            said.version = Some(version.to_owned());
+            statement.warnings.push(warning.to_owned());
+        } else if let Some(version) = version(line).filter(|_| statement.version.is_none()) {
+            statement.version = Some(version.to_owned());
         }
     }
-    (!said.options.is_empty()).then_some(said)
+    (!statement.options.is_empty()).then_some(statement)
 }
 
 /// `option 'purge_delay': 1000 `.
@@ -53,36 +53,36 @@ mod tests {
 
     #[test]
     fn version_3_says_its_name_once() {
-        let said = read(
+        let statement = read(
             "mimalloc: process init: 0x7F032A057880\nv3.3.2 (built on Nov 21 2026, 16:28:04)\noption 'verbose': 1 \n\
              option 'deprecated_eager_commit': 1 \noption 'reserve_os_memory': 0 KiB\noption 'purge_delay': 1000 \n\
              fixture-mimalloc 0.1.0 (mimalloc)\nsubproc 0\n",
         )
         .unwrap();
-        assert_eq!(said.version.as_deref(), Some("3.3.2"));
-        assert_eq!(said.options["purge_delay"], "1000");
-        assert_eq!(said.options["reserve_os_memory"], "0 KiB");
-        assert_eq!(said.options.len(), 4);
+        assert_eq!(statement.version.as_deref(), Some("3.3.2"));
+        assert_eq!(statement.options["purge_delay"], "1000");
+        assert_eq!(statement.options["reserve_os_memory"], "0 KiB");
+        assert_eq!(statement.options.len(), 4);
     }
 
     #[test]
     fn version_2_says_it_on_every_line() {
-        let said = read(
+        let statement = read(
             "mimalloc: process init: 0x7FCB6406DC80\nmimalloc: v2.5.1, release\nmimalloc: option 'show_errors': 0 \n",
         );
-        assert_eq!(said.unwrap().version.as_deref(), Some("2.5.1"));
+        assert_eq!(statement.unwrap().version.as_deref(), Some("2.5.1"));
     }
 
     #[test]
     fn version_2_0_does_not_say_which_it_is_and_warns_of_values() {
-        let said = read(
+        let statement = read(
             "mimalloc: warning: environment option mimalloc_large_os_pages has an invalid value.\n\
              mimalloc: option 'decommit_delay': 25\nmimalloc: secure level: 0\n",
         )
         .unwrap();
-        assert_eq!((said.version, said.options.len()), (None, 1));
+        assert_eq!((statement.version, statement.options.len()), (None, 1));
         assert_eq!(
-            said.warnings,
+            statement.warnings,
             ["environment option mimalloc_large_os_pages has an invalid value."]
         );
     }

@@ -110,18 +110,18 @@ fn is_elf(file: &mut File) -> io::Result<bool> {
 
 /// The marks of what is read, and where Go's first is.
 fn marks(source: &mut impl Read) -> io::Result<(BTreeSet<Mark>, Option<u64>)> {
-    let (mut found, mut go) = (BTreeSet::new(), None);
+    let (mut matched, mut go) = (BTreeSet::new(), None);
     windows(source, OVERLAP, |window| {
         for one in SEARCH.find_iter(window.bytes) {
             let mark = MARKS[one.pattern().as_usize()].1;
-            found.insert(mark);
+            matched.insert(mark);
             if mark == Mark::Go && go.is_none() {
                 go = Some(window.at + one.start() as u64);
             }
         }
         ControlFlow::Continue(())
     })?;
-    Ok((found, go))
+    Ok((matched, go))
 }
 
 /// Whether a text is in a file.
@@ -132,19 +132,19 @@ pub fn contains(path: &Path, text: &str) -> io::Result<bool> {
 /// Up to `most` bytes that stand behind a text in a file, where it is found first.
 pub fn after(path: &Path, text: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
     let finder = memchr::memmem::Finder::new(text.as_bytes());
-    let mut found = None;
+    let mut matched = None;
     windows(&mut File::open(path)?.take(MOST), text.len() + most, |window| {
         let rest = finder.find(window.bytes).map(|at| &window.bytes[at + text.len()..]);
         // What reaches the end of this window is found whole in the next.
         match rest.filter(|rest| window.is_last || rest.len() >= most) {
             Some(rest) => {
-                found = Some(rest[..most.min(rest.len())].to_vec());
+                matched = Some(rest[..most.min(rest.len())].to_vec());
                 ControlFlow::Break(())
             }
             None => ControlFlow::Continue(()),
         }
     })?;
-    Ok(found)
+    Ok(matched)
 }
 
 /// No name of a setting is longer.
@@ -154,7 +154,7 @@ const NAME: usize = 128;
 pub fn names(path: &Path, start: &str) -> io::Result<BTreeSet<String>> {
     let finder = memchr::memmem::Finder::new(start.as_bytes());
     let is_letter = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
-    let mut found = BTreeSet::new();
+    let mut matched = BTreeSet::new();
     windows(
         &mut File::open(path)?.take(MOST),
         NAME,
@@ -169,13 +169,13 @@ pub fn names(path: &Path, start: &str) -> io::Result<BTreeSet<String>> {
                 };
                 let begins = at == 0 || !is_letter(&bytes[at - 1]);
                 if begins && word.len() > start.len() {
-                    found.insert(String::from_utf8_lossy(word).into_owned());
+                    matched.insert(String::from_utf8_lossy(word).into_owned());
                 }
             }
             ControlFlow::Continue(())
         },
     )?;
-    Ok(found)
+    Ok(matched)
 }
 
 struct Window<'w> {
@@ -233,8 +233,8 @@ mod tests {
             for at in [0, CHUNK - 3, CHUNK + OVERLAP - 1, 2 * CHUNK + 5] {
                 let mut bytes = vec![b'.'; 2 * CHUNK + 100];
                 bytes[at..at + text.len()].copy_from_slice(text);
-                let (found, go) = marks(&mut &bytes[..]).unwrap();
-                assert_eq!(found, [mark].into(), "{at}");
+                let (matched, go) = marks(&mut &bytes[..]).unwrap();
+                assert_eq!(matched, [mark].into(), "{at}");
                 assert_eq!(go, (mark == Mark::Go).then_some(at as u64));
             }
         }
@@ -245,7 +245,7 @@ mod tests {
     fn the_c_libraries_of_linux_are_in_no_program_of_another_system() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("program");
-        for (magic, found) in [
+        for (magic, matched) in [
             (&b"\x7fELF"[..], true),
             (b"MZ\x90\0", false),
             (b"\xcf\xfa\xed\xfe", false),
@@ -254,8 +254,8 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             let marks = file(&path).unwrap().marks;
             assert!(marks.contains(&Mark::Rust));
-            assert_eq!(marks.contains(&Mark::Glibc) && marks.contains(&Mark::Musl), found);
-            assert_eq!(marks.len(), if found { 3 } else { 1 });
+            assert_eq!(marks.contains(&Mark::Glibc) && marks.contains(&Mark::Musl), matched);
+            assert_eq!(marks.len(), if matched { 3 } else { 1 });
         }
     }
 

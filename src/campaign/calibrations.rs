@@ -73,11 +73,11 @@ pub fn of_runs<'r>(runs: impl Iterator<Item = &'r Played>) -> Vec<Calibration> {
     }
     let each = Lens::ALL.into_iter().flat_map(|lens| {
         let own = machines.iter().filter(|((through, _), _)| *through == lens);
-        let found = own.map(|(_, header)| match find(header) {
+        let each = own.map(|(_, header)| match find(header) {
             Found::Fits(_, calibration) => Some(calibration),
             Found::Differs(..) | Found::Nothing => None,
         });
-        found.collect::<Option<Vec<Calibration>>>().unwrap_or_default()
+        each.collect::<Option<Vec<Calibration>>>().unwrap_or_default()
     });
     each.collect()
 }

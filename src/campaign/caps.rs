@@ -20,9 +20,9 @@ pub fn too_short(choice: &ServerChoice, scenario: &Loaded) -> Vec<String> {
     let Ok(checked) = detector::knobs(choice, program, &|| false) else {
         return Vec::new();
     };
-    let found = detector::detection(choice, program, &|| false);
-    let decay = detector::decay(choice, &found.facts, &checked).map(|known| known.decay);
-    let mut told: Vec<String> = Vec::new();
+    let facts = detector::detection(choice, program, &|| false);
+    let decay = detector::decay(choice, &facts.facts, &checked).map(|known| known.decay);
+    let mut sentences: Vec<String> = Vec::new();
     for phase in &scenario.scenario.phases {
         let idle = |step: &Step| match step {
             Step::Idle(idle) => sentence(idle, decay),
@@ -30,12 +30,12 @@ pub fn too_short(choice: &ServerChoice, scenario: &Loaded) -> Vec<String> {
         };
         for sentence in phase.steps.iter().filter_map(idle) {
             let text = format!("`{}` on `{}`: {sentence}", phase.name, choice.label);
-            if !told.contains(&text) {
-                told.push(text);
+            if !sentences.contains(&text) {
+                sentences.push(text);
             }
         }
     }
-    told
+    sentences
 }
 
 /// That a window cannot be long enough, and what would be.

@@ -46,7 +46,7 @@ struct PreparedWorkspace {
     /// Holds the caches of a workspace that has no place of its own.
     _scratch: Option<Scratch>,
     /// Where the preloaded library says what it does.
-    said: Option<Scratch>,
+    reports: Option<Scratch>,
 }
 
 struct Prepared {
@@ -174,7 +174,7 @@ impl Run {
             workspace,
             caches,
             _scratch: scratch,
-            said: None,
+            reports: None,
         }))
     }
 
@@ -187,7 +187,7 @@ impl Run {
         interrupt: &Interrupt,
     ) -> anyhow::Result<Option<Prepared>> {
         let Run { loaded, choice, .. } = self;
-        ground.said = library.is_some().then(|| Scratch::claim("shim")).transpose()?;
+        ground.reports = library.is_some().then(|| Scratch::claim("shim")).transpose()?;
         let root = ground.workspace.root();
         let stop = || interrupt.is_pressed(1);
         // Before the server is asked for its version there: it may leave files.
@@ -205,8 +205,8 @@ impl Run {
         if let (Some(tracer), Some(pipe)) = (&self.tracer, &trace) {
             launch.before = tracer.words(pipe);
         }
-        let said = ground.said.as_ref().map(Scratch::path);
-        let library = library.zip(said).map(|(path, said)| shim::library(path, said));
+        let reports = ground.reports.as_ref().map(Scratch::path);
+        let library = library.zip(reports).map(|(path, reports)| shim::library(path, reports));
         let mut job = Job {
             scenario: loaded.scenario.clone(),
             choice: choice.clone(),

@@ -18,14 +18,17 @@ use crate::sample;
 use super::{Mistakes, formats, prepare, print};
 
 pub fn run(options: &cli::AllocatorOptions) -> anyhow::Result<u8> {
-    let (shown, found, knobs) = match (&options.program, options.pid) {
+    let (shown, detection, knobs) = match (&options.program, options.pid) {
         (_, Some(pid)) => (format!("process {pid}"), live(pid)?.facts, Vec::new()),
         (Some(program), None) => of_program(options, program)?,
         (None, None) => bail!("nothing is named; name a program, a server or a process"),
     };
     let text = match options.format {
-        Format::Terminal => terminal::render(&run::allocator::document(&shown, &found, &knobs), formats::look(true)),
-        _ => run::allocator::json(&shown, &found, &knobs)?,
+        Format::Terminal => terminal::render(
+            &run::allocator::document(&shown, &detection, &knobs),
+            formats::look(true),
+        ),
+        _ => run::allocator::json(&shown, &detection, &knobs)?,
     };
     print(&text)?;
     Ok(0)
@@ -42,8 +45,8 @@ fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<
     let mut choice = match crate::resolve::choose(std::slice::from_ref(&spec), &Common::default(), &catalogue, &which) {
         Ok(choices) => choices.into_iter().next().context("one server was named")?,
         Err(_) if path.is_file() => {
-            let found = allocator::of_file(path, &|| false);
-            return Ok((spec.target.clone(), found.facts, Vec::new()));
+            let detection = allocator::of_file(path, &|| false);
+            return Ok((spec.target.clone(), detection.facts, Vec::new()));
         }
         Err(errors) => {
             let words: Vec<String> = errors.iter().map(|error| format!("error: {error}")).collect();
@@ -61,14 +64,14 @@ fn of_program(options: &cli::AllocatorOptions, program: &str) -> anyhow::Result<
     }
     let preloaded = preload::verified(&choice, &program, &|| false);
     let preloaded = preloaded.map_err(|error| wrong(error.to_string()))?;
-    let found = detector::detection(&choice, &program, &|| false);
+    let detection = detector::detection(&choice, &program, &|| false);
     let checked = detector::knobs(&choice, &program, &|| false);
     let mut checked = checked.map_err(|errors| {
         let words: Vec<String> = errors.iter().map(|error| format!("error: {error}")).collect();
         Mistakes(words.join("\n"))
     })?;
     checked.knobs.extend(preloaded.map(|seen| preload::knob(&choice, seen)));
-    let facts = detector::facts(&choice, &found, &checked);
+    let facts = detector::facts(&choice, &detection, &checked);
     Ok((program.display().to_string(), facts, checked.knobs))
 }
 

@@ -74,7 +74,7 @@ pub fn run(options: &cli::Init) -> anyhow::Result<u8> {
 /// The language that was asked for, or the one that most of the project is in; and the others that a server is known for.
 fn chosen(project: &Path, asked: Option<&str>, catalogue: &Catalogue) -> anyhow::Result<(Language, Vec<Language>)> {
     let known: Vec<&str> = crate::config::glob::languages().collect();
-    let mut found = languages(project, &known)?;
+    let mut languages = languages(project, &known)?;
     if let Some(asked) = asked {
         if !known.contains(&asked) {
             let cure = match nearest(asked, known.iter().copied()) {
@@ -83,7 +83,7 @@ fn chosen(project: &Path, asked: Option<&str>, catalogue: &Catalogue) -> anyhow:
             };
             bail!("the language `{asked}` is not known: {cure}");
         }
-        let own = found.iter().position(|language| language.id == asked);
+        let own = languages.iter().position(|language| language.id == asked);
         let own = own.with_context(|| {
             format!(
                 "`{}` has no file of the language `{asked}`: name another one, or another directory",
@@ -91,7 +91,7 @@ fn chosen(project: &Path, asked: Option<&str>, catalogue: &Catalogue) -> anyhow:
             )
         })?;
         // Whoever names one knows of the others.
-        return Ok((found.swap_remove(own), Vec::new()));
+        return Ok((languages.swap_remove(own), Vec::new()));
     }
     // Of a language without a server there is nothing to begin with, unless it is asked for.
     let served = |id: &str| {
@@ -99,8 +99,8 @@ fn chosen(project: &Path, asked: Option<&str>, catalogue: &Catalogue) -> anyhow:
             .iter()
             .any(|(_, profile)| profile.languages.iter().any(|own| own == id))
     };
-    found.retain(|language| served(&language.id));
-    if found.is_empty() {
+    languages.retain(|language| served(&language.id));
+    if languages.is_empty() {
         let served: Vec<&str> = known.iter().copied().filter(|id| served(id)).collect();
         bail!(
             "`{}` has no file of a language that a known server is for: name the directory of your project, or its \
@@ -109,8 +109,8 @@ fn chosen(project: &Path, asked: Option<&str>, catalogue: &Catalogue) -> anyhow:
             served.join(", ")
         );
     }
-    let first = found.remove(0);
-    Ok((first, found))
+    let first = languages.remove(0);
+    Ok((first, languages))
 }
 
 /// The servers for a language: those that know names before linters, and of these the ones that are here first.
@@ -138,7 +138,7 @@ fn told(language: &Language, others: &[Language], servers: &[Server<'_>], scenar
     let (linters, servers): (Vec<&Server<'_>>, Vec<&Server<'_>>) = servers.iter().partition(|server| server.lints());
     let here = servers.iter().filter(|server| server.program.is_some());
     let here: Vec<&str> = here.map(|server| server.name).collect();
-    let found = match (here.as_slice(), servers.as_slice()) {
+    let detected = match (here.as_slice(), servers.as_slice()) {
         ([], []) => format!(
             "no known server is for it: name yours in {}, or by its path",
             own.display()
@@ -172,7 +172,7 @@ fn told(language: &Language, others: &[Language], servers: &[Server<'_>], scenar
         })
         .collect();
     format!(
-        "{language}\n{others}{found}{linters}\n\nwrote {}\n      {}\n\nsee what it would do, then run it:\n  lsp-soak check {path}\n  \
+        "{language}\n{others}{detected}{linters}\n\nwrote {}\n      {}\n\nsee what it would do, then run it:\n  lsp-soak check {path}\n  \
          lsp-soak run {path} --server {}\n",
         scenario.display(),
         own.display(),

@@ -128,12 +128,12 @@ fn isolation(text: &str, mistakes: &mut Report) -> Option<Isolation> {
         Isolation::Overlay,
         Isolation::InPlace,
     ];
-    let found = all.into_iter().find(|isolation| isolation.name() == text);
-    if found.is_none() {
+    let matching = all.into_iter().find(|isolation| isolation.name() == text);
+    if matching.is_none() {
         let title = format!("`--isolation {text}` is unknown");
         mistakes.add_loose(title, "write copy, reflink, overlay or in-place");
     }
-    found
+    matching
 }
 
 /// Tries what not every system can do. A copy that fails would fail for reasons that only a copy finds.
@@ -168,12 +168,12 @@ fn profiles(file: Option<&Path>, scenario: Option<&Path>, mistakes: &mut Report)
         .and_then(Path::parent)
         .map(|parent| parent.join("servers.toml"));
     let candidates = [beside, Some(PathBuf::from("servers.toml"))];
-    let found = match file {
+    let matching = match file {
         Some(file) => Some(file.to_owned()),
         None => candidates.into_iter().flatten().find(|path| path.is_file()),
     };
     let built_in = Catalogue::built_in();
-    let Some(path) = found else {
+    let Some(path) = matching else {
         return built_in;
     };
     let text = match config::read_text(&path, "name a TOML file of `[server.NAME]` tables with --servers") {

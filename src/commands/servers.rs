@@ -21,8 +21,8 @@ pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
         let (version, allocator, program) = match installed(name, profile, &which) {
             Some(Program::File(program)) => {
                 let version = detector::version_of(profile, &program, (Path::new("."), &[]), &|| false);
-                let found = detector::detection(&chosen(name, profile, &program), &program, &|| false);
-                (version, found.facts.to_string(), program.display().to_string())
+                let detected = detector::detection(&chosen(name, profile, &program), &program, &|| false);
+                (version, detected.facts.to_string(), program.display().to_string())
             }
             Some(Program::Build(_)) => (None, unknown(), "built on demand".to_owned()),
             None => (None, unknown(), "not installed".to_owned()),

@@ -42,26 +42,26 @@ pub fn once(runs: Vec<Played>) -> Vec<Played> {
 
 /// The records that were named, those in a directory and below it in the order of their names.
 pub fn records(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for path in named {
         if !path.is_dir() {
-            found.push(path.clone());
+            paths.push(path.clone());
             continue;
         }
-        let before = found.len();
-        below(path, &mut found)?;
-        if found.len() == before {
+        let before = paths.len();
+        below(path, &mut paths)?;
+        if paths.len() == before {
             bail!(
                 "`{}` holds no record: name a directory that `lsp-soak run` wrote",
                 path.display()
             );
         }
-        found[before..].sort();
+        paths[before..].sort();
     }
-    Ok(found)
+    Ok(paths)
 }
 
-fn below(directory: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+fn below(directory: &Path, paths: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     let about = || {
         format!(
             "cannot read the directory `{}`, make it readable or name another",
@@ -72,9 +72,9 @@ fn below(directory: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
         let entry = entry.with_context(about)?;
         let path = entry.path();
         if entry.file_type().with_context(about)?.is_dir() {
-            below(&path, found)?;
+            below(&path, paths)?;
         } else if is_record(&path) {
-            found.push(path);
+            paths.push(path);
         }
     }
     Ok(())

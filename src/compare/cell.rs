@@ -38,8 +38,8 @@ fn far(values: &Values, floor: NoiseFloor) -> Vec<Outlier> {
     }
     let mut far: Vec<Outlier> = Vec::new();
     for (machine, arm) in by_machine(values) {
-        let found = outliers(&arm, floor).into_iter();
-        far.extend(found.map(|outlier| Outlier {
+        let outliers = outliers(&arm, floor).into_iter();
+        far.extend(outliers.map(|outlier| Outlier {
             run: places[machine][outlier.run],
             ..outlier
         }));

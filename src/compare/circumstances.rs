@@ -245,7 +245,7 @@ impl Circumstance {
     fn differs(&self, a: &str, b: &str) -> bool {
         let values = [a, b].map(str::to_owned).into_iter();
         self.differing(self.name.into(), values)
-            .is_some_and(|found| found.is_decisive())
+            .is_some_and(|difference| difference.is_decisive())
     }
 }
 
@@ -259,16 +259,16 @@ pub fn differences<'h>(headers: impl Iterator<Item = &'h Header> + Clone) -> Vec
 
 /// Everything of a server that is not the same in all its runs; `name` says whose runs they are.
 pub fn differences_of<'h>(name: &str, headers: impl Iterator<Item = &'h Header> + Clone) -> Vec<Difference> {
-    let mut found: Vec<Difference> = Vec::new();
+    let mut differences: Vec<Difference> = Vec::new();
     for one in &OF_SERVER {
         let what = || format!("{} of {name}", one.name).into();
         // A lens sets variables, and adds to those that the user sets; runs of two lenses are never compared.
         for runs in by_lens(one, headers.clone()) {
-            found.extend(one.differing(what(), runs.into_iter().map(one.fact)));
+            differences.extend(one.differing(what(), runs.into_iter().map(one.fact)));
         }
     }
-    found.dedup();
-    found
+    differences.dedup();
+    differences
 }
 
 /// The runs in which a circumstance must be the same: those through each lens of what a lens changes, or all.
@@ -282,7 +282,7 @@ fn by_lens<'h>(one: &Circumstance, headers: impl Iterator<Item = &'h Header> + C
 
 /// What was typed for some sides of a gate and not for others. A side that has it in some of its runs is told by itself.
 pub fn differences_between(sides: &[(&str, Vec<&Header>)]) -> Vec<Difference> {
-    let mut found: Vec<Difference> = Vec::new();
+    let mut differences: Vec<Difference> = Vec::new();
     for one in &OF_SIDES {
         for lens in Lens::ALL {
             let of_side = |headers: &Vec<&Header>| -> BTreeSet<String> {
@@ -294,7 +294,7 @@ pub fn differences_between(sides: &[(&str, Vec<&Header>)]) -> Vec<Difference> {
                 .filter_map(|(name, headers)| Some((*name, of_side(headers).into_iter().next()?)))
                 .collect();
             if sides.iter().any(|(_, value)| *value != sides[0].1) {
-                found.push(Difference {
+                differences.push(Difference {
                     what: format!("{} of the sides", one.name).into(),
                     values: sides.iter().map(|(name, value)| format!("{name}: {value}")).collect(),
                     weight: one.weight,
@@ -302,8 +302,8 @@ pub fn differences_between(sides: &[(&str, Vec<&Header>)]) -> Vec<Difference> {
             }
         }
     }
-    found.dedup();
-    found
+    differences.dedup();
+    differences
 }
 
 /// What must be the same for a calibration to hold, by name: all that decides anything.

@@ -24,11 +24,11 @@ pub struct HugePages {
 /// What huge pages do to the difference; `None` where that is little, or not known.
 pub fn huge_pages(baseline: &[&Summary], side: &[&Summary]) -> Option<HugePages> {
     let difference = |value: fn(&PhaseSummary) -> Option<u64>| Some(last(side, value)? - last(baseline, value)?);
-    let found = HugePages {
+    let counts = HugePages {
         huge: difference(|phase| phase.checkpoint.as_ref()?.huge_pages)?,
         private: difference(|phase| phase.private)?,
     };
-    (found.private.abs() >= LEAST && found.huge.abs() > SHARE * found.private.abs()).then_some(found)
+    (counts.private.abs() >= LEAST && counts.huge.abs() > SHARE * counts.private.abs()).then_some(counts)
 }
 
 /// The median of a figure at the end of the last phase; `None` unless every run has it.

@@ -46,7 +46,7 @@ pub fn find(root: &Path, pattern: &Glob, exclude: &[Glob]) -> io::Result<Found> 
             entry.path() == top || !is_dir || enters(entry.path(), &named)
         })
         .build();
-    let mut found = Found::default();
+    let mut listing = Found::default();
     for entry in walk {
         let entry = entry.map_err(io::Error::other)?;
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
@@ -57,16 +57,16 @@ pub fn find(root: &Path, pattern: &Glob, exclude: &[Glob]) -> io::Result<Found> 
         };
         if !pattern.matches(path) {
             let extension = path.extension().map(|extension| format!(".{}", extension.display()));
-            *found
+            *listing
                 .others
                 .entry(extension.unwrap_or_else(|| "without extension".to_owned()))
                 .or_default() += 1;
         } else if !exclude.iter().any(|glob| glob.matches(path)) {
-            found.files.push(path.to_owned());
+            listing.files.push(path.to_owned());
         }
     }
-    found.files.sort();
-    Ok(found)
+    listing.files.sort();
+    Ok(listing)
 }
 
 /// The directories under `root` that are not looked into though files in them would match, relative to it; first the one
@@ -166,13 +166,13 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        let found = find(
+        let listing = find(
             root.path(),
             &"**/*.py".parse().unwrap(),
             &["**/*_test.py".parse().unwrap()],
         )
         .unwrap();
-        assert_eq!(found.files, [Path::new("a/c.py"), Path::new("b.py")]);
+        assert_eq!(listing.files, [Path::new("a/c.py"), Path::new("b.py")]);
     }
 
     #[test]

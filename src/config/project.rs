@@ -72,8 +72,8 @@ pub fn resolve(root: &Path, workspace: &Workspace, overrides: &Overrides) -> Res
         .or_else(|| workspace.language.clone())
         .ok_or(Missing::Language)?;
     let pattern = pattern(&language, workspace, overrides)?;
-    let found = files::find(&root, &pattern, &workspace.exclude);
-    let mut files = found.map_err(|error| Missing::Unreadable(root.clone(), error))?.files;
+    let matches = files::find(&root, &pattern, &workspace.exclude);
+    let mut files = matches.map_err(|error| Missing::Unreadable(root.clone(), error))?.files;
     if files.is_empty() {
         let passed_over = files::passed_over(&root, &pattern, &workspace.exclude);
         return Err(Missing::Files(pattern.as_str().to_owned(), root, passed_over));

@@ -39,10 +39,10 @@ pub fn mistake(message: &str, span: Range<usize>, path: &[String]) -> Fault {
         return wrong_type(span, inside, rest);
     }
     if let Some(rest) = message.strip_prefix("invalid value: ") {
-        let (found, expected) = rest.split_once(", expected ").unwrap_or((rest, "another value"));
+        let (actual, expected) = rest.split_once(", expected ").unwrap_or((rest, "another value"));
         return Fault::new(
             span,
-            format!("`{inside}` cannot be {found}"),
+            format!("`{inside}` cannot be {actual}"),
             format!("write {}", kind(expected)),
         );
     }
@@ -88,12 +88,12 @@ fn unknown(span: Range<usize>, what: &str, inside: &str, rest: &str) -> Fault {
 }
 
 fn wrong_type(span: Range<usize>, inside: &str, rest: &str) -> Fault {
-    let (found, expected) = rest.split_once(", expected ").unwrap_or((rest, "another type"));
-    if found == "unit variant" || expected.starts_with("enum ") && inside == "steps" {
+    let (actual, expected) = rest.split_once(", expected ").unwrap_or((rest, "another type"));
+    if actual == "unit variant" || expected.starts_with("enum ") && inside == "steps" {
         let cure = "a step is a table with its options: `{ hover = {} }`";
         return Fault::new(span, "a step without options", cure);
     }
-    if found == "map" && expected == "a sequence" {
+    if actual == "map" && expected == "a sequence" {
         let title = format!("`{inside}` must be a list of tables");
         let cure = match inside {
             "phase" => "write `[[phase]]` with two brackets",
@@ -102,12 +102,12 @@ fn wrong_type(span: Range<usize>, inside: &str, rest: &str) -> Fault {
         return Fault::new(span, title, cure);
     }
     // More than the widest type that a scenario has.
-    if let Some(number) = found.strip_suffix(" as i128").or(found.strip_suffix(" as u128")) {
+    if let Some(number) = actual.strip_suffix(" as i128").or(actual.strip_suffix(" as u128")) {
         let number = number.trim_start_matches("integer ");
         let cure = "write a whole number that is not as far from 0, such as 20";
         return Fault::new(span, format!("`{inside}` cannot be {number}"), cure);
     }
-    let found = match found {
+    let actual = match actual {
         "map" => "a table",
         "sequence" => "an array",
         other => other,
@@ -121,7 +121,7 @@ fn wrong_type(span: Range<usize>, inside: &str, rest: &str) -> Fault {
     };
     Fault::new(
         span,
-        format!("`{inside}` must be {}, not {found}", kind(expected)),
+        format!("`{inside}` must be {}, not {actual}", kind(expected)),
         cure,
     )
 }

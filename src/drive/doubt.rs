@@ -13,9 +13,9 @@ pub(super) fn doubtful(
     names: &[Identifier],
     local: &HashSet<String>,
 ) -> HashSet<usize> {
-    let mut found = HashSet::new();
+    let mut doubted = HashSet::new();
     if language.family != Family::Python {
-        return found;
+        return doubted;
     }
     let foreign = Foreign::of(text, local);
     let mut chain = false;
@@ -31,10 +31,10 @@ pub(super) fn doubtful(
             .iter()
             .any(|statement| statement.contains(&name.range.start));
         if chain || imported || is_argument(text, name) {
-            found.insert(name.range.start);
+            doubted.insert(name.range.start);
         }
     }
-    found
+    doubted
 }
 
 /// The modules that files of a project may be: their directories and stems.

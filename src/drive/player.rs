@@ -265,8 +265,8 @@ impl<'a, S: Stage> Player<'a, S> {
     /// Does what the step says; the result is how many long polls were still open at its end, and what came as an error.
     async fn act(&mut self, step: &Step, end: &mut StepEnd) -> Result<(u64, Errors), Stop> {
         let session = self.session.as_ref().ok_or(Stop::Gone)?;
-        let given = step.ask().and_then(|ask| ask.deadline);
-        let deadline = given.unwrap_or_else(|| self.job.scenario.deadline()).0;
+        let own_deadline = step.ask().and_then(|ask| ask.deadline);
+        let deadline = own_deadline.unwrap_or_else(|| self.job.scenario.deadline()).0;
         let asker = Asker::new(&session.client, self.stage, deadline);
         let scene = steps::Scene {
             session,

@@ -52,18 +52,18 @@ impl Snippet {
 /// `triggers` are the trigger characters that the server named for completion.
 pub fn compose(text: &str, language: &str, triggers: &[String], count: usize, seed: u64, serial: u64) -> Vec<Snippet> {
     let language = Language::from_id(language);
-    let mut found = spots(looked_at(text), language);
+    let mut places = spots(looked_at(text), language);
     let mut random = Random::for_use(seed ^ serial, "snippets");
-    if found.len() > count {
-        found = (0..count)
+    if places.len() > count {
+        places = (0..count)
             .map(|stretch| {
-                let (start, end) = (found.len() * stretch / count, found.len() * (stretch + 1) / count);
-                found[start + random.below(end - start)].clone()
+                let (start, end) = (places.len() * stretch / count, places.len() * (stretch + 1) / count);
+                places[start + random.below(end - start)].clone()
             })
             .collect();
     }
     let line_end = line_end(text);
-    let turns = found.iter().cycle().take(count).zip(serial..);
+    let turns = places.iter().cycle().take(count).zip(serial..);
     turns
         .map(|(spot, serial)| type_at(spot, text, language, triggers, &unique(serial, seed), line_end))
         .collect()

@@ -175,9 +175,9 @@ impl WorkspaceError {
 }
 
 fn canonical(path: &Path) -> Result<PathBuf, WorkspaceError> {
-    let found = path.canonicalize().map_err(|error| match error.kind() {
+    let canonical = path.canonicalize().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => WorkspaceError::Missing(path.to_owned()),
         _ => WorkspaceError::io("read", path, error),
     })?;
-    Ok(plain_path(found))
+    Ok(plain_path(canonical))
 }

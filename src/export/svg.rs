@@ -37,14 +37,14 @@ const STYLE: &str = include_str!("svg/timeline.css");
 /// The timeline of one run. `record` is the name of its record.
 pub fn run(summary: &Summary, record: &str) -> String {
     let header = &summary.header;
-    let said = match held_up(header) {
+    let sentences = match held_up(header) {
         Some(why) => vec![why],
         None => windows::sentences(summary),
     };
     let summary = &*measured(summary);
     let panel = Panel {
         heading: None,
-        said,
+        sentences,
         servers: vec![(&header.server.label, vec![(record, summary)])],
     };
     picture(
@@ -75,7 +75,7 @@ fn panels<'p>(scenarios: &'p Scenarios, runs: &'p [Played]) -> Vec<Panel<'p>> {
         let servers = comparison.sides.iter();
         Panel {
             heading: (all.len() > 1).then(|| format!("{} on {}", comparison.scenario, target.name())),
-            said: conclusions(comparison),
+            sentences: conclusions(comparison),
             servers: servers
                 .map(|side| (side.label.as_str(), played(&side.runs, &by_record)))
                 .collect::<Vec<(&str, Vec<Named>)>>(),
@@ -87,8 +87,8 @@ fn panels<'p>(scenarios: &'p Scenarios, runs: &'p [Played]) -> Vec<Panel<'p>> {
 /// The first sentence of each server, on which a choice hangs; of a server alone what it keeps.
 fn conclusions(comparison: &Comparison) -> Vec<String> {
     let others = 1..comparison.sides.len();
-    let said = others.filter_map(|place| words::verdict(comparison, place).into_iter().next());
-    alone::kept(comparison).into_iter().chain(said).collect()
+    let sentences = others.filter_map(|place| words::verdict(comparison, place).into_iter().next());
+    alone::kept(comparison).into_iter().chain(sentences).collect()
 }
 
 fn picture(title: &str, panels: &[Panel]) -> String {
@@ -106,12 +106,12 @@ fn picture(title: &str, panels: &[Panel]) -> String {
             moved
         })
         .collect();
-    let said: Vec<String> = panels.iter().flat_map(Panel::said).collect();
+    let sentences: Vec<String> = panels.iter().flat_map(Panel::sentences).collect();
     let height = top + 24.0;
     let body = html! {
         svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (WIDTH) " " (height) } width=(WIDTH) height=(height) role="img" aria-labelledby="title desc" {
             title id="title" { (title) }
-            desc id="desc" { (clean(&format!("Private memory over time. {}", said.join(". ")))) }
+            desc id="desc" { (clean(&format!("Private memory over time. {}", sentences.join(". ")))) }
             style { (PreEscaped(PALETTE)) (PreEscaped(STYLE)) }
             rect.ground width=(WIDTH) height=(height) rx="8" {}
             @for (row, line) in heading.iter().enumerate() {

@@ -55,8 +55,8 @@ impl Trace {
     /// A number that no process has yet; its own where that is so.
     fn number(&mut self, wish: u32) -> u32 {
         let mut free = std::iter::once(wish).chain(FREE..);
-        let found = free.find(|number| self.taken.insert(*number));
-        found.unwrap_or(wish)
+        let own = free.find(|number| self.taken.insert(*number));
+        own.unwrap_or(wish)
     }
 
     fn put(&mut self, out: &mut impl Write, line: &Line) -> io::Result<()> {

@@ -73,15 +73,15 @@ pub fn advice(host: &Host, waited: Option<f64>) -> Vec<String> {
         ));
     }
     let before = beforehand(host);
-    let told = |strain| {
+    let advise = |strain| {
         before
             .iter()
-            .filter(move |(told, _)| *told == strain)
+            .filter(move |(advise, _)| *advise == strain)
             .map(|(_, text)| text.clone())
     };
-    advice.extend(told(Strain::Short));
+    advice.extend(advise(Strain::Short));
     advice.extend(waited.and_then(|waited| shortage("during the run", waited)));
-    advice.extend(told(Strain::Busy));
+    advice.extend(advise(Strain::Busy));
     advice
 }
 
@@ -178,21 +178,21 @@ mod tests {
             load: Some(9.0),
             ..host("6.18.0", 4)
         };
-        let told = advice(&busy, Some(0.031));
+        let advise = advice(&busy, Some(0.031));
         assert!(
-            told[0].contains("before the run something waited for it 12 %"),
-            "{told:?}"
+            advise[0].contains("before the run something waited for it 12 %"),
+            "{advise:?}"
         );
         assert!(
-            told[1].contains("during the run something waited for it 3 %"),
-            "{told:?}"
+            advise[1].contains("during the run something waited for it 3 %"),
+            "{advise:?}"
         );
-        assert!(told[2].contains("load 9.0 on 4 processors"), "{told:?}");
+        assert!(advise[2].contains("load 9.0 on 4 processors"), "{advise:?}");
         assert_eq!(advice(&host("6.18.0", 4), Some(0.009)), Vec::<String>::new());
         let before: Vec<String> = beforehand(&busy).into_iter().map(|(_, text)| text).collect();
         assert_eq!(
             before,
-            [told[0].clone(), told[2].clone()],
+            [advise[0].clone(), advise[2].clone()],
             "what is known of it already"
         );
     }
@@ -201,11 +201,11 @@ mod tests {
     fn a_traced_run_has_no_figures_that_could_be_less_sure() {
         let mut summary = crate::summary::read(golden::open("completed")).unwrap();
         summary.header.host.memory_pressure = Some(12.0);
-        let told = |summary: &Summary| {
+        let advise = |summary: &Summary| {
             let found = crate::findings::findings(summary);
             found.iter().any(|one| one.text.starts_with("memory was short"))
         };
-        assert!(told(&summary));
-        assert!(!told(&traced(summary, 7)));
+        assert!(advise(&summary));
+        assert!(!advise(&traced(summary, 7)));
     }
 }

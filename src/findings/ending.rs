@@ -27,11 +27,11 @@ pub(super) fn shutdown(summary: &Summary, found: &mut Vec<Finding>) {
     }
     let departures = departures(summary);
     // Every restart of a server may end the same way.
-    let mut told: BTreeMap<String, (Finding, u64)> = BTreeMap::new();
+    let mut by_text: BTreeMap<String, (Finding, u64)> = BTreeMap::new();
     for one in departures.iter().filter_map(death) {
-        told.entry(one.text.clone()).or_insert((one, 0)).1 += 1;
+        by_text.entry(one.text.clone()).or_insert((one, 0)).1 += 1;
     }
-    found.extend(told.into_values().map(|(mut one, count)| {
+    found.extend(by_text.into_values().map(|(mut one, count)| {
         one.text.push_str(&times(count));
         one
     }));
@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     fn a_shutdown_that_took_no_more_than_a_phase_is_not_spoken_of() {
-        for (more, told) in [(0, false), (MORE - 1, false), (MORE, true)] {
+        for (more, by_text) in [(0, false), (MORE - 1, false), (MORE, true)] {
             let mut summary = of(&Session::new("server"));
             summary.peak = Some(crate::summary::Peak {
                 lower: 8 << 20,
@@ -408,7 +408,7 @@ mod tests {
             summary.shutdown_peak = Some((8 << 20) + more);
             let mut found = Vec::new();
             shutdown(&summary, &mut found);
-            assert_eq!(!found.is_empty(), told, "{found:?}");
+            assert_eq!(!found.is_empty(), by_text, "{found:?}");
         }
     }
 

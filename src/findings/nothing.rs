@@ -36,13 +36,13 @@ struct Rounds<'s> {
 
 /// A sentence for the steps of each phase that asked nothing in any of its rounds, or found next to nothing.
 pub fn asked(summary: &Summary) -> Vec<Finding> {
-    let told = |phase: &str, step: &str| match &summary.ending {
+    let is_told = |phase: &str, step: &str| match &summary.ending {
         Some(Ending::Empty { steps }) => steps.iter().any(|empty| empty.phase == phase && empty.step == step),
         _ => false,
     };
     let fruitless = fruitless(summary);
     let steps = steps(summary).into_iter();
-    let texts = steps.filter(|rounds| !told(rounds.phase, &rounds.step.name)).filter_map(|rounds| {
+    let texts = steps.filter(|rounds| !is_told(rounds.phase, &rounds.step.name)).filter_map(|rounds| {
         let (step, phase) = (&rounds.step.name, rounds.phase);
         let few = fruitless.is_none()
             && FINDING.contains(&step.as_str())
@@ -153,12 +153,15 @@ mod tests {
                 step.notifications = Some(0);
                 summary.phases.push(round);
             }
-            let told = asked(&summary).into_iter().map(|finding| finding.text);
-            told.collect::<Vec<String>>()
+            let is_told = asked(&summary).into_iter().map(|finding| finding.text);
+            is_told.collect::<Vec<String>>()
         };
-        let told = set([Some(0), Some(0)], false);
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert!(told[0].starts_with("`completion` of ask asked nothing"), "{told:?}");
+        let is_told = set([Some(0), Some(0)], false);
+        assert_eq!(is_told.len(), 1, "{is_told:?}");
+        assert!(
+            is_told[0].starts_with("`completion` of ask asked nothing"),
+            "{is_told:?}"
+        );
         assert!(set([Some(0), Some(2)], false).is_empty());
         assert!(set([None, None], false).is_empty());
         assert!(set([Some(0), Some(0)], true).is_empty());
@@ -167,23 +170,23 @@ mod tests {
     #[test]
     fn a_run_of_which_no_request_found_anything_is_told_once() {
         let mut summary = of(&golden::completed());
-        let mut told = |name: &str, hits: u64| {
+        let mut is_told = |name: &str, hits: u64| {
             for step in summary.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
                 (step.name, step.requests, step.hits) = (name.to_owned(), Some(60), Some(hits));
             }
-            let told = asked(&summary).into_iter().map(|finding| finding.text);
-            told.collect::<Vec<String>>()
+            let is_told = asked(&summary).into_iter().map(|finding| finding.text);
+            is_told.collect::<Vec<String>>()
         };
         for name in ["code-action", "formatting", "diagnostics", "hover"] {
-            let told = told(name, 0);
-            assert_eq!(told.len(), 1, "{told:?}");
+            let is_told = is_told(name, 0);
+            assert_eq!(is_told.len(), 1, "{is_told:?}");
             assert!(
-                told[0].starts_with("none of the ") && told[0].contains(" requests of the run found"),
-                "{told:?}"
+                is_told[0].starts_with("none of the ") && is_told[0].contains(" requests of the run found"),
+                "{is_told:?}"
             );
         }
-        assert!(told("code-action", 1).is_empty());
-        assert!(told("request", 0).is_empty());
+        assert!(is_told("code-action", 1).is_empty());
+        assert!(is_told("request", 0).is_empty());
     }
 
     #[test]
@@ -198,17 +201,17 @@ mod tests {
         (phase.phase.phase, phase.phase.name) = (90, "goto".to_owned());
         phase.steps.truncate(1);
         summary.phases.push(phase);
-        let mut told = |name: &str, requests: u64, hits: u64| {
+        let mut is_told = |name: &str, requests: u64, hits: u64| {
             let step = &mut summary.phases.last_mut().unwrap().steps[0];
             (step.name, step.requests, step.hits) = (name.to_owned(), Some(requests), Some(hits));
             asked(&summary).pop().map(|finding| finding.text)
         };
-        let few = told("definition", 400, 2).unwrap();
+        let few = is_told("definition", 400, 2).unwrap();
         assert!(few.contains("in 2 of 400 requests"), "{few}");
-        assert!(told("completion", 173, 15).is_some());
-        assert_eq!(told("definition", 400, 61), None);
-        assert_eq!(told("definition", 8, 0), None);
+        assert!(is_told("completion", 173, 15).is_some());
+        assert_eq!(is_told("definition", 400, 61), None);
+        assert_eq!(is_told("definition", 8, 0), None);
         // A clean file has nothing to act on.
-        assert_eq!(told("code-action", 400, 2), None);
+        assert_eq!(is_told("code-action", 400, 2), None);
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn unseen(summary: &Summary, found: &mut Vec<Finding>) {
 /// Processes that were started without what was preloaded, but for the one with the memory, of which the setting tells.
 pub(super) fn helpers(summary: &Summary) -> Vec<Doubt> {
     let told_by_setting = |program: &str| summary.unset.iter().any(|one| one.library && one.program == program);
-    let mut told: Vec<Doubt> = Vec::new();
+    let mut doubts_so_far: Vec<Doubt> = Vec::new();
     for unloaded in &summary.unloaded {
         if told_by_setting(&unloaded.program) {
             continue;
@@ -27,11 +27,11 @@ pub(super) fn helpers(summary: &Summary) -> Vec<Doubt> {
             unloaded.libraries.join(" and ")
         );
         let doubt = Doubt::new(text.clone(), text);
-        if !told.contains(&doubt) {
-            told.push(doubt);
+        if !doubts_so_far.contains(&doubt) {
+            doubts_so_far.push(doubt);
         }
     }
-    told
+    doubts_so_far
 }
 
 /// That what was preloaded served a part of the memory only.

@@ -41,10 +41,10 @@ impl Sides {
         let all: Vec<&Header> = sides.iter().flat_map(|(_, headers)| headers.iter().copied()).collect();
         let of_side =
             |(name, headers): &(&str, Vec<&Header>)| differences_of(&format!("the {name}"), headers.iter().copied());
-        let mut found = differences(all.into_iter());
-        found.extend(sides.iter().flat_map(of_side));
-        found.extend(differences_between(&sides));
-        found
+        let mut differing = differences(all.into_iter());
+        differing.extend(sides.iter().flat_map(of_side));
+        differing.extend(differences_between(&sides));
+        differing
     }
 }
 

@@ -18,11 +18,11 @@ pub struct Limits {
 /// The limits of the groups that `/proc/self/cgroup` names; `read` gives the text of a file.
 pub fn limits(groups: &str, read: &dyn Fn(&Path) -> Option<String>) -> Limits {
     let least = |file, old: Option<(&str, &str)>| {
-        let found = around(groups, old).into_iter().filter_map(|(group, version)| {
+        let limits = around(groups, old).into_iter().filter_map(|(group, version)| {
             let file = if version == 2 { file } else { old?.1 };
             bytes(&read(&group.join(file))?)
         });
-        found.min()
+        limits.min()
     };
     let quotas = around(groups, Some(("cpu", "")))
         .into_iter()
@@ -45,7 +45,7 @@ pub fn limits(groups: &str, read: &dyn Fn(&Path) -> Option<String>) -> Limits {
 ///
 /// Inside a container the path is often one of the host, and only the topmost directory is there: all are tried.
 fn around(groups: &str, old: Option<(&str, &str)>) -> Vec<(PathBuf, u8)> {
-    let mut found = Vec::new();
+    let mut limits = Vec::new();
     for line in groups.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
         let (controllers, path) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
@@ -62,10 +62,10 @@ fn around(groups: &str, old: Option<(&str, &str)>) -> Vec<(PathBuf, u8)> {
         };
         let path = Path::new(path.trim_start_matches('/'));
         for (root, version) in roots {
-            found.extend(path.ancestors().map(|group| (root.join(group), version)));
+            limits.extend(path.ancestors().map(|group| (root.join(group), version)));
         }
     }
-    found
+    limits
 }
 
 fn bytes(text: &str) -> Option<u64> {
@@ -87,8 +87,8 @@ mod tests {
     fn of(groups: &str, files: &[(&str, &str)]) -> Limits {
         let read = |path: &Path| {
             let below = path.strip_prefix("/sys/fs/cgroup").ok()?.to_str()?;
-            let found = files.iter().find(|(name, _)| *name == below)?;
-            Some(found.1.to_owned())
+            let limits = files.iter().find(|(name, _)| *name == below)?;
+            Some(limits.1.to_owned())
         };
         limits(groups, &read)
     }
@@ -105,13 +105,13 @@ mod tests {
             ("a/cpu.max", "150000 100000"),
             ("memory.max", "8589934592"),
         ];
-        let found = Limits {
+        let limits = Limits {
             memory: Some(2 << 30),
             high: Some(3_000),
             swap: Some(0),
             processors: Some(1.5),
         };
-        assert_eq!(of("0::/a/b\n", &files), found);
+        assert_eq!(of("0::/a/b\n", &files), limits);
     }
 
     #[test]
@@ -124,9 +124,9 @@ mod tests {
             ("cpu/cpu.cfs_quota_us", "-1"),
             ("cpu/cpu.cfs_period_us", "100000"),
         ];
-        let found = of("8:pids:/a\n4:cpu,cpuacct:/a\n3:memory:/a\n", &files);
-        assert_eq!((found.memory, found.processors), (Some(1 << 30), Some(0.5)));
-        assert_eq!((found.high, found.swap), (None, None));
+        let limits = of("8:pids:/a\n4:cpu,cpuacct:/a\n3:memory:/a\n", &files);
+        assert_eq!((limits.memory, limits.processors), (Some(1 << 30), Some(0.5)));
+        assert_eq!((limits.high, limits.swap), (None, None));
     }
 
     #[test]

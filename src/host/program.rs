@@ -80,8 +80,8 @@ pub fn version_of<S: AsRef<OsStr>>(
 }
 
 fn within(command: &mut Command, patience: Duration, stop: &dyn Fn() -> bool) -> Option<String> {
-    let said = ask(command, patience, stop)?;
-    first_line(&said.stdout).or_else(|| first_line(&said.stderr))
+    let answer = ask(command, patience, stop)?;
+    first_line(&answer.stdout).or_else(|| first_line(&answer.stderr))
 }
 
 fn first_line(text: &str) -> Option<String> {

@@ -106,8 +106,8 @@ mod tests {
 
     fn at(diagnostics: &Diagnostics, uri: &str, from: u32, to: u32) -> Vec<Value> {
         let range = Range::new(Position::new(1, from), Position::new(1, to));
-        let found = diagnostics.at(uri, range);
-        found
+        let diagnostic = diagnostics.at(uri, range);
+        diagnostic
             .iter()
             .map(|one| serde_json::from_str(one.get()).unwrap())
             .collect()

@@ -142,8 +142,8 @@ mod tests {
 
     #[test]
     fn names_of_headers_are_case_insensitive() {
-        let (used, found, framer) = head("cOnTENT-length:  12 \r\n\r\n{}");
-        assert_eq!((used, found), (24, Head::Body(12)));
+        let (used, state, framer) = head("cOnTENT-length:  12 \r\n\r\n{}");
+        assert_eq!((used, state), (24, Head::Body(12)));
         assert_eq!(framer.noise.total, 0);
     }
 
@@ -154,35 +154,35 @@ mod tests {
             format!("{kind}Content-Length: 2\r\n\r\n"),
             format!("Content-Length: 2\r\n{kind}\r\n"),
         ] {
-            let (used, found, framer) = head(&text);
-            assert_eq!((used, found, framer.noise.total), (text.len(), Head::Body(2), 0));
+            let (used, state, framer) = head(&text);
+            assert_eq!((used, state, framer.noise.total), (text.len(), Head::Body(2), 0));
         }
     }
 
     #[test]
     fn lines_that_are_no_header_are_counted_and_kept_for_people() {
-        let (_, found, framer) = head("starting up\n\nINFO ready: yes\r\nContent-Length: 2\r\n\r\n");
-        assert_eq!(found, Head::Body(2));
+        let (_, state, framer) = head("starting up\n\nINFO ready: yes\r\nContent-Length: 2\r\n\r\n");
+        assert_eq!(state, Head::Body(2));
         assert_eq!(framer.noise.sample, b"starting up\n\nINFO ready: yes\r\n");
         assert_eq!(framer.noise.total, framer.noise.sample.len() as u64);
     }
 
     #[test]
     fn a_header_behind_text_without_a_line_end_is_found() {
-        let (_, found, framer) = head("Loading...Content-Length: 7\r\n\r\n");
-        assert_eq!((found, framer.noise.total), (Head::Body(7), 10));
+        let (_, state, framer) = head("Loading...Content-Length: 7\r\n\r\n");
+        assert_eq!((state, framer.noise.total), (Head::Body(7), 10));
     }
 
     #[test]
     fn a_logged_header_does_not_hide_the_real_one() {
-        let (_, found, _) = head("sent Content-Length: 5\nmore\nContent-Length: 9\r\n\r\n");
-        assert_eq!(found, Head::Body(9));
+        let (_, state, _) = head("sent Content-Length: 5\nmore\nContent-Length: 9\r\n\r\n");
+        assert_eq!(state, Head::Body(9));
     }
 
     #[test]
     fn a_length_that_is_no_number_is_noise() {
-        let (_, found, framer) = head("Content-Length: many\r\n\r\n");
-        assert_eq!((found, framer.noise.total), (Head::More, 24));
+        let (_, state, framer) = head("Content-Length: many\r\n\r\n");
+        assert_eq!((state, framer.noise.total), (Head::More, 24));
     }
 
     #[test]
@@ -199,15 +199,15 @@ mod tests {
         let mut pending = Vec::new();
         let mut largest = 0;
         let stream = [vec![b'x'; 1 << 20], b"Content-Length: 3\r\n\r\n".to_vec()].concat();
-        let mut found = Head::More;
+        let mut state = Head::More;
         for chunk in stream.chunks(1000) {
             pending.extend_from_slice(chunk);
             let (used, head) = framer.head(&pending);
             pending.drain(..used);
             largest = largest.max(pending.len());
-            found = head;
+            state = head;
         }
-        assert_eq!((found, framer.noise.total), (Head::Body(3), 1 << 20));
+        assert_eq!((state, framer.noise.total), (Head::Body(3), 1 << 20));
         assert_eq!(framer.noise.sample.len(), SAMPLE);
         assert!(largest <= LONGEST_LINE + 1000, "{largest} bytes were kept");
     }
@@ -216,13 +216,13 @@ mod tests {
     fn a_header_that_arrives_byte_by_byte_is_read() {
         let mut framer = Framer::new(100);
         let mut pending = Vec::new();
-        let mut found = Head::More;
+        let mut state = Head::More;
         for byte in b"noise\nContent-Length: 42\r\nContent-Type: x\r\n\r\n" {
             pending.push(*byte);
             let (used, head) = framer.head(&pending);
             pending.drain(..used);
-            found = head;
+            state = head;
         }
-        assert_eq!((found, framer.noise.total, pending.len()), (Head::Body(42), 6, 0));
+        assert_eq!((state, framer.noise.total, pending.len()), (Head::Body(42), 6, 0));
     }
 }

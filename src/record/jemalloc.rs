@@ -43,8 +43,8 @@ pub fn read(stderr: &str) -> Vec<Said> {
                 open.push(all.len());
                 all.push(Said::default());
             }
-            let said = all.last_mut();
-            said.into_iter().for_each(|said| said.at_start(line));
+            let statements = all.last_mut();
+            statements.into_iter().for_each(|statements| statements.at_start(line));
         } else if line.starts_with("___ Begin jemalloc statistics") {
             // Before 5.3 nothing is confirmed, and this is all there is.
             ending = open.pop().or(Some(all.len()));
@@ -53,8 +53,8 @@ pub fn read(stderr: &str) -> Vec<Said> {
             }
         } else if line.starts_with("--- End jemalloc statistics") {
             ending = None;
-        } else if let Some(said) = ending.and_then(|place| all.get_mut(place)) {
-            said.at_end(line);
+        } else if let Some(statements) = ending.and_then(|place| all.get_mut(place)) {
+            statements.at_end(line);
         }
     }
     all
@@ -160,28 +160,28 @@ confirm_conf:true,stats_print:true\"
 
     #[test]
     fn a_build_with_a_prefix_is_known_by_the_value_that_it_repeats() {
-        let said = &read(RUFF)[0];
-        assert_eq!(said.variable.as_deref(), Some("_RJEM_MALLOC_CONF"));
+        let statements = &read(RUFF)[0];
+        assert_eq!(statements.variable.as_deref(), Some("_RJEM_MALLOC_CONF"));
         assert_eq!(
-            said.version.as_deref(),
+            statements.version.as_deref(),
             Some("5.3.0-1-ge13ca993e8ccb9ba9847cc330696e02839f328f7")
         );
-        assert_eq!(said.baked, None);
-        let option = |name: &str| said.options.get(name).map(String::as_str);
+        assert_eq!(statements.baked, None);
+        let option = |name: &str| statements.options.get(name).map(String::as_str);
         assert_eq!(option("dirty_decay_ms"), Some("10000"));
         assert_eq!(option("background_thread"), Some("false"));
         assert_eq!(option("thp"), Some("default"));
         assert_eq!(option("stats_print_opts"), Some(""));
-        assert_eq!(said.options.len(), 6);
+        assert_eq!(statements.options.len(), 6);
     }
 
     #[test]
     fn options_that_are_built_in_or_put_before_are_baked() {
-        let said = &read(POLARS)[0];
-        assert_eq!(said.variable.as_deref(), Some("_RJEM_MALLOC_CONF"));
+        let statements = &read(POLARS)[0];
+        assert_eq!(statements.variable.as_deref(), Some("_RJEM_MALLOC_CONF"));
         let baked = "background_thread:true,dirty_decay_ms:500,muzzy_decay_ms:1000";
-        assert_eq!(said.baked.as_deref(), Some(baked));
-        assert_eq!(said.set[1], ("dirty_decay_ms".to_owned(), "500".to_owned()));
+        assert_eq!(statements.baked.as_deref(), Some(baked));
+        assert_eq!(statements.set[1], ("dirty_decay_ms".to_owned(), "500".to_owned()));
     }
 
     #[test]
@@ -203,28 +203,37 @@ confirm_conf:true,stats_print:true\"
                 ["5.3.0-1-ge13ca993e8ccb9ba9847cc330696e02839f328f7", "5.3.1-0-g1"],
             ),
         ] {
-            let said = read(&text);
-            let variables: Vec<Option<&str>> = said.iter().map(|said| said.variable.as_deref()).collect();
+            let statements = read(&text);
+            let variables: Vec<Option<&str>> = statements
+                .iter()
+                .map(|statements| statements.variable.as_deref())
+                .collect();
             assert_eq!(variables, [Some("MALLOC_CONF"), Some("_RJEM_MALLOC_CONF")]);
-            let found: Vec<Option<&str>> = said.iter().map(|said| said.version.as_deref()).collect();
+            let found: Vec<Option<&str>> = statements
+                .iter()
+                .map(|statements| statements.version.as_deref())
+                .collect();
             assert_eq!(found, versions.map(Some));
         }
     }
 
     #[test]
     fn one_that_confirms_nothing_is_known_by_its_statistics() {
-        let said = read("___ Begin jemalloc statistics ___\nVersion: \"4.5.0-0-g0\"\n  opt.narenas: 4\n");
-        assert_eq!((said.len(), said[0].version.as_deref()), (1, Some("4.5.0-0-g0")));
-        assert_eq!(said[0].variable, None);
+        let statements = read("___ Begin jemalloc statistics ___\nVersion: \"4.5.0-0-g0\"\n  opt.narenas: 4\n");
+        assert_eq!(
+            (statements.len(), statements[0].version.as_deref()),
+            (1, Some("4.5.0-0-g0"))
+        );
+        assert_eq!(statements[0].variable, None);
         assert_eq!(read("nothing of the kind\n"), []);
     }
 
     #[test]
     fn complaints_are_kept_as_they_are() {
-        let said =
+        let statements =
             read("<jemalloc>: Invalid conf pair: foo:1\n<jemalloc>: Out-of-range conf value: dirty_decay_ms:-5\n");
         assert_eq!(
-            said[0].complaints,
+            statements[0].complaints,
             ["Invalid conf pair: foo:1", "Out-of-range conf value: dirty_decay_ms:-5"]
         );
     }

@@ -44,7 +44,7 @@ static CHECKED: LazyLock<Mutex<HashMap<Asked, Answer>>> = LazyLock::new(Mutex::d
 pub struct KnownDecay {
     pub decay: AllocatorDecay,
     /// True when the started program itself has the allocator; its children may have others.
-    pub found: bool,
+    pub in_program: bool,
 }
 
 /// A change to the environment that is inherited: a value sets, `None` removes.
@@ -82,13 +82,13 @@ pub fn missing(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -
 /// Whether the server takes the settings that it is given, or everything that is wrong with them.
 pub fn knobs(choice: &ServerChoice, program: &Path, stop: &dyn Fn() -> bool) -> Answer {
     let is_knob = |(name, _): &(&String, &String)| knobs::concerns(name);
-    let given = choice.env.iter().filter(is_knob);
-    let given: Vec<(String, String)> = given.map(|(name, value)| (name.clone(), value.clone())).collect();
-    if given.is_empty() {
+    let settings = choice.env.iter().filter(is_knob);
+    let settings: Vec<(String, String)> = settings.map(|(name, value)| (name.clone(), value.clone())).collect();
+    if settings.is_empty() {
         return Ok(Checked::default());
     }
     let declared = declared(choice);
-    let asked = (key(choice, program), given, declared);
+    let asked = (key(choice, program), settings, declared);
     let known = CHECKED
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
@@ -118,8 +118,8 @@ pub fn look(choices: &mut [ServerChoice]) {
 }
 
 /// What goes into a record: what was found, or what the profile says where nothing was, with the options in force.
-pub fn facts(choice: &ServerChoice, found: &Detection, checked: &Checked) -> AllocatorFacts {
-    let mut facts = knobs::under(&choice.env, found.facts.clone());
+pub fn facts(choice: &ServerChoice, detection: &Detection, checked: &Checked) -> AllocatorFacts {
+    let mut facts = knobs::under(&choice.env, detection.facts.clone());
     if let Some(options) = &checked.options {
         facts.options.clone_from(options);
     }
@@ -147,7 +147,7 @@ pub fn facts(choice: &ServerChoice, found: &Detection, checked: &Checked) -> All
 pub fn believed(declared: Option<AllocatorFamily>, mut facts: AllocatorFacts) -> AllocatorFacts {
     let family = declared.filter(|family| *family != AllocatorFamily::Unknown && *family != facts.family);
     let Some(family) = family else { return facts };
-    let found = match facts.confidence {
+    let guess = match facts.confidence {
         Some(confidence) => format!("{facts} was found ({})", confidence.name()),
         None => "nothing else was found".to_owned(),
     };
@@ -157,7 +157,7 @@ pub fn believed(declared: Option<AllocatorFamily>, mut facts: AllocatorFacts) ->
         source: "profile".to_owned(),
         saw: match answered {
             true => format!("its profile says {family}, and {facts} answered"),
-            false => format!("its profile says {family}; {found}"),
+            false => format!("its profile says {family}; {guess}"),
         },
     });
     if !answered {
@@ -200,12 +200,15 @@ fn preloaded(choice: &ServerChoice, facts: &mut AllocatorFacts) {
 /// window would not be waited for, and its allocator be blamed.
 pub fn decay(choice: &ServerChoice, facts: &AllocatorFacts, checked: &Checked) -> Option<KnownDecay> {
     let facts = knobs::under(&choice.env, facts.clone());
-    let found = Some(facts.family).filter(|_| facts.confidence > Some(Confidence::Guess));
+    let believed = Some(facts.family).filter(|_| facts.confidence > Some(Confidence::Guess));
     let declared = declared(choice);
-    let decay = allocator::decay(declared.or(found)?, checked.options.as_ref().unwrap_or(&facts.options))?;
+    let decay = allocator::decay(
+        declared.or(believed)?,
+        checked.options.as_ref().unwrap_or(&facts.options),
+    )?;
     Some(KnownDecay {
         decay,
-        found: declared.is_none(),
+        in_program: declared.is_none(),
     })
 }
 
@@ -253,11 +256,11 @@ pub fn given(env: &Env, server: &ServerFacts) -> Vec<(String, String)> {
         let is_knob = server.knobs.iter().any(|knob| knob.variable == name);
         name != VARIABLE && (is_knob || server.lens.env.contains_key(name))
     };
-    let given = env.iter().filter_map(|(name, value)| {
+    let settings = env.iter().filter_map(|(name, value)| {
         let (name, value) = (name.to_str()?, value.as_ref()?.to_str()?);
         is_setting(name).then(|| (name.to_owned(), value.to_owned()))
     });
-    given.collect()
+    settings.collect()
 }
 
 /// The lens of a run, and whether the server was seen to look through it.
@@ -292,13 +295,13 @@ fn detected(key: &Key, directory: &Path, env: &[Change], stop: &dyn Fn() -> bool
             env: unset(env).chain(key.subject.env.clone()).collect(),
             ..key.subject.clone()
         };
-        let found = allocator::detect(&subject, &|name| which.program(name), stop);
-        let found = Arc::new(found);
+        let detection = allocator::detect(&subject, &|name| which.program(name), stop);
+        let detection = Arc::new(detection);
         if !stop() {
             let mut known = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-            known.insert(key.clone(), Arc::clone(&found));
+            known.insert(key.clone(), Arc::clone(&detection));
         }
-        found
+        detection
     })
 }
 

@@ -54,8 +54,8 @@ pub fn find(choice: &mut ServerChoice) -> Result<(), String> {
         ));
     }
     let wrong = |error: &dyn std::fmt::Display| format!("`{}`: {error}", choice.label);
-    let found = preload::find(&choice.preload, kind(choice), &PLACES).map_err(|error| wrong(&error))?;
-    let libraries: Vec<PathBuf> = found.into_iter().chain(choice.libraries.iter().cloned()).collect();
+    let detected = preload::find(&choice.preload, kind(choice), &PLACES).map_err(|error| wrong(&error))?;
+    let libraries: Vec<PathBuf> = detected.into_iter().chain(choice.libraries.iter().cloned()).collect();
     preload::compose(&libraries, None).map_err(|error| wrong(&error))?;
     choice.libraries = libraries;
     Ok(())
@@ -134,12 +134,12 @@ pub fn verified(
     let Ok(scratch) = tempfile::Builder::new().prefix("lsp-soak-loader-").tempdir() else {
         return Ok(Some(None));
     };
-    let found = detector::detection(&plain, program, stop);
+    let detected = detector::detection(&plain, program, stop);
     let answer = preload::verify(&Question {
         library,
         plain: &Detection {
-            facts: detector::believed(detector::declared(&plain), found.facts.clone()),
-            ..Detection::clone(&found)
+            facts: detector::believed(detector::declared(&plain), detected.facts.clone()),
+            ..Detection::clone(&detected)
         },
         without: &detector::subject(&plain, program),
         with: &detector::subject(choice, program),
@@ -188,9 +188,9 @@ pub fn mistakes(choices: &[ServerChoice]) -> Vec<String> {
             None => detector::knobs(choice, program, &|| false).err().unwrap_or_default(),
         };
         let refused = refused.into_iter();
-        let told = refused.chain(errors.iter().map(ToString::to_string));
-        let told = told.map(|words| format!("`{}`: {words}", choice.label));
-        for mistake in told {
+        let messages = refused.chain(errors.iter().map(ToString::to_string));
+        let messages = messages.map(|words| format!("`{}`: {words}", choice.label));
+        for mistake in messages {
             if !mistakes.contains(&mistake) {
                 mistakes.push(mistake);
             }
@@ -200,11 +200,16 @@ pub fn mistakes(choices: &[ServerChoice]) -> Vec<String> {
 }
 
 /// Makes what is preloaded say at the end of the run how much memory it had.
-pub fn ask(env: &mut Env, choice: &ServerChoice, found: &Detection, stop: &dyn Fn() -> bool) {
+pub fn ask(env: &mut Env, choice: &ServerChoice, detected: &Detection, stop: &dyn Fn() -> bool) {
     let asked = library(choice).and_then(|library| preload::asked(family(choice, library, stop)));
     let Some((usual, value)) = asked else { return };
-    let is_jemalloc = found.facts.family == AllocatorFamily::Jemalloc;
-    let variable = found.facts.variable.as_deref().filter(|_| is_jemalloc).unwrap_or(usual);
+    let is_jemalloc = detected.facts.family == AllocatorFamily::Jemalloc;
+    let variable = detected
+        .facts
+        .variable
+        .as_deref()
+        .filter(|_| is_jemalloc)
+        .unwrap_or(usual);
     let mut set = env.iter().rev().filter(|(name, _)| name == variable);
     let own = set.next().and_then(|(_, value)| value.clone()).unwrap_or_default();
     let value = match own.to_str() {
@@ -225,7 +230,7 @@ fn family(choice: &ServerChoice, library: &Path, stop: &dyn Fn() -> bool) -> All
 }
 
 /// What goes into a record of what was preloaded.
-pub fn facts(choice: &ServerChoice, found: &Detection, stop: &dyn Fn() -> bool) -> Option<PreloadFacts> {
+pub fn facts(choice: &ServerChoice, detected: &Detection, stop: &dyn Fn() -> bool) -> Option<PreloadFacts> {
     let library = library(choice)?;
     let family = family(choice, library, stop);
     Some(PreloadFacts {
@@ -233,7 +238,11 @@ pub fn facts(choice: &ServerChoice, found: &Detection, stop: &dyn Fn() -> bool) 
         family,
         path: library.display().to_string(),
         sha256: host::file_sha256(library).ok(),
-        version: found.facts.version.clone().filter(|_| found.facts.family == family),
+        version: detected
+            .facts
+            .version
+            .clone()
+            .filter(|_| detected.facts.family == family),
         package: package(library, stop),
     })
 }

@@ -96,7 +96,7 @@ fn purge(choice: &ServerChoice, shim: &dyn Fn(&ServerChoice) -> Option<Shim>) ->
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect()
     };
-    let found = choice.found.as_ref().filter(|facts| facts.family == family);
+    let detected = choice.found.as_ref().filter(|facts| facts.family == family);
     // Several kinds of memory that the C library keeps are out of reach of its settings, and none of its own program's.
     let forced = match family {
         AllocatorFamily::Glibc => choice.shim.clone().or_else(|| shim(choice)),
@@ -108,13 +108,13 @@ fn purge(choice: &ServerChoice, shim: &dyn Fn(&ServerChoice) -> Option<Shim>) ->
             // Built as a crate it has a prefix and reads a variable of its own.
             let plain = preloaded || name.contains("unprefixed");
             let usual = if plain { "MALLOC_CONF" } else { "_RJEM_MALLOC_CONF" };
-            let variable = found.and_then(|facts| facts.variable.as_deref()).unwrap_or(usual);
+            let variable = detected.and_then(|facts| facts.variable.as_deref()).unwrap_or(usual);
             let own = choice.env.get(variable).filter(|own| !own.is_empty());
             let options = own.map_or(JEMALLOC.to_owned(), |own| format!("{own},{JEMALLOC}"));
             (set(&[(variable, &options)]), false)
         }
         AllocatorFamily::Mimalloc => {
-            let options = found.map(|facts| &facts.options);
+            let options = detected.map(|facts| &facts.options);
             let variable = options.map_or_else(|| MIMALLOC.to_owned(), purge_delay);
             (set(&[(&variable, "0")]), false)
         }
@@ -163,12 +163,12 @@ fn used(choice: &ServerChoice) -> Option<Used> {
             preloaded: false,
         });
     }
-    let found = choice.found.as_ref()?;
-    let sure = found.confidence? > Confidence::Guess && found.family != AllocatorFamily::Unknown;
+    let detected = choice.found.as_ref()?;
+    let sure = detected.confidence? > Confidence::Guess && detected.family != AllocatorFamily::Unknown;
     // CPython's own allocator keeps no arena that is empty; what is freed and kept is in the C library.
     let is_over_libc = |beside: &String| beside.starts_with(AllocatorFamily::Glibc.name());
-    let family = match found.family {
-        AllocatorFamily::Pymalloc if found.beside.as_ref().is_some_and(is_over_libc) => AllocatorFamily::Glibc,
+    let family = match detected.family {
+        AllocatorFamily::Pymalloc if detected.beside.as_ref().is_some_and(is_over_libc) => AllocatorFamily::Glibc,
         other => other,
     };
     sure.then(|| Used {

@@ -29,8 +29,8 @@ impl Which {
 
     /// The program at this path, made absolute. Links are not resolved: a Python environment is found through them.
     pub fn path(&self, path: &Path) -> Option<PathBuf> {
-        let found = self.candidates(path).into_iter().find(|path| is_executable(path))?;
-        std::path::absolute(found).ok()
+        let candidate = self.candidates(path).into_iter().find(|path| is_executable(path))?;
+        std::path::absolute(candidate).ok()
     }
 
     /// What a path names that names no program; `None` if there is nothing.

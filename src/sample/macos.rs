@@ -102,7 +102,7 @@ impl System {
 impl Source for System {
     type Process = Process;
 
-    fn look(&mut self, now: Nanos, effort: Effort, found: &mut Vec<Found>) -> io::Result<()> {
+    fn look(&mut self, now: Nanos, effort: Effort, facts: &mut Vec<Found>) -> io::Result<()> {
         if effort == Effort::Cheap && !self.duty.ready(now) {
             return Ok(());
         }
@@ -111,7 +111,7 @@ impl Source for System {
         for &pid in &pids {
             if effort == Effort::Thorough || !self.known.contains(&pid) {
                 // Processes of other users cannot be read and are not the server's.
-                found.extend(
+                facts.extend(
                     bsd_info(pid)
                         .ok()
                         .filter(|info| info.pbi_status != libc::SZOMB)
@@ -133,16 +133,16 @@ impl Source for System {
         if usage.ri_proc_exit_abstime != 0 || info.pbi_status == libc::SZOMB {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let found = as_found(&info);
+        let facts = as_found(&info);
         let process = Process {
             pid,
             started: usage.ri_proc_start_abstime,
-            session: found.session,
+            session: facts.session,
         };
         Ok((
             process,
             Opened {
-                found,
+                facts,
                 started: started(&info),
                 name: name(&info),
             },

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 /// The files that are mapped as code, each once, in the order of their addresses. One that was deleted since is left out.
 pub fn mapped(maps: &str) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = Vec::new();
+    let mut files: Vec<PathBuf> = Vec::new();
     for line in maps.lines() {
         // `7f03… r-xp 00028000 fe:00 1234  /lib/x86_64-linux-gnu/libc.so.6`, the path may hold blanks.
         let mut fields = line.splitn(6, ' ');
@@ -13,12 +13,12 @@ pub fn mapped(maps: &str) -> Vec<PathBuf> {
         if code
             && path.starts_with('/')
             && !path.ends_with(" (deleted)")
-            && !found.iter().any(|one| one.as_os_str() == path)
+            && !files.iter().any(|one| one.as_os_str() == path)
         {
-            found.push(PathBuf::from(path));
+            files.push(PathBuf::from(path));
         }
     }
-    found
+    files
 }
 
 #[cfg(test)]
@@ -37,9 +37,9 @@ mod tests {
 7f032a000000-7f032a001000 r-xp 00000000 00:00 0
 7ffc00000000-7ffc00002000 r-xp 00000000 00:00 0                          [vdso]
 ";
-        let found = mapped(maps);
+        let files = mapped(maps);
         assert_eq!(
-            found,
+            files,
             [
                 PathBuf::from("/usr/bin/my server"),
                 PathBuf::from("/usr/lib/x86_64-linux-gnu/libc.so.6")

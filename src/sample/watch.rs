@@ -41,7 +41,7 @@ pub struct Watch<S: Source> {
     unseen: Unseen,
     look_failed: bool,
     // Kept between rounds so that a round allocates nothing.
-    found: Vec<Found>,
+    changes: Vec<Found>,
     failures: Vec<Failure>,
 }
 
@@ -62,7 +62,7 @@ impl<S: Source> Watch<S> {
             ended_cpu: None,
             unseen: Unseen::default(),
             look_failed: false,
-            found: Vec::new(),
+            changes: Vec::new(),
             failures: Vec::new(),
         }
     }
@@ -83,21 +83,21 @@ impl<S: Source> Watch<S> {
 
     /// Looks for new processes of the tree.
     pub fn look(&mut self, effort: Effort, now: Now) {
-        self.found.clear();
-        let looked = self.source.look(now(), effort, &mut self.found);
+        self.changes.clear();
+        let looked = self.source.look(now(), effort, &mut self.changes);
         self.note_look(looked, now);
-        let mut found = std::mem::take(&mut self.found);
+        let mut changes = std::mem::take(&mut self.changes);
         // A process may be listed before the one by which it belongs: go over the rest until nothing is gained.
-        let mut gained = !found.is_empty();
+        let mut gained = !changes.is_empty();
         while gained {
             gained = false;
-            found.retain(|candidate| {
+            changes.retain(|candidate| {
                 let belongs = self.tree.gains(candidate);
                 gained |= belongs && self.adopt(candidate.pid, now);
                 !belongs
             });
         }
-        self.found = found;
+        self.changes = changes;
     }
 
     /// Reads every process once and writes what changed; tells whether anything did.
@@ -242,15 +242,15 @@ impl<S: Source> Watch<S> {
     /// Notes a change of group, session or parent, and of the program that the process runs.
     fn note_kin(&mut self, index: usize, kin: Kin, now: Now) {
         let member = &mut self.members[index];
-        let found = Found {
+        let changes = Found {
             parent: kin.parent,
             group: kin.group,
             session: kin.session,
             ..member.found
         };
-        if found != member.found {
-            member.found = found;
-            self.tree.insert(found);
+        if changes != member.found {
+            member.found = changes;
+            self.tree.insert(changes);
         }
         if member.program == Some(kin.program) {
             return;

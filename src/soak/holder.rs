@@ -26,16 +26,16 @@ impl Holders {
     /// What each of them has for an allocator; nothing of the program that was looked at before the run.
     pub fn found(&self, job: &Job, server: &ServerFacts, stop: &dyn Fn() -> bool) -> Vec<Holder> {
         let known = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let found = known.into_iter().map(|(program, (pid, libraries))| {
+        let holders = known.into_iter().map(|(program, (pid, libraries))| {
             let (mut allocator, mut unread) = (None::<AllocatorFacts>, Vec::new());
             if program != job.native {
-                let found = allocator::of_process(&program, &libraries, stop);
+                let holders = allocator::of_process(&program, &libraries, stop);
                 let variables = server.knobs.iter().map(|knob| knob.variable.clone());
                 unread = variables
-                    .filter(|name| !allocator::knobs::is_read(name, &found))
+                    .filter(|name| !allocator::knobs::is_read(name, &holders))
                     .collect();
                 unread.dedup();
-                allocator = Some(allocator::knobs::under(&server.env, found.facts));
+                allocator = Some(allocator::knobs::under(&server.env, holders.facts));
             }
             Holder {
                 pid,
@@ -44,6 +44,6 @@ impl Holders {
                 unread,
             }
         });
-        found.collect()
+        holders.collect()
     }
 }

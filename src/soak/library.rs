@@ -26,7 +26,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub struct Heard {
     /// Those that were told of, each with the library's thread: a process that becomes another program has a new one.
-    told: Mutex<BTreeSet<(u32, u32)>>,
+    warned: Mutex<BTreeSet<(u32, u32)>>,
     /// Those that did not answer once, and are not asked again.
     mute: Mutex<BTreeSet<(u32, u32)>>,
     /// What was found within each program that was looked at.
@@ -51,8 +51,8 @@ impl Listener {
 impl Heard {
     /// Those that listen and were not told of yet.
     pub fn news(&self, library: &Library) -> Vec<Listening> {
-        let mut told = lock(&self.told);
-        let new = listeners(library).into_iter().filter(|one| told.insert(one.key()));
+        let mut warned = lock(&self.warned);
+        let new = listeners(library).into_iter().filter(|one| warned.insert(one.key()));
         new.map(|one| Listening {
             pid: one.pid,
             within: self.within(one.pid),
@@ -72,21 +72,25 @@ impl Heard {
 
     /// Tells those of `alive` that listen, all at once, and waits for their answers.
     pub async fn give_back(&self, library: &Library, alive: &[u32], patience: Duration) -> Given {
-        let mut given = Given::default();
+        let mut release = Given::default();
         let listening = listeners(library).into_iter();
         let listening: Vec<Listener> = listening.filter(|one| alive.contains(&one.pid)).collect();
         if listening.is_empty() {
             let why = "the preloaded library was not seen to listen in any process of the server";
-            given.missing.push(why.to_owned());
-            return given;
+            release.missing.push(why.to_owned());
+            return release;
         }
-        given.missing.extend(absent(alive, &listening));
+        release.missing.extend(absent(alive, &listening));
         let mut waiting = Vec::new();
         for one in listening {
             if lock(&self.mute).contains(&one.key()) {
-                given.missing.push(format!("process {} did not answer before", one.pid));
+                release
+                    .missing
+                    .push(format!("process {} did not answer before", one.pid));
             } else if let Err(why) = lsp::process::signal_thread(one.pid, one.thread, library.signal) {
-                given.missing.push(format!("process {} cannot be told: {why}", one.pid));
+                release
+                    .missing
+                    .push(format!("process {} cannot be told: {why}", one.pid));
             } else {
                 waiting.push(one);
             }
@@ -95,17 +99,17 @@ impl Heard {
         let begun = Instant::now();
         for one in waiting {
             match answer(&library.directory, &one, begun, patience).await {
-                Some(released) => given.used.push(released),
+                Some(released) => release.used.push(released),
                 None => {
                     lock(&self.mute).insert(one.key());
-                    given.missing.push(format!(
+                    release.missing.push(format!(
                         "process {} did not answer the signal: its runtime may keep signals for itself",
                         one.pid
                     ));
                 }
             }
         }
-        given
+        release
     }
 }
 
@@ -141,15 +145,15 @@ async fn answer(directory: &Path, one: &Listener, begun: Instant, patience: Dura
 /// program since, or another process of that id, does not know the signal and would be ended by it.
 fn listeners(library: &Library) -> Vec<Listener> {
     let files = fs::read_dir(&library.directory).into_iter().flatten().flatten();
-    let mut found: Vec<Listener> = files
+    let mut listeners: Vec<Listener> = files
         .filter_map(|file| {
             let pid = file.file_name().to_str()?.parse().ok()?;
             listener(pid, &said(&file.path())?)
         })
         .filter(|one| is_mapped(library, one.pid))
         .collect();
-    found.sort_by_key(|one| one.pid);
-    found
+    listeners.sort_by_key(|one| one.pid);
+    listeners
 }
 
 /// What was written to a file of the library, which everything in the tree can reach.
@@ -249,10 +253,10 @@ mod tests {
 
     #[test]
     fn an_answer_names_what_was_called() {
-        let told = releaser(7, "released mallctl=0 malloc_trim=1 nanos=301544");
-        assert_eq!(told.what, "mallctl, malloc_trim");
-        assert_eq!(told.answer, "mallctl=0, malloc_trim=1");
-        assert_eq!((told.pid, told.took), (Some(7), 301_544));
+        let warned = releaser(7, "released mallctl=0 malloc_trim=1 nanos=301544");
+        assert_eq!(warned.what, "mallctl, malloc_trim");
+        assert_eq!(warned.answer, "mallctl=0, malloc_trim=1");
+        assert_eq!((warned.pid, warned.took), (Some(7), 301_544));
     }
 
     #[tokio::test]
@@ -263,10 +267,10 @@ mod tests {
             directory: place.path().to_owned(),
             signal: 50,
         };
-        let given = Heard::default().give_back(&library, &[1], LOOK).await;
+        let release = Heard::default().give_back(&library, &[1], LOOK).await;
         assert!(
-            given.used.is_empty() && given.missing[0].contains("not seen to listen"),
-            "{given:?}"
+            release.used.is_empty() && release.missing[0].contains("not seen to listen"),
+            "{release:?}"
         );
     }
 
@@ -286,8 +290,8 @@ mod tests {
             signal: 50,
         };
         let heard = Heard::default();
-        let given = heard.give_back(&library, &[own], LOOK).await;
-        assert!(given.missing[0].contains("not seen to listen"), "{given:?}");
+        let release = heard.give_back(&library, &[own], LOOK).await;
+        assert!(release.missing[0].contains("not seen to listen"), "{release:?}");
         assert_eq!(heard.news(&library), []);
     }
 }

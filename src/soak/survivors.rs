@@ -65,23 +65,23 @@ pub async fn clear(
     patience: impl Future<Output = ()>,
 ) -> Cleared {
     let mut patience = pin!(patience);
-    let mut found = alive();
-    while !found.is_empty() {
+    let mut living = alive();
+    while !living.is_empty() {
         tokio::select! {
             biased;
             () = &mut patience => break,
-            () = tokio::time::sleep(LOOK) => found = alive(),
+            () = tokio::time::sleep(LOOK) => living = alive(),
         }
     }
     let begun = Instant::now();
     let (mut killed, mut empty): (Vec<Living>, u32) = (Vec::new(), 0);
-    let group = (!found.is_empty()).then(Group::new).flatten();
+    let group = (!living.is_empty()).then(Group::new).flatten();
     while empty < 2 && begun.elapsed() < LONGEST {
         if let Some(group) = &group {
-            group.kill(&found);
+            group.kill(&living);
         }
-        kill(&found);
-        let new: Vec<Living> = found.iter().filter(|one| !killed.contains(one)).cloned().collect();
+        kill(&living);
+        let new: Vec<Living> = living.iter().filter(|one| !killed.contains(one)).cloned().collect();
         let is_new = !new.is_empty();
         killed.extend(new.into_iter().take(MOST_NAMED - killed.len()));
         // Who forks anew has done so before a pause is over.
@@ -89,11 +89,11 @@ pub async fn clear(
             true => tokio::task::yield_now().await,
             false => tokio::time::sleep(GONE).await,
         }
-        found = Some(orphans())
+        living = Some(orphans())
             .filter(|orphans| !orphans.is_empty())
             .unwrap_or_else(&alive);
         child::reap_orphans();
-        empty = match found.is_empty() && !killed.iter().any(is_there) {
+        empty = match living.is_empty() && !killed.iter().any(is_there) {
             true => empty + 1,
             false => 0,
         };
@@ -104,7 +104,7 @@ pub async fn clear(
             .map(|(pid, _, name)| Survivor { pid, name })
             .collect()
     };
-    let left = if empty < 2 { found } else { Vec::new() };
+    let left = if empty < 2 { living } else { Vec::new() };
     Cleared {
         killed: survivors(killed),
         left: survivors(left),

@@ -30,18 +30,18 @@ pub struct Cluster {
 pub fn clusters(arm: &Arm, floor: NoiseFloor) -> Vec<Cluster> {
     let mut order: Vec<usize> = (0..arm.len()).collect();
     order.sort_by(|a, b| arm.values()[*a].total_cmp(&arm.values()[*b]));
-    let mut found = Vec::new();
-    divide(arm, floor.log(arm), &order, &mut found);
-    found
+    let mut clusters = Vec::new();
+    divide(arm, floor.log(arm), &order, &mut clusters);
+    clusters
 }
 
-fn divide(arm: &Arm, floor: f64, order: &[usize], found: &mut Vec<Cluster>) {
+fn divide(arm: &Arm, floor: f64, order: &[usize], clusters: &mut Vec<Cluster>) {
     match border(arm, floor, order) {
         Some(border) => {
-            divide(arm, floor, &order[..border], found);
-            divide(arm, floor, &order[border..], found);
+            divide(arm, floor, &order[..border], clusters);
+            divide(arm, floor, &order[border..], clusters);
         }
-        None => found.push(Cluster {
+        None => clusters.push(Cluster {
             runs: order.to_vec(),
             low: arm.values()[order[0]],
             high: arm.values()[order[order.len() - 1]],
@@ -69,22 +69,22 @@ mod tests {
     fn groups(mib: &[f64]) -> Vec<Vec<usize>> {
         let values: Vec<f64> = mib.iter().map(|mib| mib * MIB).collect();
         let arm = Arm::new(&values).unwrap();
-        let found = clusters(&arm, NoiseFloor::MEMORY);
-        found.into_iter().map(|cluster| cluster.runs).collect()
+        let clusters = clusters(&arm, NoiseFloor::MEMORY);
+        clusters.into_iter().map(|cluster| cluster.runs).collect()
     }
 
     #[test]
     fn the_two_clusters_of_mimalloc_are_named() {
-        let found = groups(&[317.2, 340.1, 316.8, 318.0, 339.5, 340.9, 317.5, 341.0]);
-        assert_eq!(found, [vec![2, 0, 6, 3], vec![4, 1, 5, 7]]);
+        let clusters = groups(&[317.2, 340.1, 316.8, 318.0, 339.5, 340.9, 317.5, 341.0]);
+        assert_eq!(clusters, [vec![2, 0, 6, 3], vec![4, 1, 5, 7]]);
     }
 
     #[test]
     fn three_groups_are_three() {
-        let found = groups(&[
+        let clusters = groups(&[
             100.0, 100.2, 100.4, 100.1, 120.0, 120.2, 120.1, 190.0, 190.3, 190.1, 190.2,
         ]);
-        assert_eq!(found.len(), 3, "{found:?}");
+        assert_eq!(clusters.len(), 3, "{clusters:?}");
     }
 
     #[test]

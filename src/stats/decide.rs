@@ -28,9 +28,9 @@ impl Verdict {
 
 /// More primary endpoints than are tested together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{given} primary endpoints: name at most {MOST_ENDPOINTS}, the others are advisory")]
+#[error("{count} primary endpoints: name at most {MOST_ENDPOINTS}, the others are advisory")]
 pub struct TooManyEndpoints {
-    pub given: usize,
+    pub count: usize,
 }
 
 /// Applies the rule once, to all the data, at level `alpha`.
@@ -47,9 +47,9 @@ pub struct TooManyEndpoints {
 /// 24, 1982). As a test of equivalence (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987) it
 /// starts from "there is a regression": unusable or missing data leave that standing and can never pass.
 pub fn decide(endpoints: &[Endpoint], alpha: f64) -> Result<Verdict, TooManyEndpoints> {
-    let given = endpoints.len();
-    if given > MOST_ENDPOINTS {
-        return Err(TooManyEndpoints { given });
+    let count = endpoints.len();
+    if count > MOST_ENDPOINTS {
+        return Err(TooManyEndpoints { count });
     }
     Ok(judge(endpoints, alpha))
 }

@@ -50,7 +50,7 @@ pub(super) fn correct(server: &mut ServerFacts, held: &Held, holders: &[Holder])
     let before = server.allocator.take().unwrap_or_default();
     server.allocator = Some(match &holder.allocator {
         None => with(before, format!("`{}` {share}", holder.program)),
-        Some(found) => replaced(before, found, &holder.program, &share),
+        Some(allocator_now) => replaced(before, allocator_now, &holder.program, &share),
     });
     // What was not in force by what was seen before stays so by that.
     let unread = |knob: &&mut KnobFacts| holder.unread.contains(&knob.variable) && knob.taken != Some(false);
@@ -62,29 +62,29 @@ pub(super) fn correct(server: &mut ServerFacts, held: &Held, holders: &[Holder])
 }
 
 /// The facts that hold for the run.
-fn replaced(before: AllocatorFacts, found: &AllocatorFacts, program: &str, share: &str) -> AllocatorFacts {
+fn replaced(before: AllocatorFacts, allocator_now: &AllocatorFacts, program: &str, share: &str) -> AllocatorFacts {
     let is_word = before.evidence.iter().any(|one| one.source == "profile");
-    let is_same = found.family == before.family && before.confidence > Some(Confidence::Guess);
+    let is_same = allocator_now.family == before.family && before.confidence > Some(Confidence::Guess);
     // What answered by itself is no less sure than that nothing else was seen in a file.
     let answered = before.family.is_replacement() && before.confidence == Some(Confidence::Certain);
     let stays = |sure: Confidence| is_word || is_same || (answered && sure == Confidence::Guess);
-    let Some(confidence) = found.confidence.filter(|sure| !stays(*sure)) else {
+    let Some(confidence) = allocator_now.confidence.filter(|sure| !stays(*sure)) else {
         return with(before, format!("`{program}` {share}"));
     };
     let file = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
     let saw = format!(
-        "`{program}` {share}: {found} in `{file}` ({}), where {before} was found before the run",
+        "`{program}` {share}: {allocator_now} in `{file}` ({}), where {before} was found before the run",
         confidence.name()
     );
     let evidence = before
         .evidence
         .into_iter()
-        .chain(found.evidence.iter().cloned())
+        .chain(allocator_now.evidence.iter().cloned())
         .collect();
     with(
         AllocatorFacts {
             evidence,
-            ..found.clone()
+            ..allocator_now.clone()
         },
         saw,
     )
@@ -155,13 +155,13 @@ mod tests {
     #[test]
     fn the_allocator_of_a_run_is_that_of_the_program_that_held_its_memory() {
         let server = after(Some(facts(AllocatorFamily::Jvm, Confidence::Certain)), &[]);
-        let found = server.allocator.unwrap();
+        let allocator_now = server.allocator.unwrap();
         assert_eq!(
-            (found.family, found.confidence),
+            (allocator_now.family, allocator_now.confidence),
             (AllocatorFamily::Jvm, Some(Confidence::Certain))
         );
         assert_eq!(
-            found.evidence.last().unwrap().saw,
+            allocator_now.evidence.last().unwrap().saw,
             "`/jvm/bin/java` held 1913.0 of 1913.2 MiB: jvm in `java` (certain), where glibc was found before the run"
         );
         assert_eq!(server.knobs[0].taken, Some(false), "what it does not read set nothing");
@@ -176,10 +176,10 @@ mod tests {
             // A user's word.
             (Some(facts(AllocatorFamily::Jvm, Confidence::Certain)), &["profile"]),
         ] {
-            let found = after(allocator, evidence).allocator.unwrap();
-            assert_eq!(found.family, AllocatorFamily::Glibc);
+            let allocator_now = after(allocator, evidence).allocator.unwrap();
+            assert_eq!(allocator_now.family, AllocatorFamily::Glibc);
             assert_eq!(
-                found.evidence.last().unwrap().saw,
+                allocator_now.evidence.last().unwrap().saw,
                 "`/jvm/bin/java` held 1913.0 of 1913.2 MiB"
             );
         }

@@ -73,8 +73,9 @@ impl Released {
             _ => return false,
         };
         let used = self.release.used.iter();
-        let mut told = used.filter(|one| one.by == ReleasedBy::Allocator).peekable();
-        told.peek().is_some() && !told.any(|one| called.is_some_and(|called| one.what.contains(called)))
+        let mut used_by_allocator = used.filter(|one| one.by == ReleasedBy::Allocator).peekable();
+        used_by_allocator.peek().is_some()
+            && !used_by_allocator.any(|one| called.is_some_and(|called| one.what.contains(called)))
     }
 
     /// Bytes of private memory that came back while it was done; less than nothing if more was taken.

@@ -76,14 +76,14 @@ pub(super) fn unset(checkpoint: &Checkpoint, tree: &Tree, server: &ServerFacts) 
         .collect();
     let held = held.unwrap_or_default();
     let all = sum(&mut held.iter());
-    let mut found = changed(&held, all);
+    let mut changes = changed(&held, all);
     let library = server.preload.as_ref().map(|preload| &preload.path);
     let leader = held.iter().max_by_key(|(_, private)| *private);
     if let Some((path, (leader, private))) = library.zip(leader)
         && leader.without.contains(path)
     {
         let knob = server.knobs.iter().find(|knob| knob.requested == *path);
-        found.push(Unset {
+        changes.push(Unset {
             variable: knob.map_or("LD_PRELOAD", |knob| &knob.variable).to_owned(),
             value: None,
             library: true,
@@ -93,7 +93,7 @@ pub(super) fn unset(checkpoint: &Checkpoint, tree: &Tree, server: &ServerFacts) 
             held: None,
         });
     }
-    found
+    changes
 }
 
 /// The variables that more than a small share of the memory was without, each of the largest process that was.
@@ -136,8 +136,8 @@ pub(super) fn accept_added(seen: &mut Environment, given: &BTreeMap<String, Stri
 }
 
 /// Adds what is new; of one that is known that of the larger tree stays.
-pub(super) fn note(known: &mut Vec<Unset>, found: Vec<Unset>) {
-    for one in found {
+pub(super) fn note(known: &mut Vec<Unset>, changes: Vec<Unset>) {
+    for one in changes {
         match known.iter_mut().find(|seen| seen.variable == one.variable) {
             Some(seen) if seen.tree < one.tree => *seen = one,
             Some(_) => {}

@@ -88,7 +88,7 @@ mod tests {
             bytes: None,
             ..call(32)
         });
-        let told: Vec<(Option<String>, u64, u64, u64)> = tally
+        let counted: Vec<(Option<String>, u64, u64, u64)> = tally
             .told()
             .into_iter()
             .map(|one| {
@@ -106,6 +106,6 @@ mod tests {
             (Some("open".to_owned()), 1, 21, 0),
             (None, 1, 31, 1),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(counted, expected);
     }
 }

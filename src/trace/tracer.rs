@@ -40,9 +40,9 @@ pub enum Untraceable {
     #[error("`strace` is not on PATH")]
     Missing,
     /// It is there, and may not or cannot.
-    #[error("strace cannot trace a program here: {said}")]
+    #[error("strace cannot trace a program here: {stderr}")]
     Refused {
-        said: String,
+        stderr: String,
         /// `kernel.yama.ptrace_scope`, where there is such a thing.
         scope: Option<u8>,
         contained: bool,
@@ -87,11 +87,11 @@ impl Tracer {
             };
             match tracer.try_out(&scratch.join(format!("tried-{filters}"))) {
                 Ok(()) => return Ok(tracer),
-                Err(said) => refused = said,
+                Err(stderr) => refused = stderr,
             }
         }
         Err(Untraceable::Refused {
-            said: refused,
+            stderr: refused,
             scope: fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope")
                 .ok()
                 .and_then(|text| text.trim().parse().ok()),
@@ -122,9 +122,9 @@ impl Tracer {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).arg(own).arg("--version");
         let heard = host::listen(&mut command, PATIENCE, &|| false).map_err(|error| error.to_string())?;
-        let said = heard.said.stderr.trim();
-        if !said.is_empty() {
-            return Err(said.lines().next().unwrap_or_default().to_owned());
+        let stderr = heard.said.stderr.trim();
+        if !stderr.is_empty() {
+            return Err(stderr.lines().next().unwrap_or_default().to_owned());
         }
         let deadline = Instant::now() + WRITTEN;
         while !seen(to) {
@@ -144,8 +144,8 @@ fn seen(to: &Path) -> bool {
 }
 
 /// `6.1` of `strace -- version 6.1`.
-fn version(said: &str) -> Option<String> {
-    let first = said.lines().next()?;
+fn version(stderr: &str) -> Option<String> {
+    let first = stderr.lines().next()?;
     first.rsplit(' ').next().map(str::to_owned)
 }
 
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn what_is_missing_or_forbidden_is_said_with_what_helps() {
         let refused = |scope, contained| Untraceable::Refused {
-            said: "strace: ptrace: Operation not permitted".to_owned(),
+            stderr: "strace: ptrace: Operation not permitted".to_owned(),
             scope,
             contained,
         };

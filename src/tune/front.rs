@@ -64,10 +64,10 @@ pub(super) fn mark(cells: &mut [CellResult]) {
         others.sort_by(|a, b| mean(&weights[*a][0]).total_cmp(&mean(&weights[*b][0])));
         others.first().copied()
     };
-    let found: Vec<(usize, Option<usize>)> = running.iter().map(|place| (*place, better(*place))).collect();
+    let dominated: Vec<(usize, Option<usize>)> = running.iter().map(|place| (*place, better(*place))).collect();
     // Differences that nobody cares for could go round in a circle; then there is nothing to choose by.
-    let circle = found.iter().all(|(_, better)| better.is_some());
-    for (place, better) in found {
+    let circle = dominated.iter().all(|(_, better)| better.is_some());
+    for (place, better) in dominated {
         cells[place].front = circle || better.is_none();
         if let Some(better) = better.filter(|_| !circle) {
             cells[place].beaten_by = Some(cells[better].label.clone());

@@ -143,8 +143,8 @@ glibc.malloc.later: 0x0 (min: 0x0, max: 0xffffffffffffffff)
 
     fn shown(env: &[(&str, &str)], version: Option<(u32, u32)>) -> Vec<String> {
         let variable = |name: &str| {
-            let found = env.iter().find(|(own, _)| *own == name);
-            found.map(|(_, value)| (*value).to_owned())
+            let entry = env.iter().find(|(own, _)| *own == name);
+            entry.map(|(_, value)| (*value).to_owned())
         };
         let options = options(&tunables(LISTED), &variable, version, true);
         let short = |name: &String| name.strip_prefix(MALLOC).expect("only malloc's").to_owned();

@@ -16,20 +16,20 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
             _ => errors.extend(debug(value, question)),
         }
     }
-    let told = if errors.is_empty() {
+    let verdict = if errors.is_empty() {
         started(question, question.env)
     } else {
         None
     };
-    let told = told.unwrap_or_default();
-    errors.extend(refused(question, &told));
+    let verdict = verdict.unwrap_or_default();
+    errors.extend(refused(question, &verdict));
     if !errors.is_empty() {
         return Err(errors);
     }
     let mut checked = unseen(question.env);
     for knob in &mut checked.knobs {
         knob.seen = Some("its syntax".to_owned());
-        if knob.variable == "GOGC" && is_collecting_by(&knob.requested, &told, question) {
+        if knob.variable == "GOGC" && is_collecting_by(&knob.requested, &verdict, question) {
             knob.effective = Some(knob.requested.clone());
             knob.seen = Some("the collections that it traced when it was started".to_owned());
             knob.taken = Some(true);
@@ -50,26 +50,26 @@ fn started(question: &Question<'_>, env: &BTreeMap<String, String>) -> Option<St
 
 /// Whether the collections are such as only this percentage makes. That they are not shows nothing: what is taken at once
 /// raises a goal, and a program that prints its version may need no collection.
-fn is_collecting_by(percentage: &str, told: &str, question: &Question<'_>) -> bool {
+fn is_collecting_by(percentage: &str, verdict: &str, question: &Question<'_>) -> bool {
     // The version may be told by another program.
     if question.subject.teller != question.subject.program {
         return false;
     }
     match percentage.parse::<i32>() {
-        Ok(percentage) if percentage >= 0 => is_goal_of(percentage.unsigned_abs(), first_goal(told)),
+        Ok(percentage) if percentage >= 0 => is_goal_of(percentage.unsigned_abs(), first_goal(verdict)),
         // Switched off: by default there are collections, and now there are none.
         _ => {
             let mut without = question.env.clone();
             without.remove("GOGC");
-            let usual = || started(question, &without).and_then(|told| first_goal(&told));
-            first_goal(told).is_none() && usual().is_some()
+            let usual = || started(question, &without).and_then(|verdict| first_goal(&verdict));
+            first_goal(verdict).is_none() && usual().is_some()
         }
     }
 }
 
 /// The goal of the first collection, in MiB: of `gc 1 @0.009s …, 3->4->1 MB, 4 MB goal, …` 4.
-fn first_goal(told: &str) -> Option<u64> {
-    let line = told.lines().find(|line| line.starts_with("gc 1 @"))?;
+fn first_goal(verdict: &str) -> Option<u64> {
+    let line = verdict.lines().find(|line| line.starts_with("gc 1 @"))?;
     line.split_once(" MB goal")?.0.rsplit(' ').next()?.parse().ok()
 }
 
@@ -204,8 +204,8 @@ fn debug(value: &str, question: &Question<'_>) -> Vec<KnobError> {
 }
 
 /// What Go itself refuses when it starts.
-fn refused(question: &Question<'_>, told: &str) -> Option<KnobError> {
-    let line = told.lines().find(|line| line.contains("malformed GO"))?;
+fn refused(question: &Question<'_>, verdict: &str) -> Option<KnobError> {
+    let line = verdict.lines().find(|line| line.contains("malformed GO"))?;
     let (variable, value) = question.env.iter().find(|(name, _)| line.contains(name.as_str()))?;
     wrong(
         variable,
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_percentage_is_seen_in_the_first_goal_of_the_collector() {
-        let told = |goal: u64| {
+        let goals = |goal: u64| {
             format!(
                 "gopls\ngc 1 @0.001s 9%: 0.36+2.2+0.007 ms clock, 1.4+0/1.5/0.38 ms cpu, 1->2->1 MB, {goal} MB goal, 0 MB \
                  stacks, 0 MB globals, 4 P\ngc 2 @0.007s 26%: 2->2->1 MB, 9 MB goal\n"
@@ -284,14 +284,14 @@ mod tests {
             (50, 4, false),
         ] {
             assert_eq!(
-                is_goal_of(percentage, first_goal(&told(goal))),
+                is_goal_of(percentage, first_goal(&goals(goal))),
                 seen,
                 "{percentage} {goal}"
             );
         }
-        assert!(!is_goal_of(100, first_goal(&told(4))), "so it is anyway");
+        assert!(!is_goal_of(100, first_goal(&goals(4))), "so it is anyway");
         assert!(
-            !is_goal_of(200, first_goal(&told(102))),
+            !is_goal_of(200, first_goal(&goals(102))),
             "something large was taken at once"
         );
         assert_eq!(first_goal("go version go1.26\n"), None);

@@ -31,20 +31,20 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
         let value = &silent(value);
         let asked = [CONFIRM, value].join(if value.is_empty() { "" } else { "," });
         let heard = probe::ask(question.subject, &[(variable, &asked)], question.stop);
-        let said = heard.map(|heard| read(&heard.said.stderr)).unwrap_or_default();
-        let Some(said) = said
+        let statements = heard.map(|heard| read(&heard.said.stderr)).unwrap_or_default();
+        let Some(statements) = statements
             .into_iter()
-            .find(|said| !said.set.is_empty() || !said.complaints.is_empty())
+            .find(|statements| !statements.set.is_empty() || !statements.complaints.is_empty())
         else {
             checked.knobs.extend(unseen(question.env).knobs);
             continue;
         };
-        let knobs = knobs(variable, value, &said);
+        let knobs = knobs(variable, value, &statements);
         // One before 5.3 does not know that it is to confirm, which is our wish.
         let is_ours = |complaint: &str| complaint.ends_with("confirm_conf:true") && !value.contains("confirm_conf");
-        let complaints = said.complaints.iter().filter(|complaint| !is_ours(complaint));
+        let complaints = statements.complaints.iter().filter(|complaint| !is_ours(complaint));
         let mut wrong: Vec<KnobError> = complaints
-            .filter_map(|complaint| error(complaint, variable, value, &said, question))
+            .filter_map(|complaint| error(complaint, variable, value, &statements, question))
             .collect();
         // What was complained of is not in force either.
         if wrong.is_empty() {
@@ -52,10 +52,10 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
         }
         if wrong.is_empty() {
             checked.knobs.extend(knobs);
-            if !said.set.is_empty() {
+            if !statements.set.is_empty() {
                 checked.confirmed.insert(variable.clone());
             }
-            checked.options = Some(said.options).filter(|options| !options.is_empty());
+            checked.options = Some(statements.options).filter(|options| !options.is_empty());
         }
         errors.extend(wrong);
     }
@@ -66,18 +66,18 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
 }
 
 /// Each option that was asked for, of several for one the last.
-fn knobs(variable: &str, value: &str, said: &Said) -> Vec<KnobFacts> {
+fn knobs(variable: &str, value: &str, statements: &Said) -> Vec<KnobFacts> {
     let pairs = pairs(value);
     let last = |at: usize| !pairs[at + 1..].iter().any(|(option, _)| *option == pairs[at].0);
     let kept = pairs.iter().enumerate().filter(|(at, _)| last(*at));
     kept.map(|(_, (option, requested))| {
-        let set = said
+        let set = statements
             .set
             .iter()
             .rev()
             .find(|(one, _)| one == option)
             .map(|(_, value)| value);
-        let (effective, seen) = match (shown(option, said), set) {
+        let (effective, seen) = match (shown(option, statements), set) {
             // The statistics have the number that it chose, which nobody asked for.
             (Some(_), Some(value)) if requested == DEFAULT => (Some(value.clone()), Some("its confirmation")),
             (Some(value), _) => (Some(value), Some("its statistics")),
@@ -106,11 +106,11 @@ fn silent(value: &str) -> String {
 }
 
 /// The value of an option in jemalloc's statistics, which have an option with two names under one.
-fn shown(option: &str, said: &Said) -> Option<String> {
+fn shown(option: &str, statements: &Said) -> Option<String> {
     if option != "lg_tcache_max" {
-        return said.options.get(option).cloned();
+        return statements.options.get(option).cloned();
     }
-    let most: u64 = said.options.get("tcache_max")?.parse().ok()?;
+    let most: u64 = statements.options.get("tcache_max")?.parse().ok()?;
     most.is_power_of_two().then(|| most.ilog2().to_string())
 }
 
@@ -136,10 +136,16 @@ fn clamped(knob: &KnobFacts, question: &Question<'_>) -> Option<KnobError> {
     })
 }
 
-fn error(complaint: &str, variable: &str, value: &str, said: &Said, question: &Question<'_>) -> Option<KnobError> {
+fn error(
+    complaint: &str,
+    variable: &str,
+    value: &str,
+    statements: &Said,
+    question: &Question<'_>,
+) -> Option<KnobError> {
     let pair = |start: &str| complaint.strip_prefix(start)?.split_once(':');
     if let Some((option, _)) = pair("Invalid conf pair: ") {
-        let names = question.detection.facts.options.keys().chain(said.options.keys());
+        let names = question.detection.facts.options.keys().chain(statements.options.keys());
         return Some(KnobError::Option {
             variable: variable.to_owned(),
             option: option.to_owned(),
@@ -170,7 +176,7 @@ fn error(complaint: &str, variable: &str, value: &str, said: &Said, question: &Q
     }
     // The statistics still have the number that was asked for.
     if let Some(most) = complaint.strip_prefix("Reducing narenas to limit (") {
-        let asked = said.set.iter().rfind(|(option, _)| option == "narenas")?;
+        let asked = statements.set.iter().rfind(|(option, _)| option == "narenas")?;
         let most = most.trim_end_matches(')');
         return Some(wrong(
             format!("{variable}=narenas:{}", asked.1),

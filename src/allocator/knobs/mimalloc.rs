@@ -41,14 +41,14 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
     let mut with = vec![QUESTION];
     with.extend(probe::pairs(&env));
     let heard = probe::ask(question.subject, &with, question.stop);
-    let said = heard.ok().and_then(|heard| read(&heard.said.stderr));
-    let Some(said) = said else {
+    let statement = heard.ok().and_then(|heard| read(&heard.said.stderr));
+    let Some(statement) = statement else {
         return Ok(unseen(&env));
     };
     let uses = question.detection.facts.to_string();
     let (mut knobs, mut errors) = (Vec::new(), Vec::new());
     for (variable, value) in &env {
-        match one(variable, value, &said, &uses) {
+        match one(variable, value, &statement, &uses) {
             Ok(knob) => knobs.push(knob),
             Err(error) => errors.push(error),
         }
@@ -56,14 +56,14 @@ pub(super) fn check(question: &Question<'_>) -> Result<Checked, Vec<KnobError>> 
     match errors.is_empty() {
         true => Ok(Checked {
             knobs,
-            options: Some(said.options),
+            options: Some(statement.options),
             ..Checked::default()
         }),
         false => Err(errors),
     }
 }
 
-fn one(name: &str, value: &str, said: &Said, uses: &str) -> Result<KnobFacts, KnobError> {
+fn one(name: &str, value: &str, statement: &Said, uses: &str) -> Result<KnobFacts, KnobError> {
     let option = name.strip_prefix(START).unwrap_or(name).to_ascii_lowercase();
     let refused = |why: String| KnobError::Value {
         written: format!("{name}={value}"),
@@ -74,13 +74,13 @@ fn one(name: &str, value: &str, said: &Said, uses: &str) -> Result<KnobFacts, Kn
         return Err(refused(format!("{uses} takes an empty value for 1")));
     }
     let invalid = format!("mimalloc_{option} has an invalid value");
-    if said.warnings.iter().any(|warning| warning.contains(&invalid)) {
+    if statement.warnings.iter().any(|warning| warning.contains(&invalid)) {
         return Err(refused(format!("{uses} does not take that value")));
     }
-    let Some((shown, effective)) = found(&option, said) else {
+    let Some((shown, effective)) = found(&option, statement) else {
         return Err(KnobError::Option {
             variable: name.to_owned(),
-            cure: missing(&option, said),
+            cure: missing(&option, statement),
             option,
             uses: uses.to_owned(),
         });
@@ -100,29 +100,29 @@ fn one(name: &str, value: &str, said: &Said, uses: &str) -> Result<KnobFacts, Kn
 }
 
 /// The option with its value, also under the name that mimalloc says it has taken the place of.
-fn found(option: &str, said: &Said) -> Option<(String, String)> {
-    if let Some(value) = said.options.get(option) {
+fn found(option: &str, statement: &Said) -> Option<(String, String)> {
+    if let Some(value) = statement.options.get(option) {
         return Some((option.to_owned(), value.clone()));
     }
     // `environment option "mimalloc_reset_delay" is deprecated -- use "mimalloc_purge_delay" instead.`
     let old = format!("\"mimalloc_{option}\" is deprecated");
-    let warning = said.warnings.iter().find(|warning| warning.contains(&old))?;
+    let warning = statement.warnings.iter().find(|warning| warning.contains(&old))?;
     let (_, new) = warning.split_once("use \"mimalloc_")?;
     let new = new.split('"').next()?;
-    Some((new.to_owned(), said.options.get(new)?.clone()))
+    Some((new.to_owned(), statement.options.get(new)?.clone()))
 }
 
 /// What to write for an option that is not there.
-fn missing(option: &str, said: &Said) -> String {
-    if said.options.contains_key(&format!("deprecated_{option}")) {
+fn missing(option: &str, statement: &Said) -> String {
+    if statement.options.contains_key(&format!("deprecated_{option}")) {
         return "it was given up in this version and does nothing; leave it out".to_owned();
     }
     let names = NAMES.iter().find(|names| names.contains(&option));
-    let here = names.and_then(|names| names.iter().find(|name| said.options.contains_key(**name)));
+    let here = names.and_then(|names| names.iter().find(|name| statement.options.contains_key(**name)));
     if let Some(here) = here {
         return format!("in this version it is `{}`", variable(here));
     }
-    let all: Vec<String> = said.options.keys().map(|name| variable(name)).collect();
+    let all: Vec<String> = statement.options.keys().map(|name| variable(name)).collect();
     near(
         &variable(option),
         all.iter().map(String::as_str),
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_value_that_becomes_another_one_is_refused() {
-        let said = |shown: &str| Said {
+        let statement = |shown: &str| Said {
             options: [("purge_delay".to_owned(), shown.to_owned())].into(),
             ..Said::default()
         };
@@ -202,7 +202,7 @@ mod tests {
                 "makes 9223372036854775807 of it",
             ),
         ] {
-            let refused = one("MIMALLOC_PURGE_DELAY", value, &said(shown), "mimalloc 3.3.2");
+            let refused = one("MIMALLOC_PURGE_DELAY", value, &statement(shown), "mimalloc 3.3.2");
             let words = refused.map_err(|error| error.to_string()).unwrap_err();
             assert!(words.contains(why), "{words}");
         }
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn an_old_name_counts_where_mimalloc_says_so() {
-        let said = Said {
+        let statement = Said {
             options: [("purge_delay".to_owned(), "9".to_owned())].into(),
             warnings: vec![
                 "environment option \"mimalloc_reset_delay\" is deprecated -- use \"mimalloc_purge_delay\" instead."
@@ -218,7 +218,7 @@ mod tests {
             ],
             ..Said::default()
         };
-        let knob = one("MIMALLOC_RESET_DELAY", "9", &said, "mimalloc 3.3.2").unwrap();
+        let knob = one("MIMALLOC_RESET_DELAY", "9", &statement, "mimalloc 3.3.2").unwrap();
         assert_eq!(
             (knob.taken, knob.seen.as_deref()),
             (Some(true), Some("its list, as `purge_delay`"))

@@ -61,8 +61,8 @@ fn names(question: &Question<'_>, start: &str) -> BTreeSet<String> {
         let brought = elf::libraries(path, &linking, &own);
         [path.clone()].into_iter().chain(brought).collect::<Vec<PathBuf>>()
     });
-    let found = files.map(|path| scan::names(&path, start).unwrap_or_default());
-    found.flatten().collect()
+    let lists = files.map(|path| scan::names(&path, start).unwrap_or_default());
+    lists.flatten().collect()
 }
 
 fn one(name: &str, value: &str, names: &BTreeSet<String>, uses: &str) -> Result<(), KnobError> {

@@ -105,17 +105,17 @@ fn candidates(known: Known, places: &Places) -> Vec<PathBuf> {
         .iter()
         .flat_map(|usual| directories(&places.root, usual))
         .flat_map(|directory| entries(&directory));
-    let mut found: Vec<(Rank, PathBuf)> = Vec::new();
+    let mut ranked: Vec<(Rank, PathBuf)> = Vec::new();
     for path in cached.chain(listed) {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let named = stems(known).iter().enumerate();
         let mut place = named.filter_map(|(at, stem)| Some((at, Reverse(version(name, stem)?))));
         if let Some(place) = place.next() {
-            found.push((place, path));
+            ranked.push((place, path));
         }
     }
-    found.sort_by(|a, b| a.0.cmp(&b.0));
-    found.into_iter().map(|(_, path)| path).collect()
+    ranked.sort_by(|a, b| a.0.cmp(&b.0));
+    ranked.into_iter().map(|(_, path)| path).collect()
 }
 
 fn directories(root: &Path, usual: &str) -> Vec<PathBuf> {
@@ -222,7 +222,7 @@ mod tests {
                 root: self.0.path().to_owned(),
                 cache: cache.to_owned(),
             };
-            let found = find(&name.parse().unwrap(), elf::machine(&program), &places);
+            let ranked = find(&name.parse().unwrap(), elf::machine(&program), &places);
             let root = fs::canonicalize(self.0.path()).unwrap();
             let short = |path: Option<PathBuf>| {
                 path.unwrap_or_default()
@@ -231,13 +231,13 @@ mod tests {
                     .display()
                     .to_string()
             };
-            found.map(short).map_err(|error| error.to_string())
+            ranked.map(short).map_err(|error| error.to_string())
         }
     }
 
     #[test]
     fn a_library_is_found_where_distributions_keep_theirs_the_newest_for_the_right_machine() {
-        for (files, name, found) in [
+        for (files, name, ranked) in [
             (
                 &[("usr/lib/x86_64-linux-gnu/libjemalloc.so.2", 62)][..],
                 "jemalloc",
@@ -292,7 +292,7 @@ mod tests {
                 "usr/lib/x86_64-linux-gnu/libjemalloc.so.2",
             ),
         ] {
-            assert_eq!(Root::new(files).find(name, "").as_deref(), Ok(found));
+            assert_eq!(Root::new(files).find(name, "").as_deref(), Ok(ranked));
         }
     }
 

@@ -71,15 +71,18 @@ mod tests {
             cache: format!("\tlibjemalloc.so.2 (libc6,x86-64) => {jemalloc}\n"),
         };
         let read = |value: &str| typed(value, &places);
-        let found = |value: &str| read(value).map(|typed| (typed.allocator, typed.others.join(" ")));
+        let typed_value = |value: &str| read(value).map(|typed| (typed.allocator, typed.others.join(" ")));
         let allocator = || Some(PathBuf::from(&jemalloc));
-        assert_eq!(found(""), Ok((None, String::new())));
-        assert_eq!(found(&format!("{other}:{jemalloc}")), Ok((allocator(), other.clone())));
-        assert_eq!(found("libjemalloc.so.2"), Ok((allocator(), String::new())));
+        assert_eq!(typed_value(""), Ok((None, String::new())));
+        assert_eq!(
+            typed_value(&format!("{other}:{jemalloc}")),
+            Ok((allocator(), other.clone()))
+        );
+        assert_eq!(typed_value("libjemalloc.so.2"), Ok((allocator(), String::new())));
         for left in [
             "libmimalloc.so.2", "libown.so", "$LIB/libjemalloc.so.2", "./libjemalloc.so",
         ] {
-            assert_eq!(found(left), Ok((None, left.to_owned())));
+            assert_eq!(typed_value(left), Ok((None, left.to_owned())));
         }
         let missing = directory.path().join("nosuch.so");
         let error = read(&format!("{other}:{}", missing.display())).unwrap_err();

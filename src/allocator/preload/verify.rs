@@ -218,8 +218,8 @@ fn used(question: &Question<'_>, images: &[Image], library: &str) -> Result<bool
     let file = &question.plain.file;
     let is_program = |name: &&String| is(name, file, &question.with.teller);
     let mut programs = images.iter().rev();
-    let found = programs.find_map(|image| Some((image, image.files.iter().find(is_program)?)));
-    let Some((image, program)) = found else {
+    let hit = programs.find_map(|image| Some((image, image.files.iter().find(is_program)?)));
+    let Some((image, program)) = hit else {
         return Ok(false);
     };
     let serves = |image: &Image| {
@@ -239,8 +239,8 @@ fn used(question: &Question<'_>, images: &[Image], library: &str) -> Result<bool
     }
     let (own, brought) = (brought(question, file), preloaded(question));
     let may_count = |path: &Path| {
-        let found = real(path);
-        let is_own = own.contains(&found) || !brought.contains(&found);
+        let hit = real(path);
+        let is_own = own.contains(&hit) || !brought.contains(&hit);
         is_own && !elf::is_libc(path) && !elf::is_runtime(path)
     };
     let others = || {

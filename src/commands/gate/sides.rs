@@ -102,7 +102,7 @@ pub fn in_force(sides: &Sides) -> anyhow::Result<()> {
     let all = [&sides.baseline, &sides.candidate]
         .into_iter()
         .chain(sides.anchor.as_ref());
-    let mut told: Vec<String> = Vec::new();
+    let mut messages: Vec<String> = Vec::new();
     for run in all.flatten() {
         let server = &run.summary.header.server;
         let of_lens = |variable: &String| server.lens.env.contains_key(variable);
@@ -117,18 +117,18 @@ pub fn in_force(sides: &Sides) -> anyhow::Result<()> {
         let label = format!("`{}`", server.label);
         if let Some(one) = without
             .next()
-            .filter(|_| told.iter().all(|said| !said.starts_with(&label)))
+            .filter(|_| messages.iter().all(|said| !said.starts_with(&label)))
         {
-            told.push(format!("{label} in `{}`: {one}", run.record));
+            messages.push(format!("{label} in `{}`: {one}", run.record));
         }
     }
-    match told.is_empty() {
+    match messages.is_empty() {
         true => Ok(()),
         false => bail!(
             "nothing is decided of servers that ran without their settings: {}; give the program itself, or a wrapper that passes \
              its environment on and lets its stderr through, and preload jemalloc, mimalloc or tcmalloc, which say what they \
              served",
-            told.join("; ")
+            messages.join("; ")
         ),
     }
 }
@@ -147,10 +147,10 @@ pub fn unseen_settings(sides: &Sides) -> Vec<String> {
         let settings = unseen(&runs).into_iter();
         let counting = runs.iter().copied().filter(|run| counts(&run.summary));
         let doubts = doubts(&counting.collect::<Vec<&Played>>()).into_iter();
-        let told = settings
+        let messages = settings
             .map(|knob| report::unseen(label, &knob))
             .chain(doubts.map(|text| report::doubt(label, &text)));
-        let new: Vec<String> = told.filter(|note| !notes.contains(note)).collect();
+        let new: Vec<String> = messages.filter(|note| !notes.contains(note)).collect();
         notes.extend(new);
     }
     notes

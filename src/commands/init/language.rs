@@ -42,7 +42,7 @@ pub struct Language {
 /// with the most files.
 pub fn languages(project: &Path, known: &[&str]) -> anyhow::Result<Vec<Language>> {
     let all = "**/*".parse().context("the pattern is a constant and well formed")?;
-    let found = files::find(project, &all, &[]).with_context(|| {
+    let listing = files::find(project, &all, &[]).with_context(|| {
         format!(
             "cannot read `{}`, make it readable or name another directory",
             project.display()
@@ -52,7 +52,7 @@ pub fn languages(project: &Path, known: &[&str]) -> anyhow::Result<Vec<Language>
         .iter()
         .filter_map(|id| {
             let pattern = of_language(id)?;
-            let files = found.files.iter().filter(|path| pattern.matches(path)).count() as u64;
+            let files = listing.files.iter().filter(|path| pattern.matches(path)).count() as u64;
             let marks = MARKS.iter().find(|(language, _)| language == id);
             let mut marks = marks.into_iter().flat_map(|(_, marks)| marks.iter().copied());
             Some(Language {

@@ -22,8 +22,8 @@ pub fn setting(name: &str, profile: &Profile, program: Option<&Path>) -> (String
         return harmless();
     };
     let mut choice = servers::chosen(name, profile, program);
-    let found = detector::detection(&choice, program, &|| false);
-    let Some((variable, value)) = of(&found.facts) else {
+    let detection = detector::detection(&choice, program, &|| false);
+    let Some((variable, value)) = of(&detection.facts) else {
         return harmless();
     };
     // What was found may be wrong; what a run would refuse is not proposed.

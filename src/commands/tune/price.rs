@@ -82,7 +82,7 @@ impl Price {
     /// The price when it is known how long a run takes.
     pub fn after(&self, run: Duration) -> Vec<String> {
         let all = self.round(run).saturating_mul(self.most());
-        let mut said = vec![format!(
+        let mut sentences = vec![format!(
             "the first run took {}: one of each takes about {}, all of them about {} if none stops",
             units::duration(run),
             units::duration(self.round(run)),
@@ -90,7 +90,7 @@ impl Price {
         )];
         if let Some(budget) = self.budget {
             let left = budget.0.saturating_sub(run);
-            said.push(match Blocks::fitting(left, self.round(run), false) {
+            sentences.push(match Blocks::fitting(left, self.round(run), false) {
                 0 => format!("not even one run of each fits into {budget}: nothing will be found"),
                 rounds if rounds >= self.most() => format!("all fit into {budget}"),
                 rounds => format!(
@@ -99,7 +99,7 @@ impl Price {
                 ),
             });
         }
-        said
+        sentences
     }
 }
 
@@ -123,15 +123,15 @@ mod tests {
 
     #[test]
     fn the_price_is_no_more_than_it_takes_and_no_promise_is_made_from_one_run() {
-        let said = price(None).before();
+        let sentences = price(None).before();
         assert!(
-            said.contains("a run takes at least 30.0 s, one of each 5 min 00 s, all 31 runs at least 15 min 30 s"),
-            "{said}"
+            sentences.contains("a run takes at least 30.0 s, one of each 5 min 00 s, all 31 runs at least 15 min 30 s"),
+            "{sentences}"
         );
-        let said = price(None).after(Duration::from_secs(60));
+        let sentences = price(None).after(Duration::from_secs(60));
         assert!(
-            said[0].contains("one of each takes about 10 min 00 s, all of them about 30 min 00 s if none stops"),
-            "{said:?}"
+            sentences[0].contains("one of each takes about 10 min 00 s, all of them about 30 min 00 s if none stops"),
+            "{sentences:?}"
         );
     }
 
@@ -148,9 +148,12 @@ mod tests {
         );
         odd.budget = Some(Span::from_secs(96));
         assert!(odd.fits().is_ok(), "what it said is enough");
-        let said = price(Some(1_300)).after(Duration::from_secs(60));
-        assert!(said[1].starts_with("2 runs of each fit"), "{said:?}");
-        let said = price(Some(400)).after(Duration::from_secs(60));
-        assert!(said[1].starts_with("not even one run of each fits"), "{said:?}");
+        let sentences = price(Some(1_300)).after(Duration::from_secs(60));
+        assert!(sentences[1].starts_with("2 runs of each fit"), "{sentences:?}");
+        let sentences = price(Some(400)).after(Duration::from_secs(60));
+        assert!(
+            sentences[1].starts_with("not even one run of each fits"),
+            "{sentences:?}"
+        );
     }
 }

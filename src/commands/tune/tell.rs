@@ -90,10 +90,10 @@ fn named<'s>(options: &cli::Tune, sweep: &'s Sweep) -> anyhow::Result<Option<&'s
     let Some(label) = &options.telling.cell else {
         return Ok(report::chosen(sweep));
     };
-    let found = sweep.cells.iter().find(|cell| cell.label == *label);
-    let Some(found) = found else {
+    let asked = sweep.cells.iter().find(|cell| cell.label == *label);
+    let Some(asked) = asked else {
         let (title, cure) = unknown(label, sweep.cells.iter().map(|cell| cell.label.as_str()));
         bail!("{title}: {cure}");
     };
-    Ok(Some(found))
+    Ok(Some(asked))
 }

@@ -67,8 +67,8 @@ fn is_alike(one: &Decay, other: &Decay) -> bool {
 /// The window of a run, the last round of its phase; a phase may have several of a kind.
 fn found<'w>(windows: &'w [Window], of: &Decay, number: usize) -> Option<&'w Window> {
     let is_it = |one: &&Window| (&one.phase.name, one.kind, one.control) == (&of.phase, of.kind, of.control);
-    let told = windows.iter().filter(|one| one.control || decay::counts(one, windows));
-    told.filter(is_it).nth(number)
+    let shown = windows.iter().filter(|one| one.control || decay::counts(one, windows));
+    shown.filter(is_it).nth(number)
 }
 
 fn plot(title: String, servers: &[Decaying]) -> Option<Chart> {

@@ -25,8 +25,8 @@ pub fn conclusions(targets: &[Target]) -> Vec<Sentence> {
                 .filter_map(|place| words::verdict(comparison, place).into_iter().next())
                 .collect(),
         };
-        let told = Sentence::answer("compare.target", Tone::Strong, texts.join("; "));
-        let all = unequal.chain([told]).map(|one| Sentence {
+        let sentence = Sentence::answer("compare.target", Tone::Strong, texts.join("; "));
+        let all = unequal.chain([sentence]).map(|one| Sentence {
             text: format!("{system}: {}", one.text),
             ..one
         });

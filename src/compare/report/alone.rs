@@ -20,9 +20,9 @@ pub fn kept(comparison: &Comparison) -> Option<String> {
         Some(_) => format!("{size} resident at its peak"),
         None => format!("has {size} resident at its peak"),
     });
-    let said: Vec<String> = kept.iter().cloned().chain(peak).collect();
+    let parts: Vec<String> = kept.iter().cloned().chain(peak).collect();
     let runs = words::runs(side);
-    (!said.is_empty()).then(|| format!("{} {}, {runs}", side.label, said.join(", ")))
+    (!parts.is_empty()).then(|| format!("{} {}, {runs}", side.label, parts.join(", ")))
 }
 
 /// The last of these rows in which something is known, and its median as text.

@@ -158,12 +158,12 @@ fn ends(ends: &[(WindowEnd, u64)]) -> String {
 /// In which windows each server released memory, in a sentence each.
 pub fn verdict(comparison: &Comparison) -> Vec<String> {
     let sides = comparison.sides.iter();
-    let said = sides.filter_map(|side| {
+    let sentences = sides.filter_map(|side| {
         let sentence = sentence(&side.gave)?;
         let cost = side.traffic.map(|cost| format!("; {}", traffic(&cost)));
         Some(format!("{}: {sentence}{}", side.label, cost.unwrap_or_default()))
     });
-    said.collect()
+    sentences.collect()
 }
 
 /// Which windows released memory, where all runs say the same; of the others, in how many runs.
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn runs_that_disagree_on_what_they_released_are_counted() {
         use WindowKind::{Silent, Simmer};
-        let said = |mib: &[f64]| sentence(&[given(Simmer, mib)]).unwrap();
+        let sentences = |mib: &[f64]| sentence(&[given(Simmer, mib)]).unwrap();
         assert_eq!(
             sentence(&[
                 given(Silent, &[0.0, 0.01, 0.0, 0.0, 0.0]),
@@ -307,15 +307,15 @@ mod tests {
             "nothing released while idle; 25.1 and 6.1 MiB released in light traffic in 2 of 5 runs, nothing in 3"
         );
         assert_eq!(
-            said(&[7.0, 6.1, 25.1, 8.0, 0.0]),
+            sentences(&[7.0, 6.1, 25.1, 8.0, 0.0]),
             "6.1 to 25.1 MiB released in light traffic in 4 of 5 runs, nothing in 1"
         );
         assert_eq!(
-            said(&[7.0, -3.0]),
+            sentences(&[7.0, -3.0]),
             "7.0 MiB released in light traffic in 1 of 2 runs, nothing in 1; 3.0 MiB more taken in 1 of 2 runs"
         );
         assert_eq!(
-            said(&[0.0, -3.0, -4.0]),
+            sentences(&[0.0, -3.0, -4.0]),
             "nothing released in light traffic; 4.0 and 3.0 MiB more taken in 2 of 3 runs"
         );
         let mut left = given(Silent, &[0.0, 0.0, 0.0]);
@@ -329,14 +329,14 @@ mod tests {
 
     #[test]
     fn what_the_table_of_any_run_prints_is_not_called_nothing() {
-        let said = |mib: &[f64]| sentence(&[given(WindowKind::Simmer, mib)]).unwrap();
-        assert_eq!(said(&[0.0, 0.0]), "nothing released in light traffic");
+        let sentences = |mib: &[f64]| sentence(&[given(WindowKind::Simmer, mib)]).unwrap();
+        assert_eq!(sentences(&[0.0, 0.0]), "nothing released in light traffic");
         assert_eq!(
-            said(&[0.0, 0.2, 0.4]),
+            sentences(&[0.0, 0.2, 0.4]),
             "at most 0.4 MiB released in light traffic, within noise (0.5 MiB)"
         );
         assert_eq!(
-            said(&[7.0, 0.2, 0.0]),
+            sentences(&[7.0, 0.2, 0.0]),
             "7.0 MiB released in light traffic in 1 of 3 runs, at most 0.2 MiB in 2"
         );
         let mut fell = given(WindowKind::Simmer, &[0.0, 0.0]);
@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn what_less_than_half_of_the_runs_have_is_no_figure() {
-        let said = |values: &[Option<f64>]| {
+        let sentences = |values: &[Option<f64>]| {
             let known: Vec<f64> = values.iter().copied().flatten().collect();
             let median = crate::stats::median_interval(&known, 0.95);
             let cell = Figures {
@@ -389,9 +389,9 @@ mod tests {
             };
             middle(&cell, |value| format!("{value}"))
         };
-        assert_eq!(said(&[None, None]), "–");
-        assert_eq!(said(&[Some(12.0), None, Some(12.0), None, None]), "– (2 of 5)");
-        assert_eq!(said(&[Some(12.0), None]), "12 (1 of 2)");
-        assert_eq!(said(&[Some(12.0), Some(12.0)]), "12");
+        assert_eq!(sentences(&[None, None]), "–");
+        assert_eq!(sentences(&[Some(12.0), None, Some(12.0), None, None]), "– (2 of 5)");
+        assert_eq!(sentences(&[Some(12.0), None]), "12 (1 of 2)");
+        assert_eq!(sentences(&[Some(12.0), Some(12.0)]), "12");
     }
 }

@@ -108,8 +108,8 @@ fn of_target(
         .collect();
     let mut all = vec![Some(private(target, &id, &name, keys))];
     if is_compared && !name.is_empty() {
-        let said = Section::new(format!("{id}verdict"), format!("What {name} comes to"), Weight::Answer);
-        all.push(said.with_all(verdict(target, false)).filled());
+        let verdict_section = Section::new(format!("{id}verdict"), format!("What {name} comes to"), Weight::Answer);
+        all.push(verdict_section.with_all(verdict(target, false)).filled());
     }
     all.extend([
         warnings(&id, comparison),

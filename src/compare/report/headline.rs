@@ -38,7 +38,7 @@ pub fn conclusions(comparison: &Comparison) -> Vec<String> {
 
 /// One figure of all servers against the baseline.
 fn headline(comparison: &Comparison, row: &Row, known: &[(usize, &Ratio)]) -> String {
-    let said = match known.len() {
+    let verdict = match known.len() {
         ..=FEW => known
             .iter()
             .map(|(place, ratio)| one(&comparison.sides[*place].label, ratio))
@@ -56,7 +56,7 @@ fn headline(comparison: &Comparison, row: &Row, known: &[(usize, &Ratio)]) -> St
         first.to_uppercase(),
         row.measure.place.suffix(),
         comparison.sides[0].label,
-        said.join(", ")
+        verdict.join(", ")
     )
 }
 

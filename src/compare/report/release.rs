@@ -10,7 +10,7 @@ use super::figures::{HOLE, around};
 
 /// What is said of each server, in a sentence for each phase.
 pub fn verdict(comparison: &Comparison) -> Vec<String> {
-    let said = comparison.sides.iter().flat_map(|side| {
+    let sentences = comparison.sides.iter().flat_map(|side| {
         let releases = side.forced.iter().map(|one| (one.phase.as_str(), one.step));
         let reports = side.accounted.iter().map(|one| (one.phase.as_str(), Some(one.step)));
         let released = places(releases).zip(&side.forced).map(|(at, one)| forced(&at, one));
@@ -19,7 +19,7 @@ pub fn verdict(comparison: &Comparison) -> Vec<String> {
         let say = |sentence| format!("{}: {sentence}", side.label);
         released.chain(reported).map(say).collect::<Vec<String>>()
     });
-    said.collect()
+    sentences.collect()
 }
 
 /// Where each is, in words: by its step too where the phase has several.

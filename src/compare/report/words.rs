@@ -18,17 +18,17 @@ pub fn verdict(comparison: &Comparison, place: usize) -> Vec<String> {
         return vec![apart(side, baseline)];
     }
     let both = [side, baseline];
-    if let Some(said) = both.into_iter().filter(|_| place > 0).find_map(without) {
-        return vec![said];
+    if let Some(sentences) = both.into_iter().filter(|_| place > 0).find_map(without) {
+        return vec![sentences];
     }
-    let said = telling(comparison).into_iter().filter_map(|row| {
+    let sentences = telling(comparison).into_iter().filter_map(|row| {
         let ratio = bounded(row, place)?;
         let runs = runs_of(ratio) + &by_machine(ratio);
         Some(sentence(&side.label, &baseline.label, row, ratio, runs))
     });
-    match said.collect::<Vec<String>>() {
-        said if said.is_empty() && place > 0 => vec![nothing(comparison, place)],
-        said => said,
+    match sentences.collect::<Vec<String>>() {
+        sentences if sentences.is_empty() && place > 0 => vec![nothing(comparison, place)],
+        sentences => sentences,
     }
 }
 

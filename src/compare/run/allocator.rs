@@ -95,12 +95,12 @@ fn worth(name: &str) -> bool {
 }
 
 pub fn json(shown: &str, facts: &AllocatorFacts, knobs: &[KnobFacts]) -> serde_json::Result<String> {
-    let found = Found {
+    let detected = Found {
         program: shown,
         allocator: facts,
         knobs,
     };
-    Ok(format!("{}\n", serde_json::to_string_pretty(&found)?))
+    Ok(format!("{}\n", serde_json::to_string_pretty(&detected)?))
 }
 
 #[derive(Serialize)]

@@ -49,8 +49,8 @@ pub(crate) const BY_THEN: &str = "by then";
 pub(crate) fn legend(table: &[Column]) -> String {
     let there = |name: &str| table.iter().any(|column| column.name() == name);
     let meanings = MEANINGS.iter().filter(|(name, _)| there(name));
-    let said: Vec<String> = meanings.map(|(name, meaning)| format!("{name}: {meaning}")).collect();
-    said.join(" · ")
+    let definitions: Vec<String> = meanings.map(|(name, meaning)| format!("{name}: {meaning}")).collect();
+    definitions.join(" · ")
 }
 
 /// The curve of a window, with how long it took.

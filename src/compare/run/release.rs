@@ -16,11 +16,11 @@ pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
     let steps = summary.released.iter().filter(|released| released.step.is_some());
     let family = summary.header.server.allocator.as_ref().map(|facts| facts.family);
     let window = |released: &Released| by_the_end(released, &summary.windows);
-    let mut said: Vec<String> = steps.map(|released| step(released, family, window(released))).collect();
-    said.extend(checkpoints(&summary.released));
+    let mut sentences: Vec<String> = steps.map(|released| step(released, family, window(released))).collect();
+    sentences.extend(checkpoints(&summary.released));
     let reports = &summary.reported;
-    said.extend(reports[reports.len().saturating_sub(REPORTS)..].iter().map(report));
-    said
+    sentences.extend(reports[reports.len().saturating_sub(REPORTS)..].iter().map(report));
+    sentences
 }
 
 /// Bytes that came back by the end of the window that the release began; `None` where the phase has not one alone.
@@ -82,10 +82,10 @@ fn by(used: &[Releaser]) -> String {
     let mut parts: Vec<String> = server
         .map(|one| format!("`{}` in {}", one.what, time(one.took)))
         .collect();
-    let told: Vec<&Releaser> = used.iter().filter(|one| one.by == ReleasedBy::Allocator).collect();
-    if let Some(first) = told.first() {
-        let slowest = told.iter().map(|one| one.took).max().unwrap_or_default();
-        let processes = match told.len() {
+    let by_allocator: Vec<&Releaser> = used.iter().filter(|one| one.by == ReleasedBy::Allocator).collect();
+    if let Some(first) = by_allocator.first() {
+        let slowest = by_allocator.iter().map(|one| one.took).max().unwrap_or_default();
+        let processes = match by_allocator.len() {
             1 => String::new(),
             many => format!(" in {}", units::counted(many as u64, "process")),
         };
@@ -207,11 +207,11 @@ mod tests {
     #[test]
     fn what_came_back_after_the_release_had_answered_is_told_beside() {
         let released = released(vec![used(ReleasedBy::Allocator, "malloc_trim", 12)], &[], 150);
-        let said = |window: i64| came(&released, Some(window));
+        let sentences = |window: i64| came(&released, Some(window));
         let later = "50.0 MiB given back while it ran, 90.0 by the end of its window";
-        assert_eq!(said(90 << 20), format!("private 200.0 → 150.0 MiB, {later}"));
-        assert!(said(-(1 << 20)).ends_with("while it ran, −1.0 by the end of its window"));
-        assert!(said(50 << 20).ends_with("50.0 MiB given back"));
+        assert_eq!(sentences(90 << 20), format!("private 200.0 → 150.0 MiB, {later}"));
+        assert!(sentences(-(1 << 20)).ends_with("while it ran, −1.0 by the end of its window"));
+        assert!(sentences(50 << 20).ends_with("50.0 MiB given back"));
     }
 
     #[test]
@@ -232,15 +232,15 @@ mod tests {
             ..released(vec![used(ReleasedBy::Allocator, "malloc_trim", 3)], &[], after)
         };
         assert_eq!(checkpoints(&[]), None);
-        let said = checkpoints(&[at(190), at(120), at(199)]).expect("there were some");
+        let sentences = checkpoints(&[at(190), at(120), at(199)]).expect("there were some");
         let words = "given back by force before each of 3 checkpoints, most in decay, by malloc_trim in 3.00 ms: private 200.0 → \
                      120.0 MiB, 80.0 MiB given back";
-        assert_eq!(said, words);
+        assert_eq!(sentences, words);
     }
 
     #[test]
     fn what_a_server_accounts_for_stands_against_what_it_has() {
-        let said = |report: SelfReport| {
+        let sentences = |report: SelfReport| {
             super::report(&Reported {
                 phase: place(),
                 step: 2,
@@ -255,20 +255,20 @@ mod tests {
             ..SelfReport::default()
         };
         assert_eq!(
-            said(tree.clone()),
+            sentences(tree.clone()),
             "`$/memoryUsage` accounts for 512.0 MiB of 4.0 GiB resident in decay (12 %)"
         );
         let several = SelfReport {
             resident: None,
             ..tree.clone()
         };
-        assert!(said(several).contains("of 3.0 GiB private"));
+        assert!(sentences(several).contains("of 3.0 GiB private"));
         let text = SelfReport {
             accounted: None,
             ..tree
         };
         assert_eq!(
-            said(text),
+            sentences(text),
             "what `$/memoryUsage` accounts for in decay: n/a, its answer has no total"
         );
         let none = SelfReport {
@@ -276,6 +276,6 @@ mod tests {
             ..SelfReport::default()
         };
         let words = "what the server accounts for in decay: n/a, its profile knows nothing that it could be asked";
-        assert_eq!(said(none), words);
+        assert_eq!(sentences(none), words);
     }
 }

@@ -25,13 +25,13 @@ pub fn columns(summary: &Summary) -> Option<Vec<Column>> {
 
 /// Which window gave memory back, and what is there in the end.
 pub fn sentences(summary: &Summary) -> Vec<String> {
-    let gave = words::sentence(&decay::gave(&summary.windows));
+    let sentence = words::sentence(&decay::gave(&summary.windows));
     let forced = release::sentences(summary);
     let lazily = shown(&summary.windows).into_iter().filter_map(words::lazily);
     let left_out = shown(&summary.windows).into_iter().filter_map(words::left_out);
     let cost = decay::traffic(&summary.windows).as_ref().map(words::cost);
     let after = cost.into_iter().chain(left_out).chain(lazily).chain(forced);
-    gave.into_iter().chain(after).chain(at_the_end(summary)).collect()
+    sentence.into_iter().chain(after).chain(at_the_end(summary)).collect()
 }
 
 /// The windows that are worth a row.

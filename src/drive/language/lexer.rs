@@ -241,8 +241,8 @@ impl<'t> Lexer<'t> {
             Group::Word => self.word(start, end),
             Group::Fence => {
                 let mirror = mirrored(&self.text[start..end]);
-                let found = memchr::memmem::find(&self.text.as_bytes()[end..], mirror.as_bytes());
-                self.at = found.map_or(self.text.len(), |offset| end + offset + mirror.len());
+                let closing = memchr::memmem::find(&self.text.as_bytes()[end..], mirror.as_bytes());
+                self.at = closing.map_or(self.text.len(), |offset| end + offset + mirror.len());
                 if let Some(last) = self.all.last_mut() {
                     last.end = self.at;
                 }

@@ -27,14 +27,14 @@ const FEW: usize = 8;
 /// The best spots of a text, in order: new statements above those that use a member of something that is in scope
 /// there; where these are few, above those that use a name; failing that, member accesses typed once more.
 pub(super) fn spots(text: &str, language: &'static Language) -> Vec<Spot> {
-    let found = sites(text, language);
+    let list = sites(text, language);
     if language.completes_names() {
-        return words(text, &found.identifiers);
+        return words(text, &list.identifiers);
     }
     let statements = statements(text, language);
-    let names = Names::of(text, &found.identifiers);
+    let names = Names::of(text, &list.identifiers);
     let mut spots: Vec<Spot> = Vec::new();
-    for member in &found.members {
+    for member in &list.members {
         let Ok(statement) = statements.binary_search_by_key(&member.line, |statement| statement.line) else {
             continue;
         };
@@ -50,13 +50,13 @@ pub(super) fn spots(text: &str, language: &'static Language) -> Vec<Spot> {
             ));
         }
     }
-    let doubtful = doubtful(text, language, &found.identifiers, &HashSet::new());
+    let doubtful = doubtful(text, language, &list.identifiers, &HashSet::new());
     let is_sure = |spot: &Spot| !doubtful.contains(&spot.receiver.start);
     if spots.iter().filter(|spot| is_sure(spot)).count() >= FEW {
         spots.retain(is_sure);
     }
     if spots.len() < FEW {
-        let used = found.identifiers.iter().filter(|name| !name.definition && !name.member);
+        let used = list.identifiers.iter().filter(|name| !name.definition && !name.member);
         spots.extend(used.filter_map(|name| {
             let at = statements.binary_search_by_key(&name.line, |statement| statement.line);
             let statement = &statements[at.ok()?];
@@ -66,7 +66,7 @@ pub(super) fn spots(text: &str, language: &'static Language) -> Vec<Spot> {
         spots.dedup_by_key(|spot| spot.offset);
     }
     if spots.is_empty() {
-        spots = found
+        spots = list
             .members
             .iter()
             .map(|member| spot(text, language, member, member.receiver.start, None))
@@ -153,7 +153,7 @@ enum Bracket {
 }
 
 fn statements(text: &str, language: &'static Language) -> Vec<Statement> {
-    let mut found = Vec::new();
+    let mut list = Vec::new();
     let mut open: Vec<Bracket> = Vec::new();
     let mut header = Header::default();
     let mut decorated = false;
@@ -177,7 +177,7 @@ fn statements(text: &str, language: &'static Language) -> Vec<Statement> {
             let member = matches!(token.kind, Kind::Identifier | Kind::Keyword);
             if fits && member && !decorated && (!label || language.family == Family::Python) {
                 let offset = text[..start].strip_suffix("\r\n").map_or(start - 1, str::len);
-                found.push(Statement {
+                list.push(Statement {
                     line,
                     offset,
                     indent: start..token.start,
@@ -200,7 +200,7 @@ fn statements(text: &str, language: &'static Language) -> Vec<Statement> {
         header.read(language, token.kind, word, open.last().copied());
         last = Some(token);
     }
-    found
+    list
 }
 
 /// Whether a statement can begin with `token`, the first of its line, so that another may stand before it.

@@ -76,7 +76,7 @@ pub async fn wait<S: Stage>(
 /// How the memory that is there is given back. What was found in a program is not about that where others hold more than it.
 async fn known<S: Stage>(scene: &Scene<'_, S>) -> Option<AllocatorDecay> {
     let known = scene.job.decay?;
-    let leads = !known.found || scene.stage.leads(&scene.job.native).await != Some(false);
+    let leads = !known.in_program || scene.stage.leads(&scene.job.native).await != Some(false);
     leads.then_some(known.decay)
 }
 

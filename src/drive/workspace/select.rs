@@ -57,10 +57,10 @@ pub fn select(
     stop: &dyn Fn() -> bool,
 ) -> Result<Selection, WorkspaceError> {
     let root = &canonical(root)?;
-    let found = files::find(root, pattern, exclude).map_err(|error| WorkspaceError::io("read", root, error))?;
-    let mut files = Vec::with_capacity(found.files.len());
+    let listing = files::find(root, pattern, exclude).map_err(|error| WorkspaceError::io("read", root, error))?;
+    let mut files = Vec::with_capacity(listing.files.len());
     let mut too_large = 0;
-    for below in &found.files {
+    for below in &listing.files {
         let Some(relative) = relative(below) else { continue };
         let path = root.join(below);
         let size = fs::metadata(&path)
@@ -83,7 +83,7 @@ pub fn select(
         return Err(WorkspaceError::NoMatch {
             path,
             pattern,
-            seen: found.others(),
+            seen: listing.others(),
         });
     }
     files.sort_by(|a, b| a.relative.cmp(&b.relative));

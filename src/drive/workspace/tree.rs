@@ -71,7 +71,7 @@ fn entries(root: &Path) -> Option<Vec<(Vec<u8>, PathBuf)>> {
             entry.path() == top || !is_left_out(entry.path(), is_dir)
         })
         .build();
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for entry in walk {
         let entry = entry.ok()?;
         if entry
@@ -80,11 +80,11 @@ fn entries(root: &Path) -> Option<Vec<(Vec<u8>, PathBuf)>> {
         {
             let below = entry.path().strip_prefix(root).ok()?;
             let parts: Vec<&[u8]> = below.iter().map(|part| part.as_encoded_bytes()).collect();
-            found.push((parts.join(&b'/'), entry.into_path()));
+            paths.push((parts.join(&b'/'), entry.into_path()));
         }
     }
-    found.sort_unstable();
-    Some(found)
+    paths.sort_unstable();
+    Some(paths)
 }
 
 /// Reads a short file whole, of a long one both ends.

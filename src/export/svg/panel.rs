@@ -33,7 +33,7 @@ const RANGE: (usize, usize) = (48, 800);
 pub struct Panel<'p> {
     /// What it is of, where there are several.
     pub heading: Option<String>,
-    pub said: Vec<String>,
+    pub sentences: Vec<String>,
     /// The servers, each with its runs, the baseline first.
     pub servers: Vec<(&'p str, Vec<Named<'p>>)>,
 }
@@ -52,8 +52,8 @@ struct Drawn<'p> {
 
 impl Panel<'_> {
     /// Everything that it says in words.
-    pub fn said(&self) -> Vec<String> {
-        self.heading.iter().chain(&self.said).cloned().collect()
+    pub fn sentences(&self) -> Vec<String> {
+        self.heading.iter().chain(&self.sentences).cloned().collect()
     }
 
     /// Draws it from its top, and says how high it is. `number` tells it from others of the file.
@@ -71,20 +71,20 @@ impl Panel<'_> {
             top += 20.0;
             html! { text.heading x="20" y=(top - 4.0) { (cut(&clean(heading), COLUMNS)) } }
         });
-        let said = self
-            .said
+        let sentences = self
+            .sentences
             .iter()
             .take(SENTENCES)
             .flat_map(|one| wrap(&clean(one), COLUMNS));
-        let said: Vec<(f64, String)> = said
+        let sentences: Vec<(f64, String)> = sentences
             .enumerate()
             .map(|(row, line)| (top + 12.0 + 17.0 * row as f64, line))
             .collect();
-        top += 17.0 * said.len() as f64 + 8.0;
+        top += 17.0 * sentences.len() as f64 + 8.0;
         if !runs.is_empty() && runs.iter().all(|run| held_up(&run.header).is_some()) {
             let markup = html! {
                 @if let Some(heading) = heading { (heading) }
-                @for (down, line) in &said { text.note x="20" y=(down) { (line) } }
+                @for (down, line) in &sentences { text.note x="20" y=(down) { (line) } }
             };
             return (markup, top);
         }
@@ -97,7 +97,7 @@ impl Panel<'_> {
         let note = note(&drawn, &together, &names);
         let markup = html! {
             @if let Some(heading) = heading { (heading) }
-            @for (down, line) in &said { text.note x="20" y=(down) { (line) } }
+            @for (down, line) in &sentences { text.note x="20" y=(down) { (line) } }
             (legend)
             g transform={ "translate(" (LEFT) " " (top) ")" } { (chart) }
             @for (row, line) in note.iter().enumerate() {
@@ -342,31 +342,31 @@ fn note(drawn: &[Drawn], together: &Together, names: &Names) -> Vec<String> {
         true => "Private memory: lines sampled, an upper bound of the exact ◆.",
         false => "Private memory, sampled.",
     };
-    let mut said = vec![line.to_owned()];
+    let mut sentences = vec![line.to_owned()];
     if drawn.iter().any(|one| !one.runs.is_empty()) {
-        said.push("Strong: the median of the runs at each moment; faint: every run.".to_owned());
+        sentences.push("Strong: the median of the runs at each moment; faint: every run.".to_owned());
         let marks = "◆ the median of the runs' checkpoints (◇ not settled in every run), ▲ highest point of the strong line, MiB.";
-        said.push(marks.to_owned());
+        sentences.push(marks.to_owned());
     } else {
-        said.push("◆ checkpoint (◇ not settled), ▲ highest point, MiB.".to_owned());
+        sentences.push("◆ checkpoint (◇ not settled), ▲ highest point, MiB.".to_owned());
     }
     let windows = || drawn.first().into_iter().flat_map(|one| &one.typical.curves.windows);
     let any = |kind: IdleKind| windows().any(|window| window.kind == kind);
     match (any(IdleKind::Silent), any(IdleKind::Simmer)) {
-        (true, true) => said.push("Shaded: silence; hatched: light traffic.".to_owned()),
-        (true, false) => said.push("Shaded: silence.".to_owned()),
-        (false, true) => said.push("Hatched: light traffic.".to_owned()),
+        (true, true) => sentences.push("Shaded: silence; hatched: light traffic.".to_owned()),
+        (true, false) => sentences.push("Shaded: silence.".to_owned()),
+        (false, true) => sentences.push("Hatched: light traffic.".to_owned()),
         (false, false) => {}
     }
     if together.is_aligned() {
-        said.push("Each phase is as long as at the median of all runs.".to_owned());
+        sentences.push("Each phase is as long as at the median of all runs.".to_owned());
     }
     /// Names that are still read one by one.
     const FEW: usize = 4;
     match names.left_out.as_slice() {
         [] => {}
-        few if few.len() <= FEW => said.push(format!("No room for the name of {}.", few.join(", "))),
-        many => said.push(format!("No room for the names of {} phases.", many.len())),
+        few if few.len() <= FEW => sentences.push(format!("No room for the name of {}.", few.join(", "))),
+        many => sentences.push(format!("No room for the names of {} phases.", many.len())),
     }
-    wrap(&said.join(" "), COLUMNS)
+    wrap(&sentences.join(" "), COLUMNS)
 }

@@ -22,12 +22,12 @@ const MOST_SAID: usize = 2;
 pub fn document(judgement: &Judgement, sides: &Sides, notes: &[String]) -> Document {
     let runs = told_apart(sides);
     let scenarios = side_by_side(&runs);
-    let found = findings(judgement);
+    let conclusions = findings(judgement);
     let mut sections: Vec<Section> = vec![parties(judgement)];
     for against in judgement.against.iter().filter(|_| !judgement.is_refused()) {
         sections.extend(rules(against, "rules", Weight::Answer, &against.primaries));
     }
-    sections.extend(advice(judgement, &found));
+    sections.extend(advice(judgement, &conclusions));
     sections.extend(every_run(judgement));
     let compared_sections = report::sections(&scenarios, &runs, Keys::ALIKE, true);
     // What a gate answers is its rules; everything else of the comparison supports them.
@@ -47,14 +47,18 @@ pub fn document(judgement: &Judgement, sides: &Sides, notes: &[String]) -> Docum
             name(judgement, Role::Baseline)
         ),
         origin: report::origin(&runs),
-        headline: Some(Sentence::answer("gate.verdict", tone, headline(judgement, &found))),
-        verdict: verdict(judgement, &found, notes),
+        headline: Some(Sentence::answer(
+            "gate.verdict",
+            tone,
+            headline(judgement, &conclusions),
+        )),
+        verdict: verdict(judgement, &conclusions, notes),
         sections,
     }
 }
 
-fn verdict(judgement: &Judgement, found: &[Finding], notes: &[String]) -> Vec<Sentence> {
-    let deciding = found.iter().filter(|one| one.decides);
+fn verdict(judgement: &Judgement, conclusions: &[Finding], notes: &[String]) -> Vec<Sentence> {
+    let deciding = conclusions.iter().filter(|one| one.decides);
     let mut verdict: Vec<Sentence> = deciding
         .map(|one| {
             let tone = match one.answer {
@@ -70,13 +74,13 @@ fn verdict(judgement: &Judgement, found: &[Finding], notes: &[String]) -> Vec<Se
 }
 
 /// The verdict in one sentence: what decided it, with its bounds.
-pub fn headline(judgement: &Judgement, found: &[Finding]) -> String {
+pub fn headline(judgement: &Judgement, conclusions: &[Finding]) -> String {
     let answer = match judgement.is_refused() {
         true => Answer::Fail,
         false => judgement.answer,
     };
     let mut reasons: Vec<&str> = Vec::new();
-    for one in found.iter().filter(|one| one.decides && one.answer == answer) {
+    for one in conclusions.iter().filter(|one| one.decides && one.answer == answer) {
         if !reasons.contains(&one.short.as_str()) {
             reasons.push(&one.short);
         }
@@ -152,10 +156,10 @@ fn table_of(role: Role, judged: &[Judged]) -> Vec<Column> {
 }
 
 /// The rules that advise, and decide nothing.
-fn advice(judgement: &Judgement, found: &[Finding]) -> Option<Section> {
+fn advice(judgement: &Judgement, conclusions: &[Finding]) -> Option<Section> {
     let tables = judgement.against.iter().filter(|_| !judgement.is_refused());
     let tables = tables.filter_map(|against| rules(against, "advice", Weight::Evidence, &against.advisory));
-    let advising = found.iter().filter(|one| !one.decides);
+    let advising = conclusions.iter().filter(|one| !one.decides);
     let sentences = advising.map(|one| Sentence::evidence("gate.advice", one.text.clone()).marked(word(one.answer)));
     Section::new("advice", "What advises, and decides nothing", Weight::Evidence)
         .with_all(tables)

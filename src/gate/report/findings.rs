@@ -56,21 +56,21 @@ impl About {
 
 /// What decides first, then what advises. Where a server failed or did less, that alone.
 pub fn findings(judgement: &Judgement) -> Vec<Finding> {
-    let mut found: Vec<Finding> = refusals(judgement);
+    let mut sentences: Vec<Finding> = refusals(judgement);
     if judgement.is_refused() {
-        return found;
+        return sentences;
     }
     for against in &judgement.against {
         let primaries = against.primaries.iter();
-        found.extend(primaries.map(|judged| endpoint(against.role, judged, true)));
+        sentences.extend(primaries.map(|judged| endpoint(against.role, judged, true)));
     }
-    found.extend(judgement.budgets.iter().map(budget));
-    found.extend(judgement.leaks.iter().map(|leak| growth(leak, judgement.lens)));
+    sentences.extend(judgement.budgets.iter().map(budget));
+    sentences.extend(judgement.leaks.iter().map(|leak| growth(leak, judgement.lens)));
     for against in &judgement.against {
         let advice = against.advisory.iter();
-        found.extend(advice.map(|judged| endpoint(against.role, judged, false)));
+        sentences.extend(advice.map(|judged| endpoint(against.role, judged, false)));
     }
-    found
+    sentences
 }
 
 fn refusals(judgement: &Judgement) -> Vec<Finding> {
@@ -112,8 +112,8 @@ pub fn doubts(judgement: &Judgement) -> Vec<String> {
                 against.role.name()
             ));
         }
-        let found = against.huge_pages.iter().filter(|_| !judgement.is_refused());
-        doubts.extend(found.map(|found| huge_pages(Role::Candidate.name(), against.role.name(), found)));
+        let sentences = against.huge_pages.iter().filter(|_| !judgement.is_refused());
+        doubts.extend(sentences.map(|sentences| huge_pages(Role::Candidate.name(), against.role.name(), sentences)));
         let other = against.work.iter().filter(|work| !work.less);
         doubts.extend(other.map(|work: &Inequality| unequal("candidate", against.role.name(), work)));
     }

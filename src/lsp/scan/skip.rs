@@ -55,12 +55,12 @@ pub(super) fn skip(skip: &mut Skip, bytes: &[u8], mut at: usize) -> Reached {
         }
         // Commas are counted without a branch: in a list of numbers nobody could predict it.
         let outermost = u8::from(depth == 1);
-        let found = bytes[at..].iter().position(|byte| {
+        let position = bytes[at..].iter().position(|byte| {
             let class = CLASS[usize::from(*byte)];
             commas += u64::from(class & outermost);
             class > COMMA
         });
-        let Some(offset) = found else { break Reached::Out };
+        let Some(offset) = position else { break Reached::Out };
         at += offset + 1;
         match CLASS[usize::from(bytes[at - 1])] {
             QUOTE => text = true,
@@ -113,9 +113,9 @@ fn special(bytes: &[u8], mut at: usize) -> Option<usize> {
         let quotes = word ^ (ONES * b'"' as u64);
         let slashes = word ^ (ONES * b'\\' as u64);
         // The lowest marked byte is exact; a borrow can only mark higher ones wrongly.
-        let found = ((quotes.wrapping_sub(ONES) & !quotes) | (slashes.wrapping_sub(ONES) & !slashes)) & HIGHS;
-        if found != 0 {
-            return Some(at + found.trailing_zeros() as usize / 8);
+        let position = ((quotes.wrapping_sub(ONES) & !quotes) | (slashes.wrapping_sub(ONES) & !slashes)) & HIGHS;
+        if position != 0 {
+            return Some(at + position.trailing_zeros() as usize / 8);
         }
         at += 8;
     }

@@ -30,7 +30,7 @@ pub fn is_given(server: &ServerChoice, cell: &Cell) -> bool {
 
 /// Of each variable that both the user and cells set, what becomes of it.
 pub fn shared(server: &ServerChoice, cells: &[Cell]) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     for (name, own) in &server.env {
         let setting: Vec<&str> = cells
             .iter()
@@ -41,7 +41,7 @@ pub fn shared(server: &ServerChoice, cells: &[Cell]) -> Vec<String> {
             continue;
         }
         let cells = named(&setting);
-        said.push(match separator(name) {
+        sentences.push(match separator(name) {
             Some(_) => format!(
                 "`{name}={own}` is there anyway and stays: to it is added in {cells}, but for options that a setting \
                  sets itself"
@@ -49,7 +49,7 @@ pub fn shared(server: &ServerChoice, cells: &[Cell]) -> Vec<String> {
             None => format!("`{name}={own}` is there anyway: another value takes its place in {cells}"),
         });
     }
-    said
+    sentences
 }
 
 fn named(labels: &[&str]) -> String {

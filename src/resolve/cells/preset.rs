@@ -36,22 +36,22 @@ pub enum PresetError {
 
 /// The cells of a preset on a server that was looked at, and what is said of those that it does not need.
 pub fn cells(preset: Preset, server: &ServerChoice) -> Result<(Vec<Cell>, Vec<String>), PresetError> {
-    let found = server.found.clone().unwrap_or_default();
+    let facts = server.found.clone().unwrap_or_default();
     let linked = match &server.profile.allocator {
         Some(Allocator::Linked(name)) => Some(AllocatorFamily::named(name)),
         Some(Allocator::Preload(_)) | None => None,
     };
-    let family = server.preload.family().or(linked).unwrap_or(found.family);
-    let beside = found.beside.as_deref().unwrap_or_default();
+    let family = server.preload.family().or(linked).unwrap_or(facts.family);
+    let beside = facts.beside.as_deref().unwrap_or_default();
     let fits = |own: AllocatorFamily| family == own || beside.starts_with(own.name());
     if preset.family().is_some_and(|own| !fits(own)) {
-        return Err(misfit(preset, family, &found, &server.label));
+        return Err(misfit(preset, family, &facts, &server.label));
     }
-    let variable = found.variable.as_deref().unwrap_or("_RJEM_MALLOC_CONF");
+    let variable = facts.variable.as_deref().unwrap_or("_RJEM_MALLOC_CONF");
     let own = Own {
         // Of what the profile names otherwise nothing was found.
-        options: if found.family == family {
-            found.options.clone()
+        options: if facts.family == family {
+            facts.options.clone()
         } else {
             BTreeMap::new()
         },
@@ -62,8 +62,8 @@ pub fn cells(preset: Preset, server: &ServerChoice) -> Result<(Vec<Cell>, Vec<St
         Preset::Jemalloc => own.jemalloc(variable),
         Preset::Mimalloc => own.mimalloc(),
         Preset::Glibc => own.glibc(),
-        Preset::Go => own.go(found.version.as_deref()),
-        Preset::Node => own.node(found.variable.as_deref()),
+        Preset::Go => own.go(facts.version.as_deref()),
+        Preset::Node => own.node(facts.variable.as_deref()),
         Preset::Preloads => own.preloads(&server.preload),
     };
     let (known, cells): (Vec<Cell>, Vec<Cell>) = cells.into_iter().partition(|cell| is_given(server, cell));
@@ -75,8 +75,8 @@ pub fn cells(preset: Preset, server: &ServerChoice) -> Result<(Vec<Cell>, Vec<St
     Ok((joined(cells), notes))
 }
 
-fn misfit(preset: Preset, family: AllocatorFamily, found: &AllocatorFacts, label: &str) -> PresetError {
-    let is_guess = found.family == family && found.confidence == Some(Confidence::Guess);
+fn misfit(preset: Preset, family: AllocatorFamily, facts: &AllocatorFacts, label: &str) -> PresetError {
+    let is_guess = facts.family == family && facts.confidence == Some(Confidence::Guess);
     if family == AllocatorFamily::Unknown || is_guess {
         return PresetError::Unknown {
             preset,
@@ -92,8 +92,8 @@ fn misfit(preset: Preset, family: AllocatorFamily, found: &AllocatorFacts, label
         preset,
         reader: preset.reader(),
         label: label.to_owned(),
-        uses: if found.family == family {
-            found.to_string()
+        uses: if facts.family == family {
+            facts.to_string()
         } else {
             family.to_string()
         },

@@ -137,15 +137,15 @@ fn compared(process: u32, variables: &[(String, String)], environment: &[Vec<u8>
     };
     for (name, value) in variables {
         // Of one that is there twice the first counts, as for getenv(3).
-        let found = environment.iter().find_map(|entry| {
+        let text = environment.iter().find_map(|entry| {
             let rest = entry.strip_prefix(name.as_bytes())?;
             rest.strip_prefix(b"=")
         });
-        match found {
-            Some(found) if found == value.as_bytes() => seen.given.push(name.clone()),
-            Some(found) => {
-                let found = String::from_utf8_lossy(found).into_owned();
-                seen.other.insert(name.clone(), found);
+        match text {
+            Some(text) if text == value.as_bytes() => seen.given.push(name.clone()),
+            Some(text) => {
+                let text = String::from_utf8_lossy(text).into_owned();
+                seen.other.insert(name.clone(), text);
             }
             None => seen.missing.push(name.clone()),
         }

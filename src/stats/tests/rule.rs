@@ -120,7 +120,7 @@ fn one_failing_endpoint_fails_and_one_open_endpoint_holds_back_a_pass() {
     assert_eq!(answer(&[pass.clone(), open.clone()], 0.0125), Answer::Inconclusive);
     assert_eq!(answer(&[pass.clone(), none.clone()], 0.0125), Answer::Inconclusive);
     assert_eq!(answer(&[open, fail, none], 0.0125), Answer::Fail);
-    assert_eq!(decide(&vec![pass; 4], 0.05), Err(TooManyEndpoints { given: 4 }));
+    assert_eq!(decide(&vec![pass; 4], 0.05), Err(TooManyEndpoints { count: 4 }));
 }
 
 #[test]

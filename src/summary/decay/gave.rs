@@ -37,10 +37,10 @@ pub struct Gave {
 /// What came back by kind, in the order in which kinds came. Of a phase that repeats the last round counts, and no
 /// control does.
 pub fn gave(windows: &[Window]) -> Vec<Gave> {
-    let mut gave: Vec<Gave> = Vec::new();
+    let mut releases: Vec<Gave> = Vec::new();
     for one in windows.iter().filter(|window| counts(window, windows)).filter_map(of) {
-        match gave.iter_mut().find(|sum| sum.kind == one.kind) {
-            None => gave.push(one),
+        match releases.iter_mut().find(|sum| sum.kind == one.kind) {
+            None => releases.push(one),
             Some(sum) => {
                 *sum = Gave {
                     kind: sum.kind,
@@ -63,7 +63,7 @@ pub fn gave(windows: &[Window]) -> Vec<Gave> {
             }
         }
     }
-    gave
+    releases
 }
 
 /// Less than this and nothing is said of a window in which nothing came back: documents that are closed just before a

@@ -34,8 +34,8 @@ pub fn traffic(windows: &[Window]) -> Option<Traffic> {
         .filter(|window| window.kind == WindowKind::Simmer)
         .partition(|window| window.control);
     let sent = |windows: &[&Window]| windows.iter().map(|window| window.sent).sum::<u64>();
-    let gave = controls.iter().map(|window| Some(window.private.as_ref()?.gave()));
-    let bytes = -(gave.sum::<Option<i64>>()? as f64);
+    let releases = controls.iter().map(|window| Some(window.private.as_ref()?.gave()));
+    let bytes = -(releases.sum::<Option<i64>>()? as f64);
     let messages = sent(&controls);
     (messages > 0).then(|| Traffic {
         bytes,

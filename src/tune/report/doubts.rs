@@ -29,15 +29,15 @@ pub(crate) fn doubts(sweep: &Sweep) -> Vec<String> {
 /// The cells whose private memory falls into groups, so that its mean is that of no run; the default, which all ratios
 /// are against, among them. What was stopped is no answer.
 fn in_groups(sweep: &Sweep) -> Vec<String> {
-    let said = sweep.cells.iter().enumerate().filter_map(|(place, cell)| {
+    let doubts = sweep.cells.iter().enumerate().filter_map(|(place, cell)| {
         let figure = cell.figure(Figure::Private);
         let apart = cell.stopped.is_none() && notes::gap(figure).is_some();
         let name = format!("private{}", after(sweep));
-        let said = apart.then(|| notes::in_groups(&cell.label, &name, figure, Unit::Bytes))?;
+        let doubts = apart.then(|| notes::in_groups(&cell.label, &name, figure, Unit::Bytes))?;
         let all = "; all others are compared with the mean of these";
-        Some(if place == 0 { format!("{said}{all}") } else { said })
+        Some(if place == 0 { format!("{doubts}{all}") } else { doubts })
     });
-    said.collect()
+    doubts.collect()
 }
 
 /// The cells that stopped because of one that the server failed with later, in a sentence for each of those.
@@ -47,7 +47,7 @@ fn beside_failed(sweep: &Sweep) -> Vec<String> {
         Why::Failed(_) | Why::OverLimit => None,
     };
     let failed = sweep.cells.iter().filter(|cell| cell.failed());
-    let said = failed.filter_map(|failed| {
+    let doubts = failed.filter_map(|failed| {
         let stopped = sweep
             .cells
             .iter()
@@ -62,7 +62,7 @@ fn beside_failed(sweep: &Sweep) -> Vec<String> {
             )
         })
     });
-    said.collect()
+    doubts.collect()
 }
 
 /// That the one that was chosen as the fastest may not be it.
@@ -78,12 +78,12 @@ fn not_fastest(sweep: &Sweep) -> Option<String> {
 
 /// The cells whose memory had not settled, in one sentence with the reason of the first.
 pub(crate) fn unsettled<'s>(cells: impl IntoIterator<Item = &'s CellResult>) -> Option<String> {
-    let found = cells
+    let movers = cells
         .into_iter()
         .filter_map(|cell| Some((cell, cell.rest.why.as_ref()?)));
-    let found: Vec<(&CellResult, &Moving)> = found.collect();
-    let (first, why) = found.first()?;
-    let labels: Vec<&str> = found.iter().map(|(cell, _)| cell.label.as_str()).collect();
+    let movers: Vec<(&CellResult, &Moving)> = movers.collect();
+    let (first, why) = movers.first()?;
+    let labels: Vec<&str> = movers.iter().map(|(cell, _)| cell.label.as_str()).collect();
     let (why, cure) = match why {
         Moving::TimedOut(what) => {
             let what = if what.is_empty() { "its memory" } else { what };

@@ -114,7 +114,7 @@ pub fn render(sweep: &Sweep, notes: &[String], exit_code: u8) -> Result<String, 
 /// The sweep in the types of this format.
 fn report<'s>(sweep: &'s Sweep, notes: &[String], exit_code: u8) -> Report<'s> {
     let chosen = super::chosen(sweep);
-    let said = sentences(sweep).into_iter().map(|sentence| sentence.text);
+    let texts = sentences(sweep).into_iter().map(|sentence| sentence.text);
     let forms = Form::VARIANTS.iter().copied().filter_map(|form| {
         let text = ship::text(form, &sweep.server, &chosen?.sets).ok()?;
         Some((form.name().to_owned(), text))
@@ -135,7 +135,7 @@ fn report<'s>(sweep: &'s Sweep, notes: &[String], exit_code: u8) -> Report<'s> {
         chosen: chosen.map(|cell| cell.label.clone()),
         exit_code,
         findings: std::iter::once(headline(sweep))
-            .chain(said)
+            .chain(texts)
             .chain(notes.iter().cloned())
             .collect(),
         ship: forms.collect(),

@@ -101,15 +101,15 @@ pub fn reservations(sweep: &Sweep, cell: &CellResult) -> Vec<String> {
     if chosen(sweep).is_some_and(|chosen| chosen.label == *label) {
         return moving.into_iter().collect();
     }
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     let stopped = cell
         .stopped
         .as_ref()
         .map(|stopped| format!("{label} stopped {}", stop(stopped)));
-    said.extend(stopped);
+    sentences.extend(stopped);
     if cell.runs.is_empty() {
         let failed = cell.left.iter().filter(|left| left.why == Excluded::Failed).count() as u64;
-        said.push(match failed {
+        sentences.push(match failed {
             0 => format!("no run of {label} counts, so nothing is known of it"),
             failed => format!(
                 "no run of {label} counts: the server failed the scenario in {}",
@@ -117,14 +117,14 @@ pub fn reservations(sweep: &Sweep, cell: &CellResult) -> Vec<String> {
             ),
         });
     }
-    said.extend(unequal(cell));
-    said.extend(cell.refused().map(|knob| not_taken(label, knob)));
-    if said.is_empty() {
+    sentences.extend(unequal(cell));
+    sentences.extend(cell.refused().map(|knob| not_taken(label, knob)));
+    if sentences.is_empty() {
         let why = why::why_not(sweep, cell).unwrap_or_else(|| headline(sweep));
-        said.push(format!("{label} is not what is recommended: {why}"));
+        sentences.push(format!("{label} is not what is recommended: {why}"));
     }
-    said.extend(moving);
-    said
+    sentences.extend(moving);
+    sentences
 }
 
 fn not_taken(label: &str, knob: &KnobFacts) -> String {
@@ -152,10 +152,10 @@ fn beyond(sweep: &Sweep, cell: &CellResult) -> Vec<Figure> {
 
 /// The reason, the price, and everything that limits what was found; what was stopped is told by itself.
 pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     let mut add = |tone: Tone, text: String| {
         let mark = if tone == Tone::Plain { "" } else { "note" };
-        said.push(Sentence::answer("tune.sentence", tone, text).marked(mark));
+        sentences.push(Sentence::answer("tune.sentence", tone, text).marked(mark));
     };
     if let Some(cell) = chosen(sweep) {
         add(Tone::Plain, reason(sweep, cell));
@@ -203,7 +203,7 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
         let verb = if sweep.missing == 1 { "has" } else { "have" };
         add(Tone::Warning, format!("{missing} of the sweep {verb} no run yet"));
     }
-    said
+    sentences
 }
 
 /// What a fresh run will have.

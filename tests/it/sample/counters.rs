@@ -14,9 +14,9 @@ fn near(value: Option<u64>, expected: u64) {
     assert!(value.abs_diff(expected) <= SLACK, "{value} is not near {expected}");
 }
 
-/// The kernel takes its mark from a sum that leaves out what each processor has not handed in yet, which METHOD.md puts at
+/// The kernel counts resident pages, and takes its mark, from a sum that leaves out what each processor has not handed in yet, which METHOD.md puts at
 /// so many pages: a test that runs beside others moves from processor to processor.
-fn near_mark(value: Option<u64>, expected: u64) {
+fn near_sum(value: Option<u64>, expected: u64) {
     let value = value.expect("Linux says it");
     let processors = fs::read_to_string("/proc/cpuinfo")
         .expect("Linux has it")
@@ -40,9 +40,9 @@ fn counters_move_by_what_the_process_touched() {
     next_round(&sampler);
     let after = kept.last(0);
     let (resident, private) = (before.resident.unwrap(), before.private.unwrap());
-    near(held.resident, resident + 64 * MIB);
+    near_sum(held.resident, resident + 64 * MIB);
     near(held.private, private + 64 * MIB);
-    near(after.resident, resident);
+    near_sum(after.resident, resident);
     near(after.private, private);
     near(held.virtual_size, before.virtual_size.unwrap() + 64 * MIB);
     assert!(held.minor_faults > before.minor_faults && held.high_water >= held.resident);
@@ -78,9 +78,9 @@ fn a_peak_between_two_samples_is_seen_whole_and_belongs_to_its_phase_alone() {
     let events = kept.events();
     let peaks = peaks(&events);
     assert!(peaks.iter().all(|peak| peak.reset));
-    near_mark(peaks[0].marks[0].counters.high_water, base + 96 * MIB);
-    near_mark(peaks[1].marks[0].counters.high_water, base + 48 * MIB);
-    near_mark(peaks[2].marks[0].counters.high_water, base);
+    near_sum(peaks[0].marks[0].counters.high_water, base + 96 * MIB);
+    near_sum(peaks[1].marks[0].counters.high_water, base + 48 * MIB);
+    near_sum(peaks[2].marks[0].counters.high_water, base);
 }
 
 #[test]
