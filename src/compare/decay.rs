@@ -216,6 +216,7 @@ pub(super) fn gave(runs: &[&Summary]) -> Vec<Given> {
             kind,
             released: median(runs.iter().map(|one| one.released))?.median,
             share: median(runs.iter().filter_map(|one| one.share)).map(|share| share.median),
+            fell: median(runs.iter().map(|one| one.fell))?.median,
             for_a_while: median(runs.iter().map(|one| one.for_a_while))?.median,
             taken: median(runs.iter().map(|one| one.taken))?.median,
             noise: runs.iter().map(|one| one.noise).fold(0.0, f64::max),

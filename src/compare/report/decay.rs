@@ -181,14 +181,17 @@ fn sentence(gave: &[Given]) -> Option<String> {
 }
 
 fn is_nothing(gave: &Gave) -> bool {
-    decay::is_nothing(gave.released, gave.share)
+    decay::is_nothing(gave.released, gave.share, gave.fell)
 }
 
 /// `25.1 and 6.1 MiB released in light traffic in 2 of 5 runs, nothing in 3`.
 fn divided(given: &Given) -> String {
     let (much, rest): (Vec<&Gave>, Vec<&Gave>) = given.runs.iter().partition(|one| one.much);
     let (when, all) = (decay::when(given.middle.kind), given.runs.len());
-    let little = rest.iter().filter(|one| !is_nothing(one)).map(|one| one.released);
+    let little = rest
+        .iter()
+        .filter(|one| !is_nothing(one))
+        .map(|one| one.released.max(one.fell));
     let little = little
         .reduce(f64::max)
         .map(|most| format!("at most {}", decay::size(most)));
@@ -279,6 +282,7 @@ mod tests {
             kind,
             released: mib.max(0.0) * f64::from(1 << 20),
             share: None,
+            fell: 0.0,
             for_a_while: 0.0,
             taken: -mib.min(0.0) * f64::from(1 << 20),
             noise: f64::from(1 << 19),

@@ -116,13 +116,14 @@ pub(crate) fn sentence(gave: &[Gave]) -> Option<String> {
     let again = again
         .into_iter()
         .map(|one| format!("{} released {} and taken again", size(one.for_a_while), when(one.kind)));
-    let (nothing, little): (Vec<&Gave>, Vec<&Gave>) =
-        rest.into_iter().partition(|one| is_nothing(one.released, one.share));
+    let (nothing, little): (Vec<&Gave>, Vec<&Gave>) = rest
+        .into_iter()
+        .partition(|one| is_nothing(one.released, one.share, one.fell));
     let little = little.into_iter().map(|one| {
         let share = share(one, " of the growth so far");
         format!(
             "{} released {}{share}, {}",
-            size(one.released),
+            size(one.released.max(one.fell)),
             when(one.kind),
             noise(one)
         )
@@ -171,16 +172,18 @@ fn left_to_kernel(gave: &Gave) -> String {
         None => SOME_LEFT.to_owned(),
     };
     let when = when(gave.kind);
-    match is_nothing(gave.released, gave.share) && !gave.took && gave.for_a_while == 0.0 {
+    match is_nothing(gave.released, gave.share, gave.fell) && !gave.took && gave.for_a_while == 0.0 {
         true => format!("nothing released {when}, but {left}"),
         false => format!("{when} {left}"),
     }
 }
 
-/// Whether this much is printed as nothing, in bytes and as a share: only then may a sentence call it that.
-pub(crate) fn is_nothing(released: f64, share: Option<f64>) -> bool {
+/// Whether this much is printed as nothing, in bytes and as a share, and no fall is shown: only then may a sentence call it
+/// that. The difference of two sizes may be nothing in a table where they are not the same there.
+pub(crate) fn is_nothing(released: f64, share: Option<f64>, fell: f64) -> bool {
     let shown = share.map_or_else(|| units::percent(0.0), units::percent);
-    released < 0.0 || (units::mib(released.round() as u64) == units::mib(0) && shown == units::percent(0.0))
+    fell == 0.0
+        && (released < 0.0 || (units::mib(released.round() as u64) == units::mib(0) && shown == units::percent(0.0)))
 }
 
 /// A size in a sentence: in the unit of the tables, or a smaller one where that would print nothing.
@@ -302,10 +305,11 @@ pub(crate) fn remark(window: &Window) -> Option<String> {
             let took = time(window.took);
             // Why it ended was judged by what the driver saw at its looks, from which the curve may differ.
             let gave = course.gave().max(course.gave_for_a_while().cast_signed()) as f64;
-            Some(match is_nothing(gave, course.share) {
+            let fell = course.fell_as_shown() as f64;
+            Some(match is_nothing(gave, course.share, fell) {
                 true => format!("{name}: held, since {why}, and nothing came back by itself in {took}"),
                 false => {
-                    let gave = size(gave);
+                    let gave = size(gave.max(fell));
                     format!("{name}: ended as held, since {why}, but by its curve {gave} came back in {took}")
                 }
             })

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::band;
 use crate::record::{Nanos, shown};
 use crate::summary::phases::share;
+use crate::units;
 
 use super::curve::{Curve, at};
 
@@ -132,6 +133,16 @@ impl Course {
             fell
         } else {
             0
+        }
+    }
+
+    /// What it fell to its floor, where the sizes of a table show that and of what it gave back nothing.
+    pub fn fell_as_shown(&self) -> u64 {
+        let shown = units::mib(self.before) != units::mib(self.floor);
+        let gave = u64::try_from(self.gave()).unwrap_or(0);
+        match shown && units::mib(gave) == units::mib(0) {
+            true => self.before.saturating_sub(self.floor),
+            false => 0,
         }
     }
 

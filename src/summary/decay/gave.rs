@@ -14,6 +14,8 @@ pub struct Gave {
     /// Their part of what the run had taken, as tables have it of each window. `None` where work between them took again
     /// what they released, so that they released more than that.
     pub share: Option<f64>,
+    /// Bytes that one fell to its floor, where a table shows that and nothing of what was released.
+    pub fell: f64,
     /// Bytes that one released and took again, beyond the noise.
     pub for_a_while: f64,
     /// Bytes that were taken in other windows.
@@ -50,6 +52,7 @@ pub fn gave(windows: &[Window]) -> Vec<Gave> {
                         .zip(one.share)
                         .map(|(sum, one)| sum + one)
                         .filter(|share| *share <= 1.0),
+                    fell: sum.fell.max(one.fell),
                     for_a_while: sum.for_a_while.max(one.for_a_while),
                     taken: sum.taken + one.taken,
                     noise: sum.noise + one.noise,
@@ -96,6 +99,7 @@ fn of(window: &Window) -> Option<Gave> {
         kind: window.kind,
         released: course.gave().max(0) as f64,
         share: course.share.map(|share| share.max(0.0)),
+        fell: course.fell_as_shown() as f64,
         for_a_while: course.gave_for_a_while() as f64,
         taken: course.gave().min(0).unsigned_abs() as f64,
         noise: band::around(course.before) as f64,

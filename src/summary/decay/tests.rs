@@ -51,6 +51,21 @@ fn what_halves_again_and_again_has_a_half_life_and_nothing_else_has() {
 }
 
 #[test]
+fn a_fall_that_sizes_show_and_their_difference_does_not_is_known() {
+    let fell = |end: u64| {
+        let mut curve = Curve::default();
+        for (at, bytes) in [(0, 1_101_824), (2, 1_019_904), (4, end)] {
+            curve.add(at * SECOND, Some(bytes));
+        }
+        let course = Course::of(&curve, 10 * SECOND, Some(2 * MIB), Some(MIB)).unwrap();
+        course.fell_as_shown()
+    };
+    assert_eq!(fell(1_060_864), 81_920);
+    assert_eq!(fell(1_101_824), 81_920);
+    assert_eq!(fell(1_019_904), 0, "the difference is shown");
+}
+
+#[test]
 fn a_share_of_next_to_nothing_is_not_known() {
     let mut curve = Curve::default();
     curve.add(0, Some(20 * MIB));

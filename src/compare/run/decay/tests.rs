@@ -11,6 +11,7 @@ fn gave(kind: WindowKind, mib: f64, held: bool) -> Gave {
         kind,
         released: mib.max(0.0) * f64::from(1 << 20),
         share: Some(mib.max(0.0) / 200.0),
+        fell: 0.0,
         for_a_while: 0.0,
         taken: -mib.min(0.0) * f64::from(1 << 20),
         noise: f64::from(1 << 20),
@@ -134,6 +135,15 @@ fn what_the_table_prints_is_not_called_nothing_and_no_share_of_it_is_called_none
     assert_eq!(
         sentence(&[less]).unwrap(),
         "4.0 KiB released in light traffic (16 % of the growth so far), within noise (0.5 MiB)"
+    );
+    let rounded = Gave {
+        share: None,
+        fell: f64::from(80 << 10),
+        ..less
+    };
+    assert_eq!(
+        sentence(&[rounded]).unwrap(),
+        "0.1 MiB released in light traffic, within noise (0.5 MiB)"
     );
     let large = Gave {
         share: Some(0.003),
