@@ -57,13 +57,16 @@ const MARKS: [(&[u8], Mark); 20] = [
     (b"SCUDO_OPTIONS", Mark::Family(AllocatorFamily::Scudo)),
     (golang::MAGIC, Mark::Go),
     (b"is not allowed in NODE_OPTIONS", Mark::Node),
-    // Names of V8's flags and of CPython's allocators, with the end that they have in C: this program names them too.
+    // Names of V8's flags and of CPython's allocators, with the end that they have in C.
     (b"\0semi_space_growth_factor\0", Mark::V8),
     (b"pymalloc_debug\0", Mark::Python),
     (b"/rustc/", Mark::Rust),
     (b"glibc.malloc.arena_max", Mark::Glibc),
     (b"No error information\0", Mark::Musl),
 ];
+
+/// A program with more marks than these knows of allocators, as this one does, and says nothing of its own.
+const MOST_MARKS: usize = 10;
 
 /// The longest text, less one byte: so much of a chunk may belong to a text that ends in the next.
 const OVERLAP: usize = 29;
@@ -86,7 +89,11 @@ pub struct Scan {
 /// The marks of a file, read through once without keeping it.
 pub fn file(path: &Path) -> io::Result<Scan> {
     let mut file = File::open(path)?;
-    let (mut marks, go) = marks(&mut (&mut file).take(MOST))?;
+    let (mut marks, mut go) = marks(&mut (&mut file).take(MOST))?;
+    if marks.len() > MOST_MARKS {
+        marks.retain(|mark| *mark == Mark::Rust);
+        go = None;
+    }
     // Neither C library exists in another format: elsewhere their texts belong to a program that knows of them.
     if !is_elf(&mut file)? {
         marks.retain(|mark| !matches!(mark, Mark::Glibc | Mark::Musl));
@@ -257,6 +264,15 @@ mod tests {
             assert_eq!(marks.contains(&Mark::Glibc) && marks.contains(&Mark::Musl), matched);
             assert_eq!(marks.len(), if matched { 3 } else { 1 });
         }
+    }
+
+    #[test]
+    fn a_program_that_knows_every_allocator_has_none_of_them_by_that() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("program");
+        std::fs::write(&path, MARKS.map(|(text, _)| text).concat()).unwrap();
+        let scan = file(&path).unwrap();
+        assert_eq!((scan.marks, scan.go), ([Mark::Rust].into(), None));
     }
 
     #[test]
