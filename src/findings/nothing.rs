@@ -7,11 +7,11 @@ use crate::units;
 use super::super::summary::{StepSummary, Summary};
 use super::{Finding, Severity, finding};
 
-/// Steps that ask something wherever they find a place for it. Not so diagnostics, which a server may publish unasked.
-const ASKING: [&str; 19] = [
-    "type-and-complete", "definition", "type-definition", "implementation", "references", "hover", "completion",
-    "signature-help", "document-highlight", "document-symbol", "workspace-symbol", "rename", "code-action",
-    "formatting", "semantic-tokens", "inlay-hint", "folding-range", "call-hierarchy", "request",
+/// Steps that need not ask anything. Every other asks wherever it finds a place for it. Diagnostics a server may publish
+/// unasked.
+const SILENT: [&str; 15] = [
+    "start", "open", "close", "save", "edit", "type", "diagnostics", "execute-command", "notification", "touch",
+    "idle", "release", "self-report", "pause", "restart",
 ];
 
 /// Steps that ask at places where most servers find something, so that few hits mean that they were not understood.
@@ -99,7 +99,7 @@ fn steps(summary: &Summary) -> Vec<Rounds<'_>> {
             let (Some(requests), false) = (step.requests, step.skipped) else {
                 continue;
             };
-            if !ASKING.contains(&step.name.as_str()) {
+            if SILENT.contains(&step.name.as_str()) {
                 continue;
             }
             // What was typed and brought nothing to complete did its work.

@@ -59,7 +59,7 @@ impl Places {
             }
             Figure::T90 => Place::Window(self.window?),
             Figure::P50 | Figure::P95 => Place::Method(self.method.clone()?),
-            Figure::Peak | Figure::Cpu | Figure::Faults => Place::Run,
+            _ => Place::Run,
         };
         Some(Measure { place, figure })
     }
