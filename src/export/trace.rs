@@ -11,6 +11,7 @@ mod tests;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
+use serde::Serialize;
 use serde_json::json;
 
 use crate::record::{Entry, Event, Header, Nanos, PhaseRef, Process, Request, Rollup, Sample, StepEnd, StepStart};
@@ -59,7 +60,7 @@ impl Trace {
         own.unwrap_or(wish)
     }
 
-    fn put(&mut self, out: &mut impl Write, line: &Line) -> io::Result<()> {
+    fn put(&mut self, out: &mut impl Write, line: &Line<'_, impl Serialize>) -> io::Result<()> {
         let before: &[u8] = match self.begun {
             false => b"{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n",
             true => b",\n",
@@ -174,9 +175,10 @@ impl Run {
         let private = self.processes.values().filter_map(|shown| shown.held.private);
         let sum = private.fold(0, u64::saturating_add);
         if let Some(phase) = &self.phase {
-            let highest = self.highest.entry(phase.clone()).or_insert((at, sum));
-            if sum > highest.1 {
-                *highest = (at, sum);
+            match self.highest.get_mut(phase) {
+                Some(highest) if sum <= highest.1 => {}
+                Some(highest) => *highest = (at, sum),
+                None => _ = self.highest.insert(phase.clone(), (at, sum)),
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! One event of Chrome's format.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use crate::export::csv::{COUNTERS, Counted};
@@ -38,7 +38,7 @@ impl Track {
 
 /// An event. Times are microseconds, as the format has them, with as many digits as nanoseconds need.
 #[derive(Serialize)]
-pub struct Line<'l> {
+pub struct Line<'l, A = Map<String, Value>> {
     name: &'l str,
     #[serde(skip_serializing_if = "Option::is_none")]
     cat: Option<&'static str>,
@@ -52,11 +52,20 @@ pub struct Line<'l> {
     dur: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     s: Option<&'static str>,
-    args: Map<String, Value>,
+    args: A,
 }
 
-impl<'l> Line<'l> {
-    fn of(name: &'l str, ph: &'static str, pid: u32, args: Value) -> Line<'l> {
+/// Counters with values that are new, the most frequent arguments by far.
+pub struct Changed(Vec<(&'static str, u64)>);
+
+impl Serialize for Changed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
+    }
+}
+
+impl<'l, A> Line<'l, A> {
+    fn new(name: &'l str, ph: &'static str, pid: u32, args: A) -> Line<'l, A> {
         Line {
             name,
             cat: None,
@@ -66,26 +75,30 @@ impl<'l> Line<'l> {
             ts: None,
             dur: None,
             s: None,
-            args: object(args),
+            args,
         }
     }
+}
 
+impl Line<'static, Changed> {
+    pub fn counters(pid: u32, at: Nanos, changed: Changed) -> Self {
+        let mut line = Line::new("process", "C", pid, changed);
+        line.ts = Some(micros(at));
+        line
+    }
+}
+
+impl<'l> Line<'l> {
     /// The name of a process, or of a row of it.
     pub fn name(what: &'static str, pid: u32, track: Option<Track>, name: &str) -> Line<'static> {
-        let mut line = Line::of(what, "M", pid, json!({ "name": name }));
+        let mut line = Line::new(what, "M", pid, object(json!({ "name": name })));
         line.tid = track.map(Track::number);
         line
     }
 
     /// The session stands above the processes.
     pub fn sort(pid: u32) -> Line<'static> {
-        Line::of("process_sort_index", "M", pid, json!({ "sort_index": -1 }))
-    }
-
-    pub fn counters(pid: u32, at: Nanos, changed: Value) -> Line<'static> {
-        let mut line = Line::of("process", "C", pid, changed);
-        line.ts = Some(micros(at));
-        line
+        Line::new("process_sort_index", "M", pid, object(json!({ "sort_index": -1 })))
     }
 
     pub fn slice(
@@ -96,7 +109,7 @@ impl<'l> Line<'l> {
         (from, to): (Nanos, Nanos),
         args: Value,
     ) -> Line<'l> {
-        let mut line = Line::of(name, "X", pid, args);
+        let mut line = Line::new(name, "X", pid, object(args));
         (line.cat, line.tid) = (Some(cat), Some(track.number()));
         (line.ts, line.dur) = (Some(micros(from)), Some(micros(to.saturating_sub(from))));
         line
@@ -143,7 +156,7 @@ pub struct Held {
 
 impl Held {
     /// Takes cheap counters: those that changed, if any did.
-    pub fn sample(&mut self, now: &Counters) -> Option<Value> {
+    pub fn sample(&mut self, now: &Counters) -> Option<Changed> {
         self.private = now.private;
         changed(
             &mut self.cheap,
@@ -151,17 +164,17 @@ impl Held {
         )
     }
 
-    pub fn rollup(&mut self, now: &Rollup) -> Option<Value> {
+    pub fn rollup(&mut self, now: &Rollup) -> Option<Changed> {
         changed(&mut self.exact, EXACT.iter().map(|(name, value)| (*name, value(now))))
     }
 }
 
 /// Remembers values: those that are not what they were, and still known.
-fn changed(held: &mut [Option<u64>], now: impl Iterator<Item = (&'static str, Option<u64>)>) -> Option<Value> {
+fn changed(held: &mut [Option<u64>], now: impl Iterator<Item = (&'static str, Option<u64>)>) -> Option<Changed> {
     let changed = held.iter_mut().zip(now).filter_map(|(held, (name, now))| {
         let before = std::mem::replace(held, now);
-        Some((name.to_owned(), Value::from(now.filter(|_| now != before)?)))
+        Some((name, now.filter(|_| now != before)?))
     });
-    let changed: Map<String, Value> = changed.collect();
-    (!changed.is_empty()).then_some(Value::Object(changed))
+    let changed: Vec<(&str, u64)> = changed.collect();
+    (!changed.is_empty()).then_some(Changed(changed))
 }
