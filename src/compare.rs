@@ -44,7 +44,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::figures::{Measure, Named};
+use crate::figures::{Figure, Measure, Named, Place};
 use crate::record::{KnobFacts, PreloadFacts, shown};
 use crate::summary::calls::Traced;
 
@@ -61,6 +61,9 @@ pub struct Comparison {
     /// The servers, the baseline first.
     #[serde(rename = "servers")]
     pub sides: Vec<Side>,
+    /// Where the result is read: private memory after this phase is what servers are compared by first.
+    #[serde(skip)]
+    pub result: Option<Place>,
     /// Every figure that at least one run has, in the order of the scenario.
     pub rows: Vec<Row>,
     /// What came back while they were left alone, in the order of the scenario.
@@ -192,5 +195,15 @@ fn alike(a: &[String], b: &[String]) -> bool {
 impl Comparison {
     pub fn row(&self, measure: &Measure) -> Option<&Row> {
         self.rows.iter().find(|row| row.measure == *measure)
+    }
+
+    /// Private memory at the result, or at the last checkpoint that any run reached before it.
+    pub fn result_row(&self) -> Option<&Row> {
+        let private = self.rows.iter().filter(|row| row.measure.figure == Figure::Private);
+        let mut private = private.rev();
+        private
+            .clone()
+            .find(|row| Some(&row.measure.place) == self.result.as_ref())
+            .or_else(|| private.next())
     }
 }

@@ -84,6 +84,28 @@ pub enum Place {
 }
 
 impl Place {
+    /// The phase whose checkpoint is the result of a run. Records of before a scenario could say so have the last one that
+    /// does more than force memory out or ask the server for a report, which takes memory to make.
+    pub fn result(summary: &Summary) -> Option<Place> {
+        let scenario = &summary.header.scenario;
+        let only_looks = |number: usize| {
+            let played = summary
+                .phases
+                .iter()
+                .filter(|phase| phase.phase.phase as usize == number);
+            let mut steps = played.flat_map(|phase| &phase.steps).peekable();
+            steps.peek().is_some() && steps.all(|step| matches!(step.name.as_str(), "release" | "self-report"))
+        };
+        let number = match &scenario.result {
+            Some(name) => scenario.phases.iter().position(|phase| phase == name),
+            None => (0..scenario.phases.len()).rfind(|number| !only_looks(*number)),
+        }?;
+        Some(Place::Phase {
+            number: u32::try_from(number).ok()?,
+            name: scenario.phases[number].clone(),
+        })
+    }
+
     /// The name of a row, in a table of one figure.
     pub fn name(&self) -> &str {
         match self {

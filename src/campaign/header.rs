@@ -102,6 +102,7 @@ pub fn scenario(loaded: &Loaded, seed: u64) -> ScenarioFacts {
         text: loaded.text.clone(),
         seed,
         phases: loaded.scenario.phases.iter().map(|phase| phase.name.clone()).collect(),
+        result: loaded.scenario.result().map(|phase| phase.name.clone()),
     }
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::exit::Exit;
-use crate::figures::{Measure, WorkLimits};
+use crate::figures::{Measure, Place, WorkLimits};
 use crate::findings::{self, Doubt};
 use crate::lens::Lens;
 use crate::record::{Header, KnobFacts, PreloadFacts};
@@ -76,6 +76,7 @@ pub fn compare(runs: &[Played], baseline: Option<&str>) -> Comparison {
             .zip(&arms)
             .map(|(label, arm)| side(runs, label, arm, &arms[0]))
             .collect(),
+        result: all.iter().find_map(|run| Place::result(&run.summary)),
         rows: measures(&all)
             .into_iter()
             .filter_map(|measure| row(measure, &arms, &compared))

@@ -7,18 +7,14 @@ use crate::stats::{Endpoint, Known, Seen};
 
 use super::{Comparison, Row};
 
-/// The endpoints of a side against the baseline, held to what suits the lens: private memory at the end of the last phase, and the peak of the run. `known` says what is known of their noise.
+/// The endpoints of a side against the baseline, held to what suits the lens: private memory at the result, and the peak of the run. `known` says what is known of their noise.
 pub fn primary(
     comparison: &Comparison,
     side: usize,
     lens: Lens,
     known: &dyn Fn(&Measure) -> (NoiseFloor, Known),
 ) -> Vec<Endpoint> {
-    let private = comparison
-        .rows
-        .iter()
-        .rev()
-        .find(|row| row.measure.figure == Figure::Private);
+    let private = comparison.result_row();
     let peak = comparison.row(&Measure {
         place: Place::Run,
         figure: Figure::Peak,

@@ -327,7 +327,7 @@ pub fn one_line(summary: &Summary) -> String {
             units::duration(Duration::from_nanos(summary.duration)),
         );
     }
-    let end = summary.phases.iter().rev().find_map(|phase| phase.private);
+    let end = head::result(summary).map(|(private, _)| private);
     format!(
         "{}{}: private {}, peak {}, {}",
         name(summary),

@@ -7,6 +7,7 @@ use super::decode::{Document, Segment};
 use super::problem::Fault;
 use super::scenario::{FORMAT, Isolation, Phase, Repeat, Scenario, Settle, SettleLimits};
 use super::step::{Idle, IdleMode, Step, template};
+use super::wording::instead;
 use crate::config::names_files;
 
 /// The mistakes of one scenario file. `isolation` is that of the workspace it is played on.
@@ -40,6 +41,22 @@ pub fn format(version: i64, span: Range<usize>) -> Option<Fault> {
             "update lsp-soak",
         )
     })
+}
+
+/// That a scenario with everything it includes has no result, or none by the name that it gives.
+pub fn result(scenario: &Scenario, document: &Document<'_>) -> Option<Fault> {
+    if scenario.phases.is_empty() || scenario.result().is_some() {
+        return None;
+    }
+    let names: Vec<&str> = scenario.phases.iter().map(|phase| phase.name.as_str()).collect();
+    let (title, cure) = match &scenario.result {
+        Some(name) => (format!("no phase is called `{name}`"), instead(name, &names)),
+        None => (
+            "every phase is diagnostic, so the scenario has no result".to_owned(),
+            "write `result = \"PHASE\"`, or take `diagnostic` from a phase".to_owned(),
+        ),
+    };
+    Some(Fault::new(document.span(&["result".into()]), title, cure))
 }
 
 pub(super) struct Check<'d, 't> {

@@ -12,6 +12,7 @@ use super::check;
 use super::decode::{Document, Segment};
 use super::load::independent;
 use super::problem::{Fault, Report};
+use super::wording::instead;
 use budget::{amount, inside};
 use file::{EndpointEntry, LeakEntry, WorkEntry};
 
@@ -108,10 +109,10 @@ impl GateContext {
         };
         let purged = self.lenses.contains(&Lens::Purged);
         if purged {
-            add(Figure::Private, At::End, Lens::Purged, true);
+            add(Figure::Private, At::Result, Lens::Purged, true);
         }
         if self.lenses.contains(&Lens::AsShipped) {
-            add(Figure::Private, At::End, Lens::AsShipped, !purged);
+            add(Figure::Private, At::Result, Lens::AsShipped, !purged);
             add(Figure::Peak, At::Run, Lens::AsShipped, !purged);
         }
     }
@@ -206,15 +207,11 @@ impl GateContext {
         let At::Phase(name) = at else {
             return Ok(());
         };
-        let names = || self.phases.iter().map(String::as_str);
-        if names().any(|known| known == name) {
-            return Ok(());
+        let names: Vec<&str> = self.phases.iter().map(String::as_str).collect();
+        match names.contains(&name.as_str()) {
+            true => Ok(()),
+            false => Err((format!("the scenario has no phase `{name}`"), instead(name, &names))),
         }
-        let cure = match nearest(name, names()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
-        };
-        Err((format!("the scenario has no phase `{name}`"), cure))
     }
 
     /// A method must be one of those that were sent, or at least no slip of the pen for one that is asked for.

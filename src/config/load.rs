@@ -190,9 +190,13 @@ impl Loader<'_> {
         }
         let (included, inner) = self.includes(directory, &scenario, &document, &mut later, settled || has_workspace);
         faults.extend(independent(later, &faults));
+        let scenario = include::flatten(scenario, included);
+        if faults.is_empty() && inner.is_empty() {
+            faults.extend(check::result(&scenario, &document));
+        }
         report.add(&shown, text, faults);
         report.merge(inner);
-        (Some(include::flatten(scenario, included)), report)
+        (Some(scenario), report)
     }
 
     fn includes(

@@ -37,6 +37,9 @@ pub struct Scenario {
     /// Repeats everything after the first `start` phase.
     #[serde(default)]
     pub repeat: Option<Repeat>,
+    /// The phase whose checkpoint is the result; the last one that is not `diagnostic` when not given.
+    #[serde(default)]
+    pub result: Option<String>,
     /// When the server counts as ready; what is not given comes from the server's profile.
     #[serde(default)]
     pub readiness: Readiness,
@@ -113,6 +116,9 @@ pub struct Phase {
     /// How the phase settles; what is not given comes from the scenario.
     #[serde(default)]
     pub settle: Settle,
+    /// Only looks at the server, so its checkpoint is not the result of the scenario.
+    #[serde(default)]
+    pub diagnostic: bool,
 }
 
 /// How often something is played.
@@ -212,6 +218,14 @@ impl Scenario {
     /// How long a request may take when its step does not say.
     pub fn deadline(&self) -> Span {
         self.deadline.unwrap_or(Span::from_secs(60))
+    }
+
+    /// The phase whose checkpoint is the result: headlines, gates and sweeps are about it.
+    pub fn result(&self) -> Option<&Phase> {
+        match &self.result {
+            Some(name) => self.phases.iter().find(|phase| phase.name == *name),
+            None => self.phases.iter().rfind(|phase| !phase.diagnostic),
+        }
     }
 
     pub fn settle(&self, phase: &Phase) -> SettleLimits {

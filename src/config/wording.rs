@@ -162,3 +162,10 @@ fn kind(expected: &str) -> &str {
         other => other,
     }
 }
+/// What to write instead of a name that is none of these.
+pub(super) fn instead(name: &str, names: &[&str]) -> String {
+    match nearest(name, names.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are {}", names.join(", ")),
+    }
+}

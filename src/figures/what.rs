@@ -47,8 +47,8 @@ impl From<&What> for Named {
 /// A part of a run, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum At {
-    /// The last phase of the scenario.
-    End,
+    /// The phase that is the result of the scenario.
+    Result,
     /// The phase of this name; its last round.
     Phase(String),
     Run,
@@ -85,7 +85,7 @@ impl What {
             (None, _) if latency => return Err(WhatError::NoMethod(figure.name())),
             (None, Some(phase)) => At::Phase(phase),
             (None, None) if Figure::OF_RUNS.contains(&figure) => At::Run,
-            (None, None) => At::End,
+            (None, None) => At::Result,
         };
         Ok(What { figure, at, lens: None })
     }
@@ -109,7 +109,7 @@ impl What {
             })
         };
         let place = match &self.at {
-            At::End => phase(phases.len().checked_sub(1)?)?,
+            At::Result => Place::result(run)?,
             At::Phase(name) => phase(phases.iter().position(|phase| phase == name)?)?,
             At::Run => Place::Run,
             At::Method(method) => Place::Method(method.clone()),
@@ -154,11 +154,42 @@ impl fmt::Display for What {
         }
         write!(f, "{}", self.figure.name())?;
         match (&self.at, self.figure) {
-            (At::End, _) => write!(f, " at the end"),
+            (At::Result, _) => write!(f, " at the end"),
             (At::Phase(phase), figure) if figure.is_of_checkpoints() => write!(f, " after {phase}"),
             (At::Phase(phase), _) => write!(f, " in {phase}"),
             (At::Run, _) => Ok(()),
             (At::Method(method), _) => write!(f, " of {method}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::golden::Session;
+    use crate::summary::tests::of as summarised;
+
+    #[test]
+    fn the_result_is_the_phase_that_the_scenario_names_and_of_old_records_the_last_that_does_more_than_look() {
+        let mut session = Session::new("server");
+        let phases = [
+            ("work", "hover"),
+            ("idle", "idle"),
+            ("forced", "release"),
+            ("account", "self-report"),
+        ];
+        session.header.scenario.phases = phases.map(|(name, _)| name.to_owned()).to_vec();
+        let result = |session: &Session| {
+            let what = What::usual(Figure::Private, None, None).unwrap();
+            what.measure(&summarised(session)).unwrap().place.name().to_owned()
+        };
+        assert_eq!(result(&session), "account", "nothing was played");
+        for (phase, step) in phases {
+            session.phase(phase);
+            session.step(step);
+        }
+        assert_eq!(result(&session), "idle");
+        session.header.scenario.result = Some("work".to_owned());
+        assert_eq!(result(&session), "work");
     }
 }

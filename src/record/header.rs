@@ -285,6 +285,9 @@ pub struct ScenarioFacts {
     pub seed: u64,
     /// Phase names in order.
     pub phases: Vec<String>,
+    /// The phase whose checkpoint is the result; `None` in records of before there was a choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
 }
 
 /// What it was played on.

@@ -5,7 +5,7 @@ use crate::compare::{Cell, Played, counts};
 use crate::figures::{Figure, Measure, Place};
 use crate::stats::{Arm, Contrast, Pooled};
 use crate::summary::decay;
-use crate::summary::decay::{Window, WindowKind};
+use crate::summary::decay::WindowKind;
 
 use super::CONFIDENCE;
 
@@ -75,13 +75,13 @@ pub(super) fn places(runs: &[Played], default: &str) -> Places {
     // Silence shows what a user gets who goes for a coffee; without a silent window light traffic has to do.
     let kinds = [WindowKind::Silent, WindowKind::Simmer];
     let has = |kind: &WindowKind| decay::own(&summary.windows).any(|window| window.kind == *kind);
-    let alone = |window: &&Window| kinds.contains(&window.kind);
-    let settled = decay::own(&summary.windows).rfind(alone).map(|window| &window.phase);
-    let last = || summary.phases.iter().rev().find(|phase| phase.checkpoint.is_some());
-    let settled = settled.or_else(|| last().map(|phase| &phase.phase));
+    let phase = match Place::result(summary) {
+        Some(Place::Phase { number, name }) => Some((number, name)),
+        _ => None,
+    };
     let busiest = summary.methods.iter().filter(|method| method.p95.is_some());
     Places {
-        phase: settled.map(|phase| (phase.phase, phase.name.clone())),
+        phase,
         window: kinds.into_iter().find(has),
         // Of several that are as busy the first by name.
         method: busiest

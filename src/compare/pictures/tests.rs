@@ -167,7 +167,7 @@ fn a_page_of_several_systems_begins_with_a_sentence_for_each() {
     let end = page.find("<section id=\"servers\"").unwrap();
     let said = |size: &str, system: &str| {
         format!(
-            "<p class=\"{size} strong\">{system}: ty-jemalloc keeps 28–32 % more private memory than ty after goto &lt;i&gt;, 4 runs \
+            "<p class=\"{size} strong\">{system}: ty-jemalloc keeps 33–37 % more private memory than ty after decay, 4 runs \
              each</p>"
         )
     };

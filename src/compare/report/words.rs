@@ -132,29 +132,15 @@ pub fn runs(side: &Side) -> String {
     text
 }
 
-/// The figures that a choice hangs on: private memory where the baseline has most and at the end, the peak, CPU.
+/// The figures that a choice hangs on: private memory at the result, the peak, CPU.
 pub fn telling(comparison: &Comparison) -> Vec<&Row> {
-    let private: Vec<&Row> = comparison
-        .rows
-        .iter()
-        .filter(|row| row.measure.figure == Figure::Private)
-        .collect();
-    let middle = |row: &Row| row.cells[0].median.map_or(0.0, |median| median.median);
-    let mut telling: Vec<&Row> = Vec::new();
-    telling.extend(private.iter().copied().max_by(|a, b| middle(a).total_cmp(&middle(b))));
-    telling.extend(
-        private
-            .last()
-            .copied()
-            .filter(|last| telling.iter().all(|row| row.measure != last.measure)),
-    );
-    for figure in Figure::OF_RUNS {
-        telling.extend(comparison.row(&Measure {
-            place: Place::Run,
-            figure,
-        }));
-    }
-    telling
+    let of_run = |figure| Measure {
+        place: Place::Run,
+        figure,
+    };
+    let of_runs = Figure::OF_RUNS.into_iter();
+    let of_runs = of_runs.filter_map(|figure| comparison.row(&of_run(figure)));
+    comparison.result_row().into_iter().chain(of_runs).collect()
 }
 
 fn sentence(candidate: &str, baseline: &str, row: &Row, ratio: &Ratio, runs: String) -> String {

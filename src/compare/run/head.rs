@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use crate::compare::run::lens;
 use crate::exit::Exit;
+use crate::figures::Place;
 use crate::findings::{outcome, ready_rule};
 use crate::record::{Nanos, ReadyOutcome, ShutdownReply, ShutdownStage};
-use crate::summary::{Peak, Summary, exit};
+use crate::summary::{Peak, PhaseSummary, Summary, exit};
 use crate::text::{Tone, together, width};
 use crate::units;
 
@@ -69,12 +70,22 @@ pub fn ending(summary: &Summary) -> (Tone, String) {
     (tone, format!("{mark} {word} after {}", time(summary.duration)))
 }
 
+/// Private memory at the result, or at the last checkpoint before it that was reached, with the phase.
+pub fn result(summary: &Summary) -> Option<(u64, &str)> {
+    let place = Place::result(summary);
+    let is_result =
+        |phase: &PhaseSummary| matches!(&place, Some(Place::Phase { number, .. }) if phase.phase.phase <= *number);
+    let reached = summary.phases.iter().rev().filter(|phase| is_result(phase));
+    reached
+        .into_iter()
+        .find_map(|phase| Some((phase.private?, phase.phase.name.as_str())))
+}
+
 /// What the run came to, in one sentence without its point; `None` where nothing is known of its memory.
 pub fn conclusion(summary: &Summary) -> Option<String> {
     let label = &summary.header.server.label;
-    let mut phases = summary.phases.iter().rev();
-    let last = phases.find_map(|phase| Some((phase.private?, &phase.phase.name)));
-    let kept = last.map(|(private, name)| format!("{label} keeps {} MiB private after {name}", units::mib(private)));
+    let kept = result(summary)
+        .map(|(private, name)| format!("{label} keeps {} MiB private after {name}", units::mib(private)));
     let at_most = summary
         .peak
         .map(|most| format!("{} MiB resident at its peak", peak(most)));

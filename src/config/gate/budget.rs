@@ -40,7 +40,7 @@ impl GateContext {
         })?;
         let wanted = match &what.at {
             At::Phase(name) | At::Method(name) => name.as_str(),
-            At::End | At::Run => named.trim(),
+            At::Result | At::Run => named.trim(),
         };
         self.method(&what.at).map_err(|wrong| (at(wanted), wrong))?;
         self.phase(&what.at).map_err(|wrong| (at(wanted), wrong))?;

@@ -122,3 +122,17 @@ fn steps_that_write_are_refused_wherever_it_is_said_that_the_workspace_is_used_i
         assert!(told.contains(place), "{told}");
     }
 }
+
+#[test]
+fn a_result_must_be_a_phase_of_the_scenario() {
+    let result = |name: &str| format!("result = \"{name}\"\n{HEAD}{START}");
+    let diagnostic = format!("{HEAD}{START}diagnostic = true\n");
+    for (text, told) in [
+        (result("strat"), "did you mean `start`?"),
+        (result("nothing-like-it"), "there are start"),
+        (diagnostic, "every phase is diagnostic"),
+    ] {
+        let report = mistakes(&[("bad.toml", &text)], &Overrides::default());
+        assert!(report.contains(told), "{report}");
+    }
+}

@@ -61,9 +61,9 @@ fn rule(figure: Figure, at: At, lens: Lens, tolerance: Tolerance) -> Rule {
 fn rules() -> Rules {
     Rules {
         lens: Lens::Purged,
-        primaries: vec![rule(Figure::Private, At::End, Lens::Purged, Tolerance::PURGED)],
+        primaries: vec![rule(Figure::Private, At::Result, Lens::Purged, Tolerance::PURGED)],
         advisory: vec![
-            rule(Figure::Private, At::End, Lens::AsShipped, Tolerance::AS_SHIPPED),
+            rule(Figure::Private, At::Result, Lens::AsShipped, Tolerance::AS_SHIPPED),
             rule(Figure::Peak, At::Run, Lens::AsShipped, Tolerance::AS_SHIPPED),
         ],
         budgets: vec![Limit {

@@ -54,6 +54,7 @@ pub(super) fn header(label: &str) -> Header {
             phases: ["start", "goto", "completions", "workspace-symbols", "decay"]
                 .map(str::to_owned)
                 .to_vec(),
+            result: None,
         },
         workspace: workspace(),
         settings: Settings {
