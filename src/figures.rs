@@ -249,11 +249,7 @@ impl Figure {
     const fn facts(self) -> Facts {
         match self {
             Figure::Private => memory("private", "private memory", "Private memory at checkpoints, MiB"),
-            Figure::Peak => memory(
-                "peak",
-                "resident memory at its peak",
-                "Resident peak within phases, MiB",
-            ),
+            Figure::Peak => memory("peak", "peak resident memory", "Resident peak within phases, MiB"),
             Figure::Resident => memory("resident", "resident memory", "Resident memory at checkpoints, MiB"),
             Figure::Cpu => Facts {
                 unit: Unit::CpuNanos,

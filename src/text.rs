@@ -188,12 +188,14 @@ pub(super) fn together(text: &str) -> String {
 
 /// Appends a paragraph whose first line begins with `first` and whose others are indented as far.
 pub(super) fn paragraph(out: &mut String, paint: Paint, tone: Tone, first: &str, text: &str, columns: usize) {
-    let indent = width(first);
-    for (number, line) in wrap(&clean(text), columns.saturating_sub(indent))
-        .into_iter()
-        .enumerate()
-    {
-        let start = if number == 0 { first } else { &" ".repeat(indent) };
+    item(out, paint, tone, first, width(first), text, columns);
+}
+
+/// The same with the other lines indented by `hang`, which is at least as much as the first.
+pub(super) fn item(out: &mut String, paint: Paint, tone: Tone, first: &str, hang: usize, text: &str, columns: usize) {
+    let lines = wrap(&clean(text), columns.saturating_sub(hang)).into_iter();
+    for (number, line) in lines.enumerate() {
+        let start = if number == 0 { first } else { &" ".repeat(hang) };
         line_of(
             out,
             paint.paint(tone, &format!("{start}{}", line.replace(NO_BREAK, " "))),

@@ -10,7 +10,6 @@ pub(crate) mod document;
 pub(crate) mod figures;
 mod github;
 pub(crate) mod growth;
-pub(crate) mod headline;
 pub mod json;
 mod junit;
 pub(crate) mod notes;
@@ -22,7 +21,7 @@ pub(crate) mod words;
 mod tests;
 
 pub(crate) use crate::compare::report::figures::{amount, as_set, signed};
-pub(crate) use crate::compare::report::notes::{difference, huge_pages, strained, unequal};
+pub(crate) use crate::compare::report::notes::{difference, huge_pages, strained, unequal, unusual};
 pub use crate::compare::report::notes::{doubt, unseen};
 
 pub use crate::compare::report::cases::{Case, Outcome, Suite, suites};

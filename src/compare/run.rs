@@ -38,12 +38,13 @@ pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document {
     let traced = Traced::of(summary);
     match &traced {
         Some(traced) => sections.push(Some(called(&header.server.label, traced))),
-        None => sections.extend([phases(summary)]),
+        None => sections.push(phases(summary)),
     }
     sections.push(warnings(summary));
     if traced.is_none() {
         sections.extend([
             timeline(summary, record),
+            every_round(summary),
             came_back(summary),
             released(summary),
             grown(summary),
@@ -69,24 +70,43 @@ pub fn document<'s>(summary: &'s Summary, record: &'s str) -> Document {
 fn verdict(summary: &Summary) -> Vec<Sentence> {
     let (tone, ending) = head::ending(summary);
     let mut verdict = vec![Sentence::answer("run.ending", tone, ending)];
-    if summary.header.plan.traced.is_none() {
-        let kept = head::conclusion(summary).map(|text| Sentence::answer("run.kept", Tone::Plain, text));
-        verdict.extend(kept);
-        verdict.extend(attribution(summary));
-        let back = windows::sentences(summary).into_iter();
-        verdict.extend(back.map(|text| Sentence::answer("run.came-back", Tone::Plain, text)));
+    if summary.header.plan.traced.is_some() {
+        return verdict;
     }
+    let grows = attribution(summary);
+    let answer = |id| move |text: String| Sentence::answer(id, Tone::Plain, text);
+    // Of what repeats, growth is the answer.
+    let kept = match grows.is_empty() {
+        true => head::conclusion(summary).map(answer("run.kept")),
+        false => head::conclusion(summary).map(|text| Sentence::evidence("run.kept", text)),
+    };
+    verdict.extend(grows);
+    verdict.extend(kept);
+    verdict.extend(windows::released(summary).map(answer("run.came-back")));
+    verdict.extend(tables::slowest(summary).map(answer("run.slowest")));
+    let rest = windows::remarks(summary).into_iter();
+    verdict.extend(rest.map(|text| Sentence::evidence("run.came-back", text)));
     verdict
 }
 
 fn phases(summary: &Summary) -> Option<Section> {
-    let all: Vec<_> = summary.phases.iter().collect();
     let legend = phases::legend(summary).into_iter();
-    (!all.is_empty()).then(|| {
+    (!summary.phases.is_empty()).then(|| {
         Section::new("phases", "Phases", Weight::Answer)
             .noted("sizes in MiB")
-            .with(phases::table(summary, &all))
+            .with(phases::table(summary, &phases::together(summary)))
             .with_all(legend.map(|text| Sentence::definition("phases.legend", text)))
+    })
+}
+
+/// Where phases repeat.
+fn every_round(summary: &Summary) -> Option<Section> {
+    let all = phases::every_round(summary);
+    let repeats = phases::together(summary).len() < all.len();
+    repeats.then(|| {
+        Section::new("rounds", "Every round", Weight::Evidence)
+            .noted("sizes in MiB")
+            .with(phases::table(summary, &all))
     })
 }
 

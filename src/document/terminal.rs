@@ -3,13 +3,20 @@
 use crate::charts::axis::ends;
 use crate::charts::rows::strip;
 use crate::text::table::{self, Cell, Column, Table, WIDEST};
-use crate::text::{Paint, Tone, clean_styled, cut, hanging, line_of, paragraph, width};
+use crate::text::{Paint, Tone, clean_styled, cut, hanging, item, line_of, paragraph, width};
+use crate::units;
 
 use super::ascii::ascii;
 use super::matrix::{HOLE, LEAST};
 use super::{Block, Document, Matrix, MatrixCell, Section, Sentence, Weight, rows_left_out, shortened};
 
 const NARROWEST: usize = 40;
+
+/// How the anchors of sections of warnings end.
+const WARNINGS: &str = "warnings";
+
+/// A warning of this many lines is shown without being asked for.
+const SHORT_LINES: usize = 2;
 
 /// Where a report has what had no room.
 const JSON: &str = "`--format json`";
@@ -36,27 +43,28 @@ pub fn render(document: &Document, look: Look) -> String {
         paint: Paint(look.color),
         columns: look.columns.clamp(NARROWEST, WIDEST),
         details: look.details,
+        hidden: Vec::new(),
+        unsaid: 0,
     };
-    page.paragraph(Tone::Strong, "", &document.title);
-    for (place, sentence) in document.headline.iter().chain(&document.verdict).enumerate() {
-        page.sentence(if place == 0 { "  " } else { "  - " }, sentence);
+    let shows = |weight: Weight| look.details || weight == Weight::Answer;
+    match &document.headline {
+        // What decides comes first.
+        Some(headline) => {
+            page.sentence("", headline);
+            page.paragraph(Tone::Quiet, "  ", &document.title);
+        }
+        None => page.paragraph(Tone::Strong, "", &document.title),
     }
-    let shown = |section: &&Section| look.details || section.weight == Weight::Answer;
-    for section in document.sections.iter().filter(shown) {
-        page.out.push('\n');
+    for sentence in document.verdict.iter().filter(|sentence| shows(sentence.weight)) {
+        page.sentence("  ", sentence);
+    }
+    for section in document.sections.iter().filter(|section| shows(section.weight)) {
+        if look.details || !section.anchor.ends_with(WARNINGS) {
+            page.out.push('\n');
+        }
         page.section(section);
     }
-    let more: Vec<&str> = document
-        .sections
-        .iter()
-        .filter(|section| !shown(section))
-        .map(|section| section.title.as_str())
-        .collect();
-    if !more.is_empty() {
-        page.out.push('\n');
-        let text = format!("--details shows also: {}", more.join(", "));
-        page.paragraph(Tone::Quiet, "  ", &text);
-    }
+    page.hint(document);
     look.finish(&page.out)
 }
 
@@ -73,6 +81,9 @@ struct Page {
     paint: Paint,
     columns: usize,
     details: bool,
+    /// Columns of tables that only the details have, and sentences.
+    hidden: Vec<String>,
+    unsaid: usize,
 }
 
 impl Page {
@@ -91,17 +102,77 @@ impl Page {
             self.paint.paint(Tone::Quiet, &note),
         );
         line_of(&mut self.out, format!("{title}  {note}"));
-        self.out.push('\n');
+        if self.details {
+            self.out.push('\n');
+        }
+    }
+
+    fn shows(&self, weight: Weight) -> bool {
+        self.details || weight == Weight::Answer
+    }
+
+    /// What the details have besides.
+    fn hint(&mut self, document: &Document) {
+        let sentences = document.verdict.iter().filter(|sentence| !self.shows(sentence.weight));
+        let sentences = match sentences.count() + self.unsaid {
+            0 => None,
+            more => Some(units::counted(more as u64, "sentence")),
+        };
+        let hidden = document.sections.iter().filter(|section| !self.shows(section.weight));
+        let hidden: Vec<String> = hidden.map(|section| section.title.clone()).collect();
+        let columns = match self.hidden.len() {
+            0 => None,
+            more => Some(units::counted(more as u64, "column")),
+        };
+        let more: Vec<String> = sentences.into_iter().chain(columns).chain(hidden).collect();
+        if !more.is_empty() {
+            let text = cut(&format!("more with --details: {}", more.join(", ")), self.columns - 2);
+            self.paragraph(Tone::Quiet, "  ", &text);
+        }
     }
 
     fn section(&mut self, section: &Section) {
+        if !self.details && section.anchor.ends_with(WARNINGS) {
+            return self.few(section);
+        }
         self.heading(&section.title, &section.note);
         section.blocks.iter().for_each(|block| self.block(block));
     }
 
+    /// Failures, the first warning if it is short, and how many more there are.
+    fn few(&mut self, section: &Section) {
+        let sentences = section.blocks.iter().filter_map(|block| match block {
+            Block::Sentence(sentence) => Some(sentence),
+            _ => None,
+        });
+        let (failures, rest): (Vec<&Sentence>, Vec<&Sentence>) =
+            sentences.partition(|sentence| sentence.tone == Tone::Bad);
+        let is_short = |sentence: &&&Sentence| {
+            sentence.details.is_empty() && width(&sentence.text) < SHORT_LINES * (self.columns - 14)
+        };
+        let short = rest.first().filter(is_short);
+        let more = rest.len() - usize::from(short.is_some());
+        failures
+            .into_iter()
+            .chain(short.copied())
+            .for_each(|sentence| self.sentence("  ", sentence));
+        if more > 0 {
+            let which = if short.is_some() { "more " } else { "" };
+            let what = if rest.iter().any(|one| one.mark == "warning") {
+                "warning"
+            } else {
+                "note"
+            };
+            let plural = if more == 1 { "" } else { "s" };
+            self.paragraph(Tone::Warning, "  ", &format!("{more} {which}{what}{plural}: --details"));
+        }
+    }
+
     fn block(&mut self, block: &Block) {
         match block {
-            Block::Sentence(sentence) if sentence.weight == Weight::Definition && !self.details => {}
+            Block::Sentence(sentence) if !self.shows(sentence.weight) => {
+                self.unsaid += usize::from(sentence.weight == Weight::Evidence);
+            }
             Block::Sentence(sentence) => self.sentence("  ", sentence),
             Block::Facts { facts, .. } => self.facts(facts),
             Block::Table { caption, columns } => {
@@ -145,7 +216,16 @@ impl Page {
             "" => indent.to_owned(),
             mark => format!("{indent}{mark}: "),
         };
-        self.paragraph(sentence.tone, &first, &sentence.text);
+        let (tone, hang) = (sentence.tone, width(indent) + 2);
+        item(
+            &mut self.out,
+            self.paint,
+            tone,
+            &first,
+            hang.max(width(&first)),
+            &sentence.text,
+            self.columns,
+        );
         for detail in &sentence.details {
             hanging(&mut self.out, self.paint, Tone::Quiet, 4, detail, self.columns);
         }
@@ -162,6 +242,13 @@ impl Page {
 
     fn table(&mut self, columns: &[Column]) {
         let (short, more) = shortened(columns);
+        let (short, hidden): (Vec<Column>, Vec<Column>) =
+            short.into_iter().partition(|column| self.details || column.is_answer());
+        for name in hidden.iter().map(Column::name).filter(|name| !name.is_empty()) {
+            if !self.hidden.contains(&name) {
+                self.hidden.push(name);
+            }
+        }
         table::draw(&mut self.out, self.paint, short, self.columns, JSON);
         if let Some(text) = rows_left_out(more) {
             self.paragraph(Tone::Quiet, "  ", &text);
@@ -183,7 +270,7 @@ fn rows_of(matrix: &Matrix, columns: usize) -> Vec<Column> {
         .text("server", 0, |(_, server)| &matrix.heads[*server])
         .number("median", 0, |line| &at(line).median)
         .text("", 0, |line| end(at(line)))
-        .text("interval", 3, |line| (Tone::Quiet, &at(line).interval))
+        .text("95 % CI", 2, |line| (Tone::Quiet, &at(line).interval))
         .text("vs baseline", 1, |line| difference(line.1, at(line)))
         .text("on each machine", 4, |line| {
             let difference = at(line).difference.as_ref();
@@ -191,7 +278,7 @@ fn rows_of(matrix: &Matrix, columns: usize) -> Vec<Column> {
         })
         .filled(HOLE);
     let room = strip_columns(&table, columns);
-    let strips = Table::new(&lines).text("runs", 2, |(row, server)| {
+    let strips = Table::new(&lines).text("runs", 5, |(row, server)| {
         let cells = &matrix.rows[*row].cells;
         let all = cells.iter().flat_map(|cell| cell.values.iter().flatten().copied());
         let (low, high) = ends(all).unwrap_or_default();

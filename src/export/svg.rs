@@ -39,7 +39,7 @@ pub fn run(summary: &Summary, record: &str) -> String {
     let header = &summary.header;
     let sentences = match held_up(header) {
         Some(why) => vec![why],
-        None => windows::sentences(summary),
+        None => windows::released(summary).into_iter().collect(),
     };
     let summary = &*measured(summary);
     let panel = Panel {
@@ -87,7 +87,7 @@ fn panels<'p>(scenarios: &'p Scenarios, runs: &'p [Played]) -> Vec<Panel<'p>> {
 /// The first sentence of each server, on which a choice hangs; of a server alone what it keeps.
 fn conclusions(comparison: &Comparison) -> Vec<String> {
     let others = 1..comparison.sides.len();
-    let sentences = others.filter_map(|place| words::verdict(comparison, place).into_iter().next());
+    let sentences = others.filter_map(|place| words::verdict(comparison, place));
     alone::kept(comparison).into_iter().chain(sentences).collect()
 }
 

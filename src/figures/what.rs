@@ -154,10 +154,9 @@ impl fmt::Display for What {
         }
         write!(f, "{}", self.figure.name())?;
         match (&self.at, self.figure) {
-            (At::Result, _) => write!(f, " at the end"),
             (At::Phase(phase), figure) if figure.is_of_checkpoints() => write!(f, " after {phase}"),
             (At::Phase(phase), _) => write!(f, " in {phase}"),
-            (At::Run, _) => Ok(()),
+            (At::Result | At::Run, _) => Ok(()),
             (At::Method(method), _) => write!(f, " of {method}"),
         }
     }

@@ -83,6 +83,8 @@ pub struct Broken {
     pub role: Role,
     /// Its record.
     pub record: String,
+    /// How it failed, in a few words.
+    pub how: String,
 }
 
 /// A rule that decides and was not judged.

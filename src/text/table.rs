@@ -12,6 +12,9 @@ const GAP: usize = 2;
 /// The least that is left of the first column.
 const LEAST: usize = 8;
 
+/// Columns of this rank and below are in a short report too.
+const ANSWER: u8 = 2;
+
 /// Columns of this rank and above leave before the first column is cut.
 const SPARE: u8 = 5;
 
@@ -215,6 +218,11 @@ impl Column {
 
     pub fn cells(&self) -> &[Cell] {
         &self.cells
+    }
+
+    /// Whether a short report has it: what leaves late when there is no room.
+    pub fn is_answer(&self) -> bool {
+        self.rank <= ANSWER
     }
 
     /// Whether there is anything in it but `nothing`.

@@ -178,12 +178,8 @@ fn a_damaged_record_is_reported_without_its_damage() {
     let mut lines: Vec<&str> = whole.lines().collect();
     lines[41] = "\u{0}\u{0}";
     fs::write(&record, format!("{}\n", lines.join("\n"))).expect("the directory is ours");
-    let output = report()
-        .arg(&record)
-        .env("COLUMNS", "160")
-        .output()
-        .expect("lsp-soak runs");
-    assert!(text(&output, 0).contains("(line 42)"));
+    let output = report().arg(&record).arg("--details").env("COLUMNS", "160").output();
+    assert!(text(&output.expect("lsp-soak runs"), 0).contains("(line 42)"));
     let output = report().arg(&record).args(["--format", "csv"]).output();
     let output = output.expect("lsp-soak runs");
     text(&output, 0);

@@ -119,7 +119,7 @@ steps = [{ close = {} }]
     outcome.says(&[
         " MiB released in light traffic (6",
         "of the growth so far) and 16.0 MiB after closing all documents",
-        "nothing released while idle: its allocator cannot release anything then",
+        "nothing released while idle: this allocator does not purge then",
     ]);
 }
 

@@ -35,7 +35,7 @@ fn three_per_cent_more_fail_in_three_runs_through_the_purged_lens() {
         said.contains("purged lens: system made to give back before each checkpoint"),
         "{said}"
     );
-    assert!(said.contains("purged private at the end: at least +"), "{said}");
+    assert!(said.contains("purged private: at least +"), "{said}");
     // Three runs of each after a warm-up, and the records give the same verdict.
     let (again, _) = ends(1, &ground, &["--from", "out", "--runs", "3"]);
     assert_eq!(again, said);
@@ -44,7 +44,7 @@ fn three_per_cent_more_fail_in_three_runs_through_the_purged_lens() {
         "--from", "out", "--runs", "3", "--tol", "4%", "--fail", "6%", "--budget", "private <= 300 MiB",
     ];
     let (said, _) = ends(0, &ground, &lax);
-    assert!(said.contains("private at the end <= 300.0 MiB"), "{said}");
+    assert!(said.contains("private <= 300.0 MiB"), "{said}");
     ends(1, &ground, &[&lax[..], &["--budget", "peak <= 100 MiB"]].concat());
     // A peak takes five runs, through this lens too.
     let open = [&lax[..], &["--budget", "peak <= 300 MiB"]].concat();

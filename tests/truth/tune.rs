@@ -70,7 +70,7 @@ fn what_gives_back_is_found_and_shipped_and_keeps_its_promise() {
         "tune", "scenario.toml", "--server", "je", "--grid", "grid.toml", "--rungs", "1,3", "--out", "out", "-q",
     ];
     let said = ground.said(&[&tune[..], &LAX].concat());
-    assert!(said.contains("ship "), "{said}");
+    assert!(said.contains("use "), "{said}");
     let report = fs::read_to_string(ground.join("out/tune.json")).expect("it lies beside the records");
     let report: Value = serde_json::from_str(&report).expect("it is JSON");
     let default = private(cell(&report, "default"));
@@ -247,7 +247,7 @@ fn a_sweep_that_was_cut_off_goes_on_and_keeps_to_its_processors() {
         "tune", "scenario.toml", "--server", "je", "--grid", "cpus.toml", "--rungs", "1,2", "--out", "out", "-q",
     ];
     let (said, _) = ground.ends(3, &tune);
-    assert!(said.contains("nothing is recommended: fewer than 3 runs"), "{said}");
+    assert!(said.contains("no recommendation: fewer than 3 runs"), "{said}");
     let records = ground.records("out");
     // What needs 120 MiB more is hopeless after its first run.
     assert_eq!(records.len(), 1 + 3 + 2, "{said}");

@@ -64,7 +64,7 @@ fn a_verdict_is_kept_beside_its_records_and_is_the_same_from_them_in_every_forma
     }
     let markdown = read(&ground, "out/gate.md");
     assert!(
-        markdown.starts_with("### pair: FAIL, candidate against baseline: purged private at the end at least +"),
+        markdown.starts_with("### pair: FAIL, candidate against baseline: purged private at least +"),
         "{markdown}"
     );
     assert_eq!(read(&ground, "summary.md").trim_end(), markdown.trim_end());

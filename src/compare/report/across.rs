@@ -21,9 +21,7 @@ pub fn conclusions(targets: &[Target]) -> Vec<Sentence> {
         let unequal = sides.flat_map(|side| notes::work(side, baseline));
         let texts: Vec<String> = match words::no_run_counts(comparison).or_else(|| alone::kept(comparison)) {
             Some(text) => vec![text],
-            None => others
-                .filter_map(|place| words::verdict(comparison, place).into_iter().next())
-                .collect(),
+            None => others.filter_map(|place| words::verdict(comparison, place)).collect(),
         };
         let sentence = Sentence::answer("compare.target", Tone::Strong, texts.join("; "));
         let all = unequal.chain([sentence]).map(|one| Sentence {

@@ -5,24 +5,22 @@ use crate::figures::{Figure, Place};
 
 use super::{figures, words};
 
-/// What the only server keeps after the last phase, and its peak, with their intervals and runs; `None` of several servers,
+/// What the only server keeps at the result, and its peak, with their intervals and runs; `None` of several servers,
 /// and where neither is known.
 pub fn kept(comparison: &Comparison) -> Option<String> {
     let [side] = comparison.sides.as_slice() else {
         return None;
     };
-    let kept = last(comparison, |row| row.measure.figure == Figure::Private).map(|(row, size)| {
+    let result = comparison.result_row().map(|row| &row.measure);
+    let kept = last(comparison, |row| Some(&row.measure) == result).map(|(row, size)| {
         let phase = row.measure.place.name();
-        format!("keeps {size} private after {phase}")
+        format!("{size} private after {phase}")
     });
     let of_run = |row: &Row| row.measure.figure == Figure::Peak && row.measure.place == Place::Run;
-    let peak = last(comparison, of_run).map(|(_, size)| match kept {
-        Some(_) => format!("{size} resident at its peak"),
-        None => format!("has {size} resident at its peak"),
-    });
-    let parts: Vec<String> = kept.iter().cloned().chain(peak).collect();
+    let peak = last(comparison, of_run).map(|(_, size)| format!("peak {size} resident"));
+    let parts: Vec<String> = kept.into_iter().chain(peak).collect();
     let runs = words::runs(side);
-    (!parts.is_empty()).then(|| format!("{} {}, {runs}", side.label, parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("{}: {} ({runs})", side.label, parts.join(", ")))
 }
 
 /// The last of these rows in which something is known, and its median as text.

@@ -155,15 +155,28 @@ fn ends(ends: &[(WindowEnd, u64)]) -> String {
     }
 }
 
-/// In which windows each server released memory, in a sentence each.
+/// In which windows servers released memory: a sentence for those that did the same.
 pub fn verdict(comparison: &Comparison) -> Vec<String> {
-    let sides = comparison.sides.iter();
-    let sentences = sides.filter_map(|side| {
-        let sentence = sentence(&side.gave)?;
-        let cost = side.traffic.map(|cost| format!("; {}", traffic(&cost)));
-        Some(format!("{}: {sentence}{}", side.label, cost.unwrap_or_default()))
-    });
-    sentences.collect()
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for side in &comparison.sides {
+        let Some(sentence) = sentence(&side.gave) else { continue };
+        match groups.iter_mut().find(|(known, _)| *known == sentence) {
+            Some((_, servers)) => servers.push(&side.label),
+            None => groups.push((sentence, vec![&side.label])),
+        }
+    }
+    let sentences = groups.into_iter();
+    sentences
+        .map(|(sentence, servers)| format!("{}: {sentence}", servers.join(", ")))
+        .collect()
+}
+
+/// What light traffic cost each server by itself.
+pub fn costs(comparison: &Comparison) -> Vec<String> {
+    let costs = comparison.sides.iter().filter_map(|side| Some((side, side.traffic?)));
+    costs
+        .map(|(side, cost)| format!("{}: {}", side.label, traffic(&cost)))
+        .collect()
 }
 
 /// Which windows released memory, where all runs say the same; of the others, in how many runs.

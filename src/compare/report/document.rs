@@ -16,7 +16,7 @@ use crate::text::{Sentence, Tone};
 use crate::units;
 
 use super::figures::{self, HOLE};
-use super::{across, alone, decay, headline, notes, release, words};
+use super::{across, alone, decay, notes, release, words};
 
 /// The runs by the names of their records.
 type Records<'r> = BTreeMap<&'r str, &'r Summary>;
@@ -138,16 +138,31 @@ fn verdict(target: &Target, is_named: bool) -> Vec<Sentence> {
         .skip(1)
         .flat_map(|side| notes::work(side, baseline));
     let strong = |id: &'static str| move |text: String| Sentence::answer(id, Tone::Strong, text);
+    let growth = growth::verdict(comparison);
+    // Of what repeats, growth is the answer.
+    let kept = alone::kept(comparison).map(|text| match growth.is_empty() {
+        true => Sentence::answer("compare.kept", Tone::Strong, text),
+        false => Sentence::evidence("compare.kept", text),
+    });
     let all = unequal
-        .chain(alone::kept(comparison).map(strong("compare.kept")))
+        .chain(growth.into_iter().map(strong("compare.growth")))
+        .chain(kept)
         .chain(
-            headline::conclusions(comparison)
+            words::conclusions(comparison)
                 .into_iter()
                 .map(strong("compare.difference")),
         )
         .chain(decay::verdict(comparison).into_iter().map(strong("compare.came-back")))
-        .chain(release::verdict(comparison).into_iter().map(strong("compare.released")))
-        .chain(growth::verdict(comparison).into_iter().map(strong("compare.growth")))
+        .chain(
+            decay::costs(comparison)
+                .into_iter()
+                .map(|text| Sentence::evidence("compare.traffic", text)),
+        )
+        .chain(
+            release::verdict(comparison)
+                .into_iter()
+                .map(|text| Sentence::evidence("compare.released", text)),
+        )
         .chain(calls::verdict(comparison).into_iter().map(strong("compare.calls")));
     let all = all.map(|one| match is_named {
         true => Sentence {
@@ -189,9 +204,29 @@ fn private(target: &Target, id: &str, name: &str, keys: Keys) -> Section {
         name => format!("Private memory, {name}"),
     };
     Section::new(format!("{id}private"), title, Weight::Answer)
-        .noted("MiB, at checkpoints")
+        .noted(format!("MiB at checkpoints, medians{}", signs(comparison)))
         .with_all(table(comparison, Figure::Private, keys))
         .with_all(legend(comparison).map(|text| Sentence::definition("compare.legend", text)))
+}
+
+/// What the signs of the table mean that is read first, in as few words as there are.
+fn signs(comparison: &Comparison) -> String {
+    let rows = comparison
+        .rows
+        .iter()
+        .filter(|row| row.measure.figure == Figure::Private);
+    let rows: Vec<Row> = rows.cloned().collect();
+    let medians = || rows.iter().flat_map(|row| &row.cells).filter_map(|cell| cell.median);
+    let few = medians().any(|median| median.n > 1 && !median.reached);
+    let parts = [
+        (figures::has_ends(&rows), " · ▾ lowest, ▴ highest"),
+        (few, " · * full range, too few runs for 95 %"),
+    ];
+    parts
+        .into_iter()
+        .filter(|(is_there, _)| *is_there)
+        .map(|(_, text)| text)
+        .collect()
 }
 
 /// What the signs of the tables mean, as far as they are there.
@@ -399,7 +434,7 @@ fn servers(targets: &[&Target]) -> Section {
         Block::facts(caption, facts.chain(machines))
     });
     let facts: Vec<Block> = facts.collect();
-    Section::new("servers", "Servers", Weight::Answer).with_all(facts)
+    Section::new("servers", "Servers", Weight::Evidence).with_all(facts)
 }
 
 /// The fingerprint of each server on each target, by its first run.

@@ -23,11 +23,7 @@ pub fn notes(comparison: &Comparison) -> Vec<Sentence> {
         let doubts = side.doubts.iter().map(|text| doubt(&side.label, text));
         notes.extend(settings.chain(doubts).map(|text| bad("compare.settings", text)));
     }
-    for (place, side) in comparison.sides.iter().enumerate() {
-        notes.extend(groups(comparison, place, side).map(|text| Sentence::warning("compare.groups", text)));
-        let outliers = outliers(comparison, place, side).into_iter();
-        notes.extend(outliers.map(|text| Sentence::warning("compare.outliers", text)));
-    }
+    notes.extend(unusual(comparison));
     let baseline = comparison.sides.first().map_or("", |side| side.label.as_str());
     let huge = comparison.sides.iter();
     let huge = huge.filter_map(|side| Some(huge_pages(&side.label, baseline, side.huge_pages.as_ref()?)));
@@ -45,6 +41,19 @@ pub fn notes(comparison: &Comparison) -> Vec<Sentence> {
     let strained = comparison.strains.iter().map(strained);
     notes.extend(strained.map(|text| Sentence::warning("compare.strained", text)));
     notes
+}
+
+/// Groups and outliers of memory.
+pub fn unusual(comparison: &Comparison) -> Vec<Sentence> {
+    let sides = comparison.sides.iter().enumerate();
+    let notes = sides.flat_map(|(place, side)| {
+        let groups = groups(comparison, place, side).map(|text| Sentence::warning("compare.groups", text));
+        let outliers = outliers(comparison, place, side).into_iter();
+        groups
+            .into_iter()
+            .chain(outliers.map(|text| Sentence::warning("compare.outliers", text)))
+    });
+    notes.collect()
 }
 
 /// The comparison may be worth nothing.

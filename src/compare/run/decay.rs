@@ -155,7 +155,7 @@ pub(crate) fn sentence(gave: &[Gave]) -> Option<String> {
 
 fn released_nothing(windows: &[&Gave]) -> Option<String> {
     let why = match windows {
-        [one] if one.held => ": its allocator cannot release anything then",
+        [one] if one.held => ": this allocator does not purge then",
         _ => "",
     };
     let when: Vec<String> = windows.iter().map(|one| when(one.kind).to_owned()).collect();

@@ -67,7 +67,18 @@ pub fn ending(summary: &Summary) -> (Tone, String) {
         Exit::Interrupted => (Tone::Warning, "■"),
         Exit::OwnFailure | Exit::ServerFailed => (Tone::Bad, "✗"),
     };
-    (tone, format!("{mark} {word} after {}", time(summary.duration)))
+    let facts = &summary.header.server;
+    let allocator = facts
+        .allocator
+        .as_ref()
+        .map(|allocator| format!("allocator {allocator}"));
+    let server: Vec<String> = version(summary).into_iter().chain(allocator).collect();
+    let server = if server.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", server.join(", "))
+    };
+    (tone, format!("{mark} {word} after {}{server}", time(summary.duration)))
 }
 
 /// Private memory at the result, or at the last checkpoint before it that was reached, with the phase.
@@ -83,14 +94,24 @@ pub fn result(summary: &Summary) -> Option<(u64, &str)> {
 
 /// What the run came to, in one sentence without its point; `None` where nothing is known of its memory.
 pub fn conclusion(summary: &Summary) -> Option<String> {
-    let label = &summary.header.server.label;
-    let kept = result(summary)
-        .map(|(private, name)| format!("{label} keeps {} MiB private after {name}", units::mib(private)));
-    let at_most = summary
-        .peak
-        .map(|most| format!("{} MiB resident at its peak", peak(most)));
-    let said: Vec<String> = kept.into_iter().chain(at_most).collect();
-    (!said.is_empty()).then(|| said.join(", "))
+    let first = summary
+        .phases
+        .first()
+        .and_then(|phase| Some((phase.private?, &phase.phase.name)));
+    let kept = result(summary).map(|(private, name)| {
+        let more = first.filter(|(_, first)| *first != name).map(|(first, start)| {
+            let more = i64::try_from(i128::from(private) - i128::from(first)).unwrap_or(0);
+            format!(" ({} MiB since {start})", units::signed_mib(more))
+        });
+        format!(
+            "{} MiB private after {name}{}",
+            units::mib(private),
+            more.unwrap_or_default()
+        )
+    });
+    let most = summary.peak.map(|most| format!("peak {} MiB resident", peak(most)));
+    let parts: Vec<String> = kept.into_iter().chain(most).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
@@ -107,9 +128,10 @@ fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
     }
 }
 
-fn server(summary: &Summary) -> String {
+/// What the server calls itself, with its version.
+fn version(summary: &Summary) -> Option<String> {
     let facts = &summary.header.server;
-    let said = summary.initialized.as_ref().and_then(|said| {
+    let own = summary.initialized.as_ref().and_then(|said| {
         let name = said.name.clone()?;
         Some(match &said.version {
             None => name,
@@ -118,7 +140,11 @@ fn server(summary: &Summary) -> String {
             Some(_) => facts.version.clone().unwrap_or(name),
         })
     });
-    let version = said.or(facts.version.clone());
+    own.or(facts.version.clone())
+}
+
+fn server(summary: &Summary) -> String {
+    let facts = &summary.header.server;
     let program = facts.program.clone();
     let allocator = facts.allocator.as_ref().map(|allocator| match allocator.confidence {
         Some(confidence) => format!("allocator {allocator} ({})", confidence.name()),
@@ -134,7 +160,14 @@ fn server(summary: &Summary) -> String {
         times => format!("restarted {times} times"),
     });
     let lens = lens::words(&facts.lens);
-    joined([version, Some(program), allocator, lens, Some(env.join(" ")), restarts])
+    joined([
+        version(summary),
+        Some(program),
+        allocator,
+        lens,
+        Some(env.join(" ")),
+        restarts,
+    ])
 }
 
 fn workspace(summary: &Summary) -> String {

@@ -1,14 +1,73 @@
 //! The table of phases, with a legend for the words that it uses.
 
-use crate::summary::{PhaseSummary, PrivateMetric, ResidentMetric, StepSummary, Summary};
+use std::borrow::Cow;
+use std::ops::Deref;
+
+use crate::summary::{Peak, PhaseSummary, PrivateMetric, ResidentMetric, StepSummary, Summary};
 use crate::text::Tone;
 use crate::text::table::{Cell, Column, Table};
 use crate::units;
 
 use super::head::{cpu_time, peak, time};
 
+/// A row: a phase, or all rounds of one that is repeated.
+pub struct Line<'s> {
+    summary: Cow<'s, PhaseSummary>,
+    rounds: usize,
+}
+
+impl Deref for Line<'_> {
+    type Target = PhaseSummary;
+
+    fn deref(&self) -> &PhaseSummary {
+        &self.summary
+    }
+}
+
+/// Every round of every phase.
+pub fn every_round(summary: &Summary) -> Vec<Line<'_>> {
+    let line = |phase| Line {
+        summary: Cow::Borrowed(phase),
+        rounds: 1,
+    };
+    summary.phases.iter().map(line).collect()
+}
+
+/// The rounds of each phase that follow one another in one row: the last checkpoint, and what all of them cost.
+pub fn together(summary: &Summary) -> Vec<Line<'_>> {
+    let chunks = summary.phases.chunk_by(|a, b| a.phase.phase == b.phase.phase);
+    let lines = chunks.filter_map(|rounds| {
+        let mut rounds_of = rounds.iter();
+        let mut all = Cow::Borrowed(rounds_of.next()?);
+        for next in rounds_of {
+            all = Cow::Owned(joined(&all, next));
+        }
+        let rounds = rounds.len();
+        Some(Line { summary: all, rounds })
+    });
+    lines.collect()
+}
+
+fn joined(before: &PhaseSummary, next: &PhaseSummary) -> PhaseSummary {
+    let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+    let peak = |(a, b): (Peak, Peak)| Peak {
+        lower: a.lower.max(b.lower),
+        upper: a.upper.zip(b.upper).map(|(a, b)| a.max(b)),
+        unseen: a.unseen || b.unseen,
+    };
+    PhaseSummary {
+        started: before.started,
+        increment: before.increment.zip(next.increment).map(|(a, b)| a.saturating_add(b)),
+        peak: before.peak.zip(next.peak).map(peak),
+        cpu: sum(before.cpu, next.cpu),
+        minor_faults: sum(before.minor_faults, next.minor_faults),
+        steps: before.steps.iter().chain(&next.steps).cloned().collect(),
+        ..next.clone()
+    }
+}
+
 /// What each of these phases cost.
-pub fn table(summary: &Summary, phases: &[&PhaseSummary]) -> Vec<Column> {
+pub fn table(summary: &Summary, phases: &[Line<'_>]) -> Vec<Column> {
     let first = summary.phases.first().map(|phase| phase.phase.clone());
     let is_first = |phase: &PhaseSummary| first.as_ref() == Some(&phase.phase);
     let tree = summary.resident_metric == ResidentMetric::Proportional;
@@ -56,7 +115,7 @@ pub fn table(summary: &Summary, phases: &[&PhaseSummary]) -> Vec<Column> {
 }
 
 /// The name between a mark and the round of a phase that repeats, neither of which may be cut off with a long name.
-fn name(phase: &PhaseSummary, summary: &Summary) -> Cell {
+fn name(phase: &Line<'_>, summary: &Summary) -> Cell {
     let (tone, mark) = match &phase.checkpoint {
         Some(taken) if taken.settled => (Tone::Plain, " "),
         Some(_) => (Tone::Warning, "~"),
@@ -66,10 +125,10 @@ fn name(phase: &PhaseSummary, summary: &Summary) -> Cell {
     let marks = any(&|phase| phase.checkpoint.as_ref().is_none_or(|taken| !taken.settled));
     let repeats = any(&|other| other.phase.phase == phase.phase.phase && other.phase.cycle > 0);
     let mark = if marks { format!("{mark} ") } else { String::new() };
-    let round = if repeats {
-        format!(" #{}", u64::from(phase.phase.cycle) + 1)
-    } else {
-        String::new()
+    let round = match phase.rounds {
+        1 if repeats => format!(" #{}", u64::from(phase.phase.cycle) + 1),
+        1 => String::new(),
+        rounds => format!(" ×{rounds}"),
     };
     Cell::toned(tone, format!("{mark}{}", phase.phase.name)).ending(round)
 }

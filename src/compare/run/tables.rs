@@ -11,6 +11,9 @@ use super::head::{cpu_time, time};
 /// Programs and methods that are listed.
 const LISTED: usize = 20;
 
+/// Methods that are named for their latency.
+const SLOWEST: usize = 3;
+
 /// Whether there is more to say than of one process.
 pub fn has_processes(summary: &Summary) -> bool {
     summary.most_processes > 1 || summary.programs.len() > 1
@@ -41,6 +44,23 @@ pub fn most_sent(summary: &Summary) -> Vec<&MethodSummary> {
     methods.sort_by_key(|method| std::cmp::Reverse(method.count));
     methods.truncate(LISTED);
     methods
+}
+
+/// The methods whose answers take longest, as `slowest: textDocument/completion 213 ms, …`.
+pub fn slowest(summary: &Summary) -> Option<String> {
+    let known = summary
+        .methods
+        .iter()
+        .filter_map(|method| Some((method.p95?, &method.method)));
+    let mut known: Vec<_> = known.collect();
+    known.sort_by(|a, b| b.cmp(a));
+    known.truncate(SLOWEST);
+    let known = known.iter().map(|(p95, method)| {
+        let method = method.strip_prefix("textDocument/").unwrap_or(method);
+        format!("{method} {}", time(*p95))
+    });
+    let known: Vec<String> = known.collect();
+    (!known.is_empty()).then(|| format!("slowest requests (95th percentile): {}", known.join(", ")))
 }
 
 /// How the requests of these methods ended, and when.

@@ -23,15 +23,19 @@ pub fn columns(summary: &Summary) -> Option<Vec<Column>> {
     (!shown.is_empty()).then(|| rows(&shown))
 }
 
-/// Which window gave memory back, and what is there in the end.
-pub fn sentences(summary: &Summary) -> Vec<String> {
-    let sentence = words::sentence(&decay::gave(&summary.windows));
+/// Which windows released memory.
+pub fn released(summary: &Summary) -> Option<String> {
+    words::sentence(&decay::gave(&summary.windows))
+}
+
+/// What else there is to say of windows, and of memory that was released by force.
+pub fn remarks(summary: &Summary) -> Vec<String> {
     let forced = release::sentences(summary);
     let lazily = shown(&summary.windows).into_iter().filter_map(words::lazily);
     let left_out = shown(&summary.windows).into_iter().filter_map(words::left_out);
     let cost = decay::traffic(&summary.windows).as_ref().map(words::cost);
     let after = cost.into_iter().chain(left_out).chain(lazily).chain(forced);
-    sentence.into_iter().chain(after).chain(at_the_end(summary)).collect()
+    after.collect()
 }
 
 /// The windows that are worth a row.
@@ -41,18 +45,6 @@ pub fn shown(all: &[Window]) -> Vec<&Window> {
         .filter(|one| one.control || decay::counts(one, all))
         .collect();
     shown[shown.len().saturating_sub(ROWS)..].to_vec()
-}
-
-/// Private memory at the last checkpoint against the first.
-fn at_the_end(summary: &Summary) -> Option<String> {
-    let known: Vec<u64> = summary.phases.iter().filter_map(|phase| phase.private).collect();
-    let [first, .., last] = known[..] else { return None };
-    let more = i64::try_from(i128::from(last) - i128::from(first)).unwrap_or(0);
-    Some(format!(
-        "at the last checkpoint {} MiB private, {} MiB against the first",
-        units::mib(last),
-        units::signed_mib(more)
-    ))
 }
 
 fn rows(windows: &[&Window]) -> Vec<Column> {

@@ -12,8 +12,11 @@ use crate::text::table::{Column, Table};
 use crate::text::{Sentence, Tone};
 use crate::units;
 
-use super::findings::{Finding, doubts, findings};
-use super::words::{change, limit, name, outcome, who, word};
+use super::findings::{About, Finding, doubts, findings};
+use super::words::{bounds, change, limit, name, outcome, who, word};
+
+/// What the amounts of a rule are: not the medians of the comparison.
+const MEAN: &str = "geomean";
 
 /// More rules than this are only counted in the headline.
 const MOST_SAID: usize = 2;
@@ -23,10 +26,12 @@ pub fn document(judgement: &Judgement, sides: &Sides, notes: &[String]) -> Docum
     let runs = told_apart(sides);
     let scenarios = side_by_side(&runs);
     let conclusions = findings(judgement);
-    let mut sections: Vec<Section> = vec![parties(judgement)];
+    let mut sections: Vec<Section> = Vec::new();
     for against in judgement.against.iter().filter(|_| !judgement.is_refused()) {
         sections.extend(rules(against, "rules", Weight::Answer, &against.primaries));
     }
+    sections.extend(warnings(judgement, &scenarios, notes));
+    sections.push(parties(judgement));
     sections.extend(advice(judgement, &conclusions));
     sections.extend(every_run(judgement));
     let compared_sections = report::sections(&scenarios, &runs, Keys::ALIKE, true);
@@ -52,25 +57,41 @@ pub fn document(judgement: &Judgement, sides: &Sides, notes: &[String]) -> Docum
             tone,
             headline(judgement, &conclusions),
         )),
-        verdict: verdict(judgement, &conclusions, notes),
+        verdict: verdict(&conclusions),
         sections,
     }
 }
 
-fn verdict(judgement: &Judgement, conclusions: &[Finding], notes: &[String]) -> Vec<Sentence> {
+/// What must be known to read the verdict right.
+fn warnings(judgement: &Judgement, scenarios: &Scenarios, notes: &[String]) -> Option<Section> {
+    let doubts = doubts(judgement).into_iter().chain(notes.iter().cloned());
+    let doubts = doubts.map(|text| Sentence::answer("gate.note", Tone::Warning, text).marked("note"));
+    // What else runs show stands in the warnings of the comparison, but for what is not in a verdict.
+    let comparisons = scenarios.values().flatten().map(|target| &target.comparison);
+    let unusual = comparisons.flat_map(report::unusual);
+    Section::new("gate-warnings", "Notes", Weight::Answer)
+        .with_all(doubts)
+        .with_all(unusual)
+        .filled()
+}
+
+fn verdict(conclusions: &[Finding]) -> Vec<Sentence> {
     let deciding = conclusions.iter().filter(|one| one.decides);
-    let mut verdict: Vec<Sentence> = deciding
+    deciding
         .map(|one| {
             let tone = match one.answer {
                 Answer::Pass => Tone::Plain,
                 answer => self::tone(answer),
             };
-            Sentence::answer("gate.finding", tone, one.text.clone()).marked(word(one.answer))
+            let sentence = Sentence::answer("gate.finding", tone, one.text.clone()).marked(word(one.answer));
+            // The table of rules says the same.
+            let weight = match one.about {
+                About::Endpoint(..) => Weight::Evidence,
+                _ => Weight::Answer,
+            };
+            Sentence { weight, ..sentence }
         })
-        .collect();
-    let doubts = doubts(judgement).into_iter().chain(notes.iter().cloned());
-    verdict.extend(doubts.map(|text| Sentence::answer("gate.note", Tone::Warning, text).marked("note")));
-    verdict
+        .collect()
 }
 
 /// The verdict in one sentence: what decided it, with its bounds.
@@ -90,14 +111,7 @@ pub fn headline(judgement: &Judgement, conclusions: &[Finding]) -> String {
         more => format!(" and {more} more"),
     };
     reasons.truncate(MOST_SAID);
-    format!(
-        "{}: {}, {} against {}: {}{more}",
-        judgement.scenario,
-        outcome(judgement),
-        name(judgement, Role::Candidate),
-        name(judgement, Role::Baseline),
-        reasons.join(", ")
-    )
+    format!("{}: {}{more}", outcome(judgement), reasons.join(", "))
 }
 
 /// The bounds of these rules against what they are held to.
@@ -123,13 +137,6 @@ fn table_of(role: Role, judged: &[Judged]) -> Vec<Column> {
     fn amounts(judged: &Judged, value: f64) -> String {
         amount(value, judged.rule.what.figure.unit())
     }
-    let bounds: Shown = |_, evidence| {
-        format!(
-            "{} to {}",
-            change(evidence.lower).replace(" %", ""),
-            change(evidence.upper)
-        )
-    };
     Table::new(judged)
         .text("rule", 0, |judged| judged.rule.what.to_string())
         .text("", 0, |judged| {
@@ -137,18 +144,28 @@ fn table_of(role: Role, judged: &[Judged]) -> Vec<Column> {
         })
         .number(
             role.name(),
-            3,
+            2,
             shown(|judged, evidence| amounts(judged, evidence.means.0)),
         )
+        .beneath(MEAN)
         .number(
             "candidate",
-            2,
+            1,
             shown(|judged, evidence| amounts(judged, evidence.means.1)),
         )
+        .beneath(MEAN)
         .number("difference", 4, shown(|_, evidence| change(evidence.contrast.ratio())))
-        .number("bounds", 0, shown(bounds))
-        .number("fails above", 0, shown(|_, evidence| limit(evidence.fail_above)))
-        .number("passes below", 0, shown(|_, evidence| limit(evidence.pass_below)))
+        .number("bounds", 0, shown(|_, evidence| bounds(evidence)))
+        .number(
+            "fails above",
+            0,
+            shown(|judged, evidence| limit(judged, evidence.fail_above)),
+        )
+        .number(
+            "passes below",
+            0,
+            shown(|judged, evidence| limit(judged, evidence.pass_below)),
+        )
         .number("runs", 5, |judged| {
             units::or_unknown(judged.basis.look, |look| look.to_string())
         })
@@ -213,7 +230,7 @@ fn parties(judgement: &Judgement) -> Section {
         Lens::AsShipped => "the as-shipped lens, with its noise: there is no purged one",
     };
     facts.push(("decides".to_owned(), decides.to_owned()));
-    Section::new("parties", "What was run", Weight::Answer).with(Block::facts("What was run", facts))
+    Section::new("parties", "What was run", Weight::Evidence).with(Block::facts("What was run", facts))
 }
 
 fn tone(answer: Answer) -> Tone {

@@ -11,7 +11,7 @@ use crate::lens::Lens;
 use crate::stats::{ASSUMED_VARIATION, Answer, Known, LEAST_TO_PASS, Side, unseen};
 use crate::units;
 
-use super::words::{change, limit};
+use super::words::{bounds, change, limit};
 
 /// One thing that a gate found.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -82,12 +82,8 @@ fn refusals(judgement: &Judgement) -> Vec<Finding> {
         text,
     };
     let broken = judgement.broken.iter().map(|broken| {
-        let text = format!(
-            "the {} failed the scenario: see `{}`",
-            broken.role.name(),
-            broken.record
-        );
-        let short = format!("the {} failed the scenario", broken.role.name());
+        let short = format!("the {} failed the scenario: {}", broken.role.name(), broken.how);
+        let text = format!("{short} (`{}`)", broken.record);
         refusal(About::Run(broken.role), short, text)
     });
     let less = judgement.less_work().map(|(role, work)| {
@@ -231,10 +227,14 @@ fn endpoint(role: Role, judged: &Judged, decides: bool) -> Finding {
 fn in_short(role: Role, judged: &Judged) -> String {
     let bounds = match (&judged.verdict.evidence, judged.verdict.answer) {
         (Err(_), _) => "without usable data".to_owned(),
-        (Ok(evidence), Answer::Fail) => format!("at least {}", change(evidence.lower)),
-        (Ok(evidence), Answer::Pass) => format!("at most {}", change(evidence.upper)),
-        (Ok(evidence), Answer::Inconclusive) => {
-            format!("between {} and {}", change(evidence.lower), change(evidence.upper))
+        (Ok(evidence), answer) => {
+            let (fail, pass) = (limit(judged, evidence.fail_above), limit(judged, evidence.pass_below));
+            let limits = match answer {
+                Answer::Fail => format!("limit {fail}"),
+                Answer::Pass => format!("limit {pass}"),
+                Answer::Inconclusive => format!("fails above {fail}, passes below {pass}"),
+            };
+            format!("{} ({limits})", bounds(evidence))
         }
     };
     let other = match role {
@@ -257,7 +257,7 @@ fn evidence(role: Role, judged: &Judged) -> String {
         }
     };
     let (lower, upper) = (change(evidence.lower), change(evidence.upper));
-    let (fail, pass) = (limit(evidence.fail_above), limit(evidence.pass_below));
+    let (fail, pass) = (limit(judged, evidence.fail_above), limit(judged, evidence.pass_below));
     let machines = match evidence.machines {
         0 | 1 => String::new(),
         several => format!(

@@ -17,7 +17,7 @@ use crate::stats::Answer;
 use super::findings::{Finding, doubts, findings};
 
 /// The version of this format. The minor one rises when something is added, the major one when a reader would misread.
-pub const FORMAT: Version = Version { major: 2, minor: 0 };
+pub const FORMAT: Version = Version { major: 2, minor: 1 };
 
 /// A gate's verdict and all that it rests on. Sizes are bytes, times nanoseconds. What is not known is `null`.
 #[derive(Serialize, JsonSchema)]

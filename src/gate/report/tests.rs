@@ -290,7 +290,7 @@ fn growth_is_told_per_round_and_per_request_with_its_shape() {
 fn runs_beyond_the_look_that_decided_are_told() {
     let judgement = judged(&[1_000; 5], &[1_001; 5], &rules());
     let told = findings::doubts(&judgement).join("\n");
-    let part = "purged private at the end against the baseline rests on the first 3 of 5 runs: ";
+    let part = "purged private against the baseline rests on the first 3 of 5 runs: ";
     assert!(told.contains(part), "{told}");
     assert!(told.contains("`--runs 5` judges 5 at once"), "{told}");
     let once = judge(
@@ -312,10 +312,7 @@ fn each_rule_says_on_how_many_runs_it_rests() {
     let two = judged(&[1_000; 5], &[1_000; 5], &rules);
     let texts: Vec<String> = findings(&two).into_iter().map(|one| one.text).collect();
     for (start, looked) in [
-        (
-            "purged private at the end: ",
-            "against the baseline after 5 runs of each",
-        ),
+        ("purged private: ", "against the baseline after 5 runs of each"),
         ("peak <= 600.0 MiB: ", "after 5 runs"),
         (
             "as-shipped peak (advises): ",
@@ -328,7 +325,7 @@ fn each_rule_says_on_how_many_runs_it_rests() {
     // Before the first look nothing is judged, and nothing says that it was.
     let few = judged(&[1_000; 2], &[1_000; 2], &rules);
     let told = findings::doubts(&few).join("\n");
-    let part = "too few runs to judge purged private at the end, peak: the first look takes 3 runs of each";
+    let part = "too few runs to judge purged private, peak: the first look takes 3 runs of each";
     assert!(told.contains(part) && !told.contains("rests on"), "{told}");
     assert!(findings(&few)[0].text.contains("before the first look"));
 }

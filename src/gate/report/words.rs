@@ -1,8 +1,8 @@
 //! Answers, amounts and bounds of a gate as text.
 
-use crate::compare::report::signed;
-use crate::gate::{Judgement, Party, Role};
-use crate::stats::{Answer, Bound};
+use crate::compare::report::{amount, as_set, signed};
+use crate::gate::{Judged, Judgement, Party, Role};
+use crate::stats::{Answer, Bound, Evidence};
 use crate::units;
 
 /// An answer as it is printed everywhere.
@@ -30,9 +30,25 @@ pub fn change(ratio: f64) -> String {
     }
 }
 
-/// A limit of a ratio, and whether it is the absolute floor that sets it. Shares that were given are mostly round.
-pub fn limit(bound: Bound) -> String {
-    let floor = if bound.by_floor { " (floor)" } else { "" };
+/// Both bounds of a change: `+2.71 to +3.29 %`.
+pub fn bounds(evidence: &Evidence) -> String {
+    format!(
+        "{} to {}",
+        change(evidence.lower).replace(" %", ""),
+        change(evidence.upper)
+    )
+}
+
+/// A limit of a ratio, with the amount that sets it where the share would be less than the noise that is believed of the
+/// figure. Shares are mostly round.
+pub fn limit(judged: &Judged, bound: Bound) -> String {
+    let floor = match bound.by_floor {
+        true => format!(
+            " ({})",
+            amount(judged.rule.tolerance.floor(), as_set(judged.rule.what.figure.unit()))
+        ),
+        false => String::new(),
+    };
     let text = change(bound.ratio);
     let text = text
         .strip_suffix(".00 %")

@@ -25,7 +25,7 @@ pub fn mark(sweep: &Sweep, place: usize) -> (Tone, &'static str) {
     match (&cell.stopped, chosen, cell.front) {
         (Some(stopped), ..) if matches!(stopped.why, Why::Failed(_)) => (Tone::Bad, "failed"),
         (Some(_), ..) => (Tone::Quiet, "stopped"),
-        (None, true, _) => (Tone::Good, "ship"),
+        (None, true, _) => (Tone::Good, "use"),
         (None, false, true) => (Tone::Strong, "front"),
         (None, false, false) => (Tone::Plain, ""),
     }
@@ -63,12 +63,12 @@ pub fn columns(sweep: &Sweep, numbers: &[usize]) -> Vec<Column> {
             cell(|cell| figures::interval(cell.figure(Figure::Private), Unit::Bytes)),
         )
         .number("against default", 1, cell(|cell| against(cell, Figure::Private)))
-        .number("peak", 3, cell(|cell| middle(cell, Figure::Peak)))
+        .number("peak", 2, cell(|cell| middle(cell, Figure::Peak)))
         .number("returned", 6, cell(|cell| middle(cell, Figure::Returned)))
         .number("t90", 5, cell(|cell| middle(cell, Figure::T90)))
         .number("p50", 7, cell(|cell| middle(cell, Figure::P50)))
-        .number("p95", 2, cell(|cell| middle(cell, Figure::P95)))
-        .number("CPU", 4, cell(|cell| middle(cell, Figure::Cpu)))
+        .number("p95", 1, cell(|cell| middle(cell, Figure::P95)))
+        .number("CPU", 2, cell(|cell| middle(cell, Figure::Cpu)))
         .number("faults", 8, cell(|cell| middle(cell, Figure::Faults)))
         .columns()
 }

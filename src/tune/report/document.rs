@@ -22,8 +22,16 @@ pub fn document(sweep: &Sweep, runs: &[Played], notes: &[String]) -> Document {
     let runs = in_order(sweep, &front, runs);
     let default = sweep.cells.first().map(|cell| cell.label.as_str());
     let scenarios = by_target(runs.clone(), default);
-    let mut sections = vec![settings(sweep, &front)];
-    sections.extend(shipped(sweep));
+    let mut sections: Vec<Section> = shipped(sweep).into_iter().collect();
+    sections.push(settings(sweep, &front));
+    let notes = notes.iter();
+    let notes = notes.map(|note| Sentence::answer("tune.note", Tone::Warning, note.clone()).marked("note"));
+    let (warnings, verdict): (Vec<Sentence>, Vec<Sentence>) = sentences(sweep)
+        .into_iter()
+        .chain(notes)
+        .partition(|one| !one.mark.is_empty());
+    let warnings = Section::new("tune-warnings", "Notes", Weight::Answer).with_all(warnings);
+    sections.extend(warnings.filled());
     sections
         .push(Section::new("front", "Memory against latency and CPU", Weight::Evidence).with(fronts(sweep, &front)));
     sections.push(what_is_set(sweep));
@@ -32,12 +40,6 @@ pub fn document(sweep: &Sweep, runs: &[Played], notes: &[String]) -> Document {
         weight: section.weight.max(Weight::Evidence),
         ..section
     }));
-    let mut verdict = sentences(sweep);
-    verdict.extend(
-        notes
-            .iter()
-            .map(|note| Sentence::answer("tune.note", Tone::Warning, note.clone()).marked("note")),
-    );
     Document {
         title: title(sweep),
         origin: report::origin(&runs),
@@ -90,8 +92,10 @@ fn settings(sweep: &Sweep, front: &Front) -> Section {
 
 /// Of each setting that is not recommended why, those that stopped first.
 fn not_chosen(sweep: &Sweep) -> Vec<Sentence> {
-    let quiet =
-        |id: &'static str, mark: &'static str, text: String| Sentence::answer(id, Tone::Quiet, text).marked(mark);
+    let quiet = |id: &'static str, mark: &'static str, text: String| Sentence {
+        tone: Tone::Quiet,
+        ..Sentence::evidence(id, text).marked(mark)
+    };
     let stopped = sweep.cells.iter().filter_map(|cell| {
         let text = format!("{} {}", cell.label, stop(cell.stopped.as_ref()?));
         Some(quiet("tune.stopped", "stopped", text))
@@ -114,16 +118,13 @@ fn shipped(sweep: &Sweep) -> Option<Section> {
         let title = Some(format!("{title} (`--print {}`)", form.name()));
         Some(Block::Code { language, title, text })
     };
-    let others: Vec<Form> = Form::VARIANTS
-        .iter()
-        .copied()
-        .filter(|form| !usual.contains(form))
-        .collect();
-    let others =
-        Section::new("", "For editors and services", Weight::Definition).with_all(others.iter().filter_map(block));
+    let (first, rest) = usual.split_first()?;
+    let others = Form::VARIANTS.iter().filter(|form| !usual.contains(form));
+    let others = Section::new("", "In programs, editors and services", Weight::Definition)
+        .with_all(rest.iter().chain(others).filter_map(block));
     Some(
-        Section::new("ship", format!("Ship {}", cell.label), Weight::Answer)
-            .with_all(usual.iter().filter_map(block))
+        Section::new("ship", format!("Use {}", cell.label), Weight::Answer)
+            .with_all(block(first))
             .with_all(others.filled()),
     )
 }

@@ -314,7 +314,7 @@ fn a_page_has_the_front_with_every_setting_that_has_its_figures() {
         picture.contains("class=\"point\"") && picture.contains("class=\"whisker\""),
         "{picture}"
     );
-    assert!(page.contains("_rjem_malloc_conf") && page.contains("ship dirty-1000"));
+    assert!(page.contains("_rjem_malloc_conf") && page.contains("use dirty-1000"));
     shown!(picture.replace("><", ">\n<"));
 }
 

@@ -59,14 +59,14 @@ fn answer(sweep: &Sweep) -> String {
                 .and_then(figures::difference);
             let saved = saved.map_or_else(String::new, |saved| format!(", {saved}"));
             format!(
-                "ship {}: {} private instead of {}{saved}",
+                "use {}: {} private instead of {}{saved}",
                 cell.label,
                 private(cell),
                 private(default)
             )
         }
         Recommendation::Default(KeepReason::TooFew) => {
-            "nothing is recommended: fewer than 3 runs of each show nothing; use more --rungs, or more time".to_owned()
+            "no recommendation: fewer than 3 runs of each setting; use more --rungs, or more time".to_owned()
         }
         Recommendation::Default(KeepReason::NothingLess) => {
             "keep the default: no setting is shown to need less memory".to_owned()
@@ -210,8 +210,7 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
 fn promised(sweep: &Sweep, cell: &CellResult) -> Option<String> {
     let (low, high) = cell.promise?;
     Some(format!(
-        "a fresh run with it will have {} to {} private{} in 19 of 20 cases; its figures above are a little better than they \
-         will be, for they are what it was chosen by",
+        "expect {} to {} private{} in a new run (95 %), slightly more than above: the setting was picked on these figures",
         amount(low, Figure::Private),
         amount(high, Figure::Private),
         after(sweep)
@@ -242,22 +241,18 @@ fn reason(sweep: &Sweep, cell: &CellResult) -> String {
     let rules = &sweep.rules;
     let shown = cost(cell, rules) == Cost::Shown;
     let limits = format!(
-        "p95 at most {} and CPU at most {} over the default's by {}",
+        "p95 at most {} and CPU at most {} above the default ({})",
         share(rules.latency),
         share(rules.cpu),
-        if shown {
-            "the upper ends of their intervals"
-        } else {
-            "their means"
-        }
+        if shown { "upper ends of the intervals" } else { "means" }
     );
     let front = if cell.front { " on the front" } else { "" };
     match rules.max_private {
         Some(limit) => format!(
-            "chosen as the fastest whose private memory stays under {} by the upper end of its interval",
+            "chosen: the fastest with private memory under {} (upper end of the interval)",
             units::exact_bytes(limit)
         ),
-        None => format!("chosen as the least private memory{front} with {limits}"),
+        None => format!("chosen: the least private memory{front} with {limits}"),
     }
 }
 
@@ -283,8 +278,8 @@ fn price(cell: &CellResult) -> String {
     });
     let costs: Vec<String> = costs.collect();
     match costs.is_empty() {
-        true => "what it costs is not known".to_owned(),
-        false => format!("against the default it has {}", costs.join(", ")),
+        true => "its cost is not known".to_owned(),
+        false => format!("against the default: {}", costs.join(", ")),
     }
 }
 

@@ -93,8 +93,7 @@ fn one_sentence_says_which_window_released_memory() {
     let said = |windows: &[Gave]| sentence(windows).unwrap();
     assert_eq!(
         said(&[gave(Silent, 0.0, true), gave(Simmer, 43.0, false)]),
-        "43.0 MiB released in light traffic (22 % of the growth so far); nothing released while idle: its allocator cannot \
-         release anything then"
+        "43.0 MiB released in light traffic (22 % of the growth so far); nothing released while idle: this allocator does not purge then"
     );
     assert_eq!(
         said(&[
