@@ -47,6 +47,7 @@ use self::decay::Window;
 use self::release::{Released, Reported};
 
 pub use carried::Partly;
+pub use checkpoint::at_rest;
 pub use collect::{read, read_with, summarise};
 pub use confirmed::is_denied;
 pub use curves::{Curves, Slot, Span};

@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use crate::record::{Counters, Entry, Event, Header, Nanos, PhaseRef, Process, Sample};
-use crate::summary::{counted, held_up};
+use crate::record::{Counters, Entry, Event, Header, Nanos, PhaseRef, Process, Rollup, Sample};
+use crate::summary::{at_rest, counted, held_up};
 use crate::text::clean;
 
 /// Columns before those of the counters, and after them. An empty cell is a value that is not known.
-const FIRST: [&str; 8] = ["record", "seconds", "kind", "phase", "cycle", "process", "pid", "name"];
+const FIRST: [&str; 9] = [
+    "record", "server", "seconds", "kind", "phase", "cycle", "process", "pid", "name",
+];
 const LAST: [&str; 2] = ["forked", "cpu_ns"];
 
 /// What is counted, by its name in tables and traces.
@@ -31,9 +33,20 @@ pub const COUNTERS: [Counted<Counters>; 13] = [
     ("threads", |now| now.threads),
 ];
 
+/// The exact counters of a process.
+pub const EXACT: [Counted<Rollup>; 6] = [
+    ("exact_private_bytes", Rollup::private),
+    ("proportional_bytes", |now| Some(now.proportional)),
+    ("unique_bytes", |now| Some(now.unique)),
+    ("lazy_free_bytes", |now| Some(now.lazy_free)),
+    ("huge_pages_bytes", |now| Some(now.huge_pages)),
+    ("swap_proportional_bytes", |now| Some(now.swap_proportional)),
+];
+
 /// The names of the columns.
 pub fn columns() -> Vec<&'static str> {
-    [&FIRST[..], &COUNTERS.map(|(name, _)| name), &LAST].concat()
+    let (cheap, exact) = (COUNTERS.map(|(name, _)| name), EXACT.map(|(name, _)| name));
+    [&FIRST[..], &cheap, &LAST, &exact].concat()
 }
 
 /// Writes the names of the columns.
@@ -45,10 +58,20 @@ pub fn head(out: &mut impl Write) -> io::Result<()> {
 /// What must be remembered of a record to write its samples: no more with the length of the record.
 pub struct Samples {
     record: String,
+    server: String,
     /// Whether a tracer held the server up, so that its memory is none.
     held_up: bool,
     processes: HashMap<u32, Process>,
     phase: Option<PhaseRef>,
+}
+
+/// What is known of one process at one time.
+struct Row<'r> {
+    kind: &'static str,
+    phase: Option<&'r PhaseRef>,
+    process: u32,
+    counters: Counters,
+    rollup: Option<&'r Rollup>,
 }
 
 impl Samples {
@@ -56,6 +79,7 @@ impl Samples {
     pub fn of(record: impl Into<String>, header: &Header) -> Samples {
         Samples {
             record: record.into(),
+            server: header.server.label.clone(),
             held_up: held_up(header).is_some(),
             processes: HashMap::new(),
             phase: None,
@@ -64,28 +88,41 @@ impl Samples {
 
     /// Writes the samples of one entry.
     ///
-    /// `kind` is `sample` for the curve, `checkpoint` for the rounds at the end of a phase, and `mark` for the reading
-    /// just before the high-water marks were reset. The curve holds only what changed, and a heartbeat. Of a run that was
-    /// traced, sizes and times are empty.
+    /// `kind` is `sample` for the curve, `exact` for what walks the page tables, `checkpoint` for the end of a phase, and
+    /// `mark` for the reading just before the high-water marks were reset. The curve holds only what changed, and a
+    /// heartbeat. Of a run that was traced, sizes and times are empty.
     pub fn write(&mut self, entry: &Entry, out: &mut impl Write) -> io::Result<()> {
-        let at = entry.at;
-        let mut all = |kind, phase: Option<&PhaseRef>, samples: &[Sample]| -> io::Result<()> {
-            samples.iter().try_for_each(|sample| {
-                let process = self.processes.get(&sample.process);
-                let mut sample = *sample;
-                if self.held_up {
-                    sample.counters = counted(sample.counters);
-                }
-                end_line(out, &cells(&self.record, at, kind, phase, &sample, process))
-            })
+        let row = |kind, phase, sample: &Sample| Row {
+            kind,
+            phase,
+            process: sample.process,
+            counters: sample.counters,
+            rollup: None,
         };
         match &entry.event {
-            Event::Sample(sample) => all("sample", self.phase.as_ref(), &[*sample]),
-            Event::Checkpoint(taken) => {
-                let mut rounds = taken.rounds.iter();
-                rounds.try_for_each(|round| all("checkpoint", Some(&taken.phase), round))
+            Event::Sample(sample) => self.line(entry.at, &row("sample", self.phase.as_ref(), sample), out),
+            Event::Rollup(rollup) => {
+                let row = Row {
+                    kind: "exact",
+                    phase: self.phase.as_ref(),
+                    process: rollup.process,
+                    counters: Counters::default(),
+                    rollup: Some(rollup),
+                };
+                self.line(entry.at, &row, out)
             }
-            Event::Peak(mark) => all("mark", Some(&mark.phase), &mark.marks),
+            Event::Checkpoint(taken) => taken.rounds.last().into_iter().flatten().try_for_each(|sample| {
+                let row = Row {
+                    counters: at_rest(taken, sample.process),
+                    rollup: taken.rollups.iter().find(|rollup| rollup.process == sample.process),
+                    ..row("checkpoint", Some(&taken.phase), sample)
+                };
+                self.line(entry.at, &row, out)
+            }),
+            Event::Peak(mark) => mark
+                .marks
+                .iter()
+                .try_for_each(|sample| self.line(entry.at, &row("mark", Some(&mark.phase), sample), out)),
             Event::Process(process) => {
                 self.processes.insert(process.process, process.clone());
                 Ok(())
@@ -97,34 +134,34 @@ impl Samples {
             _ => Ok(()),
         }
     }
-}
 
-fn cells(
-    record: &str,
-    at: Nanos,
-    kind: &str,
-    phase: Option<&PhaseRef>,
-    sample: &Sample,
-    process: Option<&Process>,
-) -> Vec<String> {
-    let number = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
-    let now = &sample.counters;
-    let first = [
-        record.to_owned(),
-        format!("{}.{:09}", at / 1_000_000_000, at % 1_000_000_000),
-        kind.to_owned(),
-        phase.map_or_else(String::new, |phase| phase.name.clone()),
-        number(phase.map(|phase| u64::from(phase.cycle))),
-        sample.process.to_string(),
-        number(process.map(|process| u64::from(process.pid))),
-        process.map_or_else(String::new, |process| process.name.clone()),
-    ];
-    let last = [
-        now.forked.map_or_else(String::new, |forked| forked.to_string()),
-        number(now.cpu),
-    ];
-    let counters = COUNTERS.iter().map(|(_, value)| number(value(now)));
-    first.into_iter().chain(counters).chain(last).collect()
+    fn line(&self, at: Nanos, row: &Row<'_>, out: &mut impl Write) -> io::Result<()> {
+        let number = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
+        let (now, rollup) = match self.held_up {
+            true => (counted(row.counters), None),
+            false => (row.counters, row.rollup),
+        };
+        let process = self.processes.get(&row.process);
+        let first = [
+            self.record.clone(),
+            self.server.clone(),
+            format!("{}.{:09}", at / 1_000_000_000, at % 1_000_000_000),
+            row.kind.to_owned(),
+            row.phase.map_or_else(String::new, |phase| phase.name.clone()),
+            number(row.phase.map(|phase| u64::from(phase.cycle))),
+            row.process.to_string(),
+            number(process.map(|process| u64::from(process.pid))),
+            process.map_or_else(String::new, |process| process.name.clone()),
+        ];
+        let last = [
+            now.forked.map_or_else(String::new, |forked| forked.to_string()),
+            number(now.cpu),
+        ];
+        let counters = COUNTERS.iter().map(|(_, value)| number(value(&now)));
+        let exact = EXACT.iter().map(|(_, value)| number(rollup.and_then(value)));
+        let cells: Vec<String> = first.into_iter().chain(counters).chain(last).chain(exact).collect();
+        end_line(out, &cells)
+    }
 }
 
 fn end_line(out: &mut impl Write, cells: &[String]) -> io::Result<()> {
@@ -167,14 +204,18 @@ mod tests {
         let text = of(golden::open("completed"));
         let lines: Vec<&str> = text.split_terminator("\r\n").collect();
         assert!(lines.iter().all(|line| line.split(',').count() == columns().len()));
-        assert_eq!(lines.iter().filter(|line| line.contains(",checkpoint,")).count(), 5 * 5);
+        assert_eq!(
+            lines.iter().filter(|line| line.contains(",checkpoint,")).count(),
+            5,
+            "one for each phase, not one for each of its rounds"
+        );
         let session = golden::completed();
         let sampled = session
             .entries
             .iter()
             .filter(|entry| matches!(entry.event, Event::Sample(_)))
             .count();
-        assert_eq!(lines.len(), 1 + sampled + 5 * 5 + 5);
+        assert_eq!(lines.len(), 1 + sampled + 5 + 5);
     }
 
     #[test]
@@ -194,7 +235,7 @@ mod tests {
         let line = text.lines().nth(1).unwrap();
         assert_eq!(
             line,
-            "REC,0.000000000,sample,,,0,4000,\"the \"\"best\"\",  server\",7,,,,,,,,,,,,,,"
+            "REC,server,0.000000000,sample,,,0,4000,\"the \"\"best\"\",  server\",7,,,,,,,,,,,,,,,,,,,,"
         );
     }
 
@@ -204,7 +245,7 @@ mod tests {
         session.header.plan.traced = Some(TracerFacts::default());
         let bytes = session.bytes();
         let text = of(Reader::new(&bytes[..]).unwrap());
-        let sizes = 8..16;
+        let sizes = 9..17;
         let columns = columns();
         let place = |name: &str| columns.iter().position(|column| *column == name).unwrap();
         assert_eq!(
@@ -224,6 +265,26 @@ mod tests {
                 .skip(1)
                 .any(|line| !line.split(',').nth(place("minor_faults")).unwrap().is_empty())
         );
+    }
+
+    #[test]
+    fn a_checkpoint_says_what_the_report_says_of_a_single_process() {
+        let text = of(golden::open("completed"));
+        let summary = crate::summary::read(golden::open("completed")).unwrap();
+        let taken = summary.phases[0].checkpoint.as_ref().unwrap();
+        let line = text.lines().find(|line| line.contains(",checkpoint,")).unwrap();
+        let cells: Vec<&str> = line.split(',').collect();
+        let cell = |name| {
+            cells[columns().iter().position(|column| *column == name).unwrap()]
+                .parse()
+                .ok()
+        };
+        assert_eq!(cells[1], "ty");
+        assert_eq!(cell("resident_bytes"), taken.resident);
+        assert_eq!(cell("exact_private_bytes"), taken.private_exact);
+        assert_eq!(cell("proportional_bytes"), taken.proportional);
+        assert_eq!(cell("huge_pages_bytes"), taken.huge_pages);
+        assert!(taken.proportional.is_some());
     }
 
     #[test]

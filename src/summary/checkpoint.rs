@@ -10,12 +10,7 @@ use super::latency::median;
 /// on its way, nothing was at rest: then all figures are of the last round, which the exact counters follow at once,
 /// since the middle of a fall is of another moment than they are.
 pub(super) fn summarise(at: Nanos, checkpoint: &Checkpoint) -> CheckpointSummary {
-    let all = &checkpoint.rounds[..];
-    let drift = drift(all);
-    let rounds = match drift {
-        Some(_) => &all[all.len() - 1..],
-        None => all,
-    };
+    let (rounds, drift) = counted_rounds(&checkpoint.rounds);
     let rollups = &checkpoint.rollups;
     let last = rounds.last().map_or(&[][..], Vec::as_slice);
     let sampled_swap = sum(last, |counters| counters.swap);
@@ -35,6 +30,41 @@ pub(super) fn summarise(at: Nanos, checkpoint: &Checkpoint) -> CheckpointSummary
         threads: sum(last, |counters| counters.threads),
         processes: last.len() as u64,
         forked: last.iter().filter(|one| one.counters.forked == Some(true)).count() as u64,
+    }
+}
+
+/// The rounds that figures are made of, and how far memory went in them where it was not at rest.
+fn counted_rounds(all: &[Vec<Sample>]) -> (&[Vec<Sample>], Option<(u64, u64)>) {
+    match drift(all) {
+        Some(drift) => (&all[all.len() - 1..], Some(drift)),
+        None => (all, None),
+    }
+}
+
+/// The counters of one process at a checkpoint, each the median of its rounds as in the figures of the tree.
+pub fn at_rest(checkpoint: &Checkpoint, process: u32) -> Counters {
+    let samples = counted_rounds(&checkpoint.rounds).0.iter().flatten();
+    let own: Vec<Counters> = samples
+        .filter(|sample| sample.process == process)
+        .map(|sample| sample.counters)
+        .collect();
+    let middle = |value: fn(&Counters) -> Option<u64>| median(own.iter().filter_map(value).collect());
+    Counters {
+        resident: middle(|now| now.resident),
+        private: middle(|now| now.private),
+        file: middle(|now| now.file),
+        shared: middle(|now| now.shared),
+        swap: middle(|now| now.swap),
+        high_water: middle(|now| now.high_water),
+        private_high_water: middle(|now| now.private_high_water),
+        virtual_size: middle(|now| now.virtual_size),
+        minor_faults: middle(|now| now.minor_faults),
+        major_faults: middle(|now| now.major_faults),
+        user: middle(|now| now.user),
+        system: middle(|now| now.system),
+        cpu: middle(|now| now.cpu),
+        threads: middle(|now| now.threads),
+        forked: own.last().and_then(|now| now.forked),
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use crate::export::csv::{COUNTERS, Counted};
+use crate::export::csv::{COUNTERS, EXACT};
 use crate::record::{Counters, Nanos, Rollup};
 
 #[derive(Clone, Copy)]
@@ -135,17 +135,6 @@ fn object(value: Value) -> Map<String, Value> {
 fn micros(at: Nanos) -> f64 {
     at as f64 / 1_000.0
 }
-
-/// Exact counters of a process.
-const EXACT: [Counted<Rollup>; 6] = [
-    ("exact_private_bytes", Rollup::private),
-    ("proportional_bytes", |now| Some(now.proportional)),
-    ("unique_bytes", |now| Some(now.unique)),
-    ("lazy_free_bytes", |now| Some(now.lazy_free)),
-    ("huge_pages_bytes", |now| Some(now.huge_pages)),
-    ("swap_proportional_bytes", |now| Some(now.swap_proportional)),
-];
-
 /// The values of a process's counters, as far as they are known.
 #[derive(Default)]
 pub struct Held {
