@@ -18,8 +18,10 @@ pub(super) const FILE: &str = "invocation.json";
 pub struct Invocation {
     format: u32,
     /// The directory in which it was called.
+    #[serde(with = "words::one")]
     pub(super) directory: PathBuf,
     /// The command line, the program first.
+    #[serde(with = "words")]
     pub(super) command_line: Vec<OsString>,
     /// Which of its scenarios these are the records of, from 0.
     pub(super) scenario: usize,
@@ -43,9 +45,88 @@ impl Invocation {
     }
 }
 
+/// Words as text; one that is no Unicode in the form that serde has for words of an operating system.
+mod words {
+    use std::ffi::OsString;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Word {
+        Text(String),
+        Other(OsString),
+    }
+
+    fn word(word: &OsString) -> Word {
+        word.to_str()
+            .map_or_else(|| Word::Other(word.clone()), |text| Word::Text(text.to_owned()))
+    }
+
+    fn system(word: Word) -> OsString {
+        match word {
+            Word::Text(text) => text.into(),
+            Word::Other(word) => word,
+        }
+    }
+
+    pub fn serialize<S: Serializer>(words: &[OsString], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(words.iter().map(word))
+    }
+
+    pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Vec<OsString>, D::Error> {
+        Ok(Vec::<Word>::deserialize(deserializer)?
+            .into_iter()
+            .map(system)
+            .collect())
+    }
+
+    pub mod one {
+        use std::path::{Path, PathBuf};
+
+        use super::{Deserialize, Deserializer, Serialize, Serializer, Word, system, word};
+
+        pub fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+            word(&path.as_os_str().to_owned()).serialize(serializer)
+        }
+
+        pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<PathBuf, D::Error> {
+            Ok(system(Word::deserialize(deserializer)?).into())
+        }
+    }
+}
+
 /// The subcommand that began the campaign of a directory; `None` where there is none that can be resumed.
 pub fn begun(out: &Path) -> Option<String> {
     let text = fs::read_to_string(out.join(FILE)).ok()?;
     let invocation: Invocation = serde_json::from_str(&text).ok()?;
     cli::subcommand(&invocation.command_line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_kept_as_text_and_nothing_of_what_was_typed_is_lost() {
+        let mut words: Vec<OsString> = ["lsp-soak", "run", "größe.toml"].map(OsString::from).to_vec();
+        #[cfg(unix)]
+        words.push(std::os::unix::ffi::OsStringExt::from_vec(vec![b'-', 0xff]));
+        let invocation = Invocation {
+            format: 1,
+            directory: words.last().expect("there are words").into(),
+            command_line: words.clone(),
+            scenario: 0,
+        };
+        let text = serde_json::to_string(&invocation).expect("it can be written");
+        assert!(text.contains(r#"["lsp-soak","run","größe.toml""#), "{text}");
+        let read: Invocation = serde_json::from_str(&text).expect("it can be read");
+        assert_eq!((&read.command_line, &read.directory), (&words, &invocation.directory));
+        // Older files hold every word in the form of the system.
+        let before = serde_json::json!({
+            "format": 1, "directory": "/", "command_line": words, "scenario": 0,
+        });
+        let read: Invocation = serde_json::from_value(before).expect("it can be read");
+        assert_eq!(read.command_line, words);
+    }
 }
