@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 
 use crate::config::options::{
-    Format, Output, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions, Voice,
+    Exports, Format, Output, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions, Voice,
 };
 use crate::config::values::ServerText;
 use crate::text::nearest;
@@ -90,7 +90,8 @@ pub enum Command {
     /// Render records again
     Report(Report),
     /// Compare servers by records, of one machine or of several
-    Compare(Compare),
+    #[command(after_long_help = COMPARE)]
+    Compare(Records),
     /// Run a server against itself, to know its noise before it is compared
     Calibrate(Calibrate),
     /// Decide whether a candidate needs more than a baseline, and say so by the exit code
@@ -116,7 +117,9 @@ pub enum Command {
 }
 
 /// Options that stand beside `--resume`: they change nothing but the output.
-const OUTPUT: [&str; 4] = ["details", "format", "quiet", "verbose"];
+const OUTPUT: [&str; 8] = [
+    "details", "export_csv", "export_html", "export_json", "export_markdown", "format", "quiet", "verbose",
+];
 
 /// The command line. Beside `--resume` there is nothing that would change what is played.
 pub fn parse() -> Result<Cli, clap::Error> {
@@ -260,21 +263,19 @@ const REPORT: &str = "\
 Examples:
   lsp-soak report reports/20261121-120000-completions
   lsp-soak report run.jsonl --format json | jq .peak
-  zcat run.jsonl.gz | lsp-soak report - --format html > page.html";
+  lsp-soak report run.jsonl --export-html page.html --export-csv samples.csv
+  zcat run.jsonl.gz | lsp-soak report - --format markdown";
 
 /// `lsp-soak report`.
 #[derive(Debug, Args)]
 #[command(after_long_help = REPORT)]
 pub struct Report {
-    /// Records, `-` for one on standard input, or directories that hold them
-    #[arg(required = true, value_name = "RECORD|DIR")]
-    pub records: Vec<PathBuf>,
-    /// What to print
-    #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_RECORDS), default_value = "terminal")]
-    pub format: Format,
-    /// Also print what the answer rests on: every table, what words mean, how it is made again
+    /// What is shown of which records.
+    #[command(flatten)]
+    pub records: Records,
+    /// Print every run by itself instead of the comparison
     #[arg(long)]
-    pub details: bool,
+    pub each: bool,
 }
 
 const COMPARE: &str = "\
@@ -282,19 +283,24 @@ Examples:
   lsp-soak compare reports/20261121-120000-completions --baseline ty-system
   lsp-soak compare linux/ mac/ --format markdown";
 
-/// `lsp-soak compare`.
+/// `lsp-soak compare`, and what `report` has of it.
 #[derive(Debug, Args)]
-#[command(after_long_help = COMPARE)]
-pub struct Compare {
-    /// Records, or directories that hold them
+pub struct Records {
+    /// Records, `-` for one on standard input, or directories that hold them
     #[arg(required = true, value_name = "RECORD|DIR")]
     pub records: Vec<PathBuf>,
     /// The server that the others are compared with [default: the first]
     #[arg(long, value_name = "LABEL")]
     pub baseline: Option<String>,
     /// What to print
-    #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_COMPARISONS), default_value = "terminal")]
+    #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_RECORDS), default_value = "terminal")]
     pub format: Format,
+    /// Where else it goes.
+    #[command(flatten)]
+    pub exports: Exports,
+    /// Also write every sample to a CSV file; `-` is standard output
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub export_csv: Option<PathBuf>,
     /// Also print what the answer rests on: every table, what words mean, how it is made again
     #[arg(long)]
     pub details: bool,

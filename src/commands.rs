@@ -3,7 +3,7 @@
 mod allocator;
 mod calibrate;
 mod check;
-mod compare;
+mod exports;
 mod formats;
 mod gate;
 mod github;
@@ -21,14 +21,17 @@ mod show;
 mod tune;
 
 use std::io;
+use std::path::Path;
 
 use anyhow::Context;
 
+use crate::campaign::Outcomes;
 use crate::cli::{Cli, Color, Command};
 use crate::config::options::Voice;
 use crate::exit::Exit;
 use crate::progress::{self, Talk};
 use crate::soak::Interrupt;
+use crate::text::quoted;
 use crate::{config, host};
 
 /// Exit code for bad input and for a failure of lsp-soak itself.
@@ -55,7 +58,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
     match cli.command {
         Command::Run(options) => heeding(&|interrupt| run::run(&options, interrupt)),
         Command::Report(options) => report::run(&options),
-        Command::Compare(options) => compare::run(&options),
+        Command::Compare(options) => report::compare(&options),
         Command::Calibrate(options) => heeding(&|interrupt| calibrate::run(&options, interrupt)),
         Command::Gate(options) => heeding(&|interrupt| gate::run(&options, interrupt)),
         Command::Tune(options) => heeding(&|interrupt| tune::run(&options, interrupt)),
@@ -123,6 +126,20 @@ fn talk(voice: Voice) -> Talk {
         (true, _) => Talk::Quiet,
         (false, true) => Talk::Verbose,
         (false, false) => Talk::Usual,
+    }
+}
+
+/// Says where the records are, and how a campaign that was interrupted goes on.
+fn tell_records(out: &Path, talk: Talk, outcomes: &Outcomes) {
+    if talk == Talk::Quiet || outcomes.runs.is_empty() {
+        return;
+    }
+    say(&format!("records: {}", out.display()));
+    if outcomes.exit == Exit::Interrupted
+        && let Some(command) = invocation::begun(out)
+    {
+        let out = quoted(&out.display().to_string());
+        say(&format!("interrupted: resume with `lsp-soak {command} --resume {out}`"));
     }
 }
 

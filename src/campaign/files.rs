@@ -2,19 +2,30 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use tempfile::NamedTempFile;
 
 /// Writes a file, or leaves what is there as it was, also on a full disk. `cure` says what to do then.
 pub fn write(path: &Path, text: &str, cure: &str) -> anyhow::Result<()> {
     replace(path, text).with_context(|| format!("cannot write `{}`, which is left as it was; {cure}", path.display()))
 }
 
-/// The text goes to a file beside, which takes the name when all of it is on the disk, and is removed otherwise.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
-    // A link stays one.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut file = beside(path)?;
+    file.write_all(text.as_bytes())?;
+    keep(file, path)
+}
+
+/// A link stays one.
+fn real(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// A file in the directory of `path`, which is removed unless it is kept.
+pub fn beside(path: &Path) -> io::Result<NamedTempFile> {
+    let path = real(path);
     let directory = path.parent().filter(|directory| *directory != Path::new(""));
     let mut beside = tempfile::Builder::new();
     beside.prefix(".lsp-soak-");
@@ -24,10 +35,13 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
         // Without those that the umask takes away, as of every new file.
         beside.permissions(fs::Permissions::from_mode(0o666));
     }
-    let mut file = beside.tempfile_in(directory.unwrap_or(Path::new(".")))?;
-    file.write_all(text.as_bytes())?;
+    beside.tempfile_in(directory.unwrap_or(Path::new(".")))
+}
+
+/// Gives a file its name, now that all of it is on the disk.
+pub fn keep(file: NamedTempFile, path: &Path) -> io::Result<()> {
     file.as_file().sync_all()?;
-    file.persist(&path).map(drop).map_err(|kept| kept.error)
+    file.persist(real(path)).map(drop).map_err(|kept| kept.error)
 }
 
 /// `name`, `name-2`, `name-3` and so on without end.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use crate::config::options::{Format, LENS, Measuring, ScenarioOptions, ServerExtras, Voice};
+use crate::config::options::{Exports, Format, LENS, Measuring, ScenarioOptions, ServerExtras, Voice};
 use crate::config::values::{CpuList, Lenses, LookPlan, Runs, ServerText, cpus, looks, size};
 use crate::units::{Share, Size, Span};
 
@@ -66,8 +66,11 @@ pub struct Gate {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
     /// What to print
-    #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_COMPARISONS), default_value = "terminal", help_heading = "Output")]
+    #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_VERDICTS), default_value = "terminal", help_heading = "Output")]
     pub format: Format,
+    /// Where else it goes.
+    #[command(flatten)]
+    pub exports: Exports,
     /// How much is said.
     #[command(flatten)]
     pub voice: Voice,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use crate::config::options::{Format, Measuring, ScenarioOptions, ServerExtras, Voice};
+use crate::config::options::{Exports, Format, Measuring, ScenarioOptions, ServerExtras, Voice};
 use crate::config::tune::Preset;
 use crate::config::values::{CpuList, RungPlan, ServerText, cpus, rungs, size};
 use crate::text::Form;
@@ -107,6 +107,9 @@ pub struct Telling {
     /// What to print
     #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_SWEEPS), default_value = "terminal")]
     pub format: Format,
+    /// Where else it goes.
+    #[command(flatten)]
+    pub exports: Exports,
     /// Print nothing but what to ship, ready to be pasted
     #[arg(long, value_enum, value_delimiter = ',', value_name = "FORM")]
     pub print: Vec<Form>,

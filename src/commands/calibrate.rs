@@ -55,9 +55,7 @@ pub fn run(options: &cli::Calibrate, interrupt: &Interrupt) -> anyhow::Result<u8
         };
         campaign.play(interrupt).await
     })?;
-    if !options.output.voice.quiet && !outcomes.runs.is_empty() {
-        super::say(&format!("records: {}", out.display()));
-    }
+    super::tell_records(out, crate::commands::talk(options.output.voice), &outcomes);
     if let Some(error) = outcomes.failed {
         return Err(error);
     }
@@ -104,6 +102,8 @@ fn as_run(options: &cli::Calibrate) -> cli::Run {
         trace_syscalls: false,
         output: crate::config::options::Output {
             format: crate::config::options::Format::Terminal,
+            exports: crate::config::options::Exports::default(),
+            export_csv: None,
             voice,
         },
     }

@@ -4,9 +4,11 @@ use std::path::Path;
 
 use crate::campaign::single::Outcome;
 use crate::campaign::{self, Scratch, caps, header};
+use crate::compare::run;
 use crate::config::Loaded;
 use crate::config::options::{Measuring, Repeating};
 use crate::config::values::{Lenses, Runs};
+use crate::document::terminal;
 use crate::drive::lacks;
 use crate::exit::Exit;
 use crate::progress::Progress;
@@ -18,7 +20,7 @@ use crate::text::fold;
 use crate::units::{self, Span};
 use crate::{cli, plan};
 
-use super::{formats, prepare, print, show};
+use super::{formats, prepare, print};
 
 pub fn run(options: &cli::Check, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let (scenarios, choices) = prepare::understood(&prepare::Typed {
@@ -107,7 +109,8 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
             ))?;
         }
         _ => {
-            show::Printer::new(crate::config::options::Format::Terminal, false, true).record(path)?;
+            let document = run::document(&summary, &path.display().to_string());
+            print(&terminal::render(&document, formats::look(true)))?;
         }
     }
     Ok(exit)

@@ -1,5 +1,4 @@
-//! What commands print: every result in every format that it has. The page for a browser is also left beside the records of
-//! every `run`.
+//! What commands print: every result in every format that it has. What `run` prints is also left beside its records.
 
 use std::collections::HashSet;
 use std::io::{self, IsTerminal};
@@ -16,7 +15,12 @@ use crate::{locale, progress};
 /// Width of a report that is not printed to a terminal.
 const WIDTH: usize = 100;
 
-const FILE: &str = "report.html";
+/// What lies beside the records of a run; the page is named first.
+const FILES: [(&str, Format); 3] = [
+    ("report.html", Format::Html),
+    ("report.md", Format::Markdown),
+    ("summary.json", Format::Json),
+];
 
 /// What a result has to be printed, made when a format asks for it.
 pub struct Printable<'p> {
@@ -97,17 +101,17 @@ fn without_directories(runs: &[Played]) -> Vec<Played> {
     runs
 }
 
-/// Writes the page beside the records, in place of the one of a campaign that is gone on with: it is a function of the
-/// records, so that nothing is lost. Says where it is, or nothing where there is nothing to show.
+/// Writes what the records say beside them, in place of what lies there of a campaign that was resumed: it is a function
+/// of the records, so nothing is lost. The path of the page, or nothing where there is nothing to show.
 pub fn save(out: &Path, runs: &[Played], baseline: Option<&str>) -> anyhow::Result<Option<String>> {
     if runs.is_empty() {
         return Ok(None);
     }
-    let page = together(runs, baseline, Format::Html)?;
-    let path = out.join(FILE);
-    let cure = "make room, and make it again with `lsp-soak compare --format html`";
-    files::write(&path, &page, cure)?;
-    Ok(Some(path.display().to_string()))
+    for (name, format) in FILES {
+        let cure = "make room, and make it again with `lsp-soak report`";
+        files::write(&out.join(name), &together(runs, baseline, format)?, cure)?;
+    }
+    Ok(Some(out.join(FILES[0].0).display().to_string()))
 }
 
 /// Directories of the machine where the record was made tell nothing to whom the page is sent.

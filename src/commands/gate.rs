@@ -11,12 +11,11 @@ use crate::config::values::{Lenses, Runs};
 use crate::exit::Exit;
 use crate::figures::Rules;
 use crate::gate::{Judgement, Sides, judge_calibrated};
-use crate::progress::Talk;
 use crate::record::Schedule;
 use crate::soak::Interrupt;
 
 use super::invocation::Invocation;
-use super::prepare;
+use super::{exports, prepare};
 use records::{Named, recorded};
 use rules::{lenses, planned, played, rules};
 use sides::{alike, common, driven, in_force, lens_of, split, unseen_settings};
@@ -75,6 +74,7 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
     if let Some(kept) = &kept {
         anchor::fits(kept, options, scenario, &choices, &rules, &looks)?;
     }
+    let targets = exports::targets(options.format, &options.exports, None)?;
     let side = |runs: &[Played]| split(runs, &labels, kept.clone());
     let out = match resumed {
         Some(out) => out,
@@ -104,7 +104,7 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
         judgement: &judgement,
         notes: &notes,
     };
-    tell(options, &verdict, Some(&out))
+    tell(options, &verdict, targets, Some(&out))
 }
 
 fn one_preload(options: &cli::Gate) -> anyhow::Result<()> {
@@ -128,13 +128,12 @@ fn judged(sides: &Sides, rules: &Rules, looks: &Schedule) -> Judgement {
 
 /// Plays the runs, says where their records are, and how the worst of them ended.
 fn play(campaign: &Campaign<'_>, interrupt: &Interrupt) -> anyhow::Result<(Vec<Played>, Exit)> {
-    let Outcomes { runs, exit, failed } = super::block_on(async {
+    let outcomes = super::block_on(async {
         interrupt.heed();
         campaign.play(interrupt).await
     })?;
-    if campaign.talk != Talk::Quiet && !runs.is_empty() {
-        super::say(&format!("records: {}", campaign.out.display()));
-    }
+    super::tell_records(campaign.out, campaign.talk, &outcomes);
+    let Outcomes { runs, exit, failed } = outcomes;
     failed.map_or(Ok((runs, exit)), Err)
 }
 
@@ -154,7 +153,12 @@ fn from(options: &cli::Gate) -> anyhow::Result<u8> {
         judgement: &judged(&sides, &rules, &looks),
         notes: &unseen_settings(&sides),
     };
-    tell(options, &verdict, None)
+    tell(
+        options,
+        &verdict,
+        exports::targets(options.format, &options.exports, None)?,
+        None,
+    )
 }
 
 /// Every look there will be; a number of runs that was fixed beforehand has all of α.

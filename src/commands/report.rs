@@ -1,31 +1,113 @@
-//! `lsp-soak report`: renders records again.
+//! `lsp-soak report` and `lsp-soak compare`: what records say, each by itself or side by side.
 
+use std::collections::BTreeSet;
+
+use anyhow::bail;
+
+use crate::compare::{Played, Weight, by_target};
+use crate::config::options::Format;
 use crate::exit::Exit;
+use crate::text::nearest;
 use crate::{cli, summary};
 
-use super::is_broken_pipe;
-use super::show::{self, Printer};
+use super::show::{self, Outputs, Shape};
+use super::{exports, github, is_broken_pipe};
 
-/// Runs the command. The exit code is that of the runs which were recorded; a record that cannot be read is told after
-/// the others.
+/// Runs `report`. The exit code is that of the runs which were recorded.
 pub fn run(options: &cli::Report) -> anyhow::Result<u8> {
-    let records = show::records(&options.records)?;
-    let one_file = records == options.records && records.len() == 1;
-    let mut printer = Printer::new(options.format, !one_file, options.details);
+    let records = show::records(&options.records.records)?;
+    let by_itself = records == options.records.records && records.len() == 1;
+    let side_by_side = records.len() > 1 && !options.each;
+    let shape = |format| match format {
+        _ if by_itself => Shape::One,
+        Format::Json | Format::Csv | Format::Perfetto => Shape::List,
+        Format::Terminal if !side_by_side => Shape::List,
+        _ => Shape::Compared,
+    };
+    let worst = render(&options.records, shape)?.1;
+    if side_by_side && options.records.format == Format::Terminal {
+        super::say("each run by itself: `lsp-soak report --each`, or name one record");
+    }
+    Ok(worst.code())
+}
+
+/// Runs `compare`. A comparison decides nothing, so it succeeds whatever it finds.
+pub fn compare(options: &cli::Records) -> anyhow::Result<u8> {
+    let (runs, _) = render(options, |_| Shape::Compared)?;
+    github::tell(&runs, options.baseline.as_deref());
+    Ok(Exit::Passed.code())
+}
+
+/// Shows the records; the runs that were compared, and the worst that a run came to. A record that cannot be read is
+/// told after the others.
+fn render(options: &cli::Records, shape: impl Fn(Format) -> Shape) -> anyhow::Result<(Vec<Played>, Exit)> {
+    let baseline = options.baseline.as_deref();
+    let targets = exports::targets(options.format, &options.exports, options.export_csv.as_deref())?;
+    let mut outputs = Outputs::new(targets, shape, baseline, options.details);
     let (mut worst, mut failed) = (Exit::Passed, Vec::new());
-    for path in &records {
-        match printer.record(path) {
+    for path in &show::records(&options.records)? {
+        match outputs.record(path) {
             Ok(summary) => worst = worst.worse(summary::exit(&summary)),
             Err(error) if is_broken_pipe(&error) => return Err(error),
             Err(error) => failed.push(error),
         }
     }
-    printer.finish()?;
+    let runs = outputs.compared().to_vec();
+    if !runs.is_empty() {
+        known(
+            runs.iter().map(|run| run.summary.header.server.label.as_str()),
+            baseline,
+        )?;
+        comparable(&runs)?;
+    }
+    outputs.finish()?;
     let Some(last) = failed.pop() else {
-        return Ok(worst.code());
+        return Ok((runs, worst));
     };
     for error in failed {
         super::say(&super::explain(&error));
     }
     Err(last)
+}
+
+/// Refuses to pool runs whose figures are not of one thing: those of one label that were given different settings of
+/// memory. Each operating system has a table of its own.
+fn comparable(runs: &[Played]) -> anyhow::Result<()> {
+    let scenarios = by_target(runs.to_vec(), None);
+    let differences = scenarios
+        .values()
+        .flatten()
+        .flat_map(|target| &target.comparison.differences);
+    let refused = differences.filter(|one| one.weight == Weight::Quantity);
+    let mut refused: Vec<String> = refused
+        .map(|one| format!("{} ({})", one.what, one.values.join(", ")))
+        .collect();
+    refused.dedup();
+    match refused.is_empty() {
+        true => Ok(()),
+        false => bail!(
+            "the runs differ in {}, so their figures are not of one thing: compare those that agree in it, or make them \
+             under labels of their own",
+            refused.join("; ")
+        ),
+    }
+}
+
+/// Refuses a baseline that none of the servers is.
+pub fn known<'l>(labels: impl Iterator<Item = &'l str>, baseline: Option<&str>) -> anyhow::Result<()> {
+    let labels: BTreeSet<&str> = labels.collect();
+    match baseline {
+        Some(baseline) if !labels.contains(baseline) => {
+            let labels: Vec<&str> = labels.into_iter().collect();
+            let meant = match nearest(baseline, labels.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`? "),
+                None => String::new(),
+            };
+            bail!(
+                "no server is called `{baseline}`: {meant}give --baseline one of {}",
+                labels.join(", ")
+            );
+        }
+        _ => Ok(()),
+    }
 }

@@ -28,20 +28,21 @@ impl Invocation {
         let path = out.join(FILE);
         let text = fs::read_to_string(&path).with_context(|| {
             format!(
-                "cannot read `{}`: resume a directory that `lsp-soak run`, `gate` or `calibrate` wrote",
+                "cannot read `{}`: resume a directory that `lsp-soak run`, `gate`, `tune` or `calibrate` wrote",
                 path.display()
             )
         })?;
         let invocation: Invocation =
             serde_json::from_str(&text).with_context(|| format!("`{}` is damaged", path.display()))?;
         let out = Directory::resumed(out)?;
+        // Before the directory changes, which files to export to are relative to.
+        let words = with_output(&invocation.command_line, std::env::args_os().collect());
         std::env::set_current_dir(&invocation.directory).with_context(|| {
             format!(
                 "cannot go back to `{}`, where the runs were begun",
                 invocation.directory.display()
             )
         })?;
-        let words = with_output(&invocation.command_line, std::env::args_os().collect());
         let parsed = cli::again(words)
             .with_context(|| format!("`{}` holds a command line of another lsp-soak", path.display()))?;
         let Some(options) = of(parsed.command) else {
@@ -68,9 +69,17 @@ fn with_output(before: &[OsString], now: Vec<OsString>) -> Vec<OsString> {
         .skip(1);
     let mut more: Vec<OsString> = Vec::new();
     while let Some(word) = typed.next() {
-        if word == "--resume" {
-            typed.next();
-        } else if !word.to_string_lossy().starts_with("--resume=") {
+        let (name, value) = match word.to_str().and_then(|word| word.split_once('=')) {
+            Some((name, value)) => (OsString::from(name), Some(OsString::from(value))),
+            None => (word.clone(), None),
+        };
+        if name == "--resume" {
+            value.or_else(|| typed.next());
+        } else if name.to_string_lossy().starts_with("--export-") {
+            let file = value.or_else(|| typed.next()).unwrap_or_default();
+            let here = std::path::absolute(&file).ok().filter(|_| file != "-");
+            more.extend([name, here.map_or(file, Into::into)]);
+        } else {
             more.push(word);
         }
     }
@@ -114,5 +123,15 @@ mod tests {
             line("lsp-soak run --server ty -- a.toml", "lsp-soak run -v --resume=out"),
             words("lsp-soak run --server ty -v -- a.toml")
         );
+        let here = std::env::current_dir().expect("there is one").display().to_string();
+        for typed in ["--export-json a.json", "--export-json=a.json"] {
+            assert_eq!(
+                line(
+                    "lsp-soak run a.toml --server ty",
+                    &format!("lsp-soak run --resume out {typed}")
+                ),
+                words(&format!("lsp-soak run a.toml --server ty --export-json {here}/a.json"))
+            );
+        }
     }
 }

@@ -12,13 +12,13 @@ use crate::config::options::Format;
 use crate::exit::Exit;
 use crate::resolve::ServerChoice;
 use crate::soak::Interrupt;
-use crate::summary::exit;
 use crate::trace::Tracer;
 use crate::units;
 
 use super::invocation::Invocation;
-use super::show::Printer;
-use super::{compare, formats, github, prepare};
+use super::report::known;
+use super::show::{Outputs, Shape};
+use super::{exports, formats, github, prepare};
 
 pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let (resumed, begun) = options.resume.as_deref().map(resume).transpose()?.unzip();
@@ -31,35 +31,35 @@ pub fn run(options: &cli::Run, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let understood = prepare::understood(&prepare::Typed::of(options, new));
     let (tracer, (scenarios, choices)) = prepare::able(tracer, understood)?;
     let labels = choices.iter().map(|choice| choice.label.as_str());
-    compare::known(labels, options.repeating.baseline.as_deref())?;
+    known(labels, options.repeating.baseline.as_deref())?;
     // What is printed depends on what was asked for, not on how far it came.
     let several = options.repeating.repeats(choices.len());
     let list = scenarios.len() > 1 || several || tracer.is_some();
+    let compared = choices.len() > 1;
+    let shape = |format| match format {
+        Format::Terminal if several || compared => Shape::Compared,
+        Format::Json if compared => Shape::Compared,
+        _ if list => Shape::List,
+        _ => Shape::One,
+    };
+    // Without a warm-up the first run is drawn by lot: the first server that was named is the baseline.
+    let first = choices.first().map(|first| first.label.as_str());
+    let baseline = options.repeating.baseline.as_deref().or(first);
+    let output = &options.output;
+    let targets = exports::targets(output.format, &output.exports, output.export_csv.as_deref())?;
     let directories = match begun {
         Some(begun) => vec![begun],
         None => Invocation::begin(output::directories(out, &scenarios)?)?,
     };
     super::block_on(async {
         interrupt.heed();
-        let mut report = Report {
-            compared: choices.len() > 1,
-            several,
-            format: options.output.format,
-            details: options.output.voice.details,
-            // Without a warm-up the first run is drawn by lot: the first server that was named is the baseline.
-            baseline: options
-                .repeating
-                .baseline
-                .as_deref()
-                .or(choices.first().map(|first| first.label.as_str())),
-            printer: Printer::new(options.output.format, list, options.output.voice.details),
-            runs: Vec::new(),
-        };
+        let mut report = Outputs::new(targets, shape, baseline, options.output.voice.details);
         let asked = Asked {
             options,
             scenarios: &scenarios,
             choices: &choices,
             tracer: tracer.as_ref(),
+            baseline,
         };
         let played = play(&asked, &directories, interrupt, &mut report).await;
         report.finish()?;
@@ -96,6 +96,7 @@ struct Asked<'a> {
     choices: &'a [ServerChoice],
     /// What counts memory calls, in one more run of each server.
     tracer: Option<&'a Tracer>,
+    baseline: Option<&'a str>,
 }
 
 /// Plays every run of the plan, one after the other.
@@ -103,13 +104,14 @@ async fn play(
     asked: &Asked<'_>,
     directories: &[Directory],
     interrupt: &Interrupt,
-    report: &mut Report<'_>,
+    report: &mut Outputs,
 ) -> anyhow::Result<u8> {
     let Asked {
         options,
         scenarios,
         choices,
         tracer,
+        baseline,
     } = *asked;
     let mut worst = Exit::Passed;
     for (scenario, out) in scenarios.iter().zip(directories) {
@@ -132,16 +134,17 @@ async fn play(
             campaign.trace(tracer, interrupt, &mut outcomes).await?;
         }
         report.add(&outcomes.runs)?;
+        github::tell(&outcomes.runs, baseline);
         if let Some(sentence) = too_short(options, &outcomes.runs).filter(|_| outcomes.exit == Exit::Passed) {
             super::say(&format!("error: {sentence}"));
             outcomes.exit = Exit::OwnFailure;
         }
         let page = formats::save(out, &outcomes.runs, options.repeating.baseline.as_deref());
-        if !options.output.voice.quiet && !outcomes.runs.is_empty() {
-            super::say(&format!("records: {}", out.display()));
-            if let Ok(Some(page)) = &page {
-                super::say(&format!("report: {page}"));
-            }
+        super::tell_records(out, campaign.talk, &outcomes);
+        if let Ok(Some(page)) = &page
+            && !options.output.voice.quiet
+        {
+            super::say(&format!("report: {page}"));
         }
         if let Some(error) = outcomes.failed {
             return Err(error);
@@ -171,62 +174,4 @@ fn too_short(options: &cli::Run, runs: &[Played]) -> Option<String> {
         // The block that warms up, one like it that counts, and half of one for what comes before a server.
         units::duration(warm_up.mul_f64(2.5))
     ))
-}
-
-/// What is printed of the runs, in one of three ways.
-struct Report<'r> {
-    compared: bool,
-    /// Whether servers are run more than once.
-    several: bool,
-    format: Format,
-    details: bool,
-    baseline: Option<&'r str>,
-    printer: Printer,
-    /// What is printed in the end: one comparison of all scenarios.
-    runs: Vec<Played>,
-}
-
-impl Report<'_> {
-    /// Prints the runs of one scenario: as a comparison, or each by itself where there is nothing to compare.
-    fn add(&mut self, runs: &[Played]) -> anyhow::Result<()> {
-        match self.format {
-            Format::Json if self.compared => self.runs.extend_from_slice(runs),
-            format if formats::is_of_all(format) => {
-                self.runs.extend_from_slice(runs);
-                github::tell(runs, self.baseline);
-            }
-            Format::Terminal if (self.several || self.compared) && !runs.is_empty() => {
-                // Where none counts, how a server failed is all there is to know.
-                let none = !runs.iter().any(|run| counts(&run.summary));
-                let failed = |run: &&Played| exit(&run.summary) == Exit::ServerFailed;
-                let mut failed = runs.iter().filter(failed).filter(|_| none).peekable();
-                let any = failed.peek().is_some();
-                for run in failed {
-                    self.printer.record(Path::new(&run.record))?;
-                }
-                if any {
-                    super::print("\n")?;
-                }
-                compare::print(runs, self.baseline, Format::Terminal, self.details)?;
-            }
-            _ => {
-                for run in runs {
-                    self.printer.record(Path::new(&run.record))?;
-                }
-                github::tell(runs, self.baseline);
-            }
-        }
-        Ok(())
-    }
-
-    /// Prints what waits for the end.
-    fn finish(self) -> anyhow::Result<()> {
-        if formats::is_of_all(self.format) {
-            return super::print(&formats::together(&self.runs, self.baseline, self.format)?);
-        }
-        if self.compared && self.format == Format::Json {
-            return compare::print(&self.runs, self.baseline, Format::Json, self.details);
-        }
-        self.printer.finish()
-    }
 }

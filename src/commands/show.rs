@@ -1,23 +1,25 @@
 //! From a record on disk to text: the one way to every report.
 
 use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, IntoInnerError};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::campaign::{open, played, summary};
+use crate::campaign::{open, played};
 use crate::compare::{self, Played, run};
 use crate::config::options::Format;
 use crate::document::terminal;
+use crate::exit::Exit;
 use crate::export::csv;
-use crate::export::trace::Trace;
+use crate::export::trace::{self, Trace};
 use crate::findings::{self, Severity};
-use crate::record::is_record;
+use crate::record::{Entry, Header, is_record};
 use crate::summary::{self, Summary};
 use crate::units;
 
-use super::{UNPRINTED, formats};
+use super::exports::Target;
+use super::formats;
 
 /// Reads the records that were named, see [`records`], each run once.
 pub fn all_played(named: &[PathBuf]) -> anyhow::Result<Vec<Played>> {
@@ -80,125 +82,247 @@ fn below(directory: &Path, paths: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints records one after the other in one format, each read once.
-pub struct Printer {
-    format: Format,
-    details: bool,
-    list: bool,
-    printed: u64,
-    /// What is shown together in the end.
-    kept: Vec<Played>,
-    /// What events are numbered by over all records.
-    trace: Trace,
+/// What several records come to in a format that can show them one by one or side by side.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// A record by itself.
+    One,
+    /// Each by itself, in a list however few they are.
+    List,
+    /// A comparison.
+    Compared,
 }
 
-impl Printer {
-    /// Nothing is printed yet. A `list` stays one however many records there are.
-    pub fn new(format: Format, list: bool, details: bool) -> Printer {
-        Printer {
-            format,
-            details,
-            list,
+/// Records on their way to every place that wants them, each read once.
+pub struct Outputs {
+    outputs: Vec<Output>,
+    baseline: Option<String>,
+    details: bool,
+    /// What is shown together in the end.
+    runs: Vec<Played>,
+    /// How many of them the terminal has been shown.
+    shown: usize,
+}
+
+struct Output {
+    shape: Shape,
+    target: BufWriter<Target>,
+    format: Format,
+    printed: u64,
+    /// What events are numbered by over all records.
+    trace: Trace,
+    stream: Option<Stream>,
+}
+
+/// A record that is written while it is read.
+enum Stream {
+    Samples(csv::Samples),
+    Events(trace::Run),
+}
+
+impl Outputs {
+    /// Nothing is printed yet.
+    pub fn new(
+        targets: Vec<Target>,
+        shape: impl Fn(Format) -> Shape,
+        baseline: Option<&str>,
+        details: bool,
+    ) -> Outputs {
+        let output = |target: Target| Output {
+            shape: shape(target.format),
+            format: target.format,
+            target: BufWriter::with_capacity(1 << 16, target),
             printed: 0,
-            kept: Vec::new(),
             trace: Trace::default(),
+            stream: None,
+        };
+        Outputs {
+            outputs: targets.into_iter().map(output).collect(),
+            baseline: baseline.map(str::to_owned),
+            details,
+            runs: Vec::new(),
+            shown: 0,
         }
     }
 
-    /// Prints the record at `path`, `-` for standard input.
+    /// Reads and shows the record at `path`, `-` for standard input.
     pub fn record(&mut self, path: &Path) -> anyhow::Result<Summary> {
-        match self.format {
-            Format::Csv => return self.samples(path),
-            Format::Perfetto => return self.events(path),
-            _ => {}
+        let reader = open(path)?;
+        for output in &mut self.outputs {
+            output.begin(path, reader.header())?;
         }
-        let summary = summary(path)?;
-        if formats::is_of_all(self.format) {
-            let record = path.display().to_string();
-            self.kept.push(Played {
-                record,
+        let outputs = &mut self.outputs;
+        let summary = summary::read_with(reader, |entry| {
+            outputs.iter_mut().try_for_each(|output| output.entry(entry))
+        })?;
+        for output in &mut self.outputs {
+            output.end(path, &summary, self.details)?;
+        }
+        if self.outputs.iter().any(Output::waits) {
+            self.runs.push(Played {
+                record: path.display().to_string(),
                 summary: summary.clone(),
             });
-            return Ok(summary);
         }
-        let text = match self.format {
-            Format::Json if self.list => {
-                let text = run::json::render(&summary)?;
-                format!("{}{}", self.between("[\n", ",\n"), text.trim_end())
+        Ok(summary)
+    }
+
+    /// Shows the runs of one scenario that were played just now; the terminal is not kept waiting for the next one.
+    pub fn add(&mut self, runs: &[Played]) -> anyhow::Result<()> {
+        if self.outputs.iter().all(Output::waits) {
+            self.runs.extend_from_slice(runs);
+        } else {
+            for run in runs {
+                self.record(Path::new(&run.record))?;
             }
-            Format::Json => run::json::render(&summary)?,
-            _ => {
-                let record = path.display().to_string();
-                let document = run::document(&summary, &record);
-                let text = terminal::render(&document, formats::look(self.details));
-                format!("{}{text}", self.between("", "\n"))
-            }
+        }
+        self.compare_in_terminal()
+    }
+
+    /// The runs that are compared; empty where none are.
+    pub fn compared(&self) -> &[Played] {
+        &self.runs
+    }
+
+    fn compare_in_terminal(&mut self) -> anyhow::Result<()> {
+        let runs = &self.runs[self.shown..];
+        let mut terminals = self.outputs.iter_mut();
+        let Some(output) = terminals.find(|output| output.format == Format::Terminal && output.waits()) else {
+            return Ok(());
         };
-        self.printed += 1;
-        super::print(&text)?;
-        Ok(summary)
+        if runs.is_empty() {
+            return Ok(());
+        }
+        // Where no run counts, how a server failed is all there is to know.
+        let none = !runs.iter().any(|run| compare::counts(&run.summary));
+        let failed = |run: &&Played| none && summary::exit(&run.summary) == Exit::ServerFailed;
+        let mut text = String::new();
+        for run in runs.iter().filter(failed) {
+            let document = run::document(&run.summary, &run.record);
+            text.push_str(&terminal::render(&document, formats::look(self.details)));
+            text.push('\n');
+        }
+        let baseline = self.baseline.as_deref();
+        text.push_str(&formats::comparison(runs, baseline, Format::Terminal, self.details)?);
+        self.shown = self.runs.len();
+        output.target.get_mut().print(&text)
     }
 
-    pub fn finish(self) -> anyhow::Result<()> {
+    /// Shows what waits for the end.
+    pub fn finish(mut self) -> anyhow::Result<()> {
+        self.runs = once(self.runs);
+        self.compare_in_terminal()?;
+        for output in self.outputs {
+            output.finish(&self.runs, self.baseline.as_deref(), self.details)?;
+        }
+        Ok(())
+    }
+}
+
+impl Output {
+    /// Whether it is made of all runs at once.
+    fn waits(&self) -> bool {
         match self.format {
-            Format::Json if self.list && self.printed == 0 => super::print("[]\n"),
-            Format::Json if self.list => super::print("\n]\n"),
-            Format::Perfetto => self.trace.finish(&mut io::stdout().lock()).context(UNPRINTED),
-            format => super::print(&formats::together(&self.kept, None, format)?),
+            Format::Csv | Format::Perfetto => false,
+            Format::Terminal | Format::Json => self.shape == Shape::Compared,
+            _ => true,
         }
     }
 
-    fn between(&self, first: &'static str, later: &'static str) -> &'static str {
-        if self.printed == 0 { first } else { later }
+    fn begin(&mut self, path: &Path, header: &Header) -> anyhow::Result<()> {
+        let (failure, name) = (self.target.get_ref().failure(), path.display().to_string());
+        self.stream = match self.format {
+            Format::Csv => {
+                if self.printed == 0 {
+                    csv::head(&mut self.target).context(failure)?;
+                }
+                Some(Stream::Samples(csv::Samples::of(name, header)))
+            }
+            Format::Perfetto => {
+                let record = path.file_name().map(|name| name.to_string_lossy().into_owned());
+                let several = self.shape != Shape::One;
+                let run = self
+                    .trace
+                    .run(header, &record.unwrap_or(name), several, &mut self.target);
+                Some(Stream::Events(run.context(failure)?))
+            }
+            _ => None,
+        };
+        Ok(())
     }
 
-    /// Prints every sample while the summary is made.
-    fn samples(&mut self, path: &Path) -> anyhow::Result<Summary> {
-        let name = path.display();
-        let reader = open(path)?;
-        let mut out = BufWriter::new(io::stdout().lock());
-        if self.printed == 0 {
-            csv::head(&mut out).context(UNPRINTED)?;
+    fn entry(&mut self, entry: &Entry) -> anyhow::Result<()> {
+        let written = match &mut self.stream {
+            Some(Stream::Samples(samples)) => samples.write(entry, &mut self.target),
+            Some(Stream::Events(run)) => run.write(&mut self.trace, entry, &mut self.target),
+            None => return Ok(()),
+        };
+        written.with_context(|| self.target.get_ref().failure())
+    }
+
+    /// The end of a record: what is shown of it by itself.
+    fn end(&mut self, path: &Path, summary: &Summary, details: bool) -> anyhow::Result<()> {
+        let failure = self.target.get_ref().failure();
+        match (self.stream.take(), self.format) {
+            (Some(stream), _) => {
+                if let Stream::Events(run) = stream {
+                    run.finish(&mut self.trace, summary, &mut self.target)
+                        .context(failure)?;
+                }
+                warn(path, summary);
+            }
+            _ if self.waits() => return Ok(()),
+            (None, Format::Json) => {
+                let text = run::json::render(summary)?;
+                let text = match (self.shape, self.printed) {
+                    (Shape::List, 0) => format!("[\n{}", text.trim_end()),
+                    (Shape::List, _) => format!(",\n{}", text.trim_end()),
+                    _ => text,
+                };
+                self.target.get_mut().print(&text)?;
+            }
+            (None, _) => {
+                let document = run::document(summary, &path.display().to_string());
+                let between = if self.printed == 0 { "" } else { "\n" };
+                let text = terminal::render(&document, formats::look(details));
+                self.target.get_mut().print(&format!("{between}{text}"))?;
+            }
         }
         self.printed += 1;
-        let mut samples = csv::Samples::of(name.to_string(), reader.header());
-        let summary = summary::read_with(reader, |entry| samples.write(entry, &mut out).context(UNPRINTED))?;
-        out.flush().context(UNPRINTED)?;
-        Self::tell(path, &summary);
-        Ok(summary)
+        Ok(())
     }
 
-    /// Writes the record into the trace while the summary is made.
-    fn events(&mut self, path: &Path) -> anyhow::Result<Summary> {
-        let reader = open(path)?;
-        let record = path.file_name().map_or_else(
-            || path.display().to_string(),
-            |name| name.to_string_lossy().into_owned(),
-        );
-        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-        let trace = &mut self.trace;
-        let mut run = trace
-            .run(reader.header(), &record, self.list, &mut out)
-            .context(UNPRINTED)?;
-        let summary = summary::read_with(reader, |entry| run.write(trace, entry, &mut out).context(UNPRINTED))?;
-        run.finish(trace, &summary, &mut out).context(UNPRINTED)?;
-        out.flush().context(UNPRINTED)?;
-        Self::tell(path, &summary);
-        Ok(summary)
-    }
-
-    /// Says on stderr what a person should know of a record whose format has no place for it.
-    fn tell(path: &Path, summary: &Summary) {
-        let name = path.display();
-        if let Some(why) = summary::held_up(&summary.header) {
-            super::say(&format!("note: `{name}`: {why}"));
-        }
-        for finding in findings::findings(summary) {
-            match finding.severity {
-                Severity::Note => {}
-                Severity::Warning => super::say(&format!("warning: `{name}`: {}", finding.text)),
-                Severity::Failure => super::say(&format!("failure: `{name}`: {}", finding.text)),
+    fn finish(mut self, runs: &[Played], baseline: Option<&str>, details: bool) -> anyhow::Result<()> {
+        let failure = self.target.get_ref().failure();
+        let text = match self.format {
+            Format::Csv | Format::Terminal => String::new(),
+            Format::Perfetto => {
+                self.trace.finish(&mut self.target).context(failure.clone())?;
+                String::new()
             }
+            format if formats::is_of_all(format) => formats::together(runs, baseline, format)?,
+            format if self.waits() => formats::comparison(runs, baseline, format, details)?,
+            _ if self.shape == Shape::One => String::new(),
+            _ if self.printed == 0 => "[]\n".to_owned(),
+            _ => "\n]\n".to_owned(),
+        };
+        self.target.get_mut().print(&text)?;
+        let target = self.target.into_inner();
+        target.map_err(IntoInnerError::into_error).context(failure)?.finish()
+    }
+}
+
+/// Says on stderr what a person should know of a record whose format has no place for it.
+fn warn(path: &Path, summary: &Summary) {
+    let name = path.display();
+    if let Some(why) = summary::held_up(&summary.header) {
+        super::say(&format!("note: `{name}`: {why}"));
+    }
+    for finding in findings::findings(summary) {
+        match finding.severity {
+            Severity::Note => {}
+            Severity::Warning => super::say(&format!("warning: `{name}`: {}", finding.text)),
+            Severity::Failure => super::say(&format!("failure: `{name}`: {}", finding.text)),
         }
     }
 }

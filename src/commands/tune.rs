@@ -22,6 +22,7 @@ use crate::soak::Interrupt;
 use crate::tune::report::{set, stop};
 use crate::tune::{Rules, alike, planned, stopped, sweep};
 
+use super::exports::{self, Target};
 use super::invocation::Invocation;
 use super::{prepare, show};
 use price::Price;
@@ -68,6 +69,7 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
         return list(&choices, &price, &notes);
     }
     price.fits()?;
+    let targets = targets(options)?;
     if talk != Talk::Quiet {
         notes.iter().for_each(|note| super::say(note));
         super::say(&price.before());
@@ -91,28 +93,38 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
             price: &|run: Duration| price.after(run),
         }),
     };
-    let Outcomes { runs, exit, failed } = super::block_on(async {
+    let outcomes = super::block_on(async {
         interrupt.heed();
         campaign.play(interrupt).await
     })?;
-    if talk != Talk::Quiet && !runs.is_empty() {
-        super::say(&format!("records: {}", out.display()));
-    }
+    super::tell_records(&out, talk, &outcomes);
+    let Outcomes { runs, exit, failed } = outcomes;
     if let Some(error) = failed {
         return Err(error);
     }
     if exit == Exit::Interrupted {
         return Ok(exit.code());
     }
-    told(options, &runs, Some(&out))
+    told(options, &runs, targets, Some(&out))
+}
+
+fn targets(options: &cli::Tune) -> anyhow::Result<Vec<Target>> {
+    exports::targets(options.telling.format, &options.telling.exports, None)
 }
 
 /// Tells what the records say, whoever made them and when: a sweep that is gone on with says the same as its records, also
 /// where other things are installed by then.
-fn told(options: &cli::Tune, runs: &[Played], beside: Option<&Path>) -> anyhow::Result<u8> {
+fn told(options: &cli::Tune, runs: &[Played], targets: Vec<Target>, beside: Option<&Path>) -> anyhow::Result<u8> {
     let planned = planned(runs);
     let notes = planned.map_or(&[][..], |planned| &planned.notes);
-    tell(options, &sweep(runs, &rules(options, planned))?, runs, notes, beside)
+    tell(
+        options,
+        &sweep(runs, &rules(options, planned))?,
+        runs,
+        notes,
+        targets,
+        beside,
+    )
 }
 
 /// The sweep as it was asked for, which its records keep.
@@ -189,7 +201,7 @@ fn from(options: &cli::Tune) -> anyhow::Result<u8> {
     asked::of_one_kind(options, &mut mistakes);
     prepare::told(mistakes)?;
     let runs = show::all_played(&options.from)?;
-    told(options, &runs, None)
+    told(options, &runs, targets(options)?, None)
 }
 
 fn list(choices: &[ServerChoice], price: &Price, notes: &[String]) -> anyhow::Result<u8> {

@@ -198,9 +198,30 @@ pub struct Output {
     /// What to print
     #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_RECORDS), default_value = "terminal")]
     pub format: Format,
+    /// Where else it goes.
+    #[command(flatten)]
+    pub exports: Exports,
+    /// Also write every sample to a CSV file; `-` is standard output
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub export_csv: Option<PathBuf>,
     /// How much is said meanwhile.
     #[command(flatten)]
     pub voice: Voice,
+}
+
+/// Files that a result is written to beside what is printed; `-` is standard output.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub struct Exports {
+    /// Also write the result to a Markdown file; `-` is standard output
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub export_markdown: Option<PathBuf>,
+    /// Also write the result to a JSON file; `-` is standard output
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub export_json: Option<PathBuf>,
+    /// Also write the page for a browser to a file; `-` is standard output
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub export_html: Option<PathBuf>,
 }
 
 /// How much is said while runs go on.
@@ -245,11 +266,13 @@ pub enum Format {
 }
 
 impl Format {
-    pub const OF_RECORDS: [Format; 8] = {
-        use Format::{Csv, Html, Json, Junit, Markdown, Perfetto, Svg, Terminal};
-        [Terminal, Markdown, Json, Csv, Html, Svg, Junit, Perfetto]
+    pub const OF_RECORDS: [Format; 10] = {
+        use Format::{Bencher, Csv, GithubActionBenchmark, Html, Json, Junit, Markdown, Perfetto, Svg, Terminal};
+        [
+            Terminal, Markdown, Html, Svg, Json, Junit, Csv, Perfetto, Bencher, GithubActionBenchmark,
+        ]
     };
-    pub const OF_COMPARISONS: [Format; 8] = {
+    pub const OF_VERDICTS: [Format; 8] = {
         use Format::{Bencher, GithubActionBenchmark, Html, Json, Junit, Markdown, Svg, Terminal};
         [
             Terminal, Markdown, Html, Svg, Json, Junit, Bencher, GithubActionBenchmark,

@@ -321,3 +321,24 @@ fn what_is_no_hosts_is_refused_whatever_is_allowed_and_what_one_side_was_given_i
         "{said}"
     );
 }
+
+#[test]
+fn a_verdict_is_exported_and_has_no_samples() {
+    let records = Records::new().two_of("all", 1, ["old", "new"]);
+    let words = ["--from", "all", "--baseline", "old", "--candidate", "new"];
+    let (_, printed, _) = records.gate(
+        &[
+            &words[..],
+            &["--export-json", "gate.json", "--export-markdown", "gate.md"],
+        ]
+        .concat(),
+    );
+    let exported = |name: &str| fs::read_to_string(records.0.path().join(name)).expect("it was exported");
+    assert_eq!(exported("gate.json"), printed);
+    assert!(exported("gate.md").starts_with('#'));
+    let (code, printed, errors) = records.gate(&[&words[..], &["--export-csv", "gate.csv"]].concat());
+    assert!(
+        code == Some(2) && printed.is_empty() && errors.contains("--export-csv"),
+        "{errors}"
+    );
+}

@@ -121,13 +121,111 @@ fn samples_of_several_records_have_one_head_and_say_which_record_they_are_of() {
     assert!(
         lines
             .next()
-            .is_some_and(|head| head.starts_with("record,seconds,kind,"))
+            .is_some_and(|head| head.starts_with("record,server,seconds,kind,"))
     );
     for path in &paths {
         let start = format!("{},", path.display());
         assert!(text.lines().filter(|line| line.starts_with(&start)).count() > 20);
     }
     assert_eq!(lines.filter(|line| line.starts_with("record,")).count(), 0);
+}
+
+#[test]
+fn a_result_is_exported_in_several_formats_at_once_as_each_would_be_printed() {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    let files = ["markdown", "json", "csv", "html"].map(|format| (format, directory.path().join(format)));
+    let printed = |format: &str| {
+        let output = report().arg(golden("completed")).args(["--format", format]).output();
+        text(&output.expect("lsp-soak runs"), 0)
+    };
+    // The record can be read once.
+    let mut command = report();
+    command
+        .arg("-")
+        .stdin(File::open(golden("completed")).expect("it is checked in"));
+    for (format, file) in &files {
+        command.arg(format!("--export-{format}")).arg(file);
+    }
+    let terminal = text(&command.output().expect("lsp-soak runs"), 0);
+    assert_eq!(terminal, printed("terminal"));
+    for (format, file) in &files {
+        let exported = fs::read_to_string(file).expect("it was exported");
+        let (path, name) = (golden("completed").display().to_string(), "completed.jsonl");
+        let named = printed(format).replace(&path, "-").replace(name, "-");
+        assert!(
+            exported == named || *format == "html" && exported.ends_with("</html>"),
+            "{format}"
+        );
+    }
+    assert_eq!(
+        fs::read_dir(directory.path()).expect("it is there").count(),
+        files.len()
+    );
+    let both = report()
+        .arg(golden("completed"))
+        .args(["--format", "json", "--export-json", "-"])
+        .output();
+    assert_eq!(text(&both.expect("lsp-soak runs"), 0), printed("json").repeat(2));
+}
+
+#[test]
+fn a_file_that_cannot_be_exported_to_is_refused_before_anything_is_read() {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    let nowhere = directory.path().join("nowhere/report.json");
+    for file in [nowhere.as_path(), directory.path()] {
+        let output = report()
+            .arg("none.jsonl")
+            .arg("--export-json")
+            .arg(file)
+            .output()
+            .expect("lsp-soak runs");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            text(&output, 2).is_empty() && message.contains("cannot export to"),
+            "{message}"
+        );
+        assert!(
+            message.contains("name a file in a directory that can be written"),
+            "{message}"
+        );
+        assert!(
+            !message.contains("none.jsonl") && !message.contains("os error"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn records_of_several_servers_are_compared_and_each_is_shown_where_that_is_asked_for() {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    for name in ["completed", "tree"] {
+        fs::copy(golden(name), directory.path().join(format!("{name}.jsonl"))).expect("the directory is ours");
+    }
+    let printed = |words: &[&str]| {
+        let mut command = report();
+        command
+            .arg(directory.path())
+            .args(words)
+            .output()
+            .expect("lsp-soak runs")
+    };
+    let mut compare = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
+    let compare = compare.arg("compare").arg(directory.path()).output();
+    let compared = printed(&[]);
+    assert_eq!(text(&compared, 4), text(&compare.expect("lsp-soak runs"), 0));
+    assert!(String::from_utf8_lossy(&compared.stderr).contains("`lsp-soak report --each`"));
+    let each = printed(&["--each"]);
+    let by_itself = |name: &str, code| {
+        let path = directory.path().join(format!("{name}.jsonl"));
+        text(&report().arg(path).output().expect("lsp-soak runs"), code)
+    };
+    assert_eq!(
+        text(&each, 4),
+        format!("{}\n{}", by_itself("completed", 0), by_itself("tree", 4))
+    );
+    assert!(each.stderr.is_empty());
+    let error = printed(&["--baseline", "nobody"]);
+    assert!(text(&error, 2).is_empty() && String::from_utf8_lossy(&error.stderr).contains("no server is called"));
 }
 
 #[test]

@@ -37,6 +37,10 @@ fn two_servers_run_twice_after_a_warm_up_and_are_compared() {
     );
     let page = fs::read_to_string(pair.join("out/report.html")).expect("it lies beside the records");
     assert_eq!(pair.said(&["compare", "out", "--format", "html"]), page);
+    for (name, format) in [("report.md", "markdown"), ("summary.json", "json")] {
+        let beside = fs::read_to_string(pair.join("out").join(name)).expect("it lies beside the records");
+        assert_eq!(pair.said(&["compare", "out", "--format", format]), beside);
+    }
 }
 
 #[test]
@@ -220,7 +224,8 @@ fn nobody_else_writes_into_a_directory_while_a_campaign_goes_on_there() {
     assert_eq!(pair.records("out").len(), 8);
     let left = fs::read_dir(pair.join("out")).expect("it is there").flatten();
     let names: Vec<String> = left.map(|entry| entry.file_name().display().to_string()).collect();
-    let is_known = |name: &String| name.ends_with(".jsonl") || name == "invocation.json" || name == "report.html";
+    let beside = ["invocation.json", "report.html", "report.md", "summary.json"];
+    let is_known = |name: &String| name.ends_with(".jsonl") || beside.contains(&name.as_str());
     assert!(names.iter().all(is_known), "{names:?}");
 }
 

@@ -50,7 +50,7 @@ fn ctrl_c_once_shuts_the_server_down_and_reports() {
     assert_eq!((shutdown.stage, shutdown.code), (ShutdownStage::Exit, Some(0)));
     assert!(shutdown.survivors.is_empty());
     // The table of phases is there as after any run.
-    outcome.says(&["private", "start"]);
+    outcome.says(&["private", "start", "interrupted: resume with `lsp-soak run --resume "]);
 }
 
 #[test]

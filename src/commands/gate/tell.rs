@@ -6,6 +6,7 @@ use anyhow::bail;
 
 use crate::campaign::files;
 use crate::cli::{self, Inconclusive};
+use crate::commands::exports::{self, Target};
 use crate::commands::formats::{self, Printable};
 use crate::commands::github;
 use crate::compare::{Difference, Weight, by_target};
@@ -23,7 +24,12 @@ pub struct Verdict<'v> {
 }
 
 /// Prints the verdict, keeps it `beside` the records that were made for it, and says what it comes to.
-pub fn tell(options: &cli::Gate, verdict: &Verdict<'_>, beside: Option<&Path>) -> anyhow::Result<u8> {
+pub fn tell(
+    options: &cli::Gate,
+    verdict: &Verdict<'_>,
+    targets: Vec<Target>,
+    beside: Option<&Path>,
+) -> anyhow::Result<u8> {
     let judgement = verdict.judgement;
     refuse(&judgement.differences, options)?;
     let inconclusive = options.holding.inconclusive;
@@ -45,7 +51,7 @@ pub fn tell(options: &cli::Gate, verdict: &Verdict<'_>, beside: Option<&Path>) -
         followed: Some(&|| by_target(sides.candidate.clone(), None)),
     };
     let print = |format| formats::render(&result, format, options.voice.details);
-    crate::commands::print(&print(options.format)?)?;
+    exports::print(targets, print)?;
     for (name, format) in [
         ("gate.md", Format::Markdown),
         ("gate.json", Format::Json),
@@ -55,6 +61,9 @@ pub fn tell(options: &cli::Gate, verdict: &Verdict<'_>, beside: Option<&Path>) -
         if let Some(path) = beside.map(|directory| directory.join(name)) {
             let cure = "make room, and decide again with `lsp-soak gate --from`";
             files::write(&path, &print(format)?, cure)?;
+            if format == Format::Html && !options.voice.quiet {
+                crate::commands::say(&format!("report: {}", path.display()));
+            }
         }
     }
     github::tell_of(&print(Format::Markdown)?, &suites);

@@ -6,6 +6,7 @@ use anyhow::bail;
 
 use crate::campaign::files;
 use crate::cli;
+use crate::commands::exports::{self, Target};
 use crate::commands::formats::{self, Printable};
 use crate::commands::{github, say};
 use crate::compare::Played;
@@ -21,6 +22,7 @@ pub fn tell(
     sweep: &Sweep,
     runs: &[Played],
     notes: &[String],
+    targets: Vec<Target>,
     beside: Option<&Path>,
 ) -> anyhow::Result<u8> {
     let exit = exit(sweep);
@@ -41,12 +43,17 @@ pub fn tell(
         if let Some(path) = beside.map(|directory| directory.join(name)) {
             let cure = "make room, and make it again with `lsp-soak tune --from`";
             files::write(&path, &print(format)?, cure)?;
+            if format == Format::Html && !options.voice.quiet {
+                say(&format!("report: {}", path.display()));
+            }
         }
     }
-    match options.telling.print.is_empty() {
-        true => crate::commands::print(&print(options.telling.format)?)?,
-        false => shipped(options, sweep)?,
+    let mut targets = targets;
+    if !options.telling.print.is_empty() {
+        targets.remove(0);
+        shipped(options, sweep)?;
     }
+    exports::print(targets, print)?;
     github::tell_of(&print(Format::Markdown)?, &[]);
     Ok(exit.code())
 }

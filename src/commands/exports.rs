@@ -1,0 +1,132 @@
+//! Where results go: standard output in the format of `--format`, and the files of `--export-…`.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use tempfile::NamedTempFile;
+
+use crate::campaign::files;
+use crate::config::options::{Exports, Format};
+
+use super::UNPRINTED;
+
+/// A format, and where a result in that format goes.
+pub struct Target {
+    pub format: Format,
+    sink: Sink,
+}
+
+enum Sink {
+    Stdout,
+    /// A pipe or a device.
+    Device(PathBuf, File),
+    /// A file, and what is written of it so far.
+    File(PathBuf, Option<NamedTempFile>),
+}
+
+/// Standard output, then every file that was named. A file that cannot be written is refused before anything is measured.
+pub fn targets(format: Format, exports: &Exports, csv: Option<&Path>) -> anyhow::Result<Vec<Target>> {
+    let mut targets = vec![Target {
+        format,
+        sink: Sink::Stdout,
+    }];
+    let files = [
+        (Format::Markdown, exports.export_markdown.as_deref()),
+        (Format::Json, exports.export_json.as_deref()),
+        (Format::Html, exports.export_html.as_deref()),
+        (Format::Csv, csv),
+    ];
+    for (format, path) in files.into_iter().filter_map(|(format, path)| Some((format, path?))) {
+        targets.push(Target::file(format, path)?);
+    }
+    Ok(targets)
+}
+
+/// Writes a result to each of them.
+pub fn print(targets: Vec<Target>, result: impl Fn(Format) -> serde_json::Result<String>) -> anyhow::Result<()> {
+    targets.into_iter().try_for_each(|mut target| {
+        target.print(&result(target.format)?)?;
+        target.finish()
+    })
+}
+
+impl Target {
+    fn file(format: Format, path: &Path) -> anyhow::Result<Target> {
+        if path == Path::new("-") {
+            let sink = Sink::Stdout;
+            return Ok(Target { format, sink });
+        }
+        let own = || path.to_owned();
+        // A directory is refused by its system.
+        let sink = match path.exists() && !path.is_file() {
+            true => File::options()
+                .write(true)
+                .open(path)
+                .map(|file| Sink::Device(own(), file)),
+            false => files::beside(path).map(|_| Sink::File(own(), None)),
+        };
+        let sink = sink.map_err(|error| {
+            let why = match error.kind() {
+                io::ErrorKind::NotFound => "there is no such directory".to_owned(),
+                kind => kind.to_string(),
+            };
+            anyhow!(
+                "cannot export to `{}`: {why}; name a file in a directory that can be written",
+                path.display()
+            )
+        })?;
+        Ok(Target { format, sink })
+    }
+
+    /// Writes a text: to standard output without the colours that are not wanted there.
+    pub fn print(&mut self, text: &str) -> anyhow::Result<()> {
+        match self.sink {
+            Sink::Stdout => super::print(text),
+            _ => self.write_all(text.as_bytes()).with_context(|| self.failure()),
+        }
+    }
+
+    /// What is said where nothing more can be written.
+    pub fn failure(&self) -> String {
+        match &self.sink {
+            Sink::Stdout => UNPRINTED.to_owned(),
+            Sink::Device(path, _) | Sink::File(path, _) => format!(
+                "cannot write all of `{}`; make room, and make it again with `lsp-soak report`",
+                path.display()
+            ),
+        }
+    }
+
+    /// Puts the file in its place.
+    pub fn finish(mut self) -> anyhow::Result<()> {
+        let failure = self.failure();
+        match &mut self.sink {
+            Sink::Stdout | Sink::Device(..) => Ok(()),
+            Sink::File(path, file) => {
+                let file = file.take().map_or_else(|| files::beside(path), Ok);
+                file.and_then(|file| files::keep(file, path)).context(failure)
+            }
+        }
+    }
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.sink {
+            Sink::Stdout => io::stdout().write(bytes),
+            Sink::Device(_, file) => file.write(bytes),
+            Sink::File(_, Some(file)) => file.write(bytes),
+            Sink::File(path, file) => file.insert(files::beside(path)?).write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.sink {
+            Sink::Stdout => io::stdout().flush(),
+            Sink::Device(_, file) => file.flush(),
+            Sink::File(_, file) => file.as_mut().map_or(Ok(()), Write::flush),
+        }
+    }
+}
