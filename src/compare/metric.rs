@@ -92,6 +92,10 @@ mod tests {
         };
         assert!(resident(&runs).iter().all(|value| *value == f64::from(200 << 20)));
         assert!(compare(&runs, None).differences.is_empty());
+        let mut trees = runs.clone();
+        let all = trees.iter_mut().map(|run| &mut run.summary.resident_metric);
+        all.for_each(|metric| *metric = ResidentMetric::Proportional);
+        assert!(compare(&trees, None).differences.is_empty());
         runs[4].summary.resident_metric = ResidentMetric::Proportional;
         assert!(resident(&runs).iter().all(|value| *value == f64::from(110 << 20)));
         let told = &compare(&runs, None).differences;

@@ -85,7 +85,14 @@ impl Played {
 mod tests {
     use crate::compare::{Played, tests};
 
-    use super::once;
+    use super::{nominal, once};
+
+    #[test]
+    fn memory_is_that_of_the_machine_that_was_bought() {
+        for (mib, sold) in [(5_800, 6_144), (11_900, 12_288), (15_700, 16_384)] {
+            assert_eq!(nominal(mib << 20), sold << 20, "{mib}");
+        }
+    }
 
     #[test]
     fn a_run_counts_once_however_many_records_there_are_of_it() {

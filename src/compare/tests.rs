@@ -262,6 +262,7 @@ fn what_came_back_is_the_median_of_the_runs_window_by_window() {
     let floor = simmer.sides[0].floor.median.unwrap();
     let mib = |value: u64| (value * MIB) as f64;
     assert_eq!((floor.low, floor.median, floor.high), (mib(146), mib(148), mib(150)));
+    assert!(simmer.sides[0].floor.ratio.is_none(), "it is the baseline");
     assert_eq!(simmer.sides[0].ends, [(WindowEnd::Settled, 3)]);
     let shown = simmer.sides[0]
         .shown
@@ -300,4 +301,18 @@ fn traced_runs_count_for_their_calls_and_for_nothing_else() {
         assert_eq!(why, [Why::Traced], "{}", side.label);
         assert_eq!(side.traced.as_ref().map(|traced| traced.whole), Some(side.label == "a"));
     }
+}
+
+#[test]
+fn what_light_traffic_costs_is_the_median_of_the_runs_with_a_control() {
+    let mut all = runs(&[100; 4], &[100]);
+    for (run, grown) in all.iter_mut().zip([1, 2, 9]) {
+        let control = &mut run.summary.windows[1];
+        (control.control, control.sent, control.took) = (true, 10, 30_000_000_000);
+        let private = control.private.as_mut().unwrap();
+        private.after = private.before + grown * MIB;
+    }
+    let sides = compare(&all, None).sides;
+    let costs = [0, 1].map(|side| Some(sides[side].traffic?.median));
+    assert_eq!(costs, [Some((4 * MIB) as f64), None]);
 }

@@ -127,6 +127,19 @@ fn a_candidate_that_does_less_is_refused_however_little_it_needs() {
 }
 
 #[test]
+fn work_that_several_rules_miss_is_told_once() {
+    let peaks = [80 << 20, 120 << 20].repeat(6);
+    let mut sides = judge::pair(&peaks, &peaks, |run, bytes| run.peak.as_mut().unwrap().lower = bytes);
+    for run in &mut sides.candidate {
+        let mut steps = run.summary.phases.iter_mut().flat_map(|phase| &mut phase.steps);
+        steps.find(|step| step.hits > Some(9)).unwrap().hits = Some(5);
+    }
+    let rules = judge::primaries(&["private", "peak"]);
+    let work = judge(&sides, &rules, &Schedule::default()).against.remove(0).work;
+    assert_eq!(work.len(), 1, "{work:?}");
+}
+
+#[test]
 fn a_run_that_a_side_failed_is_refused() {
     let mut sides = sides(&[100; 3], &[100; 3], None);
     sides.baseline[2].summary.ending = Some(Ending::Crashed {

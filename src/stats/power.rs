@@ -166,6 +166,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_detectable_is_seen_with_the_chance_that_was_asked_for() {
+        for cv in [0.0, 0.002, 0.05, 0.5] {
+            let effect = detectable(cv, 12, 0.05, 0.8, LEAST).unwrap();
+            let seen = power(effect, cv, 12, 0.05, LEAST).unwrap();
+            assert!((seen - 0.8).abs() < 1e-4, "{cv}: {seen}");
+        }
+    }
+
+    #[test]
+    fn quantiles_reach_from_one_side_s_freedom_to_that_of_both() {
+        for (least, freedom) in [(2.0, 2.0), (2.0, 4.0), (11.0, 11.0), (11.0, 22.0)] {
+            let off = Quantiles::new(0.05, least).at(1.0 / freedom) - upper_quantile(0.05, freedom);
+            assert!(off.abs() < 1e-9, "{freedom}: {off}");
+        }
+    }
+
+    #[test]
     fn a_test_that_cannot_be_has_no_power() {
         assert_eq!(power(0.05, 0.05, 1, 0.05, LEAST), None);
         assert_eq!(power(0.05, f64::NAN, 5, 0.05, LEAST), None);

@@ -6,6 +6,7 @@ use crate::figures::{Limit, Rule, Rules};
 use crate::record::{CALIBRATION_FORMAT, Calibration, Noise};
 use crate::stats::Known;
 use crate::summary::Summary;
+use crate::summary::decay::Window;
 
 use super::*;
 
@@ -310,15 +311,17 @@ fn equal_work_is_asked_of_the_runs_that_decide_and_of_no_others() {
         assert_eq!(judgement.against[0].look, Some(3));
         assert_eq!(judgement.exit(), Exit::ServerFailed);
     }
-    // Nor do runs count that are alone on their machine.
-    let mut alone = sides(&[100; 6], &[100; 6], None);
-    for (label, runs) in [("a", &mut alone.baseline), ("b", &mut alone.candidate)] {
-        for (place, run) in runs.iter_mut().take(3).enumerate() {
-            run.summary.header.host.cpu = Some(format!("{label} {place}"));
+    // Nor do runs count on a machine that has less than two of a side.
+    for (baseline, candidate) in [("abc", "def"), ("abc", "abc"), ("abc", "aaa")] {
+        let mut alone = sides(&[100; 6], &[100; 6], None);
+        for (machines, runs) in [(baseline, &mut alone.baseline), (candidate, &mut alone.candidate)] {
+            for (machine, run) in machines.chars().zip(runs) {
+                run.summary.header.host.cpu = Some(machine.to_string());
+            }
         }
+        less_of(&mut alone.candidate, 3..5);
+        assert_eq!(answer(&alone).exit(), Exit::ServerFailed, "{baseline} {candidate}");
     }
-    less_of(&mut alone.candidate, 3..5);
-    assert_eq!(answer(&alone).exit(), Exit::ServerFailed);
     // What decides nothing refuses nothing.
     let mut advice = sides(&[100; 3], &[100; 3], None);
     for (label, runs) in [("a", &mut advice.baseline), ("b", &mut advice.candidate)] {
@@ -571,19 +574,21 @@ fn as_shipped_three_runs_that_agree_pass_only_where_both_sides_are_calibrated() 
 
 #[test]
 fn the_purged_lens_is_trusted_only_for_what_is_left_after_the_last_window() {
-    let judged = |what: &str, idle: bool| {
+    let judged = |what: &str, change: fn(&mut Vec<Window>)| {
         let mut sides = sides(&[100; 3], &[100; 3], None);
-        for run in sides.baseline.iter_mut().chain(&mut sides.candidate).filter(|_| !idle) {
-            run.summary.windows.clear();
+        for run in sides.baseline.iter_mut().chain(&mut sides.candidate) {
+            change(&mut run.summary.windows);
         }
         let judgement = judge(&sides, &primaries(&[what]), &Schedule::default());
         (judgement.answer, judgement.against[0].primaries[0].endpoint.known)
     };
-    assert_eq!(judged("private", true), (Answer::Pass, Known::Seen));
-    assert_eq!(judged("private after decay", true), (Answer::Pass, Known::Seen));
+    assert_eq!(judged("private", |_| ()), (Answer::Pass, Known::Seen));
+    assert_eq!(judged("private after decay", |_| ()), (Answer::Pass, Known::Seen));
     let assumed = (Answer::Inconclusive, Known::Assumed);
-    assert_eq!(judged("private", false), assumed, "nothing was left alone");
+    assert_eq!(judged("private", Vec::clear), assumed, "nothing was left alone");
+    let controls = |windows: &mut Vec<Window>| windows.iter_mut().for_each(|window| window.control = true);
+    assert_eq!(judged("private", controls), assumed, "only before the work");
     for what in ["private after completions", "peak", "peak in decay", "resident", "cpu"] {
-        assert_eq!(judged(what, true), assumed, "{what}");
+        assert_eq!(judged(what, |_| ()), assumed, "{what}");
     }
 }

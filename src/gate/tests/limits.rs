@@ -240,3 +240,14 @@ fn growth_that_is_not_asked_about_is_not_looked_at() {
     let judgement = judge(&sides, &primaries(&["private"]), &Schedule::default());
     assert_eq!((judgement.leaks.len(), judgement.answer), (0, Answer::Pass));
 }
+
+#[test]
+fn a_comparison_tells_the_growth_of_phases_of_one_name_apart() {
+    let mut runs = growing("a", Lens::Purged, MIB);
+    for phase in runs.iter_mut().flat_map(|run| &mut run.summary.phases) {
+        phase.phase.name = "edits".to_owned();
+    }
+    let growth = compare::compare(&runs, None).sides.remove(0).growth;
+    let answers: Vec<Answer> = growth.iter().map(|one| one.verdict.answer).collect();
+    assert_eq!(answers, [Answer::Pass, Answer::Fail]);
+}

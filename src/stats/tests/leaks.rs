@@ -6,8 +6,10 @@ use crate::band::LeakLimit;
 use crate::random::Random;
 use crate::record::Schedule;
 use crate::stats::leak::answer;
-use crate::stats::rounds::Weighed;
-use crate::stats::{Answer, LEAK_ALPHA, LeakVerdict, Open, Shape, WARM_UP_CYCLES, judge_leak, judge_leak_by_looks};
+use crate::stats::rounds::{Weighed, is_bent};
+use crate::stats::{
+    Answer, Growth, LEAK_ALPHA, LeakVerdict, Open, Shape, WARM_UP_CYCLES, judge_leak, judge_leak_by_looks, run_growth,
+};
 
 use super::noise::{bell, uniform};
 use super::one_of;
@@ -300,4 +302,47 @@ fn each_look_has_its_share_of_alpha_and_the_first_answer_counts() {
     let leak = vec![always(20, |round| 2.0 * MIB * round).into_iter().map(Some).collect(); 2];
     let before = judge_leak_by_looks(&leak, &LeakLimit::default(), &Schedule::default());
     assert_eq!((before.answer, before.open), (Answer::Inconclusive, Some(Open::Runs)));
+}
+
+fn played(value: impl Fn(f64) -> f64) -> Vec<Option<f64>> {
+    always(21, value).into_iter().map(Some).collect()
+}
+
+/// Rounds that lie by `noise` above and below a line in turn.
+fn in_turn(grows: f64, noise: f64) -> Vec<Option<f64>> {
+    played(|round| grows * round + noise * (-1.0_f64).powf(round))
+}
+
+#[test]
+fn growth_that_is_shown_has_a_shape_also_where_noise_is_as_large() {
+    let leak = verdict(&vec![in_turn(64.0 * KIB, 224.0 * KIB); 3]);
+    assert_eq!((leak.answer, leak.shape), (Answer::Fail, Some(Shape::Linear)));
+}
+
+#[test]
+fn one_run_grows_if_it_falls_by_less_than_it_gains() {
+    for (noise, right) in [(2.0, Growth::Above), (8.0, Growth::Unclear)] {
+        let run = run_growth(&in_turn(MIB, noise * MIB), &LeakLimit::default()).unwrap();
+        assert_eq!(run.growth, right, "{noise}");
+    }
+}
+
+/// Eight times the noise takes four times the rounds, and what rises is nearer to the limit than what falls.
+#[test]
+fn the_rounds_that_are_advised_follow_noise_and_distance() {
+    for (kib, noise, rounds) in [(16.0, 1.0, 90), (-16.0, 1.0, 65), (16.0, 8.0, 345)] {
+        let open = verdict(&vec![in_turn(kib * KIB, noise * MIB); 3]);
+        assert_eq!(open.needed, Some(rounds), "{kib} KiB, {noise} MiB");
+    }
+    let slow = |runs| verdict(&vec![played(|round| filling(round, 5.0, 0.0)); runs]).needed;
+    assert_eq!(slow(3), slow(6), "where all runs fill alike");
+}
+
+#[test]
+fn a_bend_is_seen_in_its_noise() {
+    let bent = |bend: f64| {
+        let value = |step: f64| 0.5 * step - bend * step * step + (-1.0_f64).powf(step + 8.5);
+        is_bent(&[&(0..18).map(|round| value(f64::from(round) - 8.5)).collect::<Vec<f64>>()])
+    };
+    assert_eq!([0.0, 0.02, 0.04].map(bent), [false, false, true]);
 }
