@@ -24,17 +24,17 @@ pub use init::Init;
 pub use shell::{Completions, Man, Schema, SchemaOf};
 pub use tune::{Choosing, Telling, Tune};
 
-/// Measure what a language server does with memory.
+/// Measure how much memory a language server uses and releases.
 ///
-/// lsp-soak drives a language server through a scripted session, samples the memory of its whole process tree, and
-/// says what each step cost, what peaked and what came back.
+/// lsp-soak plays a scripted editing session on a language server, samples the memory of its process tree, and reports
+/// what each phase cost, the peak, and how much was released.
 #[derive(Debug, Parser)]
 #[command(name = "lsp-soak", version, max_term_width = 100, after_long_help = EXAMPLES)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
-    /// Whether to use colours; `auto` keeps to NO_COLOR, else to CLICOLOR_FORCE, else to whether it is a terminal
+    /// When to use colours; `auto` follows NO_COLOR, CLICOLOR_FORCE and the terminal
     #[arg(
         long,
         global = true,
@@ -72,47 +72,47 @@ Examples:
 
 Exit codes:
   0 passed                                  1 a gate failed
-  2 bad input or a failure of lsp-soak      3 a gate could not be decided
+  2 bad input or a failure of lsp-soak      3 a gate is inconclusive
   4 the server failed the scenario, or did less work than the baseline
   130 interrupted";
 
 /// What `--trace-syscalls` adds.
 const TRACE: &str = "\
-One more run of each server, after those that count and beside their time budget, under strace: how often it called \
-madvise, mmap, munmap, mremap and brk in each phase, and for how many bytes. Tracing holds the server up, so no memory and \
-no latency is taken from that run";
+Count memory system calls by phase in one more run of each server (Linux, with strace): how often it called madvise, mmap, \
+munmap, mremap and brk, and for how many bytes. This run comes after the others, outside their time budget. Tracing slows \
+the server down, so memory and latency of this run are not used";
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Drive a server through a scenario and report its memory
+    /// Play a scenario on servers and report their memory
     Run(Run),
-    /// Render records again
+    /// Print the report of records
     Report(Report),
-    /// Compare servers by records, of one machine or of several
+    /// Compare servers by their records, from one machine or several
     #[command(after_long_help = COMPARE)]
     Compare(Records),
-    /// Run a server against itself, to know its noise before it is compared
+    /// Run a server against itself to measure its noise
     Calibrate(Calibrate),
-    /// Decide whether a candidate needs more than a baseline, and say so by the exit code
+    /// Decide by exit code whether a candidate uses more memory than a baseline
     Gate(Gate),
-    /// Try settings of a server, and say which one to ship and what it costs
+    /// Try settings of a server and recommend one, with its cost
     Tune(Tune),
-    /// Validate a scenario and show what it would do
+    /// Check a scenario and show what it would do
     Check(Check),
-    /// Say which allocator a program has, how that is known, and whether it takes its settings
+    /// Show which allocator a program has, how that is known, and whether its settings apply
     ///
-    /// To find that out, the program is run with `--version` in the current directory. With `--pid` nothing is run.
+    /// The program is run with `--version` in the current directory. With `--pid` nothing is run.
     Allocator(AllocatorOptions),
-    /// List server profiles: which are installed, where, which version, on which allocator
+    /// List the known servers that are installed, with version and allocator
     Servers(Servers),
-    /// Write a commented starter scenario and servers.toml for the project that is here
+    /// Write a starter scenario and servers.toml for a project
     Init(Init),
-    /// Print what a shell completes the command line by
+    /// Print the completion script of a shell
     Completions(Completions),
     /// Print the manual page, or write all of them
     Man(Man),
-    /// Print the JSON schema of a format, by which editors complete files
+    /// Print the JSON schema of a file format, for editors
     Schema(Schema),
 }
 
@@ -120,6 +120,17 @@ pub enum Command {
 const OUTPUT: [&str; 8] = [
     "details", "export_csv", "export_html", "export_json", "export_markdown", "format", "quiet", "verbose",
 ];
+
+/// What is printed where nothing is typed.
+pub const FIRST: &str = "\
+lsp-soak measures how much memory a language server uses in a scripted editing session.
+
+  lsp-soak servers                 list the language servers that are installed
+  lsp-soak init                    write a scenario for the project in this directory
+  lsp-soak run lsp-soak/soak.toml --server NAME
+                                   play it and print the server's memory
+
+All commands and examples: lsp-soak --help";
 
 /// The command line. Beside `--resume` there is nothing that would change what is played.
 pub fn parse() -> Result<Cli, clap::Error> {
@@ -186,10 +197,10 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_long_help = RUN)]
 pub struct Run {
-    /// The scenarios to play, in order
+    /// Scenarios to play, in order
     #[arg(required_unless_present = "resume", value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenarios: Vec<PathBuf>,
-    /// Go on with the runs of this directory, which were cut off; of other options only those of the output may be given
+    /// Resume an interrupted run; no other option is needed
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub resume: Option<PathBuf>,
     /// Which servers.
@@ -204,7 +215,7 @@ pub struct Run {
     /// How it is recorded.
     #[command(flatten)]
     pub recording: Recording,
-    /// One more run of each server, beside those that count, to count its memory calls by phase (Linux, with strace)
+    /// Count memory system calls by phase in one more run of each server (Linux, with strace)
     #[arg(long, help_heading = "Measuring", long_help = TRACE)]
     pub trace_syscalls: bool,
     /// How much is said.
@@ -222,24 +233,26 @@ Examples:
 #[derive(Clone, Debug, Args)]
 #[command(after_long_help = CALIBRATE)]
 pub struct Calibrate {
-    /// The scenario to play
+    /// Scenario to play
     #[arg(required_unless_present = "resume", value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenario: Option<PathBuf>,
-    /// Go on with the runs of this directory, which were cut off; of other options only those of the output may be given
+    /// Resume an interrupted run; no other option is needed
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub resume: Option<PathBuf>,
-    /// A server, as for `run`
+    /// A server: profile, program or path, with optional label and environment
     #[arg(
         long = "server",
         value_name = "[LABEL:] [K=V …] NAME|PATH",
         required_unless_present = "resume",
+        value_parser = ServerText,
+        hide_possible_values = true,
         help_heading = "Servers"
     )]
     pub servers: Vec<String>,
     /// What every server is told.
     #[command(flatten)]
     pub extra: ServerExtras,
-    /// Runs of each server that count; fewer know too little of the noise
+    /// Counted runs of each server, at least 6
     #[arg(
         long,
         value_name = "N",
@@ -286,13 +299,13 @@ Examples:
 /// `lsp-soak compare`, and what `report` has of it.
 #[derive(Debug, Args)]
 pub struct Records {
-    /// Records, `-` for one on standard input, or directories that hold them
+    /// Records, directories of records, or `-` for standard input
     #[arg(required = true, value_name = "RECORD|DIR")]
     pub records: Vec<PathBuf>,
-    /// The server that the others are compared with [default: the first]
+    /// Server to compare with [default: the first]
     #[arg(long, value_name = "LABEL")]
     pub baseline: Option<String>,
-    /// What to print
+    /// Format to print
     #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_RECORDS), default_value = "terminal")]
     pub format: Format,
     /// Where else it goes.
@@ -301,7 +314,7 @@ pub struct Records {
     /// Also write every sample to a CSV file; `-` is standard output
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub export_csv: Option<PathBuf>,
-    /// Also print what the answer rests on: every table, what words mean, how it is made again
+    /// Also print the evidence: every table, definitions, how to reproduce it
     #[arg(long)]
     pub details: bool,
 }
@@ -316,10 +329,10 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_long_help = CHECK)]
 pub struct Check {
-    /// The scenarios to check
+    /// Scenarios to check
     #[arg(required = true, value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenarios: Vec<PathBuf>,
-    /// Also start this server and see whether it offers what the steps need
+    /// Also start this server and check that it offers what the steps need
     #[arg(
         long = "server",
         value_name = "[LABEL:] [K=V …] NAME|PATH",
@@ -341,13 +354,17 @@ pub struct Check {
 const SERVERS: &str = "\
 Examples:
   lsp-soak servers
+  lsp-soak servers --all
   lsp-soak servers --servers lsp-soak/servers.toml";
 
 /// `lsp-soak servers`.
 #[derive(Debug, Args)]
 #[command(after_long_help = SERVERS)]
 pub struct Servers {
-    /// Server profiles of your own [default: servers.toml in the current directory]
+    /// Also list the servers that are not installed, with the command that installs each
+    #[arg(long)]
+    pub all: bool,
+    /// Your own server profiles [default: servers.toml in the current directory]
     #[arg(long = "servers", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: Option<PathBuf>,
 }
@@ -382,6 +399,27 @@ mod tests {
             let lines = help(&command, false).lines().count();
             assert!(lines <= 50, "{command}: {lines}");
             assert!(help(&command, true).contains("\nExamples:\n"), "{command}");
+        }
+    }
+
+    #[test]
+    fn every_option_and_command_has_a_help_of_one_line() {
+        let cli = <Cli as clap::CommandFactory>::command();
+        let mut texts: Vec<(String, Option<String>)> = Vec::new();
+        for command in std::iter::once(&cli).chain(cli.get_subcommands()) {
+            let name = command.get_name();
+            texts.push((name.to_owned(), command.get_about().map(ToString::to_string)));
+            let help = |arg: &clap::Arg| {
+                (
+                    format!("{name} {}", arg.get_id()),
+                    arg.get_help().map(ToString::to_string),
+                )
+            };
+            texts.extend(command.get_arguments().map(help));
+        }
+        for (name, text) in texts {
+            let text = text.unwrap_or_else(|| panic!("{name} has no help"));
+            assert!(text.chars().count() <= 90 && !text.ends_with('.'), "{name}: {text}");
         }
     }
 

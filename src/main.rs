@@ -6,6 +6,10 @@ use lsp_soak::cli;
 use lsp_soak::commands;
 
 fn main() -> ExitCode {
+    if std::env::args_os().len() < 2 {
+        commands::say(cli::FIRST);
+        return ExitCode::from(commands::FAILURE);
+    }
     let cli = cli::parse().unwrap_or_else(|error| cli::meant(error).exit());
     match commands::run(cli) {
         Ok(code) => ExitCode::from(code),

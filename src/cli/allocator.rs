@@ -16,16 +16,16 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct AllocatorOptions {
-    /// A program, a server as for `run`, or a library
+    /// Program, library, or server as for `run`
     #[arg(value_name = "[K=V …] NAME|PATH", value_hint = ValueHint::AnyPath, required_unless_present = "pid")]
     pub program: Option<String>,
-    /// A process that lives, instead: it is only looked at (Linux)
+    /// Inspect a running process instead (Linux)
     #[arg(long, value_name = "PID", conflicts_with = "program")]
     pub pid: Option<u32>,
-    /// What to print
+    /// Format to print
     #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_FACTS), default_value = "terminal")]
     pub format: Format,
-    /// Server profiles of your own [default: servers.toml in the current directory]
+    /// Your own server profiles [default: servers.toml in the current directory]
     #[arg(long = "servers", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: Option<PathBuf>,
 }

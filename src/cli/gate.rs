@@ -12,19 +12,19 @@ use crate::units::{Share, Size, Span};
 #[derive(Debug, Args)]
 #[command(after_long_help = GATES)]
 pub struct Gate {
-    /// The scenario to play
+    /// Scenario to play
     #[arg(required_unless_present_any = ["from", "resume"], value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenario: Option<PathBuf>,
-    /// What is compared with: a server; with --from its label in the records
+    /// Server to compare with; with --from its label in the records
     #[arg(long, required_unless_present_any = ["from", "resume"], value_name = "SERVER", value_parser = ServerText, hide_possible_values = true)]
     pub baseline: Option<String>,
-    /// What is judged: a server; with --from its label in the records
+    /// Server to judge; with --from its label in the records
     #[arg(long, required_unless_present_any = ["from", "resume"], value_name = "SERVER", value_parser = ServerText, hide_possible_values = true)]
     pub candidate: Option<String>,
-    /// An older baseline, so that small steps do not add up unseen: a server, or records; of several servers `LABEL: RECORDS`
+    /// Older baseline, against slow drift: a server, records, or `LABEL: RECORDS`
     #[arg(long, value_name = "SERVER|RECORDS", value_hint = ValueHint::AnyPath, hide_short_help = true)]
     pub anchor: Option<String>,
-    /// Decide from records: those of the baseline and of the candidate, or directories that each have both
+    /// Decide from records instead of new runs
     #[arg(
         long,
         num_args = 1..,
@@ -32,22 +32,22 @@ pub struct Gate {
         conflicts_with_all = ["scenario", "out", "time_budget", "lens", "cpus"]
     )]
     pub from: Vec<PathBuf>,
-    /// Go on with the runs of this directory, which were cut off; of other options only those of the output may be given
+    /// Resume an interrupted run; no other option is needed
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
     pub resume: Option<PathBuf>,
     /// What the candidate is held to.
     #[command(flatten)]
     pub holding: Holding,
-    /// Runs of each server that count, or `auto`: until everything is decided
+    /// Counted runs of each server, or `auto` to stop once decided
     #[arg(long, value_name = "N|auto", default_value = "auto", help_heading = "Runs")]
     pub runs: Runs,
-    /// After how many runs `auto` looks
+    /// After how many runs `auto` makes an interim analysis
     #[arg(long, value_name = "N,N,…", value_parser = looks, default_value = "3,5,8,12", help_heading = "Runs", hide_short_help = true)]
     pub looks: LookPlan,
-    /// No more runs than fit into this time
+    /// Play no more runs than fit into this time
     #[arg(long, value_name = "TIME", help_heading = "Runs", hide_short_help = true)]
     pub time_budget: Option<Span>,
-    /// What memory is looked at through [default: both, or as-shipped where an allocator cannot be told to purge]
+    /// Measure memory as shipped, purged, or both [default: both where possible]
     #[arg(long, value_enum, value_name = "LENS", help_heading = "Measuring", long_help = LENS)]
     pub lens: Option<Lenses>,
     /// What every server is told.
@@ -59,13 +59,13 @@ pub struct Gate {
     /// How it is measured.
     #[command(flatten)]
     pub measuring: Measuring,
-    /// Keep to these processors, such as 0-3,6, with everything that is started: all servers alike (Linux)
+    /// Restrict everything that is started to these processors, such as 0-3,6 (Linux)
     #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Measuring", hide_short_help = true)]
     pub cpus: Option<CpuList>,
-    /// Where to write the records, and the verdict as gate.md, gate.json and gate.xml [default: reports/UTC-SCENARIO]
+    /// Directory for records, gate.md, gate.json and gate.xml [default: reports/UTC-SCENARIO]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
-    /// What to print
+    /// Format to print
     #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_VERDICTS), default_value = "terminal", help_heading = "Output")]
     pub format: Format,
     /// Where else it goes.
@@ -86,8 +86,8 @@ Examples:
   lsp-soak gate --from records/v1 records/v2 --gate gate.toml
 
 Exit codes:
-  0 passed                                      1 failed: more than is tolerated is shown
-  2 bad input, no data, or lsp-soak failed      3 inconclusive: neither shown nor ruled out
+  0 passed                                      1 failed: grew more than is tolerated
+  2 bad input, no data, or lsp-soak failed      3 inconclusive: more runs are needed
   4 a server failed the scenario, or the candidate did less work
   130 interrupted";
 
@@ -95,25 +95,25 @@ Exit codes:
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Rules")]
 pub struct Holding {
-    /// Endpoints, budgets and limits, a TOML file
+    /// TOML file with endpoints, budgets and limits
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub gate: Option<PathBuf>,
-    /// How much more is tolerated [default: 1% purged, 5% as shipped]
+    /// Growth that is tolerated [default: 1% purged, 5% as shipped]
     #[arg(long, value_name = "SHARE")]
     pub tol: Option<Share>,
-    /// How much more must be ruled out to pass [default: 5% purged, 10% as shipped]
+    /// Growth that must be ruled out to pass [default: 5% purged, 10% as shipped]
     #[arg(long, value_name = "SHARE")]
     pub fail: Option<Share>,
-    /// How much memory never matters [default: 2 MiB]
+    /// Growth in bytes that never matters [default: 2 MiB]
     #[arg(long, value_name = "SIZE", value_parser = size, hide_short_help = true)]
     pub floor: Option<Size>,
-    /// An absolute limit of the candidate, such as 'peak <= 600 MiB' or 'private after decay <= 300 MiB'
+    /// Absolute limit, such as 'peak <= 600 MiB' or 'private after decay <= 300 MiB'
     #[arg(long = "budget", value_name = "RULE")]
     pub budgets: Vec<String>,
-    /// What INCONCLUSIVE comes to, instead of exit code 3; without data the exit code is always 2
+    /// Exit code of an inconclusive verdict: that of pass or fail, instead of 3
     #[arg(long, value_enum, value_name = "AS", hide_short_help = true)]
     pub inconclusive: Option<Inconclusive>,
-    /// Decide although the hosts of the runs differ; never across operating systems
+    /// Decide although the hosts differ, but never across operating systems
     #[arg(long, hide_short_help = true)]
     pub allow_different_hosts: bool,
 }

@@ -8,22 +8,22 @@ use clap::{Args, ValueHint};
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Init {
-    /// The project [default: the current directory]
+    /// Project directory [default: the current one]
     #[arg(value_name = "DIR", default_value = ".", hide_default_value = true, value_hint = ValueHint::DirPath)]
     pub project: PathBuf,
-    /// Its language, where the files of several are there [default: by its files]
+    /// Language of the project [default: detected from its files]
     #[arg(long, value_name = "ID")]
     pub language: Option<String>,
-    /// Replace what is there
+    /// Overwrite existing files
     #[arg(long)]
     pub force: bool,
 }
 
 const EXAMPLES: &str = "\
-It writes into lsp-soak/ below the project:
-  soak.toml       a scenario: what is done with a server, explained step by step
-  servers.toml    the servers that were found here, and how to add your own
-  schemas/        what editors complete both by
+Files written to lsp-soak/ in the project:
+  soak.toml       a scenario, with comments
+  servers.toml    the installed servers, and how to add your own
+  schemas/        schemas for editors
 
 Examples:
   lsp-soak init

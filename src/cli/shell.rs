@@ -9,7 +9,7 @@ use clap_complete::Shell;
 #[derive(Debug, Args)]
 #[command(after_long_help = COMPLETIONS)]
 pub struct Completions {
-    /// The shell
+    /// Shell to complete in
     #[arg(value_name = "SHELL")]
     pub shell: Shell,
 }
@@ -27,7 +27,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_long_help = MAN)]
 pub struct Man {
-    /// Write a page for lsp-soak and one for each command into this directory, instead of printing the first
+    /// Write one page per command into this directory, instead of printing the first
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
 }
@@ -41,7 +41,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_long_help = SCHEMA)]
 pub struct Schema {
-    /// Of which files
+    /// File format
     #[arg(value_enum, value_name = "FILE")]
     pub of: SchemaOf,
 }
@@ -61,8 +61,8 @@ pub enum SchemaOf {
     Scenario,
     /// A `servers.toml`: profiles of servers
     Servers,
-    /// A gate file: what a candidate is held to
+    /// A gate file: rules for a candidate
     Gate,
-    /// A grid: which settings `tune` tries
+    /// A grid: settings for `tune` to try
     Grid,
 }

@@ -14,10 +14,10 @@ use crate::units::{Share, Size, Span};
 #[derive(Debug, Args)]
 #[command(after_long_help = TUNING)]
 pub struct Tune {
-    /// The scenario to play
+    /// Scenario to play
     #[arg(required_unless_present_any = ["from", "resume"], value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenario: Option<PathBuf>,
-    /// The server to set, as for `run`
+    /// Server to tune: profile, program or path, with optional label and environment
     #[arg(
         long,
         required_unless_present_any = ["from", "resume"],
@@ -30,10 +30,10 @@ pub struct Tune {
     /// What every cell is told.
     #[command(flatten)]
     pub extra: ServerExtras,
-    /// Settings to try, a TOML file
+    /// TOML file with settings to try
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Settings")]
     pub grid: Vec<PathBuf>,
-    /// Settings to try that come along, for the allocator that the server has
+    /// Built-in settings to try, for the server's allocator
     #[arg(
         long,
         value_enum,
@@ -42,17 +42,16 @@ pub struct Tune {
         help_heading = "Settings"
     )]
     pub preset: Vec<Preset>,
-    /// Say what would be tried and how long that takes, and start nothing
+    /// List what would be tried and how long it takes, and start nothing
     #[arg(long, help_heading = "Settings")]
     pub list: bool,
     /// How the best is chosen.
     #[command(flatten)]
     pub choosing: Choosing,
-    /// After how many runs of each it is looked which are still worth more; the last is how many there are [default:
-    /// 1,3,5,8; records keep theirs]
+    /// After how many runs settings are eliminated; the last is the total [default: 1,3,5,8]
     #[arg(long, value_name = "N,N,…", value_parser = rungs, help_heading = "Runs", hide_short_help = true)]
     pub rungs: Option<RungPlan>,
-    /// No more runs than fit into this time
+    /// Play no more runs than fit into this time
     #[arg(long, value_name = "TIME", help_heading = "Runs")]
     pub time_budget: Option<Span>,
     /// What of the scenario is set aside.
@@ -61,20 +60,20 @@ pub struct Tune {
     /// How it is measured.
     #[command(flatten)]
     pub measuring: Measuring,
-    /// Keep to these processors, such as 0-3,6, with everything that is started: all cells alike (Linux)
+    /// Restrict everything that is started to these processors, such as 0-3,6 (Linux)
     #[arg(long, value_name = "LIST", value_parser = cpus, help_heading = "Measuring", hide_short_help = true)]
     pub cpus: Option<CpuList>,
-    /// Where to write the records, and what came of them as tune.md, tune.json and report.html [default: reports/UTC-SCENARIO]
+    /// Directory for records, tune.md, tune.json and report.html [default: reports/UTC-SCENARIO]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
-    /// Choose from records that `tune` wrote, and drive nothing
+    /// Choose from the records of an earlier sweep, and start nothing
     #[arg(
         long,
         num_args = 1..,
         value_name = "RECORDS",
         conflicts_with_all = ["scenario", "server", "grid", "preset", "list", "out", "time_budget", "cpus"], hide_short_help = true)]
     pub from: Vec<PathBuf>,
-    /// Go on with the runs of this directory, which were cut off; of other options only those of the output may be given
+    /// Resume an interrupted run; no other option is needed
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
     pub resume: Option<PathBuf>,
     /// What is printed.
@@ -89,13 +88,13 @@ pub struct Tune {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Choice")]
 pub struct Choosing {
-    /// The fastest setting whose private memory stays under this, instead of the one with least memory
+    /// Choose the fastest setting below this much private memory
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_private: Option<Size>,
-    /// How much more latency is allowed, as a share of the default's p95
+    /// Latency that a setting may add, as a share of the default's p95
     #[arg(long, value_name = "SHARE", default_value = "10%", hide_short_help = true)]
     pub allow_latency: Share,
-    /// How much more processor time is allowed, as a share of the default's
+    /// CPU time that a setting may add, as a share of the default's
     #[arg(long, value_name = "SHARE", default_value = "5%", hide_short_help = true)]
     pub allow_cpu: Share,
 }
@@ -104,16 +103,16 @@ pub struct Choosing {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Telling {
-    /// What to print
+    /// Format to print
     #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_SWEEPS), default_value = "terminal")]
     pub format: Format,
     /// Where else it goes.
     #[command(flatten)]
     pub exports: Exports,
-    /// Print nothing but what to ship, ready to be pasted
+    /// Print only the lines to paste, in these forms
     #[arg(long, value_enum, value_delimiter = ',', value_name = "FORM")]
     pub print: Vec<Form>,
-    /// Of this cell instead of the one that is recommended
+    /// Print this setting instead of the recommended one
     #[arg(long, value_name = "LABEL", requires = "print", hide_short_help = true)]
     pub cell: Option<String>,
 }
@@ -128,6 +127,6 @@ Examples:
   lsp-soak tune --from reports/20261121-120000-completions --print vscode
 
 Exit codes:
-  0 a setting is recommended, or the default      1 no setting keeps --max-private
-  2 bad input or a failure of lsp-soak            3 too few runs to choose by
+  0 a setting is recommended, or the default      1 none is below --max-private
+  2 bad input or a failure of lsp-soak            3 too few runs to choose
   4 the server failed the scenario as it is       130 interrupted";

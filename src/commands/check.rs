@@ -63,7 +63,10 @@ fn until(repeating: &Repeating) -> Vec<String> {
     let partition = repeating.partition.map(|part| format!("part {part} of the plan"));
     let auto = repeating.runs.filter(|runs| *runs == Runs::Auto).map(|_| {
         let looks: Vec<String> = repeating.looks.0.runs().iter().map(ToString::to_string).collect();
-        format!("ends when everything is decided after {} runs", looks.join(", "))
+        format!(
+            "ends once everything is decided, at the earliest after {} runs",
+            looks.join(", ")
+        )
     });
     let budget = repeating
         .time_budget
@@ -103,7 +106,7 @@ async fn probe(scenario: &Loaded, choice: &ServerChoice, path: &Path, interrupt:
         Some(Ending::Unsupported { steps }) => {
             let steps: String = steps.iter().map(|step| format!("  {step}\n")).collect();
             tell(&format!(
-                "`{}` does not offer everything that `{}` needs:\n{steps}mark these steps `optional = true`, or run with \
+                "`{}` lacks steps that `{}` requires:\n{steps}mark these steps `optional = true`, or run with \
                  --allow-unsupported\n",
                 choice.label, scenario.scenario.name
             ))?;
@@ -125,13 +128,13 @@ fn tell(text: &str) -> anyhow::Result<()> {
 fn offered(scenario: &Loaded, choice: &ServerChoice, left_out: &[String]) -> String {
     let (label, name) = (&choice.label, &scenario.scenario.name);
     if left_out.is_empty() {
-        return format!("`{label}` offers everything that `{name}` asks for\n");
+        return format!("`{label}` offers every step of `{name}`\n");
     }
     let all = scenario.scenario.phases.iter().flat_map(|phase| &phase.steps);
     let asking = all.filter(|step| step.method().is_some()).count();
     let lines: String = left_out.iter().map(|line| format!("  {line}\n")).collect();
     format!(
-        "`{label}` offers what `{name}` cannot do without, and {} of its {} that ask something; left out, as they are \
+        "`{label}` offers every step that `{name}` requires, and {} of its {} that send requests; skipped, because they are \
          optional:\n{lines}",
         asking.saturating_sub(left_out.len()),
         units::counted(asking as u64, "step"),

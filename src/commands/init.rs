@@ -140,7 +140,7 @@ fn told(language: &Language, others: &[Language], servers: &[Server<'_>], scenar
     let here: Vec<&str> = here.map(|server| server.name).collect();
     let detected = match (here.as_slice(), servers.as_slice()) {
         ([], []) => format!(
-            "no known server is for it: name yours in {}, or by its path",
+            "no known server supports it: name yours in {}, or by its path",
             own.display()
         ),
         ([], servers) => {
@@ -156,24 +156,24 @@ fn told(language: &Language, others: &[Language], servers: &[Server<'_>], scenar
                 names.concat()
             )
         }
-        (here, _) => format!("servers here: {}", here.join(", ")),
+        (here, _) => format!("installed servers: {}", here.join(", ")),
     };
     let server = here.first().or(servers.first().map(|server| &server.name)).copied();
     let path = quoted(&scenario.display().to_string());
     let others: String = others
         .iter()
-        .map(|other| format!("also here: {other} (--language {})\n", other.id))
+        .map(|other| format!("also: {other} (--language {})\n", other.id))
         .collect();
     let linters = linters.iter().filter(|server| server.program.is_some());
     let linters: String = linters
         .map(|server| {
             let name = server.name;
-            format!("\nalso here: {name}, which knows no names: play lsp-soak's own scenarios/diagnostics.toml on it instead")
+            format!("\nalso installed: {name}, a linter: play scenarios/diagnostics.toml of lsp-soak on it")
         })
         .collect();
     format!(
-        "{language}\n{others}{detected}{linters}\n\nwrote {}\n      {}\n\nsee what it would do, then run it:\n  lsp-soak check {path}\n  \
-         lsp-soak run {path} --server {}\n",
+        "wrote {}\n      {}\n\n{language}\n{others}{detected}{linters}\n\nnext:\n  lsp-soak check {path}\n  lsp-soak run \
+         {path} --server {}\n",
         scenario.display(),
         own.display(),
         server.unwrap_or("./my-server"),

@@ -1,4 +1,4 @@
-//! `lsp-soak servers`: which profiles there are, which of them are installed, where, which version, on which allocator.
+//! `lsp-soak servers`: the known servers that are installed, with version, allocator and path.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -15,29 +15,46 @@ use super::{formats, prepare, print};
 pub fn run(options: &cli::Servers) -> anyhow::Result<u8> {
     let catalogue = prepare::catalogue(options.file.as_deref(), None)?;
     let which = which(None);
-    let mut rows: Vec<[String; 5]> = Vec::new();
+    let (mut rows, mut others): (Vec<[String; 5]>, Vec<(&str, &str)>) = (Vec::new(), Vec::new());
     for (name, profile) in catalogue.iter() {
-        let unknown = || UNKNOWN.to_owned();
-        let (version, allocator, program) = match installed(name, profile, &which) {
-            Some(Program::File(program)) => {
-                let version = detector::version_of(profile, &program, (Path::new("."), &[]), &|| false);
-                let detected = detector::detection(&chosen(name, profile, &program), &program, &|| false);
-                (version, detected.facts.to_string(), program.display().to_string())
+        let program = match installed(name, profile, &which) {
+            Some(Program::File(program)) => program,
+            Some(Program::Build(_)) => {
+                others.push((name, "built on demand"));
+                continue;
             }
-            Some(Program::Build(_)) => (None, unknown(), "built on demand".to_owned()),
-            None => (None, unknown(), "not installed".to_owned()),
+            None => {
+                others.push((name, profile.install.as_deref().unwrap_or("not installed")));
+                continue;
+            }
         };
-        let version = version.unwrap_or_else(unknown);
+        let version = detector::version_of(profile, &program, (Path::new("."), &[]), &|| false);
+        let detected = detector::detection(&chosen(name, profile, &program), &program, &|| false);
         rows.push([
             name.to_owned(),
-            version,
-            allocator,
-            program,
+            version.unwrap_or_else(|| UNKNOWN.to_owned()),
+            detected.facts.to_string(),
+            program.display().to_string(),
             profile.languages.join(", "),
         ]);
     }
     let mut text = String::new();
-    table::draw(&mut text, Paint(false), columns(&rows), width(), "");
+    if rows.is_empty() {
+        text.push_str("no known server is installed: name yours by its path, as in --server ./my-server\n");
+    } else {
+        table::draw(&mut text, Paint(false), columns(&rows), width(), "");
+    }
+    match (others.len(), options.all) {
+        (0, _) => {}
+        (count, false) => text.push_str(&format!("{count} more known: --all\n")),
+        (count, true) => {
+            text.push_str(&format!("\n{count} more known, and how to install each:\n"));
+            let wide = others.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+            for (name, how) in others {
+                text.push_str(&format!("  {name:wide$}  {how}\n"));
+            }
+        }
+    }
     print(&text)?;
     Ok(0)
 }
@@ -54,10 +71,10 @@ fn width() -> usize {
 fn columns(rows: &[[String; 5]]) -> Vec<Column> {
     let heads = [
         ("server", 0),
-        ("version", 3),
-        ("allocator", 2),
+        ("version", 6),
+        ("allocator", 5),
         ("program", 1),
-        ("languages", 4),
+        ("languages", 7),
     ];
     let column = |(place, (head, rank)): (usize, (&'static str, u8))| {
         Column::text(head, rank, rows.iter().map(|row| Cell::plain(&*row[place])).collect())

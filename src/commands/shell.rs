@@ -32,7 +32,9 @@ fn or_path(shell: Shell, script: &str, names: &[String]) -> String {
     match (shell, names.first()) {
         (Shell::Zsh, _) => {
             let all = names.join(" ");
-            let both = format!("{{_alternative \"servers:server:({all})\" \"programs:program:_files\"}}");
+            let both = format!(r#"{{_alternative "servers\:server\:({all})" "programs\:program\:_files"}}"#);
+            // A colon parts a specification, unless it is escaped.
+            let script = script.replace("[LABEL:]", r"[LABEL\:]");
             script.replace(&format!(":({all})'"), &format!(":{both}'"))
         }
         (Shell::Fish, Some(first)) => {
@@ -48,15 +50,21 @@ pub fn man(options: &cli::Man) -> anyhow::Result<u8> {
     let Some(out) = &options.out else {
         let mut page = Vec::new();
         // As `generate_to` has it.
-        clap_mangen::Man::new(Cli::command().disable_help_subcommand(true))
+        clap_mangen::Man::new(described().disable_help_subcommand(true))
             .render(&mut page)
             .context("cannot make the page")?;
         print(&String::from_utf8_lossy(&page))?;
         return Ok(0);
     };
     fs::create_dir_all(out).with_context(|| about(out))?;
-    clap_mangen::generate_to(Cli::command(), out).with_context(|| about(out))?;
+    clap_mangen::generate_to(described(), out).with_context(|| about(out))?;
     Ok(0)
+}
+
+/// The command line for the manual, which leaves out the description of what the short help hides.
+fn described() -> clap::Command {
+    let shown = |command: clap::Command| command.mut_args(|arg| arg.hide_short_help(false));
+    shown(Cli::command()).mut_subcommands(shown)
 }
 
 fn about(out: &Path) -> String {

@@ -15,36 +15,35 @@ use super::values::{CpuList, Lenses, LookPlan, Runs, ServerText, cpus, interval,
 
 /// What `--lens` chooses between.
 pub const LENS: &str = "\
-What memory is looked at through: the allocator as the server ships it, which is what people feel; or told to give back \
-at once, which leaves little but what is in use and so shows small changes in few runs. Where the allocator is not \
-found, the profile must name it, such as `allocator = { linked = \"jemalloc\" }`. It compares versions of one server, never allocators";
+as-shipped measures the server with its allocator as it is, which users notice. purged makes the allocator release free \
+memory at each checkpoint: small changes then show in few runs, between versions of one server but never between allocators. \
+An allocator that is not detected is named in the profile, such as `allocator = { linked = \"jemalloc\" }`";
 
 /// What `--thp` chooses between.
 const THP: &str = "\
-Which memory may be in transparent huge pages, for everything that is started: never; madvise, only what a program asks \
-for; always, which a system must allow. An allocator that asks for huge pages is given more memory than it touches, so \
-two servers are compared better without them [default: as the system says]";
+Allow transparent huge pages for everything that is started: never; madvise, where a program asks for them; always, which \
+the system must allow. Huge pages hold more memory than a program touched, so servers compare better without them \
+[default: the system's setting]";
 
 /// What `--preload` does.
 const PRELOAD: &str = "\
-Run every server under each of these allocators, preloaded: jemalloc, mimalloc, tcmalloc, tbbmalloc, the path of a library, \
-or system for the one that it has. Nothing is rebuilt: the library is found where the system keeps it and loaded before all \
-others. It is seen to be used before anything runs, and a server that brings an allocator of its own is refused. Labels end \
-in the allocator's name, such as clangd-jemalloc; under system they stay as they are. One server by itself is given one as \
-in --server 'preload=jemalloc clangd'";
+Run every server under each of these allocators: jemalloc, mimalloc, tcmalloc, tbbmalloc, the path of a library, or system \
+for its own. Nothing is rebuilt: the library is preloaded, and checked to be in use before anything runs. A server that \
+brings its own allocator is refused. Labels end in the allocator, such as clangd-jemalloc. For one server write \
+--server 'preload=jemalloc clangd'";
 
 /// What `--purge-shim` does.
 const SHIM: &str = "\
-Preload the library that gives memory back on a signal into every server, for `release` steps: glibc's malloc_trim, and \
-preloaded jemalloc, tcmalloc or TBB. It adds a sleeping thread to each process and is recorded. The purged lens preloads \
-it by itself where an allocator has no setting to purge. It is looked for at PATH, LSP_SOAK_PURGE_SHIM and beside \
-lsp-soak, and else built in lsp-soak's own sources (Linux)";
+Preload a library into every server that releases free memory on a signal, for `release` steps: by malloc_trim of glibc, \
+or in a preloaded jemalloc, tcmalloc or TBB. It adds a sleeping thread to each process and is recorded. The purged lens \
+preloads it where an allocator has no setting to purge. It is looked for at PATH, in LSP_SOAK_PURGE_SHIM and beside \
+lsp-soak, and is otherwise built from lsp-soak's sources (Linux)";
 
 /// Which servers, and what they are told.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Servers")]
 pub struct ServerOptions {
-    /// A server: a profile's name, a program or a path, with an optional label and environment
+    /// A server: profile, program or path, with optional label and environment
     #[arg(
         long = "server",
         value_name = "[LABEL:] [K=V …] NAME|PATH",
@@ -73,17 +72,16 @@ pub struct ServerExtras {
     /// An environment variable for every server
     #[arg(long = "env", value_name = "K=V", hide_short_help = true)]
     pub env: Vec<String>,
-    /// Run every server under each of these allocators, preloaded: jemalloc, mimalloc, tcmalloc, tbbmalloc, the path of a
-    /// library, or system for its own
+    /// Run every server under each of these allocators, such as jemalloc,mimalloc,system
     #[arg(long, value_name = "ALLOC,…", value_delimiter = ',', long_help = PRELOAD)]
     pub preload: Vec<Preload>,
-    /// Initialization options, a JSON or TOML file, instead of the profile's
+    /// Initialization options from a JSON or TOML file, instead of the profile's
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub init_options: Option<PathBuf>,
-    /// Settings to answer `workspace/configuration` with, a JSON or TOML file, instead of the profile's
+    /// Answers to `workspace/configuration` from a JSON or TOML file, instead of the profile's
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub settings: Option<PathBuf>,
-    /// Preload the library that gives memory back on a signal, for `release` steps and the purged lens (Linux)
+    /// Preload a library that releases memory on a signal, for `release` steps (Linux)
     #[arg(
         long,
         value_name = "PATH",
@@ -93,7 +91,7 @@ pub struct ServerExtras {
         long_help = SHIM
     )]
     pub purge_shim: Option<Option<PathBuf>>,
-    /// Server profiles of your own [default: servers.toml beside the scenario or in the current directory]
+    /// Your own server profiles [default: servers.toml beside the scenario or here]
     #[arg(long = "servers", value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     pub file: Option<PathBuf>,
 }
@@ -102,22 +100,22 @@ pub struct ServerExtras {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Scenario")]
 pub struct ScenarioOptions {
-    /// Your own project instead of the scenario's workspace
+    /// Your own project instead of the scenario's
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub workspace: Option<PathBuf>,
-    /// Its language
+    /// Language of the project
     #[arg(long, value_name = "ID")]
     pub language: Option<String>,
-    /// Which of its files to open
+    /// Which files of the project to open
     #[arg(long, value_name = "GLOB", value_hint = ValueHint::AnyPath)]
     pub files: Option<String>,
-    /// Seed of everything that is picked at random
+    /// Seed of all random choices
     #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
     pub seed: Option<u64>,
-    /// Files over this size are never opened, such as data and what was generated
+    /// Never open files above this size
     #[arg(long, value_name = "SIZE", default_value_t = LARGEST, hide_short_help = true)]
     pub largest_file: Size,
-    /// How the workspace is kept from harm: copy, reflink, overlay or in-place
+    /// How the project is protected: copy, reflink, overlay or in-place
     #[arg(long, value_name = "MODE", hide_short_help = true)]
     pub isolation: Option<String>,
 }
@@ -126,20 +124,19 @@ pub struct ScenarioOptions {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Runs")]
 pub struct Repeating {
-    /// Runs of each server that count, or `auto`: until a difference from the baseline is shown or ruled out [default:
-    /// 1 for one server, 5 for several]
+    /// Counted runs per server, or `auto` to stop once decided [default: 1, 5 of several servers]
     #[arg(long, value_name = "N|auto")]
     pub runs: Option<Runs>,
-    /// After how many runs `auto` looks
+    /// After how many runs `auto` makes an interim analysis
     #[arg(long, value_name = "N,N,…", value_parser = looks, default_value = "3,5,8,12", hide_short_help = true)]
     pub looks: LookPlan,
-    /// As many runs as fit into this time, whatever else is asked for
+    /// Play as many runs as fit into this time
     #[arg(long, value_name = "TIME")]
     pub time_budget: Option<Span>,
-    /// Play only this part of the plan, such as 2/4: every block stays whole on one machine
+    /// Play part K of N of the plan, to spread it over machines
     #[arg(long, value_name = "K/N", value_parser = partition, requires = "runs", hide_short_help = true)]
     pub partition: Option<Partition>,
-    /// The server that the others are compared with [default: the first]
+    /// Server to compare with [default: the first]
     #[arg(long, value_name = "LABEL")]
     pub baseline: Option<String>,
 }
@@ -159,16 +156,16 @@ impl Repeating {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Measuring")]
 pub struct Recording {
-    /// What memory is looked at through.
+    /// Measure memory as shipped, purged, or both
     #[arg(long, value_enum, value_name = "LENS", default_value_t, long_help = LENS)]
     pub lens: Lenses,
     /// How it is measured.
     #[command(flatten)]
     pub measuring: Measuring,
-    /// Keep to these processors, such as 0-3,6, with everything that is started: all servers alike (Linux)
+    /// Restrict everything that is started to these processors, such as 0-3,6 (Linux)
     #[arg(long, value_name = "LIST", value_parser = cpus, hide_short_help = true)]
     pub cpus: Option<CpuList>,
-    /// Where to write the records [default: reports/UTC-SCENARIO]
+    /// Directory for the records [default: reports/UTC-SCENARIO]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
 }
@@ -180,13 +177,13 @@ pub struct Measuring {
     /// Time between two samples, 5ms to 10s
     #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = interval, allow_hyphen_values = true, hide_short_help = true)]
     pub interval: Span,
-    /// Which memory may be in transparent huge pages, for everything that is started [default: as the system says]
+    /// Allow transparent huge pages: never, madvise or always [default: the system's setting]
     #[arg(long, value_enum, value_name = "MODE", hide_possible_values = true, long_help = THP, hide_short_help = true)]
     pub thp: Option<HugePages>,
-    /// Leave the kernel's high-water marks alone, to compare one process with `/usr/bin/time -v`
+    /// Do not reset the kernel's peaks, to compare with `/usr/bin/time -v`
     #[arg(long, hide_short_help = true)]
     pub no_peak_reset: bool,
-    /// Play on without the steps that the server does not offer
+    /// Skip steps that the server does not offer, instead of failing
     #[arg(long, hide_short_help = true)]
     pub allow_unsupported: bool,
 }
@@ -195,7 +192,7 @@ pub struct Measuring {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Output {
-    /// What to print
+    /// Format to print
     #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_RECORDS), default_value = "terminal")]
     pub format: Format,
     /// Where else it goes.
@@ -228,13 +225,13 @@ pub struct Exports {
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Voice {
-    /// Also print what the answer rests on: every table, what words mean, how it is made again
+    /// Also print the evidence: every table, definitions, how to reproduce it
     #[arg(long, hide_short_help = true)]
     pub details: bool,
-    /// Nothing but the report and errors
+    /// Print only the report and errors
     #[arg(long, short, overrides_with = "verbose")]
     pub quiet: bool,
-    /// Every phase and step, every command that is started, and the end of each server's stderr
+    /// Print every phase, step and started command, and the end of each server's stderr
     #[arg(long, short, overrides_with = "quiet")]
     pub verbose: bool,
 }
@@ -242,26 +239,26 @@ pub struct Voice {
 /// What can be printed of a result, of several records side by side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Tables and a timeline for people
+    /// Text for a terminal
     #[default]
     Terminal,
-    /// Tables for a pull request
+    /// Text for a pull request
     Markdown,
-    /// One page for a browser that loads nothing: charts, tables and facts
+    /// A page for a browser, which loads nothing
     Html,
-    /// The timeline as one picture, for a README or a pull request
+    /// The timeline as a picture
     Svg,
     /// Everything, for programs
     Json,
-    /// Cases for CI systems, in JUnit's XML
+    /// Test cases for CI, as JUnit XML
     Junit,
     /// Every sample
     Csv,
-    /// A trace for Perfetto or Chrome: counters of every process, phases, steps and requests
+    /// A trace for Perfetto or Chrome
     Perfetto,
-    /// Bencher's metric format
+    /// Metrics for Bencher
     Bencher,
-    /// github-action-benchmark's `customSmallerIsBetter`
+    /// Metrics for github-action-benchmark
     GithubActionBenchmark,
 }
 

@@ -121,7 +121,7 @@ pub enum Lenses {
     /// The allocator as it is
     #[default]
     AsShipped,
-    /// The allocator told to give back at once
+    /// After the allocator released its free memory
     Purged,
     /// Every server under each
     Both,

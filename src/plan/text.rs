@@ -16,7 +16,7 @@ const LISTED: usize = 12;
 /// there are none. In at most `columns`.
 pub fn describe(loaded: &Loaded, runs: &[Run], labels: &[&str], until: &[String], columns: usize) -> String {
     let outline = outline(&loaded.scenario, loaded.project.files.len() as u64);
-    let mut text = fold(&head(loaded), columns);
+    let mut text = fold(&head(loaded, &outline), columns);
     table(&mut text, &outline, columns);
     let mut rest = tail(&outline);
     if !runs.is_empty() {
@@ -55,21 +55,30 @@ fn schedule(text: &mut String, runs: &[Run], labels: &[&str], until: &[String], 
     }
     let times = |runs: usize| units::duration(least.saturating_mul(u32::try_from(runs).unwrap_or(u32::MAX)));
     if until.is_empty() || blocks.len() <= LISTED {
-        let _ = writeln!(text, "all runs take at least {}", times(runs.len()));
+        let _ = writeln!(text, "all runs: at least {}", times(runs.len()));
     } else {
-        let _ = writeln!(text, "a block takes at least {}", times(blocks[0].len()));
+        let _ = writeln!(text, "each block: at least {}", times(blocks[0].len()));
     }
 }
 
-fn head(loaded: &Loaded) -> String {
+fn head(loaded: &Loaded, outline: &Outline) -> String {
     let project = &loaded.project;
-    let mut text = loaded.scenario.name.clone();
+    let requests = match outline.repeat {
+        // As many as come in that time.
+        Some(Repeat::For(_)) => String::new(),
+        _ => format!("{}, ", units::counted(outline.total.requests, "request")),
+    };
+    let least = units::duration(outline.total.least);
+    let mut text = format!(
+        "{} is valid: {requests}at least {least} per run\n",
+        loaded.scenario.name
+    );
     if !loaded.scenario.description.is_empty() {
-        let _ = write!(text, ": {}", loaded.scenario.description);
+        let _ = writeln!(text, "{}", loaded.scenario.description);
     }
     let files = units::count(project.files.len() as u64);
     let (root, language, pattern) = (project.root.display(), &project.language, &project.pattern);
-    let _ = writeln!(text, "\n\nworkspace  {root} ({})", project.isolation);
+    let _ = writeln!(text, "\nworkspace  {root} ({})", project.isolation);
     let _ = writeln!(text, "files      {files} × {language}, {pattern}");
     let _ = writeln!(text, "seed       {}\n", loaded.scenario.seed());
     text
@@ -102,11 +111,6 @@ fn phase_rows(phase: &PhaseOutline) -> Vec<Row> {
         };
         rows.push(row(name, &what, step.amount));
     }
-    let settle = Amount {
-        least: phase.settle,
-        ..Amount::default()
-    };
-    rows.push(row("", "settle", settle));
     if let Some(repeat) = phase.repeat {
         rows.push(row("", &repeated(repeat), phase.total));
     }
@@ -153,11 +157,18 @@ fn tail(outline: &Outline) -> String {
     }
     let typed = outline.phases.iter().flat_map(|phase| &phase.steps);
     let typed = typed.map(|step| step.name).find(|name| name.starts_with("type"));
-    let more = typed.map(|name| format!("; `{name}` sends at least this much, and more where lines are longer"));
-    let more = more.unwrap_or_default();
+    let more = typed.map(|name| format!(" `{name}` sends more where lines are longer."));
+    let settles = outline.phases.iter().map(|phase| phase.settle);
+    let (least, most) = (settles.clone().min(), settles.max());
+    let settle = match (least.map(units::duration), most.map(units::duration)) {
+        (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
+        (least, _) => least.unwrap_or_default(),
+    };
     let _ = writeln!(
         text,
-        "\nrequests as long as every file has enough places{more}; time without what the server takes"
+        "\nEach phase ends by settling, at least {settle}. Time that the server needs comes on top.\n\
+         Requests assume that every file has enough places.{}",
+        more.unwrap_or_default()
     );
     text
 }
@@ -217,7 +228,7 @@ mod tests {
         shown!(shown(&blocks(3).runs(), &["part 1/2 of the plan".to_owned()]));
         let many = shown(&blocks(1_000).runs(), &["as many blocks as fit into 30 min".to_owned()]);
         assert_eq!(many.lines().count(), 17, "{many}");
-        assert!(many.ends_with("a block takes at least 2 min 00 s\n"), "{many}");
+        assert!(many.ends_with("each block: at least 2 min 00 s\n"), "{many}");
     }
 
     #[test]

@@ -8,15 +8,15 @@ use strum::{IntoStaticStr, VariantArray};
 pub enum Form {
     /// `export` lines for a shell
     Env,
-    /// A static of a Rust program that is built with jemalloc
+    /// A static for a Rust program built with jemalloc
     Rust,
-    /// What cargo builds jemalloc with
+    /// Build settings of jemalloc for cargo
     Cargo,
-    /// Visual Studio Code's settings.json
+    /// settings.json of Visual Studio Code
     Vscode,
-    /// Neovim's Lua
+    /// Lua for Neovim
     Neovim,
-    /// A unit of systemd
+    /// A systemd unit
     Systemd,
 }
 

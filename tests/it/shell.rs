@@ -44,6 +44,30 @@ fn completed(line: &[&str]) -> String {
 }
 
 #[test]
+fn who_types_nothing_is_shown_three_commands_to_try() {
+    let output = Command::new(env!("CARGO_BIN_EXE_lsp-soak"))
+        .output()
+        .expect("lsp-soak runs");
+    let text = String::from_utf8(output.stderr).expect("it is text");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stdout.is_empty() && text.lines().count() < 12, "{text}");
+    assert_eq!(text.matches("\n  lsp-soak ").count(), 3, "{text}");
+}
+
+#[test]
+fn installed_servers_are_listed_and_the_others_counted() {
+    let all = printed(&["servers", "--all"]);
+    let few = printed(&["servers"]);
+    let last = few.lines().last().expect("there are lines");
+    let known = all.lines().skip_while(|line| !line.contains(" more known")).skip(1);
+    assert_eq!(last, format!("{} more known: --all", known.clone().count()), "{few}");
+    for line in known {
+        let name = line.split_whitespace().next().expect("a line begins with a name");
+        assert!(!few.contains(&format!("  {name} ")), "{name} is listed as installed");
+    }
+}
+
+#[test]
 fn bash_completes_commands_options_and_values() {
     if !is_here("bash") {
         return;
@@ -58,6 +82,75 @@ fn bash_completes_commands_options_and_values() {
     assert!(printed(&["completions", "bash"]).contains("-o default lsp-soak"));
 }
 
+/// Beginnings of command lines, each with what a shell makes of it.
+const COMPLETED: [(&str, &str); 4] = [
+    ("cal", "calibrate"),
+    ("run --time", "run --time-budget"),
+    ("compare --format mark", "compare --format markdown"),
+    ("run --server rust-a", "run --server rust-analyzer"),
+];
+
+/// Presses the key in a terminal of its own, for completions of zsh work nowhere else. The line is then run.
+const ZSH: &str = r#"
+zmodload zsh/zpty
+zpty z zsh -f -i
+zpty -w z "PS1=@''@; fpath=($1 \$fpath); autoload -U compinit; compinit -u -D; lsp-soak() { print -r -- \"<\$*>\" }"
+for line in "${@:2}"; do zpty -r z shown '*@@*'; zpty -w z "lsp-soak $line"$'\t'; zpty -r z shown '*>*'; print -r -- "$shown"; done
+"#;
+
+#[test]
+fn zsh_fish_and_powershell_complete_commands_options_and_values() {
+    let directory = tempfile::tempdir().expect("there is a place for temporary files");
+    let script = |shell: &str, name: &str| {
+        let path = directory.path().join(name);
+        fs::write(&path, printed(&["completions", shell])).expect("the directory is ours");
+        path.display().to_string()
+    };
+    let output = |program: &str, args: &[&str]| {
+        let output = Command::new(program).args(args).output().expect("the shell is here");
+        assert!(
+            output.status.success(),
+            "{program}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    if is_here("zsh") {
+        script("zsh", "_lsp-soak");
+        let place = directory.path().display().to_string();
+        let lines = COMPLETED.map(|(line, _)| line);
+        let shown = output("zsh", &[&["-f", "-c", ZSH, "zsh", &place][..], &lines].concat());
+        for (line, completed) in COMPLETED {
+            assert!(shown.contains(&format!("<{completed}")), "{line}: {shown}");
+        }
+        assert!(
+            !shown.contains("parse error") && !shown.contains("not found"),
+            "{shown}"
+        );
+    }
+    for (line, completed) in COMPLETED {
+        let last = completed.rsplit(' ').next().unwrap_or_default();
+        if is_here("fish") {
+            let script = script("fish", "lsp-soak.fish");
+            let shown = output(
+                "fish",
+                &["-N", "-c", &format!("source '{script}'; complete -C 'lsp-soak {line}'")],
+            );
+            assert!(shown.starts_with(last), "{line}: {shown}");
+        }
+        if is_here("pwsh") {
+            let script = script("powershell", "lsp-soak.ps1");
+            let words = format!("lsp-soak {line}");
+            let ask = format!(
+                ". '{script}'; (TabExpansion2 '{words}' {}).CompletionMatches.CompletionText",
+                words.len()
+            );
+            let shown = output("pwsh", &["-NoProfile", "-Command", &ask]);
+            assert!(shown.starts_with(last), "{line}: {shown}");
+        }
+    }
+}
+
 #[test]
 fn a_server_is_completed_by_its_name_or_its_path() {
     let zsh = printed(&["completions", "zsh"]);
@@ -66,7 +159,7 @@ fn a_server_is_completed_by_its_name_or_its_path() {
         .find(|line| line.contains("--server="))
         .expect("there is such an option");
     assert!(
-        option.contains("servers:server:(") && option.contains("rust-analyzer") && option.contains("_files"),
+        option.contains(r"servers\:server\:(") && option.contains("rust-analyzer") && option.contains("_files"),
         "{option}"
     );
     let fish = printed(&["completions", "fish"]);
@@ -115,6 +208,18 @@ fn every_command_has_a_page_that_groff_finds_nothing_wrong_with() {
         fs::read_to_string(out.join("lsp-soak.1")).expect("it was written"),
         printed(&["man"])
     );
+    for page in &pages {
+        let text = fs::read_to_string(page.path()).expect("it was written");
+        let lines: Vec<&str> = text.lines().collect();
+        let options = lines.windows(3).filter(|lines| lines[0] == ".TP");
+        for option in options {
+            assert!(
+                !option[2].starts_with(".TP") && !option[2].starts_with(".SH"),
+                "{}",
+                option[1]
+            );
+        }
+    }
     if !is_here("groff") {
         return;
     }

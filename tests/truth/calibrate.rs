@@ -34,7 +34,7 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
     let report = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{report}");
     assert!(report.contains("base against itself, as-shipped, 6 runs"), "{report}");
-    let recommended = "recommended: 3 runs of each server through the as-shipped lens where both are calibrated, 5";
+    let recommended = "use 3 runs of each server, as-shipped (5 if one is not calibrated): ";
     let report = report.split_whitespace().collect::<Vec<&str>>().join(" ");
     assert!(report.contains(recommended), "{report}");
     let mut files = fs::read_dir(pair.join("calibrations")).expect("it was made");
@@ -53,7 +53,10 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
     let sides = ["gate", "scenario.toml", "--baseline", "base", "--candidate", "more"];
     let gate = [&sides[..], &["--lens", "as-shipped", "--looks", "2"]].concat();
     let (_, other) = pair.ends(1, &gate);
-    assert!(other.contains("differences are seen in private goto (CV "), "{other}");
+    assert!(
+        other.contains("smallest growth that shows: private goto (CV "),
+        "{other}"
+    );
     let typed = [
         "--server", "x: A=1 base", "--server", "more", "--runs", "auto", "--looks", "2",
     ];
@@ -69,14 +72,17 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
         report.contains("--runs auto` ended these runs by what they showed"),
         "{report}"
     );
-    assert!(after.contains("differences are seen in private goto (CV "), "{after}");
+    assert!(
+        after.contains("smallest growth that shows: private goto (CV "),
+        "{after}"
+    );
     assert!(after.contains("by `calibrations/"), "{after}");
 
     let scenario = fs::read_to_string(pair.join("scenario.toml")).expect("it can be read");
     pair.write("scenario.toml", &scenario.replace("per-file = 2", "per-file = 1"));
     let other = told(&pair, &auto);
     assert!(other.contains("was made with another scenario"), "{other}");
-    assert!(!other.contains("differences are seen"), "{other}");
+    assert!(!other.contains("smallest growth that shows"), "{other}");
 }
 
 #[test]

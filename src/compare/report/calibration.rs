@@ -18,9 +18,8 @@ const RUNS: [(usize, &str); 4] = [(3, "3 runs"), (5, "5 runs"), (8, "8 runs"), (
 /// What so many runs of one server against itself say of later ones.
 pub fn document(calibration: &Calibration, looks: &Schedule) -> Document {
     let legend = format!(
-        "CV: the spread from run to run, as a share of the mean; so many runs of each side show a difference of at least \
-         so much to be more than the {} that is tolerated, with a chance of {}, at the level of one of {} looks; * decides a \
-         comparison",
+        "CV: variation between runs, as a share of the mean. Under N runs: the smallest growth that N runs of each server show \
+         to exceed the tolerance of {} in {} of cases, with {} interim analyses. * decides a comparison.",
         tolerated(calibration.lens),
         units::percent(WANTED),
         looks.runs().len()
@@ -101,25 +100,23 @@ fn recommendation(calibration: &Calibration, looks: &Schedule) -> String {
         Some(runs) => {
             let alone = match alone {
                 Some(alone) if alone == runs as usize => String::new(),
-                Some(alone) => format!(" where both are calibrated, {alone} where one is not"),
-                None => " where both are calibrated".to_owned(),
+                Some(alone) => format!(" ({alone} if one is not calibrated)"),
+                None => " (if both are calibrated)".to_owned(),
             };
             format!(
-                "recommended: {runs} runs of each server through the {lens} lens{alone}; an unchanged one then passes with a \
-                 chance of {}",
+                "use {runs} runs of each server, {lens}{alone}: an unchanged server then passes in {} of cases",
                 units::percent(WANTED)
             )
         }
         None => match needed(Calibrated::all(calibration, true), looks.alpha()) {
             Some(runs) => format!(
-                "no look of `--runs auto` is enough for this noise through the {lens} lens: an unchanged server passes with \
-                 --runs {runs}{}",
+                "use --runs {runs}, {lens}: with this noise `--runs auto` makes too few runs for an unchanged server to pass{}",
                 match lens {
-                    Lens::AsShipped => "; --lens purged has less noise",
+                    Lens::AsShipped => "; or use --lens purged, which has less noise",
                     Lens::Purged => "",
                 }
             ),
-            None => "nothing can be recommended: no figure that decides was measured in every run".to_owned(),
+            None => "no recommendation: no figure that decides was measured in every run".to_owned(),
         },
     }
 }
@@ -154,15 +151,12 @@ pub fn can_see(calibration: &Calibration, runs: &[usize], alpha: f64, both: bool
     let assumed = match assumed.as_slice() {
         [] => String::new(),
         assumed => format!(
-            "; a spread of {} is assumed of {}, because not every server is calibrated",
-            units::percent(ASSUMED_VARIATION),
-            assumed.join(" and ")
+            "; {} assumes a CV of {}, because not every server is calibrated",
+            assumed.join(" and "),
+            units::percent(ASSUMED_VARIATION)
         ),
     };
-    format!(
-        "differences are seen in {}; smaller ones are not{assumed}",
-        figures.join("; in ")
-    )
+    format!("smallest growth that shows: {}{assumed}", figures.join("; "))
 }
 
 #[cfg(test)]
@@ -226,6 +220,6 @@ mod tests {
             quiet.noise[1].believed = 0.002;
             can_see(&quiet, &[5], 0.0125, both)
         };
-        assert!(quiet(true).contains("+5.") && quiet(false).contains("a spread of 5 % is assumed of private decay"));
+        assert!(quiet(true).contains("+5.") && quiet(false).contains("private decay assumes a CV of 5 %"));
     }
 }

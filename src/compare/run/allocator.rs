@@ -27,17 +27,24 @@ pub fn document(shown: &str, facts: &AllocatorFacts, knobs: &[KnobFacts]) -> Doc
         .text("in force", 0, |(_, value)| value);
     let section = |id: &str, title: &str| Section::new(id, title, Weight::Answer);
     Document {
-        title: format!("{shown}: {}", headline(facts)),
+        title: format!("{shown}: {}", with_version(facts)),
         origin: String::new(),
         headline: None,
         verdict: Vec::new(),
         sections: vec![
-            section("known", "How that is known").with(Block::facts("Evidence", known.chain(knobs).chain(seen))),
+            section("known", "Evidence").with(Block::facts("Evidence", known.chain(knobs).chain(seen))),
             section("options", "Options in force").with_all(table.some()),
         ]
         .into_iter()
         .filter_map(Section::filled)
         .collect(),
+    }
+}
+
+fn with_version(facts: &AllocatorFacts) -> String {
+    match facts.confidence {
+        Some(confidence) => format!("{facts} ({})", confidence.name()),
+        None => headline(facts),
     }
 }
 

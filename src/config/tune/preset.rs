@@ -14,11 +14,11 @@ pub enum Preset {
     Mimalloc,
     /// Arenas, thresholds, thread caches
     Glibc,
-    /// How eager the garbage collector is, and its limit
+    /// Garbage collector target and memory limit
     Go,
     /// Sizes of V8's generations
     Node,
-    /// Other allocators, preloaded: those that are installed
+    /// Other installed allocators, preloaded
     Preloads,
 }
 
