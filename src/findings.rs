@@ -99,7 +99,7 @@ fn recorded(summary: &Summary, list: &mut Vec<Finding>) {
     }
     if summary.more_warnings > 0 {
         let more = units::counted(summary.more_warnings, "more warning");
-        list.push(finding(Severity::Warning, format!("{more}: the record has them all")));
+        list.push(finding(Severity::Warning, format!("{more}: see the record")));
     }
     for method in &summary.methods {
         if let Some((error, count)) = &method.error {
@@ -123,7 +123,7 @@ fn recorded(summary: &Summary, list: &mut Vec<Finding>) {
 /// That private memory is not what it is on Windows.
 fn wine(summary: &Summary) -> Option<Finding> {
     let system = summary.header.host.distribution.as_deref()?;
-    let text = "under Wine, private is touched memory and not commit: do not compare it with Windows";
+    let text = "under Wine, private means touched memory, not commit: do not compare it with Windows";
     system.contains(" under Wine ").then(|| finding(Severity::Note, text))
 }
 
@@ -158,8 +158,8 @@ fn installs(summary: &Summary) -> Option<Finding> {
         false => installer.command.join(" ").chars().take(100).collect(),
     };
     let text = format!(
-        "the server ran `{}`{}, which installs packages: its memory and time count as the server's, and are not those of a \
-         run that finds the packages installed; turn it off in the server's settings",
+        "the server ran `{}`{}, which installs packages: its memory and time count as the server's. Turn it off in \
+         the server's settings, or install the packages before",
         command.trim(),
         peak.unwrap_or_default()
     );
@@ -178,8 +178,10 @@ fn loud(close: &Close) -> Option<Finding> {
     let size = units::bytes(close.stderr);
     let last = last_words(close).pop().unwrap_or_default();
     let last: String = last.trim().chars().take(SHOWN).collect();
-    let text =
-        format!("the server wrote {size} to stderr, ending with `{last}`: a quieter log level costs it less time");
+    let text = format!(
+        "the server wrote {size} to stderr, last `{last}`: set a quieter log level, because logging costs \
+                 time"
+    );
     Some(finding(Severity::Note, text))
 }
 
@@ -218,22 +220,19 @@ fn messages(summary: &Summary, list: &mut Vec<Finding>) {
     let counted = unwritten.errors + unwritten.warnings;
     if written + counted > 0 {
         let which = match (written, counted) {
-            (_, 0) => "the record has them all".to_owned(),
-            (0, _) => "they were counted and are not in the record".to_owned(),
-            (_, counted) => format!(
-                "{} of them were counted and are not in the record",
-                units::count(counted)
-            ),
+            (_, 0) => "see the record".to_owned(),
+            (0, _) => "they were only counted, not recorded".to_owned(),
+            (_, counted) => format!("{} of them were only counted, not recorded", units::count(counted)),
         };
-        let more = units::counted(written + counted, "more message");
-        let text = format!("{more} from the server, an error or a warning each: {which}");
+        let more = units::count(written + counted);
+        let text = format!("{more} more errors or warnings from the server: {which}");
         list.push(finding(Severity::Note, text));
     }
     let requests = unwritten.requests.values().sum::<u64>();
     for (count, what) in [(requests, "request"), (unwritten.registrations, "registration")] {
         if count > 0 {
             let text = format!(
-                "the server sends so much that {} were counted and are not in the record",
+                "the server sends so much that {} were only counted, not recorded",
                 units::counted(count, what)
             );
             list.push(finding(Severity::Note, text));
@@ -248,7 +247,8 @@ fn readiness(summary: &Summary, list: &mut Vec<Finding>) {
         let text = match readiness.outcome {
             ReadyOutcome::Ready | ReadyOutcome::NoWork => continue,
             ReadyOutcome::Timeout => format!(
-                "the server was still not ready after {after} ({missing}); the first figures hold unfinished start-up work: give readiness a longer `timeout`"
+                "the server was not ready after {after} ({missing}), so the first figures include start-up work: give \
+                 `readiness` a longer `timeout`"
             ),
             ReadyOutcome::Failed => format!("the server could not load the workspace: {missing}"),
         };
@@ -369,13 +369,10 @@ mod tests {
             list.map(|finding| finding.text).unwrap_or_default()
         };
         assert_eq!(
-            told(&session, "more messages"),
-            "997 more messages from the server, an error or a warning each: the record has them all"
+            told(&session, "more errors"),
+            "997 more errors or warnings from the server: see the record"
         );
-        assert_eq!(
-            told(&session, "more warnings"),
-            "800 more warnings: the record has them all"
-        );
+        assert_eq!(told(&session, "more warnings"), "800 more warnings: see the record");
         let unwritten = Unwritten {
             warnings: 99_000,
             requests: [("a/b".to_owned(), 7)].into(),
@@ -386,10 +383,10 @@ mod tests {
             ..Close::default()
         }));
         assert_eq!(
-            told(&session, "more messages"),
-            "99,997 more messages from the server, an error or a warning each: 99,000 of them were counted and are not in the record"
+            told(&session, "more errors"),
+            "99,997 more errors or warnings from the server: 99,000 of them were only counted, not recorded"
         );
-        assert!(told(&session, "7 requests were counted").ends_with("are not in the record"));
+        assert!(told(&session, "7 requests were only").ends_with("were only counted, not recorded"));
         assert_eq!(of(&session).server_requests["a/b"].count, 7);
     }
 
@@ -399,7 +396,7 @@ mod tests {
         summary.header.host.distribution = Some("Windows 10 Pro".to_owned());
         assert_eq!(wine(&summary), None);
         summary.header.host.distribution = Some("Windows 10 Pro under Wine 8.0".to_owned());
-        assert!(wine(&summary).unwrap().text.contains("touched memory and not commit"));
+        assert!(wine(&summary).unwrap().text.contains("touched memory, not commit"));
     }
 
     #[test]
@@ -440,7 +437,7 @@ mod tests {
             assert_eq!(note.is_some(), told);
             if let Some(note) = note {
                 assert!(
-                    note.text.contains("wrote 100.0 MiB to stderr, ending with `last`"),
+                    note.text.contains("wrote 100.0 MiB to stderr, last `last`"),
                     "{}",
                     note.text
                 );

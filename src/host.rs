@@ -57,7 +57,7 @@ pub fn may_keep_to(cpus: &[usize]) -> std::io::Result<()> {
 
 #[cfg(not(target_os = "linux"))]
 fn no_affinity() -> std::io::Result<()> {
-    let reason = "this system has no affinity that a server takes over from whoever starts it";
+    let reason = "on this system a server does not inherit the CPUs of the process that starts it";
     Err(std::io::Error::new(std::io::ErrorKind::Unsupported, reason))
 }
 

@@ -251,20 +251,17 @@ fn is_refused(knob: &KnobFacts) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSweep {
     /// They are of `run`, or of a gate.
-    #[error("no record is of a sweep: name a directory that `lsp-soak tune` wrote")]
+    #[error("no record belongs to a sweep: name a directory that `lsp-soak tune` wrote")]
     None,
-    #[error("no record is of the server with nothing changed, which every cell is compared with")]
+    #[error("no run with the default settings, which every setting is compared with")]
     NoDefault,
     /// Each sweep has a default of its own.
     #[error(
-        "the records are of several sweeps, for scenario, project, program or settings are not the same: {0}; name one of \
-         them"
+        "the records belong to several sweeps (scenario, project, program or settings differ): {0}; name one of them"
     )]
     Several(String),
     /// What is said of a setting is of one machine, and of one server but for the setting.
-    #[error(
-        "the runs differ in {0}, which alone can make memory differ: choose from runs that agree in it, or play the sweep again"
-    )]
+    #[error("the runs differ in {0}, which alone changes memory: choose runs that agree in it, or run the sweep again")]
     Apart(String),
 }
 

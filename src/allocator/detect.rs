@@ -74,7 +74,7 @@ fn tune(detection: &mut Detection, subject: &Subject, stop: &dyn Fn() -> bool) {
     facts.options = glibc::ask::options(subject, &detection.file, &listed, &none, facts.version.as_deref());
     if !facts.options.is_empty() {
         let saw = format!(
-            "its loader lists {} of malloc; what nothing sets is at malloc's own default",
+            "the loader lists {} of malloc; those that are not set have malloc's defaults",
             units::counted(facts.options.len() as u64, "tunable")
         );
         facts.evidence.push(seen("libraries", saw));
@@ -84,7 +84,7 @@ fn tune(detection: &mut Detection, subject: &Subject, stop: &dyn Fn() -> bool) {
 /// Finds the allocator in a file that cannot be started, such as a native module.
 pub fn of_file(path: &Path, stop: &dyn Fn() -> bool) -> Detection {
     let mut look = Inspection::default();
-    let saw = format!("`{}` is no program, so it was not asked", path.display());
+    let saw = format!("`{}` is not a program, so lsp-soak did not run it", path.display());
     look.saw("probe", saw);
     let subject = Subject {
         program: path.to_owned(),
@@ -93,7 +93,7 @@ pub fn of_file(path: &Path, stop: &dyn Fn() -> bool) -> Detection {
     let followed = follow(&subject, &|_| None, stop);
     let file = look.files(&Subject::default(), &followed, &|_| None, stop);
     if look.signs.calls.contains("malloc") && families(&look.signs).is_empty() && look.signs.brought.is_empty() {
-        let saw = "it calls malloc and brings none: its memory is that of the program that loads it";
+        let saw = "it calls malloc and has none of its own: it uses the allocator of the program that loads it";
         look.saw("libraries", saw.to_owned());
     }
     look.unasked(file)
@@ -106,7 +106,7 @@ pub fn of_process(exe: &Path, libraries: &[PathBuf], stop: &dyn Fn() -> bool) ->
     look.bytes(exe);
     look.evidence.push(seen(
         "process",
-        "a live process is not asked, only looked at".to_owned(),
+        "lsp-soak inspects a running process and does not start it again".to_owned(),
     ));
     let linking = elf::linking(exe).unwrap_or_default();
     look.linked(&linking, libraries.iter().filter(|path| *path != exe), &subject, stop);
@@ -147,7 +147,7 @@ impl Inspection {
             let variable = statement
                 .variable
                 .as_deref()
-                .unwrap_or("a variable that it did not name");
+                .unwrap_or("a variable that it does not name");
             self.saw("probe", format!("jemalloc{version} answered through {variable}"));
         }
         if let Some(statement) = self.signs.mimalloc.clone() {
@@ -158,7 +158,10 @@ impl Inspection {
             );
         }
         if self.signs.asked && self.signs.jemalloc.is_empty() && self.signs.mimalloc.is_none() {
-            let saw = format!("`{}` ran, and neither jemalloc nor mimalloc answered", subject.shown());
+            let saw = format!(
+                "`{}` ran, and neither jemalloc nor mimalloc reported itself",
+                subject.shown()
+            );
             self.saw("probe", saw);
         }
     }
@@ -186,7 +189,10 @@ impl Inspection {
                 file = fs::canonicalize(&launched).unwrap_or(launched);
                 self.signs.inferred = true;
             } else if let Some(name) = brought.started {
-                let saw = format!("`{}` starts a `{name}` that is not known before", script.display());
+                let saw = format!(
+                    "`{}` starts `{name}`, whose program is not known before the run",
+                    script.display()
+                );
                 self.saw("wrapper", saw);
                 self.signs.elsewhere = true;
             } else if brought.may_start {
@@ -233,7 +239,7 @@ impl Inspection {
         if families.len() > 1 {
             let count = families.len();
             let saw = format!(
-                "`{}` contains texts of {count} allocators: it knows of them, which says nothing of its own",
+                "`{}` contains strings of {count} allocators, so the strings do not tell which one it uses",
                 file.display()
             );
             self.saw("file", saw);
@@ -268,7 +274,8 @@ impl Inspection {
             self.saw(
                 "file",
                 format!(
-                    "`{}` is CPython, whose own allocator serves objects of up to 512 bytes, and the C library's the rest",
+                    "`{}` is CPython, whose own allocator serves objects of up to 512 bytes, and the C library's the \
+                     rest",
                     file.display()
                 ),
             );
@@ -279,7 +286,7 @@ impl Inspection {
     fn marked(&mut self, file: &Path, family: AllocatorFamily, source: &str) {
         let version = stated::version(file, family);
         let shown = behind(version.as_ref());
-        self.saw(source, format!("`{}` holds marks of {family}{shown}", file.display()));
+        self.saw(source, format!("`{}` contains {family} symbols{shown}", file.display()));
         if let Some(version) = version {
             self.signs.versions.entry(family).or_insert(version);
         }
@@ -355,7 +362,7 @@ impl Inspection {
             let own = marked.into_iter().find(|(mark, _)| self.signs.marks.contains(mark));
             if let Some((_, family)) = own {
                 self.signs.libc = Some((family, None));
-                self.saw("file", format!("{family} is linked into it"));
+                self.saw("file", format!("{family} is linked into the program"));
             }
             return;
         };

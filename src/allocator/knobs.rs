@@ -33,12 +33,12 @@ pub enum KnobError {
     #[error("`{variable}` is read by no allocator: did you mean `{meant}`?")]
     Misspelt { variable: String, meant: String },
     #[error(
-        "`{0}` cannot be verified, for which allocator is used is not known: name it in a profile, `allocator = {{ linked = \
-         \"jemalloc\" }}`, or leave the variable out"
+        "`{0}` cannot be verified because the allocator is not known: name it in a profile, `allocator = {{ linked = \
+         \"jemalloc\" }}`, or remove the variable"
     )]
     Unknown(String),
     /// The allocator has no such option.
-    #[error("{uses} has no option `{option}`, which `{variable}` asks for: {cure}")]
+    #[error("{uses} has no option `{option}`, set in `{variable}`: {cure}")]
     Option {
         variable: String,
         option: String,
@@ -46,7 +46,7 @@ pub enum KnobError {
         cure: String,
     },
     /// The option does not take the value.
-    #[error("`{written}` is not taken: {why}; {cure}")]
+    #[error("`{written}` has no effect: {why}; {cure}")]
     Value { written: String, why: String, cure: String },
 }
 
@@ -90,7 +90,7 @@ pub fn under(env: &BTreeMap<String, String>, mut facts: AllocatorFacts) -> Alloc
     let (family, version) = other.split_once(' ').unwrap_or((&other, ""));
     facts.family = AllocatorFamily::named(family);
     facts.version = Some(version.to_owned()).filter(|version| !version.is_empty());
-    let saw = format!("{PYTHON}={value} takes the place of CPython's own allocator");
+    let saw = format!("{PYTHON}={value} replaces CPython's own allocator");
     facts.evidence.push(super::seen("environment", saw));
     facts
 }
@@ -231,7 +231,7 @@ fn fits(
         return Err(KnobError::NotRead {
             variable: variable.to_owned(),
             uses: "snmalloc is set when it is built".to_owned(),
-            cure: "it reads no variable at all; leave it out".to_owned(),
+            cure: "it reads no variables; remove it".to_owned(),
         });
     }
     if family == AllocatorFamily::Jemalloc && facts.family == AllocatorFamily::Jemalloc {
@@ -266,7 +266,7 @@ fn fits(
     Err(KnobError::NotRead {
         variable: variable.to_owned(),
         uses: format!(
-            "it is a setting of {}, and this server uses {facts}{}",
+            "it belongs to {}, and this server uses {facts}{}",
             words(family),
             unless(facts, family)
         ),
@@ -355,7 +355,7 @@ fn cure(detection: &Detection) -> String {
         | AllocatorFamily::Snmalloc
         | AllocatorFamily::Rpmalloc
         | AllocatorFamily::Musl
-        | AllocatorFamily::Unknown => "it reads no variable at all; leave it out".to_owned(),
+        | AllocatorFamily::Unknown => "it reads no variables; remove it".to_owned(),
     }
 }
 

@@ -47,8 +47,7 @@ pub fn unchanged(before: &Header, now: &Header, choice: &ServerChoice) -> anyhow
         .collect();
     if !changed.is_empty() {
         bail!(
-            "`{}` is not what was run before: {}; what was played before cannot be compared with what would be played \
-             now, so put it back as it was, or begin anew",
+            "`{}` changed since the first run: {}; put it back, or start anew, because the runs could not be compared",
             choice.label,
             changed.join(", ")
         );
@@ -73,8 +72,8 @@ pub fn kept(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) -> anyhow:
     };
     if played.summary.header.scenario.sha256 != scenario.sha256 {
         bail!(
-            "`{}` is of another text of the scenario `{}`: what was played before cannot be compared with what would be \
-             played now; begin anew",
+            "`{}` was recorded with another text of the scenario `{}`: start anew, because the runs could not be \
+             compared",
             path.display(),
             scenario.scenario.name
         );
@@ -83,8 +82,8 @@ pub fn kept(path: &Path, scenario: &Loaded, cell: Option<&CellFacts>) -> anyhow:
     let before = sweep(played.summary.header.plan.cell.as_ref());
     if before.is_some() && before != sweep(cell) {
         bail!(
-            "`{}` is of a sweep of other settings than there are now: the grid, what it is tried on, or what is installed \
-             was changed since; put it back as it was, or begin anew with another --out",
+            "`{}` belongs to a sweep of other settings: the grid, the server or what is installed changed since; put \
+             it back, or start anew with another --out",
             path.display()
         );
     }

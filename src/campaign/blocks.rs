@@ -138,7 +138,7 @@ impl Campaign<'_> {
         let now = (sweep.stopped)(runs);
         for (label, why) in now.iter().filter(|(label, _)| !stopped.contains_key(*label)) {
             if self.talk != Talk::Quiet {
-                progress::say(&format!("{label} is not run any more: {why}"));
+                progress::say(&format!("{label} is eliminated: {why}"));
             }
         }
         *stopped = now;
@@ -325,8 +325,8 @@ pub(super) fn name(choice: &ServerChoice) -> String {
 /// What is said of a run that was interrupted before it began.
 pub fn called_off(place: &str) -> String {
     match place {
-        "" => "interrupted before the server was started; nothing was recorded".to_owned(),
-        run => format!("interrupted before the server of {run} was started; it has no record"),
+        "" => "interrupted before the server started; nothing was recorded".to_owned(),
+        run => format!("interrupted before the server of {run} started; that run has no record"),
     }
 }
 

@@ -46,9 +46,7 @@ pub async fn build(label: &str, command: &[String], time: Option<Span>, quiet: b
     #[cfg(unix)]
     child::tie(build.as_std_mut());
     let (mut child, _tied) = host::start(|| build.spawn(), Child::id).with_context(|| {
-        format!(
-            "cannot build `{label}`: `{program}` cannot be run; install it, or name the path of a program that is built"
-        )
+        format!("cannot build `{label}`: `{program}` cannot be run; install it, or name the path of a program")
     })?;
     let stdout = child.stdout.take();
     let stdout = stdout.context("the build command was started without a pipe")?;
@@ -58,7 +56,7 @@ pub async fn build(label: &str, command: &[String], time: Option<Span>, quiet: b
     let status = status.with_context(|| format!("cannot wait for `{shown}`"))?;
     match (status.success(), executable) {
         (true, Some(executable)) => Ok(executable),
-        (true, None) => bail!("`{shown}` named no executable: it must print cargo's --message-format=json"),
+        (true, None) => bail!("`{shown}` printed no executable: it must print cargo's --message-format=json"),
         (false, _) => bail!("`{shown}` failed, {status}; {}{tail}", cure(command)),
     }
 }

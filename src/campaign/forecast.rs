@@ -44,13 +44,13 @@ pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>)
                     format!("{}, by `{}`", seen(&calibration), path.display())
                 }
                 Found::Differs(path, circumstances) => format!(
-                    "what these runs can see is not known: `{}` was made with another {}; calibrate again with `{}`",
+                    "the detectable difference is not known: `{}` was made with another {}; calibrate again with `{}`",
                     path.display(),
                     circumstances.join(", "),
                     command(campaign, choice)
                 ),
                 Found::Nothing => format!(
-                    "what these runs can see is not known: `{}` finds out",
+                    "the detectable difference is not known: run `{}`",
                     command(campaign, choice)
                 ),
             });

@@ -62,7 +62,7 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
         // A directory that is gone on with is not empty.
         out: options.out.as_deref().filter(|_| resumed.is_none()),
     })?;
-    let scenario = scenarios.first().context("a gate has one scenario; name it")?;
+    let scenario = scenarios.first().context("a gate takes one scenario: name it")?;
     let labels: Vec<String> = choices
         .iter()
         .take(servers.len())
@@ -109,7 +109,7 @@ fn live(options: &cli::Gate, resumed: Option<Directory>, interrupt: &Interrupt) 
 
 fn one_preload(options: &cli::Gate) -> anyhow::Result<()> {
     if options.extra.preload.len() > 1 {
-        let cure = "name one, which every side runs under, or compare them with `lsp-soak run --preload`";
+        let cure = "name one for all sides, or compare them with `lsp-soak run --preload`";
         bail!("a gate compares servers under one allocator, and --preload names several: {cure}");
     }
     Ok(())

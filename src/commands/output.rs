@@ -106,7 +106,7 @@ fn refusal(path: &Path) -> Option<(String, String)> {
     let new = "name a new directory with --out";
     let cure = match invocation::begun(path) {
         Some(command) => format!(
-            "if its runs were cut off, go on with `lsp-soak {command} --resume {}`, else {new}",
+            "if its runs were interrupted, use `lsp-soak {command} --resume {}`, else {new}",
             path.display()
         ),
         None => new.to_owned(),
@@ -119,7 +119,7 @@ fn in_use(path: &Path) -> (String, String) {
     let process = holder.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"));
     (
         format!(
-            "`{}` is in use: lsp-soak, {process}, writes its records there",
+            "`{}` is in use: lsp-soak ({process}) writes records there",
             path.display()
         ),
         "wait until it ends, end it with ctrl-c, or name another directory with --out".to_owned(),

@@ -38,14 +38,14 @@ fn mistake(loaded: &Loaded, phase: &Phase, search: &mut Search) -> Option<(Strin
     }
     let (language, count) = (&loaded.project.language, loaded.project.files.len());
     let title = format!(
-        "`{}` in phase `{}` of `{}` has no place to ask at: no {} in {}",
+        "`{}` in phase `{}` of `{}` has no target: no {} in {}",
         step.name(),
         phase.name,
         loaded.scenario.name,
         place.words(language),
         units::counted(count as u64, &format!("{language} file")),
     );
-    let cure = "open other files, with --workspace, --language or --files; or leave the step out";
+    let cure = "open other files with --workspace, --language or --files, or remove the step";
     Some((title, cure.to_owned()))
 }
 

@@ -277,8 +277,8 @@ pub fn quiet_purge(choices: &[ServerChoice], scenario: &Loaded) -> Option<String
     let simmers = |step: &Step| matches!(step, Step::Idle(idle) if idle.mode == IdleMode::Simmer);
     (!steps.into_iter().any(simmers)).then(|| {
         format!(
-            "the allocator of `{label}` purges only while the server does something, and `{}` has no window for it: add \
-             `{{ idle = {{ mode = \"simmer\", every = \"250ms\" }} }}`",
+            "the allocator of `{label}` purges only on activity, and `{}` has no window with light traffic: add `{{ \
+             idle = {{ mode = \"simmer\", every = \"250ms\" }} }}`",
             scenario.scenario.name
         )
     })

@@ -86,8 +86,8 @@ fn comparable(runs: &[Played]) -> anyhow::Result<()> {
     match refused.is_empty() {
         true => Ok(()),
         false => bail!(
-            "the runs differ in {}, so their figures are not of one thing: compare those that agree in it, or make them \
-             under labels of their own",
+            "the runs differ in {}, so their figures cannot be pooled: compare runs that agree, or give them \
+             different labels",
             refused.join("; ")
         ),
     }
@@ -104,7 +104,7 @@ pub fn known<'l>(labels: impl Iterator<Item = &'l str>, baseline: Option<&str>) 
                 None => String::new(),
             };
             bail!(
-                "no server is called `{baseline}`: {meant}give --baseline one of {}",
+                "no server is called `{baseline}`: {meant}set --baseline to one of {}",
                 labels.join(", ")
             );
         }

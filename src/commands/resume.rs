@@ -39,16 +39,20 @@ impl Invocation {
         let words = with_output(&invocation.command_line, std::env::args_os().collect());
         std::env::set_current_dir(&invocation.directory).with_context(|| {
             format!(
-                "cannot go back to `{}`, where the runs were begun",
+                "cannot change to `{}`, where the runs started",
                 invocation.directory.display()
             )
         })?;
-        let parsed = cli::again(words)
-            .with_context(|| format!("`{}` holds a command line of another lsp-soak", path.display()))?;
+        let parsed = cli::again(words).with_context(|| {
+            format!(
+                "`{}` holds the command line of another lsp-soak version",
+                path.display()
+            )
+        })?;
         let Some(options) = of(parsed.command) else {
             let command = cli::subcommand(&invocation.command_line).unwrap_or_default();
             bail!(
-                "`{}` was begun by `lsp-soak {command}`: go on with `lsp-soak {command} --resume`",
+                "`{}` was started by `lsp-soak {command}`: use `lsp-soak {command} --resume`",
                 out.display()
             );
         };

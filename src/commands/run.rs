@@ -168,7 +168,7 @@ fn too_short(options: &cli::Run, runs: &[Played]) -> Option<String> {
     let warm_up = runs.iter().filter(|run| run.summary.header.plan.warm_up);
     let warm_up = Duration::from_nanos(warm_up.map(|run| run.summary.duration).sum());
     Some(format!(
-        "no run counts, for warming up took {} of the {} that were given: give {} or more with --time-budget, or say --runs",
+        "no run counts: the warm-up took {} of the budget of {}; set --time-budget to {} or more, or use --runs",
         units::duration(warm_up),
         units::duration(budget),
         // The block that warms up, one like it that counts, and half of one for what comes before a server.

@@ -36,7 +36,7 @@ pub fn once(runs: Vec<Played>) -> Vec<Played> {
             more => format!(", and so for {} more", units::count(more as u64)),
         };
         super::say(&format!(
-            "warning: `{copy}` is of the same run as `{first}`{more}: each run is counted once"
+            "warning: `{copy}` is a copy of `{first}`{more}: each run counts once"
         ));
     }
     runs

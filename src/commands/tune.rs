@@ -62,7 +62,7 @@ fn live(options: &cli::Tune, resumed: Option<Directory>, interrupt: &Interrupt) 
         mut choices,
         notes,
     } = understood(options, out)?;
-    let scenario = scenarios.first().context("a sweep has one scenario; name it")?;
+    let scenario = scenarios.first().context("a sweep takes one scenario: name it")?;
     let rules = rules(options, None);
     let price = Price::new(scenario, choices.len(), &rules.rungs, options.time_budget);
     if options.list {
@@ -163,12 +163,12 @@ fn understood(options: &cli::Tune, out: Option<&Path>) -> anyhow::Result<Underst
     if options.grid.is_empty() && options.preset.is_empty() {
         let server = understood.as_ref().ok().and_then(|(_, servers)| servers.first());
         let cure = asked::to_try(server.cloned());
-        understood = prepare::also(understood, "nothing says which settings are to be tried", &cure);
+        understood = prepare::also(understood, "no settings to try", &cure);
     }
     let (scenarios, servers) = understood?;
     let server = servers
         .first()
-        .context("a sweep has one server; name it with --server")?;
+        .context("a sweep takes one server: name it with --server")?;
     let server = cells::looked_at(server.clone(), crate::commands::talk(options.voice) == Talk::Quiet)?;
     let (choices, mut notes) = cells::choices(&server, &options.preset, grids)?;
     let (mistakes, more) = asked::printable(&options.telling, &server, &choices);
@@ -194,9 +194,8 @@ fn reasons(runs: &[Played], rules: &Rules) -> BTreeMap<String, String> {
 fn from(options: &cli::Tune) -> anyhow::Result<u8> {
     let mut mistakes = Report::default();
     if options.rungs.is_some() {
-        let title = "`--rungs` beside `--from`: the records were made by rungs of their own, and what stopped then has no \
-                     more runs";
-        mistakes.add_loose(title, "leave `--rungs` out, or play the sweep again with it");
+        let title = "`--rungs` cannot be used with `--from`: the records were made with their own rungs";
+        mistakes.add_loose(title, "omit `--rungs`, or run the sweep again with it");
     }
     asked::of_one_kind(options, &mut mistakes);
     prepare::told(mistakes)?;

@@ -289,6 +289,6 @@ pub(crate) mod tests {
         let [one] = &forced(&[&run, &run])[..] else {
             panic!("one phase")
         };
-        assert_eq!(one.missing, ["its jemalloc cannot be told from outside"]);
+        assert_eq!(one.missing, ["its jemalloc offers no way to purge from outside"]);
     }
 }

@@ -181,7 +181,7 @@ fn attribution(summary: &Summary) -> Vec<Sentence> {
         return Vec::new();
     }
     let grows = growth::attribution(&lines, summary.header.server.lens.name, 1).into_iter();
-    let few = "one run is no verdict: compare 3 runs or more, with --runs 3";
+    let few = "one run is no verdict: use --runs 3 or more";
     grows
         .map(|text| Sentence::answer("growth.attribution", Tone::Plain, text))
         .chain([Sentence::answer("growth.one-run", Tone::Quiet, few)])
@@ -213,11 +213,11 @@ fn requests(summary: &Summary) -> Option<Section> {
     let few = methods.iter().any(|method| method.answered > 0 && method.p95.is_none());
     let notes = [
         few.then(|| "p95 n/a: fewer than 20 answers".to_owned()),
-        (left_out > 0).then(|| format!("{left_out} more with fewer requests; `--format json` has them all")),
+        (left_out > 0).then(|| format!("{left_out} more with fewer requests: `--format json`")),
     ];
     (!methods.is_empty()).then(|| {
         Section::new("latency", "Requests", Weight::Evidence)
-            .noted("latency until the last byte, retries included")
+            .noted("from request to last byte, retries included")
             .with(distributions(summary))
             .with(tables::methods(&methods))
             .with_all(
@@ -230,8 +230,8 @@ fn requests(summary: &Summary) -> Option<Section> {
 }
 
 fn distributions(summary: &Summary) -> Block {
-    let legend = "From sending until the last byte, retries included, over powers of ten. The solid mark is the median, the dashed \
-                  one the 95th percentile.";
+    let legend = "From request to last byte, retries included, on a logarithmic axis. Solid mark: median. Dashed \
+                  mark: 95th percentile.";
     let plots = tables::most_sent(summary).into_iter().filter_map(|method| {
         let one = Latencies {
             label: &summary.header.server.label,
@@ -248,11 +248,7 @@ fn distributions(summary: &Summary) -> Block {
 fn steps(summary: &Summary) -> Option<Section> {
     let table = tables::steps(summary)?;
     let section = Section::new("work", "Steps", Weight::Evidence);
-    Some(
-        section
-            .noted("results with something in them, of all requested")
-            .with(table),
-    )
+    Some(section.noted("non-empty results of all requests").with(table))
 }
 
 fn processes(summary: &Summary) -> Option<Section> {
@@ -285,14 +281,14 @@ pub(crate) fn fingerprint_beside(title: &str, header: &Header, first: (&str, &He
     let facts = fingerprint::facts(header)
         .into_iter()
         .filter(|fact| !known.contains(fact));
-    let title = format!("Fingerprint of {title}, where it is not that of {}", first.0);
+    let title = format!("Fingerprint of {title}, where it differs from {}", first.0);
     Section::new("", title, Weight::Definition).with(Block::facts("Fingerprint", facts))
 }
 
 /// The commands that make such a report again.
 pub(crate) fn reproduced(headers: &[&Header]) -> Section {
     let commands = reproduce::commands(headers);
-    let none = "the records do not say by which command they were made";
+    let none = "the records do not say which command made them";
     let none = commands
         .is_empty()
         .then(|| Sentence::definition("reproduce.unknown", none));
@@ -325,7 +321,7 @@ pub(crate) fn allocators(id: &str, servers: &[&ServerFacts]) -> Option<Section> 
         .filled(units::UNKNOWN);
     let evidence = known.iter().filter_map(|(server, facts)| {
         let (seen, options) = (allocator::evidence(server, facts), allocator::options(facts));
-        let section = Section::new("", format!("How that is known of {}", server.label), Weight::Definition);
+        let section = Section::new("", format!("Evidence for {}", server.label), Weight::Definition);
         let seen = (!seen.is_empty()).then(|| Block::facts("Settings and evidence", seen));
         let options = (!options.is_empty()).then(|| Block::facts("Options in force", options));
         section.with_all(seen).with_all(options).filled()

@@ -75,7 +75,7 @@ impl GateContext {
             (true, true) => self.usual(&mut rules, &mut report),
             // Whoever says of every endpoint that it only advises does not want another to decide.
             (true, false) if silent && report.is_empty() => report.add_loose(
-                "every endpoint is advisory, so that nothing decides",
+                "every endpoint is advisory, so nothing decides",
                 "leave `advisory` out of one, or add a budget or `[leak]`",
             ),
             (true, false) | (false, _) => {}
@@ -134,7 +134,7 @@ impl GateContext {
                 Some(rule) if entry.advisory => rules.advisory.push(rule),
                 Some(_) if rules.primaries.len() == MOST_ENDPOINTS => {
                     let title = format!("more than {MOST_ENDPOINTS} endpoints decide");
-                    let cure = "each would get too little of α to be seen to fail; mark the others `advisory = true`";
+                    let cure = "each one's share of α is too small to ever fail; mark the others `advisory = true`";
                     later.push(Fault::new(span("metric"), title, cure));
                 }
                 Some(rule) => rules.primaries.push(rule),
@@ -235,7 +235,7 @@ impl GateContext {
     fn lens(&self, lens: Option<Lens>) -> Result<(), Wrong> {
         match lens {
             Some(lens) if !self.lenses.contains(&lens) => Err((
-                format!("no run is looked at through the {lens} lens"),
+                format!("no run uses the {lens} lens"),
                 "ask for it with --lens both, or leave `lens` out".to_owned(),
             )),
             Some(_) | None => Ok(()),

@@ -53,7 +53,7 @@ pub fn no_scenario(path: &str, text: &str) -> Option<(String, String)> {
             format!("`lsp-soak tune SCENARIO --grid {path}` reads it, and tells its mistakes before anything is run"),
         ),
     };
-    Some((format!("`{path}` {what}, and is no scenario"), cure))
+    Some((format!("`{path}` {what}, so it is not a scenario"), cure))
 }
 
 #[cfg(test)]
@@ -66,15 +66,15 @@ mod tests {
         for (text, words) in [
             (
                 "[server.mine]\nargz = []",
-                "holds profiles of servers, and is no scenario: check it with `lsp-soak servers",
+                "holds profiles of servers, so it is not a scenario: check it with `lsp-soak servers",
             ),
             (
                 "format = 1\nbudgets = []",
-                "is a gate file, and is no scenario: `lsp-soak gate SCENARIO --gate a.toml`",
+                "is a gate file, so it is not a scenario: `lsp-soak gate SCENARIO --gate a.toml`",
             ),
             (
                 "format = 1\n[[axis]]\nname = 'a'",
-                "is a grid of settings, and is no scenario: `lsp-soak tune",
+                "is a grid of settings, so it is not a scenario: `lsp-soak tune",
             ),
         ] {
             let said = said(text).unwrap_or_default();

@@ -173,7 +173,7 @@ impl Missing {
             ),
             Missing::Unreadable(path, error) => (
                 format!("cannot read the directory `{}`: {error}", path.display()),
-                "make it readable, or name another one".to_owned(),
+                "make it readable, or choose another one".to_owned(),
             ),
         }
     }
@@ -191,7 +191,8 @@ fn unlooked(pattern: &str, passed_over: &[PathBuf]) -> Option<String> {
         false => "--files".to_owned(),
     };
     Some(format!(
-        "not looked into, as other people's code, caches and hidden directories are not: `{first}`{more}; make it the workspace, or name it with {naming}"
+        "not searched because it is third-party code, a cache or hidden: `{first}`{more}; make it the workspace, or \
+         name it with {naming}"
     ))
 }
 

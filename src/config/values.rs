@@ -36,7 +36,7 @@ pub struct Partition {
 
 /// A part that there is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no part {part} of {of}: parts count from 1")]
+#[error("there is no part {part} of {of}: the first part is 1")]
 pub struct PartitionError {
     part: u32,
     of: u32,

@@ -120,7 +120,7 @@ impl<'a, S: Stage> Player<'a, S> {
         }
         let count = units::counted(*too_large, "file");
         let text = format!(
-            "{count} that `files` matches, beside {} others, never opened: over {} (--largest-file)",
+            "{count} matching `files` not opened, beside {} others: larger than {} (--largest-file)",
             files.len(),
             units::bytes(*largest)
         );
@@ -186,8 +186,7 @@ impl<'a, S: Stage> Player<'a, S> {
             return;
         };
         self.failed = Some(self.restarts);
-        let text =
-            format!("in `{phase}` the server said that it failed, so what follows measures less of it: {reason}");
+        let text = format!("in `{phase}` the server reported a failure, so later steps may measure less: {reason}");
         self.stage.tell(Event::Warning(Warning {
             kind: WarningKind::Scenario,
             text,
@@ -429,9 +428,7 @@ impl<'a, S: Stage> Player<'a, S> {
         let waiting = async {
             // A server that only gets notifications may hang and look as if it were at rest.
             if !barrier::pass(&session.client, deadline).await {
-                return Some(format!(
-                    "a request after what was sent last is not answered (`{BARRIER}`)"
-                ));
+                return Some(format!("the last barrier request is not answered (`{BARRIER}`)"));
             }
             let begun = Instant::now();
             let mut watch = Watch::begin(&session.client, self.stage, rules).await;

@@ -78,7 +78,7 @@ impl<'a, S: Stage> Watch<'a, S> {
                 work.title.clone()
             })
         });
-        work.map(|work| (ReadyRule::Progress, format!("progress `{work}` is open")))
+        work.map(|work| (ReadyRule::Progress, format!("progress `{work}` has not ended")))
     }
 
     /// A progress or a request that is open.
@@ -102,7 +102,7 @@ impl<'a, S: Stage> Watch<'a, S> {
         }
         // The message that ends the progress comes between two looks.
         Some(match self.worked.is_some_and(|worked| last <= worked + 2 * LOOK) {
-            true => (ReadyRule::Progress, "the last progress has only just ended".to_owned()),
+            true => (ReadyRule::Progress, "the last progress ended a moment ago".to_owned()),
             false => (ReadyRule::Quiet, "the server is still sending messages".to_owned()),
         })
     }
@@ -112,11 +112,11 @@ impl<'a, S: Stage> Watch<'a, S> {
             // Not yet known is not yet quiet, and no sign of work either.
             None => Some((
                 ReadyRule::Quiet,
-                "processor time is not known for a whole period yet".to_owned(),
+                "CPU time is not known for a whole period yet".to_owned(),
             )),
             Some(share) if share > self.rules.cpu => Some((
                 ReadyRule::Cpu,
-                format!("the process tree uses {} of a processor", crate::units::percent(share)),
+                format!("the process tree uses {} of one CPU", crate::units::percent(share)),
             )),
             Some(_) => None,
         }

@@ -94,7 +94,7 @@ impl Wait<'_> {
         if pending.is_none() && !self.active() && self.begun.elapsed() < grace {
             return Some((
                 ReadyRule::Quiet,
-                "no start-up work was seen within the start grace".to_owned(),
+                "no start-up work appeared within the start grace".to_owned(),
             ));
         }
         pending

@@ -185,7 +185,7 @@ impl Session {
                 reason: format!("{reason} (in {during})"),
             },
             (None, None) => Ending::Disconnected {
-                reason: format!("the server stopped talking (in {during})"),
+                reason: format!("the server stopped responding (in {during})"),
             },
         }
     }
@@ -243,7 +243,7 @@ fn unstarted(job: &Job, restarts: u32, error: io::Error) -> Stop {
     let program = &job.launch.program;
     if restarts > 0 {
         return refused(format!(
-            "it could not be started again: `{}`: {error}",
+            "the server could not be started again: `{}`: {error}",
             program.display()
         ));
     }

@@ -63,8 +63,8 @@ fn dropped(count: u64) -> String {
         count => format!("{} messages of the server", units::count(count)),
     };
     format!(
-        "{messages} came faster than they could be written down and are not in the record, what it said for people among them; \
-         see `notifications` in `--format json` for what it sends so often"
+        "{messages} came faster than the record can hold and are missing from it, log messages among them; see \
+         `notifications` in `--format json` for what the server sends so often"
     )
 }
 
@@ -75,8 +75,8 @@ fn noise(totals: &Close) -> String {
     let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
     let first: String = first.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
     format!(
-        "the server wrote {} to its stdout that are not LSP, beginning with `{first}`; they were skipped, but an editor may \
-         give up there: such text belongs on stderr",
+        "the server wrote {} to stdout that are not LSP, starting with `{first}`; lsp-soak skipped them, but an \
+         editor may stop there: write logs to stderr",
         units::bytes(totals.noise)
     )
 }
@@ -92,23 +92,23 @@ fn advice(shutdown: &Shutdown) -> Option<String> {
         }
         Some(ShutdownReply::Unanswered) => Some("did not answer `shutdown` in time".to_owned()),
         Some(ShutdownReply::Gone) if shutdown.code == Some(0) => {
-            return Some("the server ended on `shutdown`: it neither answered nor waited for `exit`".to_owned());
+            return Some("the server exited on `shutdown`, without an answer and before `exit`".to_owned());
         }
         Some(ShutdownReply::Gone) => return None,
     };
     Some(match (deaf, shutdown.stage) {
         (_, AlreadyGone) | (None, Exit) => return None,
-        (Some(deaf), Exit) => format!("the server {deaf}, and left on `exit`"),
-        (Some(deaf), StdinClosed) => format!("the server {deaf}, and left only when its input was closed"),
+        (Some(deaf), Exit) => format!("the server {deaf}, and ended on `exit`"),
+        (Some(deaf), StdinClosed) => format!("the server {deaf}, and ended only when its stdin was closed"),
         (Some(deaf), Terminated) => {
-            format!("the server {deaf}, and a closed input did not end it either; it left on SIGTERM")
+            format!("the server {deaf}, and a closed stdin did not end it; it ended on SIGTERM")
         }
         (Some(deaf), Killed) => {
-            format!("the server {deaf}, and neither a closed input nor SIGTERM ended it; it was killed")
+            format!("the server {deaf}, and neither a closed stdin nor SIGTERM ended it; it was killed")
         }
-        (None, StdinClosed) => "the server ignored `exit` and left only when its input was closed".to_owned(),
-        (None, Terminated) => "the server ignored `exit` and a closed input; it left on SIGTERM".to_owned(),
-        (None, Killed) => "the server ignored `exit`, a closed input and SIGTERM; it was killed".to_owned(),
+        (None, StdinClosed) => "the server ignored `exit` and ended only when its stdin was closed".to_owned(),
+        (None, Terminated) => "the server ignored `exit` and a closed stdin; it ended on SIGTERM".to_owned(),
+        (None, Killed) => "the server ignored `exit`, a closed stdin and SIGTERM; it was killed".to_owned(),
     })
 }
 
@@ -150,7 +150,7 @@ mod tests {
         let said = gone(Exit, Some(refused()), Some(0)).unwrap();
         assert_eq!(
             said,
-            "the server answered `shutdown` with an error (-32603: no), and left on `exit`"
+            "the server answered `shutdown` with an error (-32603: no), and ended on `exit`"
         );
         assert!(gone(Killed, None, None).unwrap().contains("ignored `exit`"));
     }
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn who_leaves_on_shutdown_is_told_of_only_when_nothing_worse_is() {
         let gone = |code| gone(ShutdownStage::Exit, Some(ShutdownReply::Gone), code);
-        assert!(gone(Some(0)).unwrap().contains("neither answered nor waited"));
+        assert!(gone(Some(0)).unwrap().contains("without an answer"));
         assert_eq!(gone(Some(101)), None);
         assert_eq!(gone(None), None, "it died of a signal");
     }

@@ -126,7 +126,7 @@ pub enum WorkspaceError {
         cure: &'static str,
     },
     /// It was to stop. What had been made is removed.
-    #[error("the workspace was not copied or read to its end")]
+    #[error("the workspace was not completely copied or read")]
     Stopped,
     /// The scratch directory lies in the workspace, so that a copy would contain itself.
     #[error("the scratch directory `{}` lies inside the workspace `{}`: set TMPDIR to a directory outside of it", scratch.display(), workspace.display())]
@@ -135,7 +135,7 @@ pub enum WorkspaceError {
     #[error("`{}` is not a directory of this user: remove it, or set TMPDIR to a directory of your own", .0.display())]
     NotOurs(PathBuf),
     /// Every place for a stand-in of this workspace is in use.
-    #[error("{0} runs of lsp-soak are using the same places under `{dir}`: wait for one to end, or set TMPDIR", dir = .1.display())]
+    #[error("{0} runs of lsp-soak use all scratch directories under `{dir}`: wait until one ends, or set TMPDIR", dir = .1.display())]
     Busy(usize, PathBuf),
     /// Blocks cannot be shared.
     #[error("cannot share the blocks of `{}` with the scratch directory: {reason}; use `isolation = \"copy\"` or `--isolation copy`", path.display())]
@@ -157,7 +157,7 @@ impl WorkspaceError {
             io::ErrorKind::PermissionDenied if what == "copy" || what == "read" => {
                 "make it readable for this user, or name another workspace with --workspace"
             }
-            io::ErrorKind::PermissionDenied => "give this user the right to, or set TMPDIR to a directory of its own",
+            io::ErrorKind::PermissionDenied => "give this user write access, or set TMPDIR to a directory that it owns",
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 "make room, set TMPDIR to a larger file system, or use `--isolation reflink` or `--isolation in-place`"
             }

@@ -67,7 +67,8 @@ pub fn advice(host: &Host, waited: Option<f64>) -> Vec<String> {
     let mut advice = Vec::new();
     if let Some(error) = worth_a_word(host) {
         advice.push(format!(
-            "kernel {} keeps resident counters per processor, so the curve and the high-water marks may be off by up to {}: compare checkpoints, which are exact, or use a kernel from 6.16 or 6.12.38 on",
+            "kernel {} counts resident memory per processor, so the curve and high-water marks may be off by up to \
+             {}: compare checkpoints, which are exact, or use kernel 6.12.38, 6.16 or later",
             host.kernel.as_deref().unwrap_or_default(),
             units::bytes(error)
         ));
@@ -89,8 +90,8 @@ pub fn advice(host: &Host, waited: Option<f64>) -> Vec<String> {
 fn shortage(when: &str, waited: f64) -> Option<String> {
     (waited >= PRESSURE).then(|| {
         format!(
-            "memory was short: {when} something waited for it {} of the time, so resident figures may be too low: close \
-             other programs",
+            "memory was short: {when} processes waited for memory {} of the time, so resident figures may be too low: \
+             close other programs",
             units::percent(waited)
         )
     })
@@ -100,8 +101,8 @@ fn shortage(when: &str, waited: f64) -> Option<String> {
 fn bustle(host: &Host) -> Option<String> {
     let (load, cpus) = busy(host)?;
     Some(format!(
-        "the machine is busy (load {load:.1} on {}), so latencies and settling times are longer than they need be: wait \
-         until it is idle",
+        "the machine is busy (load {load:.1} on {}), which lengthens latencies and settling times: wait until it is \
+         idle",
         units::counted(cpus, "processor")
     ))
 }
@@ -180,11 +181,11 @@ mod tests {
         };
         let advise = advice(&busy, Some(0.031));
         assert!(
-            advise[0].contains("before the run something waited for it 12 %"),
+            advise[0].contains("before the run processes waited for memory 12 %"),
             "{advise:?}"
         );
         assert!(
-            advise[1].contains("during the run something waited for it 3 %"),
+            advise[1].contains("during the run processes waited for memory 3 %"),
             "{advise:?}"
         );
         assert!(advise[2].contains("load 9.0 on 4 processors"), "{advise:?}");

@@ -25,9 +25,12 @@ pub fn outcome(summary: &Summary) -> &'static str {
         Some(Ending::Completed) => match exit(summary) {
             Exit::Passed | Exit::GateFailed | Exit::Inconclusive => "completed",
             Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted if left_behind(summary) => {
-                "completed, but left processes behind"
+                "completed, but processes outlived the server"
             }
-            Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted => "completed, but the server ended badly",
+            Exit::OwnFailure | Exit::ServerFailed | Exit::Interrupted => {
+                "completed, but the server did not shut down \
+                cleanly"
+            }
         },
         Some(Ending::Crashed {
             code: Some(0),

@@ -19,7 +19,7 @@ pub(super) fn shutdown(summary: &Summary, found: &mut Vec<Finding>) {
     let over = |(last, most): &(u64, u64)| *last >= most.saturating_add(MORE);
     if let Some((last, most)) = summary.shutdown_peak.zip(most).filter(over) {
         let text = format!(
-            "while it was shut down the server held at least {}, more than the {} of any phase",
+            "during shutdown the server had at least {}, more than the {} of any phase",
             units::bytes(last),
             units::bytes(most)
         );
@@ -44,7 +44,7 @@ pub(super) fn shutdown(summary: &Summary, found: &mut Vec<Finding>) {
         found.push(Finding {
             severity: Severity::Failure,
             text: format!(
-                "{processes} outlived the server and {was} killed: after every editor session such memory stays taken"
+                "{processes} outlived the server and {was} killed: this memory leaks after every editor session"
             ),
             details: left
                 .iter()
@@ -68,18 +68,18 @@ fn death(departure: &Departure) -> Option<Finding> {
     let (severity, text) = if departure.left_early() {
         (
             Severity::Failure,
-            format!("the server was gone before it was asked to shut down: {status}"),
+            format!("the server ended before lsp-soak asked it to shut down: {status}"),
         )
     } else if departure.died() {
         let when = match exit_sent {
-            Some(true) => ", after `exit` was sent",
-            Some(false) if on_shutdown => ", before it answered `shutdown` and before `exit` was sent",
-            Some(false) => ", after it had answered `shutdown` and before `exit` was sent",
+            Some(true) => ", after lsp-soak sent `exit`",
+            Some(false) if on_shutdown => ", before it answered `shutdown` and before lsp-soak sent `exit`",
+            Some(false) => ", after it answered `shutdown` and before lsp-soak sent `exit`",
             None => "",
         };
         (
             Severity::Failure,
-            format!("the server crashed while it was shut down{when}: {status}"),
+            format!("the server crashed during shutdown{when}: {status}"),
         )
     } else {
         departure.wrong_code()?;
@@ -88,7 +88,8 @@ fn death(departure: &Departure) -> Option<Finding> {
             false => "after `exit`",
         };
         let text = format!(
-            "the server left with {status} {when}: the protocol wants 0, and editors show such an end as a crash"
+            "the server ended with {status} {when}: the protocol wants exit code 0, and editors show anything else as \
+             a crash"
         );
         (Severity::Warning, text)
     };
@@ -99,18 +100,22 @@ fn death(departure: &Departure) -> Option<Finding> {
     })
 }
 
+const CUT_OFF: &str = "the record ends before the run did: lsp-soak was killed, its disk was full, or it reported an \
+                       error; the figures up to there are measured";
+const UNSUPPORTED: &str = "the server does not support what the scenario needs: mark these steps `optional = true`, or \
+                           use `--allow-unsupported`";
+
 /// Why the run did not go to its end.
 pub(super) fn ending(summary: &Summary) -> Option<Finding> {
     let time = |nanos: u64| units::duration(Duration::from_nanos(nanos));
     let text = match &summary.ending {
         Some(Ending::Completed) => return None,
         None => {
-            let text = "the record stops before the run ended: lsp-soak was killed, its disk was full, or it said why it could not go on; what is here was measured, the rest is missing";
-            return Some(finding(Severity::Failure, text));
+            return Some(finding(Severity::Failure, CUT_OFF));
         }
         Some(Ending::Interrupted) => {
             let how = summary.shutdown.as_ref().map(|shutdown| shutdown.stage);
-            let text = format!("interrupted: {}the phases until then are whole", interrupted(how));
+            let text = format!("interrupted: {}the phases before are complete", interrupted(how));
             return Some(finding(Severity::Failure, text));
         }
         Some(Ending::Crashed {
@@ -118,13 +123,14 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
             signal: None,
             during,
         }) => format!(
-            "the server ended by itself without being asked (exit code 0) during {during}: is this a language server, and does it need an argument such as `--stdio`?"
+            "the server ended by itself (exit code 0) during {during}: is this a language server, and does it need an \
+             argument such as `--stdio`?"
         ),
         Some(Ending::Crashed { code, signal, during }) => {
             format!("the server crashed during {during}: {}", status(*code, *signal))
         }
         Some(Ending::Disconnected { reason }) => {
-            format!("the connection to the server broke off while it was still running: {reason}")
+            format!("the server closed its connection while it was still running: {reason}")
         }
         Some(Ending::TimedOut {
             method,
@@ -143,15 +149,14 @@ pub(super) fn ending(summary: &Summary) -> Option<Finding> {
             *unsent,
             &waits_for(summary),
         ),
-        Some(Ending::Emptied { reason }) => format!(
-            "no file of the workspace can be opened any more, though all could before the server was started: {reason}"
-        ),
+        Some(Ending::Emptied { reason }) => {
+            format!("no file of the workspace can be opened any more; before the server started, all could: {reason}")
+        }
         Some(Ending::Refused { reason }) => format!("the server refused to start work: {reason}"),
         Some(Ending::Unsupported { steps }) => {
             return Some(Finding {
-                severity: Severity::Failure,
-                text: "the server does not offer what the scenario needs: mark these steps `optional = true`, or give `--allow-unsupported`".to_owned(),
                 details: steps.clone(),
+                ..finding(Severity::Failure, UNSUPPORTED)
             });
         }
         Some(Ending::Empty { steps }) => return Some(empty(steps, asked_elsewhere(summary))),
@@ -175,11 +180,11 @@ fn timed_out(method: &str, after: &str, unsent: u64) -> String {
     let what = match unsent {
         0 => format!("`{method}` was not answered within {after}, though the server was busy"),
         unsent => format!(
-            "the server took next to nothing of its input for {after}, though it was busy, and {} wait for it",
+            "the server was busy and read almost nothing for {after}, while {} wait in its input",
             units::bytes(unsent)
         ),
     };
-    format!("{what}: give the step a longer `deadline`, or look for an endless loop")
+    format!("{what}: give the step a longer `deadline`, or look for an endless loop in the server")
 }
 
 /// How the server left when somebody interrupted the run.
@@ -203,17 +208,19 @@ fn asked_elsewhere(summary: &Summary) -> bool {
 fn empty(steps: &[EmptyStep], elsewhere: bool) -> Finding {
     let asked: Vec<&EmptyStep> = steps.iter().filter(|step| step.requests > 0).collect();
     let text = if asked.is_empty() && steps.iter().all(|step| step.lacks.is_some()) {
-        "the server offers nothing that the scenario asks for, so nothing was measured: choose another scenario"
+        "the server supports nothing that the scenario asks for, so nothing was measured: choose another scenario"
     } else if asked.is_empty() && elsewhere {
-        "a step found no place to ask at in the opened files, so the memory of its phase says nothing: choose other files \
-         with `--workspace`, `--language` or `--files`, or leave the step out"
+        "a step found no target in the opened files, so its phase measured nothing: choose other files with \
+         `--workspace`, `--language` or `--files`, or remove the step"
     } else if asked.is_empty() {
-        "the scenario asked nothing, so its memory says nothing of the server: the opened files have no place to ask at; \
-         choose other files with `--workspace`, `--language` or `--files`, or another scenario"
+        "the scenario asked nothing, so nothing was measured: the opened files have no targets; choose other files \
+         with `--workspace`, `--language` or `--files`, or another scenario"
     } else if asked.iter().all(|step| step.errors == step.requests) {
-        "the server answered all of a step with errors, so its memory says nothing: see what they say, and mark the step `optional = true` where it need not be played"
+        "the server answered every request of a step with an error, so nothing was measured: read the errors, or mark \
+         the step `optional = true`"
     } else {
-        "the server found nothing where there is something, so its memory says nothing: check that the workspace loads, or set `expect = \"anything\"`"
+        "the server found nothing where results exist, so nothing was measured: check that the workspace loads, or \
+         set `expect = \"anything\"`"
     };
     Finding {
         severity: Severity::Failure,
@@ -270,8 +277,8 @@ fn waits_for(summary: &Summary) -> String {
     match own.is_empty() {
         true => "it waits for something: attach a debugger".to_owned(),
         false => format!(
-            "it may wait for the answer to a notification of its own, which is none of the protocol and which lsp-soak \
-             does not answer: {}; if not, attach a debugger",
+            "it may wait for an answer to a custom notification, which lsp-soak does not send: {}; if not, attach a \
+             debugger",
             own.join(", ")
         ),
     }
@@ -280,12 +287,12 @@ fn waits_for(summary: &Summary) -> String {
 fn wedged(method: &str, after: &str, unsent: u64, waits: &str) -> String {
     if method.is_empty() {
         return format!(
-            "the server is wedged: it has taken none of {} for {after}, has said nothing and uses no processor; {waits}",
+            "the server hangs: for {after} it has read none of {}, sent nothing and used no CPU; {waits}",
             units::bytes(unsent)
         );
     }
     let untaken = if unsent > 0 {
-        format!(", {} of ours not taken", units::bytes(unsent))
+        format!(", {} sent and not read", units::bytes(unsent))
     } else {
         String::new()
     };
@@ -297,7 +304,8 @@ fn wedged(method: &str, after: &str, unsent: u64, waits: &str) -> String {
         method => format!("`{method}`"),
     };
     format!(
-        "the server is wedged: {method} has been open for {after}, nothing moved in either direction{untaken}, and its processors are idle; {waits}"
+        "the server hangs: {method} has been open for {after}, nothing moved in either direction{untaken}, and it \
+         uses no CPU; {waits}"
     )
 }
 
@@ -308,15 +316,15 @@ pub(super) fn status(code: Option<i32>, signal: Option<i32>) -> String {
         6 => " (SIGABRT: it aborted itself, as after a panic or a failed allocation)",
         7 => " (SIGBUS)",
         8 => " (SIGFPE)",
-        9 => " (SIGKILL: somebody killed it; look for the out-of-memory killer in `dmesg`)",
+        9 => " (SIGKILL: killed from outside; look for the out-of-memory killer in `dmesg`)",
         11 => " (SIGSEGV: invalid memory access)",
-        15 => " (SIGTERM: somebody told it to stop)",
+        15 => " (SIGTERM: stopped from outside)",
         _ => "",
     };
     match (code, signal) {
         (_, Some(signal)) => format!("signal {signal}{}", known(signal)),
         (Some(code), None) => format!("exit code {code}"),
-        (None, None) => "it is gone, and how is not known".to_owned(),
+        (None, None) => "it ended, and how is not known".to_owned(),
     }
 }
 
@@ -337,7 +345,7 @@ mod tests {
             "{reading}"
         );
         let writing = wedged("", "30.0 s", 65_536);
-        assert!(writing.contains("taken none of 64.0 KiB for 30.0 s"), "{writing}");
+        assert!(writing.contains("for 30.0 s it has read none of 64.0 KiB"), "{writing}");
         let own = wedged(BARRIER, "30.0 s", 0);
         assert!(own.contains("a request of lsp-soak (`lspSoak/barrier`)"), "{own}");
     }
@@ -369,7 +377,7 @@ mod tests {
     fn an_end_is_told_by_signal_code_or_not_at_all() {
         assert!(status(None, Some(9)).contains("out-of-memory killer"));
         assert_eq!(status(Some(101), None), "exit code 101");
-        assert_eq!(status(None, None), "it is gone, and how is not known");
+        assert_eq!(status(None, None), "it ended, and how is not known");
     }
 
     #[test]
@@ -377,7 +385,7 @@ mod tests {
         for (code, words) in [
             (
                 0,
-                "ended by itself without being asked (exit code 0) during the start: is this a language server",
+                "ended by itself (exit code 0) during the start: is this a language server",
             ),
             (2, "crashed during the start: exit code 2"),
         ] {
@@ -425,7 +433,7 @@ mod tests {
         };
         let errors = empty(std::slice::from_ref(&step), true);
         assert!(
-            errors.text.contains("with errors") && !errors.text.contains("expect"),
+            errors.text.contains("with an error") && !errors.text.contains("expect"),
             "{}",
             errors.text
         );
@@ -470,7 +478,7 @@ mod tests {
         assert_eq!(super::super::outcome(&summary), "asked nothing");
         let summary = ended(&[&lacks]);
         let last = super::ending(&summary).unwrap();
-        assert!(last.text.starts_with("the server offers nothing"), "{}", last.text);
+        assert!(last.text.starts_with("the server supports nothing"), "{}", last.text);
         assert_eq!(exit(&summary), Exit::ServerFailed);
         // One that asked and got errors is still the server's.
         let refused = EmptyStep {
@@ -480,7 +488,7 @@ mod tests {
             ..silent.clone()
         };
         let summary = ended(&[&silent, &refused]);
-        assert!(super::ending(&summary).unwrap().text.contains("with errors"));
+        assert!(super::ending(&summary).unwrap().text.contains("with an error"));
         assert_eq!(exit(&summary), Exit::ServerFailed);
     }
 
@@ -505,7 +513,7 @@ mod tests {
         };
         let own = ended(&[("tsserver/request", 3), ("window/logMessage", 9)]);
         assert!(
-            own.contains("does not answer: `tsserver/request` (3 times); if not, attach"),
+            own.contains("does not send: `tsserver/request` (3 times); if not, attach"),
             "{own}"
         );
         let none = ended(&[("window/logMessage", 9)]);

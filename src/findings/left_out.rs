@@ -10,21 +10,21 @@ use crate::summary::Summary;
 pub(super) fn findings(summary: &Summary) -> impl Iterator<Item = Finding> {
     let unknown = told(&summary.unknown, |lines| {
         format!(
-            "entries of unknown kinds were left out ({lines}): read this record with lsp-soak {}, which wrote it, or later",
+            "entries of unknown kinds were skipped ({lines}): read this record with lsp-soak {}, which wrote it, or \
+             later",
             summary.header.tool
         )
     });
     let damaged = told(&summary.damaged, |lines| {
-        format!(
-            "the record is damaged and was read without what is ({lines}): figures around it may be wrong, restore the file or run again"
-        )
+        format!("the record is damaged ({lines} skipped): nearby figures may be wrong, restore the file or run again")
     });
     // A tracer has helpers of its own, which came and went in just this way.
     let missed = summary.sampling.unseen > 0 && summary.header.plan.traced.is_none();
     let unseen = missed.then(|| {
         format!(
-            "processes that came and went between two looks: at least {}; they are in no sum and no peak, a shorter `--interval` sees more of them",
-            units::count(summary.sampling.unseen)
+            "at least {} lived too briefly to be sampled: no sum and no peak includes them, a shorter `--interval` \
+             sees more",
+            units::counted(summary.sampling.unseen, "process")
         )
     });
     let texts = [unknown, damaged, unseen].into_iter().flatten();
@@ -68,7 +68,7 @@ mod tests {
         let summary = of(&session);
         assert_eq!(summary.sampling.unseen, 5);
         let told = findings::findings(&summary).into_iter();
-        let told = told.filter(|one| one.text.contains("came and went between two looks: at least 5;"));
+        let told = told.filter(|one| one.text.contains("at least 5 processes lived too briefly"));
         assert_eq!(told.count(), 1);
         let warnings = summary.warnings.iter();
         let warnings: Vec<(&str, u64)> = warnings.map(|one| (one.text.as_str(), one.count)).collect();
@@ -93,8 +93,8 @@ mod tests {
             .map(|finding| finding.text)
             .collect();
         for words in [
-            "(lines 20, 30, 31, 32, 33 and 2 more)",
-            "unknown kinds were left out (line 10)",
+            "(lines 20, 30, 31, 32, 33 and 2 more skipped)",
+            "unknown kinds were skipped (line 10)",
         ] {
             assert!(told.iter().any(|text| text.contains(words)), "{words}: {told:?}");
         }

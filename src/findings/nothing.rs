@@ -50,14 +50,14 @@ pub fn asked(summary: &Summary) -> Vec<Finding> {
             && rounds.hits.saturating_mul(10) < rounds.requests;
         if !rounds.did {
             let looked = rounds.step.looked_for.as_deref();
-            let looked = looked.unwrap_or("place in the files that it looked at");
+            let looked = looked.unwrap_or("target in the files that it looked at");
             Some(format!(
-                "`{step}` of {phase} asked nothing: it found no {looked}; open more or larger files, or leave the step out"
+                "`{step}` of {phase} asked nothing: it found no {looked}; open more or larger files, or remove the step"
             ))
         } else if few {
             Some(format!(
-                "`{step}` of {phase} found something in {} of {} requests only, so its memory says little of what such \
-                 requests cost: check that the workspace loads, or open files that have more for it",
+                "`{step}` of {phase} has results in only {} of {} requests, so its phase measures little: check that \
+                 the workspace loads, or open files with more targets",
                 units::count(rounds.hits),
                 units::count(rounds.requests)
             ))
@@ -67,8 +67,8 @@ pub fn asked(summary: &Summary) -> Vec<Finding> {
     });
     let all = fruitless.map(|requests| {
         format!(
-            "none of the {} requests of the run found anything, so its memory says nothing of what answers cost: check \
-             that the workspace loads, or ask for what this server finds",
+            "none of the {} requests has a result, so the run does not measure what answers cost: check that the \
+             workspace loads, or choose another scenario",
             units::count(requests)
         )
     });
@@ -181,7 +181,7 @@ mod tests {
             let is_told = is_told(name, 0);
             assert_eq!(is_told.len(), 1, "{is_told:?}");
             assert!(
-                is_told[0].starts_with("none of the ") && is_told[0].contains(" requests of the run found"),
+                is_told[0].starts_with("none of the ") && is_told[0].contains(" requests has a result"),
                 "{is_told:?}"
             );
         }
@@ -207,7 +207,7 @@ mod tests {
             asked(&summary).pop().map(|finding| finding.text)
         };
         let few = is_told("definition", 400, 2).unwrap();
-        assert!(few.contains("in 2 of 400 requests"), "{few}");
+        assert!(few.contains("in only 2 of 400 requests"), "{few}");
         assert!(is_told("completion", 173, 15).is_some());
         assert_eq!(is_told("definition", 400, 61), None);
         assert_eq!(is_told("definition", 8, 0), None);

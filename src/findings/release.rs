@@ -11,8 +11,7 @@ pub(super) fn silent(summary: &Summary) -> Option<Doubt> {
     let looked = summary.phases.iter().any(|phase| phase.checkpoint.is_some());
     (looked && summary.listening.is_empty()).then(|| {
         let text = format!(
-            "`{}` was to be preloaded and was not seen in any process: a static program, or one with rights of its own, loads \
-             nothing",
+            "`{}` was to be preloaded, but no process loaded it: static and setuid programs ignore preloads",
             shim.path
         );
         Doubt::new("library", text)
@@ -32,7 +31,7 @@ pub(super) fn unreached(summary: &Summary) -> Option<Doubt> {
     // What was said of those that are not named here.
     why.extend(most.told.iter().filter(|told| !told.starts_with("process ")).cloned());
     let text = format!(
-        "what was freed may be in memory after `{}`{more}, so it is {} through the purged lens: {}",
+        "freed memory may still be resident after `{}`{more}, so that checkpoint is {} through the purged lens: {}",
         most.phase.name,
         units::UNKNOWN,
         why.join("; ")
@@ -45,18 +44,18 @@ fn process(largest: &UnpurgedProcess, others: usize, tree: Option<u64>) -> Strin
     let held = units::or_unknown(largest.private, units::mib);
     let size = format!("{held} of {} MiB", units::or_unknown(tree, units::mib));
     let why = match &largest.why {
-        PurgeFailure::Silent => "did not answer when it was told to give back".to_owned(),
+        PurgeFailure::Silent => "did not answer the request to purge".to_owned(),
         PurgeFailure::Within(family) => {
-            format!("gave back what the C library has, and cannot be told to empty its {family}")
+            format!("purged the C library's memory, but its {family} offers no way to purge")
         }
-        PurgeFailure::Malloc(path) => format!("gave back what the C library has, and its `malloc` is that of {path}"),
-        PurgeFailure::Unset(name) => format!("has not the {name} by which it was told to purge"),
-        PurgeFailure::Without(path) => format!("runs without {path}, which alone was told to purge"),
+        PurgeFailure::Malloc(path) => format!("purged the C library's memory, but its `malloc` comes from {path}"),
+        PurgeFailure::Unset(name) => format!("has no {name}, by which lsp-soak asked it to purge"),
+        PurgeFailure::Without(path) => format!("does not load {path}, the only allocator that was asked to purge"),
     };
     let others = match others {
         0 => String::new(),
         others => format!(
-            ", and {} did not give back either",
+            ", and {} did not purge either",
             units::counted(others as u64, "other process")
         ),
     };
@@ -86,7 +85,7 @@ mod tests {
             path: "/lib/libpurge_shim.so".to_owned(),
             ..ShimFacts::default()
         });
-        assert!(told(&summary)[0].starts_with("`/lib/libpurge_shim.so` was to be preloaded and was not seen"));
+        assert!(told(&summary)[0].starts_with("`/lib/libpurge_shim.so` was to be preloaded, but no process"));
         summary.listening.push(Listening {
             pid: 7,
             malloc: None,
@@ -126,19 +125,19 @@ mod tests {
         assert_eq!(
             told(&summary),
             [
-                "what was freed may be in memory after `start` and 1 other phase, so it is n/a through the purged lens: process \
-                 4711 (`server`, 84.0 of 85.0 MiB) did not answer when it was told to give back, and 1 other process did not \
-                 give back either; nobody listens"
+                "freed memory may still be resident after `start` and 1 other phase, so that checkpoint is n/a through the purged \
+                 lens: process \
+                 4711 (`server`, 84.0 of 85.0 MiB) did not answer the request to purge, and 1 other process did not purge either; nobody listens"
             ]
         );
         for (why, words) in [
             (
                 PurgeFailure::Within(AllocatorFamily::Jemalloc),
-                "cannot be told to empty its jemalloc; nobody",
+                "but its jemalloc offers no way to purge; nobody",
             ),
             (
                 PurgeFailure::Malloc("/lib/je.so".to_owned()),
-                "and its `malloc` is that of /lib/je.so; nobody",
+                "but its `malloc` comes from /lib/je.so; nobody",
             ),
         ] {
             summary.unpurged = vec![unpurged("start", vec![one("server", why)])];

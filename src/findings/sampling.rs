@@ -16,7 +16,8 @@ pub(super) fn doubts(summary: &Summary, found: &mut Vec<Finding>) {
     let ticks = summary.duration / summary.header.settings.interval.max(1);
     if ticks > 0 && sampling.missed as f64 > THIN * ticks as f64 {
         let text = format!(
-            "the sampler missed {} of about {} ticks (the latest by {}), so the curve is thin there; checkpoints and marks are not touched by it: run fewer programs beside it or give a longer `--interval`",
+            "the sampler missed {} of about {} samples (late by up to {}), so the curve is thin there; checkpoints \
+             and high-water marks are not affected: run fewer programs, or use a longer `--interval`",
             units::count(sampling.missed),
             units::count(ticks),
             units::duration(Duration::from_nanos(sampling.latest)),
@@ -34,7 +35,8 @@ pub(super) fn doubts(summary: &Summary, found: &mut Vec<Finding>) {
         .unwrap_or(0);
     if swapped > 0 {
         let text = format!(
-            "up to {} of the server were swapped out, so resident figures are too low: free memory, or compare private ones only",
+            "up to {} of the server were swapped out, so resident figures are too low: free memory, or compare only \
+             private memory",
             units::bytes(swapped)
         );
         found.push(finding(Severity::Warning, text));
@@ -49,7 +51,7 @@ pub(super) fn doubts(summary: &Summary, found: &mut Vec<Finding>) {
         .collect();
     if !unsettled.is_empty() {
         let names = shorten(&unsettled);
-        let text = format!("the server had not come to rest at the checkpoint of {names}: give its `settle` more time");
+        let text = format!("the server was still busy at the checkpoint of {names}: give its `settle` more time");
         found.push(finding(Severity::Warning, text));
     }
 }
@@ -63,11 +65,10 @@ fn failed(what: &str, processes: u64, error: &str) -> String {
     let cure = "run as the user that owns the server";
     match what {
         "clear_refs" | "footprint interval" => format!(
-            "the high-water mark of {of} could not be reset (`{what}`: {error}), so peaks may be of an earlier phase: {cure}, or give `--no-peak-reset`"
+            "the high-water mark of {of} could not be reset (`{what}`: {error}), so peaks may belong to an earlier \
+             phase: {cure}, or use `--no-peak-reset`"
         ),
-        _ => format!(
-            "`{what}` of {of} could not be read at some time ({error}), and sums are n/a where that is missing: {cure}"
-        ),
+        _ => format!("`{what}` of {of} could not always be read ({error}); sums without it are n/a: {cure}"),
     }
 }
 
@@ -93,7 +94,10 @@ mod tests {
     #[test]
     fn what_failed_is_told_by_processes_and_a_reset_is_no_read() {
         let read = failed("status", 1, "Permission denied");
-        assert!(read.starts_with("`status` of 1 process could not be read"), "{read}");
+        assert!(
+            read.starts_with("`status` of 1 process could not always be read"),
+            "{read}"
+        );
         let reset = failed("clear_refs", 3, "Permission denied");
         assert!(
             reset.starts_with("the high-water mark of 3 processes could not be reset") && !reset.contains("read"),

@@ -22,7 +22,7 @@ pub(super) fn helpers(summary: &Summary) -> Vec<Doubt> {
             continue;
         }
         let text = format!(
-            "`{}` was started without {}: its memory is that of its own allocator",
+            "`{}` was started without {}: it uses its own allocator",
             unloaded.program,
             unloaded.libraries.join(" and ")
         );
@@ -40,7 +40,10 @@ pub(super) fn partly(summary: &Summary) -> Option<Doubt> {
     let (held, private) = (units::mib(*held), units::mib(*private));
     Some(Doubt::new(
         "served partly",
-        format!("what was preloaded served at most {held} of the {private} MiB of `{program}`, by its own account"),
+        format!(
+            "the preloaded allocator served at most {held} of the {private} MiB of `{program}`, by its own \
+                 statistics"
+        ),
     ))
 }
 
@@ -53,14 +56,17 @@ pub fn setting(knob: &KnobFacts) -> String {
         (Some(true), Some(seen)) => format!("{written}, seen in {seen}"),
         (Some(true), None) => format!("{written}, seen"),
         (Some(false), Some(seen)) if knob.effective.is_none() => {
-            format!("{written} was asked for, and is not in {seen}")
+            format!("{written} was set, but is not in {seen}")
         }
         (Some(false), seen) => format!(
-            "{written} was asked for, and {effective} is in force by {}",
+            "{written} was set, but {effective} is in force according to {}",
             seen.unwrap_or("what was seen")
         ),
-        (None, Some(seen)) => format!("{written} was asked for but not seen in force, only {seen} was checked"),
-        (None, None) => format!("{written} was asked for but not seen in force"),
+        (None, Some(seen)) => format!(
+            "{written} was set; whether it is in force is not known, only {seen} was \
+                                       checked"
+        ),
+        (None, None) => format!("{written} was set; whether it is in force is not known"),
     }
 }
 
@@ -97,7 +103,7 @@ mod tests {
             libraries: vec!["/lib/je.so".to_owned()],
         };
         summary.unloaded = vec![missing("server"), missing("helper"), missing("helper")];
-        let helper = "`helper` was started without /lib/je.so: its memory is that of its own allocator";
+        let helper = "`helper` was started without /lib/je.so: it uses its own allocator";
         assert_eq!(all(&summary), [helper.replace("helper", "server").as_str(), helper]);
         // Its setting has said so.
         summary.unset = vec![Unset {
@@ -116,7 +122,7 @@ mod tests {
     fn a_setting_that_was_not_seen_is_told() {
         let mut other = knob(Some(false));
         other.effective = Some("10000".to_owned());
-        let words = "_RJEM_MALLOC_CONF=dirty_decay_ms:0 was asked for, and 10000 is in force by its statistics";
+        let words = "_RJEM_MALLOC_CONF=dirty_decay_ms:0 was set, but 10000 is in force according to its statistics";
         assert_eq!(told(other, ""), [words]);
         let unseen = KnobFacts {
             variable: "TCMALLOC_RELEASE_RATE".to_owned(),
@@ -125,7 +131,7 @@ mod tests {
         };
         assert_eq!(
             told(unseen, ""),
-            ["TCMALLOC_RELEASE_RATE=5 was asked for but not seen in force"]
+            ["TCMALLOC_RELEASE_RATE=5 was set; whether it is in force is not known"]
         );
     }
 }

@@ -187,14 +187,14 @@ impl Responder {
             "window/showDocument" => plain(&json!({"success": true})),
             "workspace/applyEdit" => plain(&json!({
                 "applied": false,
-                "failureReason": "this client measures memory and does not apply edits that the server starts",
+                "failureReason": "lsp-soak measures memory and does not apply edits that the server starts",
             })),
             "workspace/workspaceFolders" => plain(&self.answers.folders),
             "workspace/executeClientCommand" => plain(&json!([])),
             _ if is_refresh(method) => null(),
             _unknown => Err(Refusal {
                 code: METHOD_NOT_FOUND,
-                message: format!("`{method}` is not known here"),
+                message: format!("lsp-soak does not know `{method}`"),
             }),
         }
     }

@@ -212,7 +212,7 @@ mod tests {
         assert!(Partition::new(1, 0).is_err());
         assert_eq!(
             Partition::new(4, 3).unwrap_err().to_string(),
-            "there is no part 4 of 3: parts count from 1"
+            "there is no part 4 of 3: the first part is 1"
         );
     }
 

@@ -37,7 +37,7 @@ pub struct Shutdown {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShutdownStage {
-    /// It was gone before it was asked.
+    /// It had ended before lsp-soak asked.
     AlreadyGone,
     /// `shutdown` and `exit` were enough.
     Exit,

@@ -111,7 +111,8 @@ pub(crate) fn crashed() -> Session {
         signal: Some(11),
         during,
     };
-    let stderr = "I[09:30:07.101] --> reply:textDocument/definition(31)\nPLEASE submit a bug report\nStack dump:\n#0 clang::clangd::locateSymbolAt\n#1 clang::clangd::ClangdServer::locateSymbolAt\n";
+    let stderr = "I[09:30:07.101] --> reply:textDocument/definition(31)\nPLEASE submit a bug report\nStack dump:\n#0 \
+                  clang::clangd::locateSymbolAt\n#1 clang::clangd::ClangdServer::locateSymbolAt\n";
     session.shut_down(ShutdownStage::AlreadyGone, Vec::new(), ending, stderr);
     session
 }
@@ -145,7 +146,7 @@ pub(crate) fn tree() -> Session {
     session.settle(true);
     session.warn(
         WarningKind::Protocol,
-        "the server ignored `exit` and a closed input; it left on SIGTERM",
+        "the server ignored `exit` and a closed stdin; it ended on SIGTERM",
     );
     let left = vec![Survivor {
         pid: 4_002,

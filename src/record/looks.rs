@@ -9,12 +9,12 @@ pub struct Schedule {
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ScheduleError {
-    #[error("no look: name at least one number of runs")]
+    #[error("no interim analysis: name at least one number of runs")]
     None,
-    #[error("a look after {runs}: one run has no spread, take at least 2")]
+    #[error("an interim analysis needs at least 2 runs, not {runs}: one run has no spread")]
     TooFew { runs: usize },
     /// Each must come after the one before.
-    #[error("a look at {later} runs after one at {earlier}: give them in rising order, each once")]
+    #[error("interim analyses at {earlier} and then {later} runs: name them in rising order, each once")]
     NotRising {
         earlier: usize,
         /// The one that is not more.

@@ -35,7 +35,7 @@ pub enum Known {
 
 /// A word that names nothing to preload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{word}` is nothing to preload: {cure}")]
+#[error("`{word}` cannot be preloaded: {cure}")]
 pub struct PreloadName {
     word: String,
     cure: String,
@@ -178,7 +178,7 @@ mod tests {
         let said = |text: &str| text.parse::<Preload>().unwrap_err().to_string();
         assert_eq!(
             said("jemaloc"),
-            "`jemaloc` is nothing to preload: did you mean `jemalloc`?"
+            "`jemaloc` cannot be preloaded: did you mean `jemalloc`?"
         );
         assert!(said("hoard").ends_with("system, or the path of a library"));
         assert!(said("").contains("write one of"));

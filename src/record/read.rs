@@ -27,10 +27,13 @@ pub enum ReadError {
     /// The file could not be opened or read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    #[error("this is no lsp-soak record: line 1 is not a header ({0}); give a `.jsonl` file that `lsp-soak run` wrote")]
+    #[error(
+        "this is not an lsp-soak record: line 1 is not a header ({0}); name a `.jsonl` file that `lsp-soak run` wrote"
+    )]
     NoHeader(String),
     #[error(
-        "the record has format {}.{}, and this lsp-soak reads {}.x: read it with lsp-soak {tool}, which wrote it, or later",
+        "the record has format {}.{}, and this lsp-soak reads {}.x: read it with lsp-soak {tool}, which wrote it, or \
+         later",
         found.major, found.minor, FORMAT.major
     )]
     Newer { found: Version, tool: String },

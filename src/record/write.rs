@@ -48,10 +48,12 @@ pub enum WriteError {
     #[error("the record cannot hold this: {0}")]
     Unwritable(serde_json::Error),
     /// The disk refused. What was written before is readable.
-    #[error("the record ends early, because writing it failed: {0}; free some space or choose another `--out`")]
+    #[error("the record ends early, because a write failed: {0}; free some space or choose another `--out`")]
     Disk(io::Error),
     /// The disk took nothing for so long that the run had to stop.
-    #[error("the record ends early, because the disk took nothing for {PATIENCE:?}: choose a faster disk with `--out`")]
+    #[error(
+        "the record ends early, because the disk accepted no data for {PATIENCE:?}: choose a faster disk with `--out`"
+    )]
     Stalled,
 }
 

@@ -156,7 +156,7 @@ pub fn believed(declared: Option<AllocatorFamily>, mut facts: AllocatorFacts) ->
     evidence.push(Evidence {
         source: "profile".to_owned(),
         saw: match answered {
-            true => format!("its profile says {family}, and {facts} answered"),
+            true => format!("its profile says {family}, but {facts} reported itself"),
             false => format!("its profile says {family}; {guess}"),
         },
     });
@@ -403,7 +403,10 @@ mod tests {
         let spoke = found(AllocatorFamily::Jemalloc, Some(Confidence::Certain));
         let kept = believed(go, spoke.clone());
         assert_eq!((kept.family, kept.confidence), (spoke.family, spoke.confidence));
-        assert_eq!(kept.evidence[0].saw, "its profile says go, and jemalloc 1.2 answered");
+        assert_eq!(
+            kept.evidence[0].saw,
+            "its profile says go, but jemalloc 1.2 reported itself"
+        );
         assert_eq!(believed(Some(spoke.family), spoke.clone()), spoke);
         let unknown = believed(go, found(AllocatorFamily::Unknown, None));
         assert_eq!(

@@ -9,8 +9,7 @@ pub enum ChoiceError {
     Empty(String),
     /// A colon with no label before it.
     #[error(
-        "in `--server '{0}'` nothing stands before the colon: write a label there, such as --server 'old: ty', or leave \
-         the colon out"
+        "`--server '{0}'` has no label before the colon: write one, such as --server 'old: ty', or remove the colon"
     )]
     EmptyLabel(String),
     /// The value of a variable begins with a quote and goes on for ever.
@@ -20,8 +19,8 @@ pub enum ChoiceError {
     #[error(transparent)]
     Preload(#[from] PreloadName),
     #[error(
-        "`preload={first}` and `preload={second}` are given to one server: leave one out, or try both with \
-         --preload {first},{second}"
+        "one server has both `preload={first}` and `preload={second}`: remove one, or try both with --preload \
+         {first},{second}"
     )]
     PreloadTwice { first: Preload, second: Preload },
     /// A label that cannot name files.
@@ -49,7 +48,7 @@ pub enum ChoiceError {
     #[error("`{0}` is a directory: name the program in it")]
     Directory(String),
     /// Not a name, nor a path.
-    #[error("there is no server `{name}`: looked for it in {looked}, and as a program on PATH; {cure}")]
+    #[error("there is no server `{name}`, neither in {looked} nor as a program on PATH: {cure}")]
     Unknown {
         name: String,
         looked: String,

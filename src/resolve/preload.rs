@@ -74,13 +74,13 @@ fn adopt(choice: &mut ServerChoice) -> Result<(), String> {
     };
     let other = match &choice.preload {
         Preload::System if !choice.preload_asked => None,
-        Preload::System => Some("`system` was asked for, which preloads none".to_owned()),
+        Preload::System => Some("`system` preloads none".to_owned()),
         other => Some(format!("`{other}` is preloaded too")),
     };
     if let Some(other) = other {
         let path = path.display();
         return Err(wrong(format!(
-            "`{VARIABLE}` names an allocator, `{path}`, and {other}: leave one of the two out"
+            "`{VARIABLE}` names an allocator, `{path}`, and {other}: remove one of the two"
         )));
     }
     choice.preload = Preload::Path(path);
@@ -146,7 +146,7 @@ pub fn verified(
         scratch: scratch.path(),
         stop,
     });
-    let answer = answer.map(|bound| bound.then_some("what the loader bound `malloc` to"));
+    let answer = answer.map(|bound| bound.then_some("the library to which the loader bound `malloc`"));
     if !stop() {
         let mut known = VERIFIED.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(key, answer.clone());

@@ -27,8 +27,8 @@ const GLIBC: [(&str, &str); 3] = [
 pub enum PurgeError {
     /// Nobody said what it is linked with.
     #[error(
-        "which allocator `{0}` uses is not known, so it cannot be told to purge: name it in its profile, `allocator = {{ \
-         linked = \"jemalloc\" }}`, or use --lens as-shipped"
+        "the allocator of `{0}` is not known, so its purge setting is not known either: name the allocator in its \
+         profile, `allocator = {{ linked = \"jemalloc\" }}`, or use --lens as-shipped"
     )]
     Unknown(String),
     /// There is nothing to tell it.
@@ -40,7 +40,8 @@ pub enum PurgeError {
     },
     /// The lens is for versions of one server.
     #[error(
-        "`{}` uses {} and `{}` {}: allocators told to purge say nothing of how they compare as they are; use --lens as-shipped",
+        "`{}` uses {} and `{}` {}: allocators told to purge say nothing of how they compare as they are; use --lens \
+         as-shipped",
         first.0, first.1, second.0, second.1
     )]
     Unlike {
@@ -119,8 +120,8 @@ fn purge(choice: &ServerChoice, shim: &dyn Fn(&ServerChoice) -> Option<Shim>) ->
             (set(&[(&variable, "0")]), false)
         }
         AllocatorFamily::Glibc => (set(&GLIBC), true),
-        _ if name == "system" => return Err(refused("which cannot be told to purge here")),
-        _ => return Err(refused("which has no setting to purge that is known here")),
+        _ if name == "system" => return Err(refused("which has no purge setting here")),
+        _ => return Err(refused("which has no known purge setting")),
     };
     let mut purged = choice.clone();
     purged.env.extend(env.clone());

@@ -25,14 +25,14 @@ const SIGNAL: i32 = 50;
 /// The library: what was named, what lies beside lsp-soak, or what can be built from lsp-soak's own sources around here.
 fn find(named: Option<&Path>) -> Result<Shim, String> {
     if !cfg!(target_os = "linux") {
-        return Err("memory is given back through a preloaded library on Linux only: leave it out".to_owned());
+        return Err("--purge-shim works only on Linux: remove it".to_owned());
     }
     let variable = env::var_os(PLACE).filter(|path| !path.is_empty()).map(PathBuf::from);
     if let Some(path) = named.map(Path::to_owned).or(variable) {
         return match fs::canonicalize(&path) {
             Ok(file) if file.is_file() => Ok(Shim::File(file)),
             _ => Err(format!(
-                "there is no library `{}`: check the path, or leave it out",
+                "there is no library `{}`: check the path, or remove the option",
                 path.display()
             )),
         };
@@ -52,7 +52,8 @@ fn find(named: Option<&Path>) -> Result<Shim, String> {
     match checkout {
         Some(checkout) => Ok(Shim::Build(checkout.join("purge-shim/Cargo.toml"))),
         None => Err(format!(
-            "there is no `{LIBRARY}` beside lsp-soak: build it in lsp-soak's sources with `cargo build --profile preloaded \
+            "there is no `{LIBRARY}` beside lsp-soak: build it in lsp-soak's sources with `cargo build --profile \
+             preloaded \
              --package purge-shim`, and name it with --purge-shim=PATH"
         )),
     }
@@ -76,18 +77,14 @@ fn refusal(choice: &ServerChoice) -> Option<String> {
 fn refused(program: &Path) -> Option<String> {
     let shown = program.display();
     if allocator::is_static(program) {
-        return Some(format!(
-            "`{shown}` is statically linked, so that nothing can be preloaded into it"
-        ));
+        return Some(format!("`{shown}` is statically linked, so nothing can be preloaded"));
     }
-    host::is_privileged(program).then(|| {
-        format!("`{shown}` runs with rights of its own (setuid or setgid), so that its loader preloads nothing")
-    })
+    host::is_privileged(program).then(|| format!("`{shown}` is setuid or setgid, so its loader preloads nothing"))
 }
 
 /// What is said where memory is to be given back and nothing is preloaded that could have it done.
 pub fn missing(scenario: &Scenario, found: &Detection) -> String {
-    let none = "no library is preloaded that could tell its allocator";
+    let none = "no preloaded library can purge its allocator";
     let mut steps = scenario.phases.iter().flat_map(|phase| &phase.steps);
     // To look for what is within a program takes a second for each GB.
     let is_needed = steps.any(|step| matches!(step, Step::Release(_)));
@@ -105,7 +102,9 @@ fn out_of_reach(program: &Path) -> Option<String> {
     refused(program).or_else(|| {
         let family = allocator::within(program)?;
         let shown = program.display();
-        Some(format!("`{shown}` has {family} within, which nothing outside can tell"))
+        Some(format!(
+            "`{shown}` contains {family}, which a preloaded library cannot purge"
+        ))
     })
 }
 
@@ -121,7 +120,7 @@ pub fn ask(extras: &ServerExtras, scenarios: &[Loaded], choices: &mut [ServerCho
     };
     for choice in choices {
         match refusal(choice) {
-            Some(why) => mistakes.add_loose(format!("`{}`: {why}", choice.label), "leave --purge-shim out for it"),
+            Some(why) => mistakes.add_loose(format!("`{}`: {why}", choice.label), "remove --purge-shim for it"),
             None => choice.shim = Some(shim.clone()),
         }
     }
@@ -231,7 +230,7 @@ mod tests {
         (empty[20], empty[52], empty[54], empty[58]) = (1, 64, 56, 64);
         let told = refused(&empty, 0o755).expect("it is static");
         assert!(
-            told.ends_with("is statically linked, so that nothing can be preloaded into it"),
+            told.ends_with("is statically linked, so nothing can be preloaded"),
             "{told}"
         );
         let this = fs::read(env::current_exe().expect("it runs")).expect("it can be read");
@@ -254,7 +253,7 @@ mod tests {
         assert_eq!(told(b""), None);
         let within = told(b"<jemalloc>: ").expect("it is out of reach");
         assert!(
-            within.ends_with("has jemalloc within, which nothing outside can tell"),
+            within.ends_with("contains jemalloc, which a preloaded library cannot purge"),
             "{within}"
         );
     }

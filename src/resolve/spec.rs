@@ -205,7 +205,7 @@ mod tests {
         let said = |text: &str| text.parse::<ServerSpec>().unwrap_err().to_string();
         for text in [": ty", ":ty", ":"] {
             let said = said(text);
-            assert!(said.contains("nothing stands before the colon"), "{text}: {said}");
+            assert!(said.contains("has no label before the colon"), "{text}: {said}");
         }
         for text in ["A=\"x ty", "old: B=1 A=\"x ty'"] {
             let said = said(text);
@@ -218,7 +218,7 @@ mod tests {
         assert!(said("preload=jemaloc ty").ends_with("did you mean `jemalloc`?"));
         assert_eq!(
             said("preload=jemalloc A=1 preload=mimalloc ty"),
-            "`preload=jemalloc` and `preload=mimalloc` are given to one server: leave one out, or try both with --preload \
+            "one server has both `preload=jemalloc` and `preload=mimalloc`: remove one, or try both with --preload \
              jemalloc,mimalloc"
         );
     }

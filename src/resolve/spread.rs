@@ -10,8 +10,8 @@ pub enum Twice {
     Same(String),
     /// Libraries that labels tell nothing of.
     #[error(
-        "`--preload` names `{first}` and `{second}`, and under both a server would be called `…{suffix}`: give one to a server \
-         with a label of its own, --server 'other: preload={second} SERVER'"
+        "`--preload` names `{first}` and `{second}`, and a server with either would be called `…{suffix}`: give one \
+         its own label, --server 'other: preload={second} SERVER'"
     )]
     Label {
         first: String,
@@ -72,9 +72,7 @@ mod tests {
         assert_eq!(of(&["system", "jemalloc", "mimalloc"]), (3, Vec::new()));
         let same = "`--preload` names `jemalloc` twice: name it once".to_owned();
         assert_eq!(of(&["jemalloc", "system", "jemalloc"]), (2, vec![same]));
-        let other = "`--preload` names `jemalloc` and `/opt/libjemalloc.so`, and under both a server would be called \
-                     `…-jemalloc`: give one to a server with a label of its own, --server 'other: \
-                     preload=/opt/libjemalloc.so SERVER'";
+        let other = "`--preload` names `jemalloc` and `/opt/libjemalloc.so`, and a server with either would be called `…-jemalloc`: give one its own label, --server 'other: preload=/opt/libjemalloc.so SERVER'";
         assert_eq!(of(&["jemalloc", "/opt/libjemalloc.so"]), (1, vec![other.to_owned()]));
     }
 

@@ -27,8 +27,8 @@ fn unsuited(choice: &ServerChoice, loaded: &Loaded) -> Option<(String, String)> 
         loaded.scenario.name,
     );
     let cure = format!(
-        "open a project that it is for, with --workspace DIR --language {first}; or say in a servers.toml what else \
-         it is for, with `languages` in [server.{name}]"
+        "open such a project with --workspace DIR --language {first}, or add languages to [server.{name}] in a \
+         servers.toml"
     );
     Some((title, cure))
 }

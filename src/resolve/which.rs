@@ -109,18 +109,19 @@ pub fn unrunnable(program: &Path) -> Option<String> {
     let line = host::first_line(program)?;
     let line = String::from_utf8_lossy(&line);
     let Some(rest) = line.strip_prefix("#!") else {
-        return Some(
-            "the loader that it was linked for is not there: is it made for another system or C library?".to_owned(),
-        );
+        return Some("its loader is missing: was it built for another system or C library?".to_owned());
     };
     // As the kernel reads it: a carriage return is a part of the name.
     let named = rest.trim_matches([' ', '\t', '\n']).split([' ', '\t']).next()?;
     Some(match named.strip_suffix('\r') {
         Some(named) => {
-            format!("its first line ends in CR LF, so `{named}` is looked for with a CR at its end: save it with LF")
+            format!(
+                "its first line ends in CR LF, so the interpreter `{named}` gets a CR at its end: save the file \
+                     with LF"
+            )
         }
         None => format!(
-            "its first line names the interpreter `{named}`, which is not there: install that, or mend the line"
+            "its first line names the interpreter `{named}`, which does not exist: install it, or correct the line"
         ),
     })
 }
@@ -195,14 +196,17 @@ pub(super) mod tests {
         for (text, words) in [
             (
                 "#! /no/interp -x\necho\n",
-                "names the interpreter `/no/interp`, which is not there",
+                "names the interpreter `/no/interp`, which does not exist",
             ),
-            ("#!/no/interp", "names the interpreter `/no/interp`, which is not there"),
+            (
+                "#!/no/interp",
+                "names the interpreter `/no/interp`, which does not exist",
+            ),
             (
                 "#!/bin/sh\r\necho\r\n",
-                "ends in CR LF, so `/bin/sh` is looked for with a CR",
+                "ends in CR LF, so the interpreter `/bin/sh` gets a CR",
             ),
-            ("\u{7f}ELF", "the loader that it was linked for is not there"),
+            ("\u{7f}ELF", "its loader is missing"),
         ] {
             std::fs::write(&path, text).unwrap();
             let why = unrunnable(&path).unwrap();

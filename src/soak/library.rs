@@ -90,7 +90,7 @@ impl Heard {
             } else if let Err(why) = lsp::process::signal_thread(one.pid, one.thread, library.signal) {
                 release
                     .missing
-                    .push(format!("process {} cannot be told: {why}", one.pid));
+                    .push(format!("process {} cannot be asked to purge: {why}", one.pid));
             } else {
                 waiting.push(one);
             }
@@ -103,7 +103,7 @@ impl Heard {
                 None => {
                     lock(&self.mute).insert(one.key());
                     release.missing.push(format!(
-                        "process {} did not answer the signal: its runtime may keep signals for itself",
+                        "process {} did not answer the signal: its runtime may block signals",
                         one.pid
                     ));
                 }

@@ -47,8 +47,8 @@ impl Cleared {
         let names: Vec<String> = shown.map(|one| format!("{} (process {})", one.name, one.pid)).collect();
         (!names.is_empty()).then(|| {
             format!(
-                "{} of the server could not be ended within {}: {}; end them by hand, since they take memory and time from \
-                 what runs next",
+                "{} of the server could not be ended within {}: {}; end them by hand, because they disturb the next \
+                 run",
                 units::counted(self.left.len() as u64, "process"),
                 units::duration(LONGEST),
                 names.join(", ")

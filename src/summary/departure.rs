@@ -36,7 +36,7 @@ impl Departure {
         self.left_early() || self.died() || !self.shutdown.survivors.is_empty()
     }
 
-    /// Whether it was gone before it was asked.
+    /// Whether it was ended before it was asked.
     pub fn left_early(&self) -> bool {
         !self.excused && self.shutdown.stage == ShutdownStage::AlreadyGone
     }
@@ -191,19 +191,19 @@ mod tests {
             (
                 Some(ShutdownReply::Answered),
                 Some(true),
-                "shut down, after `exit` was sent: signal 6",
+                "during shutdown, after lsp-soak sent `exit`: signal 6",
             ),
             (
                 Some(ShutdownReply::Gone),
                 Some(false),
-                "before it answered `shutdown` and before `exit` was sent: signal 6",
+                "before it answered `shutdown` and before lsp-soak sent `exit`: signal 6",
             ),
             (
                 Some(ShutdownReply::Answered),
                 Some(false),
-                "after it had answered `shutdown` and before `exit` was sent: signal 6",
+                "after it answered `shutdown` and before lsp-soak sent `exit`: signal 6",
             ),
-            (None, None, "crashed while it was shut down: signal 6"),
+            (None, None, "crashed during shutdown: signal 6"),
         ] {
             (shutdown.reply, shutdown.exit_sent) = (reply, exit_sent);
             let said = told(&[shutdown.clone()], Ending::Completed).1.unwrap();
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(exit, Exit::ServerFailed);
         let said = said.unwrap().text;
         assert!(
-            said.contains("gone before it was asked to shut down: exit code 0"),
+            said.contains("ended before lsp-soak asked it to shut down: exit code 0"),
             "{said}"
         );
         let (exit, _) = told(&[left(ShutdownStage::AlreadyGone, Some(0), None)], Ending::Interrupted);
@@ -232,7 +232,7 @@ mod tests {
         let said = said.unwrap();
         assert_eq!(said.severity, Severity::Warning);
         assert!(
-            said.text.contains("left with exit code 5 after `exit`"),
+            said.text.contains("ended with exit code 5 after `exit`"),
             "{}",
             said.text
         );
@@ -272,6 +272,6 @@ mod tests {
             &[left(ShutdownStage::Exit, None, Some(13))],
             Ending::Disconnected { reason },
         );
-        assert!(said.unwrap().text.contains("broke off"));
+        assert!(said.unwrap().text.contains("closed its connection"));
     }
 }

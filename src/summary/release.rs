@@ -58,7 +58,7 @@ impl Released {
         let missing = self.release.missing.iter().cloned();
         let unreached = family.filter(|family| self.is_unreached(*family));
         missing
-            .chain(unreached.map(|family| format!("its {} cannot be told from outside", family.name())))
+            .chain(unreached.map(|family| format!("its {} offers no way to purge from outside", family.name())))
             .collect()
     }
 

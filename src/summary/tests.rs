@@ -201,7 +201,7 @@ fn a_truncated_record_has_the_phases_until_there() {
             .pop()
             .unwrap()
             .text
-            .contains("stops before the run ended")
+            .contains("ends before the run did")
     );
 }
 

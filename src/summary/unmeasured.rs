@@ -15,7 +15,7 @@ pub fn held_up(header: &Header) -> Option<String> {
     let tracer = header.plan.traced.as_ref()?;
     let version = tracer.version.as_deref().unwrap_or(units::UNKNOWN);
     Some(format!(
-        "traced by {} {version}, which held the server up: no memory and no latency is taken from it",
+        "traced by {} {version}, which slows the server down: this run gives no memory and no latency figures",
         tracer.name
     ))
 }

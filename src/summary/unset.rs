@@ -53,11 +53,8 @@ impl fmt::Display for Unset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (variable, place) = (&self.variable, self.place());
         match &self.value {
-            None => write!(f, "{variable} was asked for, and is not in {place}"),
-            Some(value) => write!(
-                f,
-                "{variable} was asked for with another value than the {value} in {place}"
-            ),
+            None => write!(f, "{variable} was set, but is not in {place}"),
+            Some(value) => write!(f, "{variable} was set to another value than the {value} in {place}"),
         }
     }
 }

@@ -74,7 +74,7 @@ fn a_run_counts_once_however_often_it_is_named() {
     let mut twice = compare(&records);
     let (twice, errors) = said(twice.arg("--details").arg(records.path().join("run-001-ty.jsonl")));
     assert!(
-        errors.contains("is of the same run as") && errors.contains("and so for 1 more"),
+        errors.contains("is a copy of") && errors.contains("and so for 1 more"),
         "{errors}"
     );
     let runs = |said: &str| said.lines().find(|line| line.contains("2 runs")).map(str::to_owned);

@@ -223,9 +223,9 @@ fn a_file_of_another_format_is_told_as_what_it_is() {
     let (said, code) = soak(directory.path(), &["check", "servers.toml", "gate.toml"]);
     assert_eq!(code, Some(2), "{said}");
     for part in [
-        "`servers.toml` holds profiles of servers, and is no scenario",
+        "`servers.toml` holds profiles of servers, so it is not a scenario",
         "`lsp-soak servers --servers servers.toml`",
-        "`gate.toml` is a gate file, and is no scenario",
+        "`gate.toml` is a gate file, so it is not a scenario",
         "`lsp-soak gate SCENARIO --gate gate.toml`",
     ] {
         assert!(said.contains(part), "{said}");

@@ -277,11 +277,11 @@ fn a_damaged_record_is_reported_without_its_damage() {
     lines[41] = "\u{0}\u{0}";
     fs::write(&record, format!("{}\n", lines.join("\n"))).expect("the directory is ours");
     let output = report().arg(&record).arg("--details").env("COLUMNS", "160").output();
-    assert!(text(&output.expect("lsp-soak runs"), 0).contains("(line 42)"));
+    assert!(text(&output.expect("lsp-soak runs"), 0).contains("(line 42 skipped)"));
     let output = report().arg(&record).args(["--format", "csv"]).output();
     let output = output.expect("lsp-soak runs");
     text(&output, 0);
-    assert!(String::from_utf8_lossy(&output.stderr).contains("(line 42)"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("(line 42 skipped)"));
 }
 
 #[cfg(target_os = "linux")]
@@ -319,7 +319,7 @@ fn what_is_no_record_is_told_once_with_a_cure() {
             "none.jsonl",
             "cannot read the record `none.jsonl`: there is no such file; name a record, or",
         ),
-        ("Cargo.toml", "this is no lsp-soak record: line 1 is not a header"),
+        ("Cargo.toml", "this is not an lsp-soak record: line 1 is not a header"),
     ] {
         let output = report()
             .arg(name)

@@ -149,11 +149,11 @@ fn jemalloc_is_found_with_its_prefix_and_checks_its_settings_itself() {
                 "_RJEM_MALLOC_CONF=dirty_decay_ms:-5",
                 "write a value that its manual allows",
             ),
-            ("_RJEM_MALLOC_CONF=dirty_decay_ms=5", "OPTION:VALUE without blanks"),
-            ("_RJEM_MALLOC_CONF=dirty_decay_ms", "OPTION:VALUE without blanks"),
+            ("_RJEM_MALLOC_CONF=dirty_decay_ms=5", "OPTION:VALUE without spaces"),
+            ("_RJEM_MALLOC_CONF=dirty_decay_ms", "OPTION:VALUE without spaces"),
             (
                 "_RJEM_MALLOC_CONF='dirty_decay_ms:5, narenas:1'",
-                "OPTION:VALUE without blanks",
+                "OPTION:VALUE without spaces",
             ),
         ],
     );
@@ -205,11 +205,11 @@ fn mimalloc_is_found_and_its_settings_are_compared_with_its_list() {
             ("MIMALLOC_ALLOW_THP=perhaps", "write a number, or 0 and 1"),
             (
                 "MIMALLOC_PURGE_DELAY=",
-                "takes an empty value for 1; write a number, or 0 and 1",
+                "reads an empty value as 1; write a number, or 0 and 1",
             ),
             (
                 "MIMALLOC_PURGE_DELAY=00000000000000000000000000000000000000000000000000000000000000000000005",
-                "makes 0 of it; write a number, or 0 and 1",
+                "uses 0 instead; write a number, or 0 and 1",
             ),
             ("MIMALLOC_EAGER_COMMIT=0", "does nothing; leave it out"),
             ("_RJEM_MALLOC_CONF=dirty_decay_ms:0", "such as `MIMALLOC_PURGE_DELAY`"),
@@ -220,7 +220,7 @@ fn mimalloc_is_found_and_its_settings_are_compared_with_its_list() {
 #[test]
 fn snmalloc_is_found_by_its_marks_and_takes_no_settings() {
     is(SNMALLOC, "snmalloc", "likely");
-    let nothing = "it reads no variable at all; leave it out";
+    let nothing = "it reads no variables; remove it";
     refused(
         SNMALLOC,
         &[("MALLOC_CONF=dirty_decay_ms:0", nothing), ("SNMALLOC_DECAY=1", nothing)],
@@ -278,7 +278,7 @@ fn a_runtime_is_asked_whether_it_takes_its_settings() {
     assert_eq!(found["knobs"][0]["taken"], true, "{found:#}");
     for (setting, says) in [
         ("PYTHONMALLOC=nosuch", "CPython says `Fatal Python error"),
-        ("JAVA_TOOL_OPTIONS=-Xmx64m", "it is a setting of Java"),
+        ("JAVA_TOOL_OPTIONS=-Xmx64m", "it belongs to Java"),
     ] {
         let refused = allocator(&format!("{setting} {python}"));
         let errors = String::from_utf8_lossy(&refused.stderr);

@@ -190,7 +190,8 @@ steps = [{ idle = { mode = "silent", for = "8s" } }, { idle = { mode = "simmer",
 /// What documents held is left to the kernel soon after they are closed, which does not need it.
 #[test]
 fn what_closing_documents_left_to_the_kernel_is_told() {
-    let phases = "[[phase]]\nname = \"open\"\nsteps = [{ open = { files = 3 } }]\n[[phase]]\nname = \"close\"\nsettle = { quiet \
+    let phases = "[[phase]]\nname = \"open\"\nsteps = [{ open = { files = 3 } }]\n[[phase]]\nname = \"close\"\nsettle \
+                  = { quiet \
                   = \"2s\" }\nsteps = [{ close = {} }]\n";
     let outcome = Soak::new(&format!("{START}{phases}"))
         .other(JEMALLOC)
@@ -205,10 +206,7 @@ fn what_closing_documents_left_to_the_kernel_is_told() {
     let became = window.became_lazy().expect("both ends are known");
     assert!((40 * MIB..50 * MIB).contains(&became), "{became}: {window:?}");
     assert!(course(window).gave().unsigned_abs() < 4 * MIB, "{window:?}");
-    outcome.says(&[
-        "after closing all documents",
-        " MiB left to the kernel, which takes them when it needs them",
-    ]);
+    outcome.says(&["after closing all documents", " MiB left for the kernel to reclaim"]);
 }
 
 #[test]
@@ -221,11 +219,11 @@ fn what_was_lazily_freed_is_told_of_a_silent_window() {
     let window = one(&summary, WindowKind::Silent);
     let lazily = window.lazily_freed.expect("exact counters are read in silence");
     let after = course(window).after;
-    // A kernel that is short of memory takes some of it by then: that came back instead.
+    // A kernel that is short of memory takes some of it by then: that released instead.
     let taken = private(&summary, "open").cast_signed() - after.cast_signed();
     changed(lazily.cast_signed() + taken, (24 * MIB).cast_signed());
     if lazily > MIB {
-        let text = format!("of which {:.1} MiB lazily freed", lazily as f64 / MIB as f64);
+        let text = format!("of which {:.1} MiB are lazily freed", lazily as f64 / MIB as f64);
         outcome.says(&[&text]);
     }
     // The exact counters of the checkpoint leave it out.

@@ -106,7 +106,7 @@ fn a_server_that_does_not_start_up_is_told_with_its_last_words() {
 fn a_program_that_nothing_can_run_is_told_with_what_is_missing_and_makes_no_record() {
     let outcome = Soak::new(START).program("#!/no/such/interpreter\n").run();
     outcome.exits_with(2);
-    outcome.says(&["its first line names the interpreter `/no/such/interpreter`, which is not there"]);
+    outcome.says(&["its first line names the interpreter `/no/such/interpreter`, which does not exist"]);
     assert_eq!(outcome.stdout, "", "there is nothing to report");
     assert!(
         !outcome.record.exists() && !outcome.stderr.contains("records:"),
@@ -132,7 +132,7 @@ fn a_hang_is_wedged_before_its_deadline() {
         ending => panic!("{ending:?}"),
     }
     outcome.says(&[
-        "the server is wedged: `textDocument/hover` has been open for",
+        "the server hangs: `textDocument/hover` has been open for",
         "attach a debugger",
     ]);
     let methods = outcome.summary().methods;
@@ -176,19 +176,19 @@ fn noise_between_messages_is_counted_and_said() {
             .iter()
             .any(|warning| warning.kind == WarningKind::Noise)
     );
-    outcome.says(&["to its stdout that are not LSP", "belongs on stderr"]);
+    outcome.says(&["to stdout that are not LSP", "write logs to stderr"]);
 }
 
 #[test]
 fn nothing_but_noise_is_no_connection() {
     let outcome = Soak::new(START).script("exec yes 'Listening on port 4389'").run();
     match failed(&outcome) {
-        Ending::Disconnected { reason } => assert!(reason.contains("no LSP message"), "{reason}"),
+        Ending::Disconnected { reason } => assert!(reason.contains("that are not LSP"), "{reason}"),
         ending => panic!("{ending:?}"),
     }
     outcome.says(&[
-        "the connection to the server broke off",
-        "is it started in its stdio mode? (in phase `start`, step `start`)",
+        "the server closed its connection",
+        "does it need an option for stdio? (in phase `start`, step `start`)",
     ]);
 }
 
@@ -200,7 +200,7 @@ fn a_program_that_says_nothing_is_wedged_in_the_handshake() {
         Ending::Wedged { method, .. } => assert_eq!(method, "initialize"),
         ending => panic!("{ending:?}"),
     }
-    outcome.says(&["`initialize` has been open for", "beginning with `ready`"]);
+    outcome.says(&["`initialize` has been open for", "starting with `ready`"]);
 }
 
 #[test]
@@ -390,7 +390,7 @@ fn files_that_a_server_replaces_or_removes_end_the_run_in_time_and_in_words() {
         match failed(&outcome) {
             Ending::Emptied { reason } => {
                 assert!(
-                    reason.contains("cannot be opened any more") && reason.contains(why),
+                    reason.contains("can no longer be opened") && reason.contains(why),
                     "{reason}"
                 );
             }
@@ -466,7 +466,7 @@ fn a_huge_file_of_the_workspace_is_neither_written_out_nor_opened() {
     let outcome = soak.run();
     let summary = outcome.passed();
     assert!(outcome.took < std::time::Duration::from_secs(60), "{:?}", outcome.took);
-    outcome.says(&["1 file that `files` matches, beside 3 others, never opened: over 4.0 MiB (--largest-file)"]);
+    outcome.says(&["1 file matching `files` not opened, beside 3 others: larger than 4.0 MiB (--largest-file)"]);
     let opened = &phase(&summary, "look").steps[0];
     assert_eq!(opened.notifications, Some(2));
 }

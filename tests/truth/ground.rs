@@ -22,7 +22,7 @@ steps = [{ open = { files = 1 } }, { definition = { per-file = 2 } }]
 /// The workspace of [`PAIR`].
 const SHOP: &str = "def price(item):\n    return item\n\n\nprice(1)\nprice(price(2))\n";
 
-/// What a server's profile says of the allocator of the fixture, so that it can be told to purge.
+/// What a server's profile says of the allocator of the fixture, so that it can be asked to purge.
 pub const LINKED_SYSTEM: &str = "allocator = { linked = 'system' }\n";
 
 /// A scenario of these phases over Python files, that settles after so long a quiet.

@@ -56,7 +56,8 @@ fn ctrl_c_once_shuts_the_server_down_and_reports() {
 #[test]
 fn ctrl_c_in_the_middle_of_a_request_does_not_wait_for_it() {
     let phases = format!(
-        "{START}[[phase]]\nname = \"hang\"\nsteps = [{{ open = {{ files = 1 }} }}, {{ hover = {{ deadline = \"10min\" }} }}]"
+        "{START}[[phase]]\nname = \"hang\"\nsteps = [{{ open = {{ files = 1 }} }}, {{ hover = {{ deadline = \"10min\" \
+         }} }}]"
     );
     let mut run = Soak::new(&phases).server(&["--hang-on", "textDocument/hover"]).start();
     run.wait_for(
@@ -217,14 +218,15 @@ fn a_killed_lsp_soak_leaves_a_readable_record_and_no_server() {
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ");
-    assert!(text.contains("the record stops before the run ended"), "{text}");
+    assert!(text.contains("the record ends before the run did"), "{text}");
 }
 
 #[test]
 fn a_full_disk_ends_the_run_with_a_readable_record() {
     // A limit on the size of files is a full disk for whoever has no right to mount one.
     let phases = format!(
-        "{START}[[phase]]\nname = \"hover\"\nrepeat = {{ times = 1000 }}\nsteps = [{{ open = {{ files = 3 }} }}, {{ hover = {{}} }}]"
+        "{START}[[phase]]\nname = \"hover\"\nrepeat = {{ times = 1000 }}\nsteps = [{{ open = {{ files = 3 }} }}, {{ \
+         hover = {{}} }}]"
     );
     let begun = Instant::now();
     let outcome = Soak::new(&phases)
@@ -234,7 +236,7 @@ fn a_full_disk_ends_the_run_with_a_readable_record() {
     assert!(begun.elapsed() < Duration::from_secs(60));
     outcome.exits_with(2);
     outcome.says(&[
-        "the record ends early, because writing it failed",
+        "the record ends early, because a write failed",
         "free some space or choose another `--out`",
     ]);
     let summary = outcome.summary();
@@ -266,7 +268,8 @@ fn ctrl_c_during_a_restart_brings_the_old_server_down_with_all_it_left() {
 fn slow_to_answer(first: bool) -> String {
     let quick = if first { "false" } else { "mkdir \"$TMPDIR/looked-at\"" };
     format!(
-        "if [ \"$1\" = --version ] && ! {quick} 2>/dev/null; then touch \"$TMPDIR/asked\"; sleep 25; fi; exec \"$FIXTURE\" \"$@\""
+        "if [ \"$1\" = --version ] && ! {quick} 2>/dev/null; then touch \"$TMPDIR/asked\"; sleep 25; fi; exec \
+         \"$FIXTURE\" \"$@\""
     )
 }
 
@@ -288,7 +291,7 @@ fn ctrl_c_before_a_server_is_started_starts_nothing() {
         outcome.exits_with(130);
         assert!(pressed.elapsed() < Duration::from_secs(15), "{:?}", pressed.elapsed());
         assert!(!outcome.record.exists(), "nothing was started, so nothing is recorded");
-        outcome.says(&["interrupted before the server was started; nothing was recorded"]);
+        outcome.says(&["interrupted before the server started; nothing was recorded"]);
         assert!(!outcome.stderr.contains("records:"), "{}", outcome.output());
         let left = outcome.scratch();
         assert!(left.is_empty(), "left behind: {left:?}");
@@ -314,7 +317,7 @@ fn ctrl_c_while_the_workspace_is_copied_removes_what_was_copied() {
     run.signal(Signal::INT);
     let outcome = run.finish();
     outcome.exits_with(130);
-    outcome.says(&["interrupted before the server was started; nothing was recorded"]);
+    outcome.says(&["interrupted before the server started; nothing was recorded"]);
     assert!(outcome.scratch().is_empty());
 }
 

@@ -207,7 +207,7 @@ fn a_spike_while_the_server_is_shut_down_is_told_and_is_of_no_phase() {
     let most = summary.shutdown_peak.expect("the last look was taken");
     same(most - resident, 24 * MIB);
     assert!(summary.peak.is_some_and(|peak| peak.lower + 20 * MIB < most));
-    outcome.says(&["while it was shut down the server held at least"]);
+    outcome.says(&["during shutdown the server had at least"]);
 }
 
 #[test]

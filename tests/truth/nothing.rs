@@ -23,7 +23,7 @@ fn a_phase_without_a_place_in_any_file_is_told_before_anything_is_driven() {
         .options(&["--language", "plaintext", "--files", "*.py"])
         .run();
     outcome.exits_with(2);
-    outcome.says(&["`definition` in phase `goto` of `truth` has no place to ask at: no names in 3 plaintext files"]);
+    outcome.says(&["`definition` in phase `goto` of `truth` has no target: no names in 3 plaintext files"]);
     assert!(!outcome.record.exists(), "nothing was played");
 }
 
@@ -43,7 +43,7 @@ steps = [{ open = { files = 3 } }, { hover = {} }, { document-symbol = { expect 
     assert_eq!(steps.len(), 1, "{steps:?}");
     assert_eq!((steps[0].step.as_str(), steps[0].requests), ("hover", 0));
     outcome.says(&[
-        "a step found no place to ask at in the opened files",
+        "a step found no target in the opened files",
         "`hover` in phase `look` asked nothing: it found no names in 3 open plaintext files",
     ]);
 }
@@ -76,7 +76,7 @@ steps = [{ open = { files = 1 } }, { rename = {} }, { implementation = { optiona
     let lacks: Vec<Option<String>> = empty(&outcome).into_iter().map(|step| step.lacks).collect();
     let methods = ["textDocument/rename", "textDocument/implementation"];
     assert_eq!(lacks, methods.map(|method| Some(method.to_owned())));
-    outcome.says(&["the server offers nothing that the scenario asks for"]);
+    outcome.says(&["the server supports nothing that the scenario asks for"]);
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn a_setting_that_a_wrapper_keeps_to_itself_was_not_in_force() {
         };
         assert!(unset.program.starts_with("fixture-"), "{unset:?}");
         assert_eq!((unset.variable.as_str(), &unset.value), (name, &None));
-        outcome.says(&["was asked for, and is not in the environment of `fixture-"]);
+        outcome.says(&["was set, but is not in the environment of `fixture-"]);
         let entries = outcome.entries();
         let seen = entries.iter().filter_map(|entry| match &entry.event {
             Event::Environment(seen) => Some(seen),
@@ -60,7 +60,7 @@ fn a_setting_that_a_wrapper_keeps_to_itself_was_not_in_force() {
 fn a_setting_that_a_wrapper_changes_was_not_in_force() {
     let outcome = behind(SYSTEM, "export MALLOC_ARENA_MAX=7", "MALLOC_ARENA_MAX=1");
     assert_eq!(outcome.passed().unset[0].value.as_deref(), Some("7"));
-    outcome.says(&["MALLOC_ARENA_MAX=1 was asked for, and 7 is in force by the environment of `fixture-system`"]);
+    outcome.says(&["MALLOC_ARENA_MAX=1 was set, but 7 is in force according to the environment of `fixture-system`"]);
 }
 
 #[test]
@@ -107,13 +107,15 @@ fn pair(program: &str, first: &str) -> PreparedWorkspace {
 fn gate(code: i32, ground: &PreparedWorkspace, more: &[&str]) -> String {
     let mut words = vec![
         "gate", "scenario.toml", "--baseline", "base", "--candidate", "behind", "--runs", "2", "--out", "out", "-q",
-        "--tol", "10%", "--fail", "20%",
+        "--tol", "10%", "--fail", "20%", "--details",
     ];
     words.extend(more);
     let (said, errors) = ground.ends(code, &words);
     let kept = ground.ends(
         code,
-        &["gate", "--from", "out", "--runs", "2", "--tol", "10%", "--fail", "20%"],
+        &[
+            "gate", "--from", "out", "--runs", "2", "--tol", "10%", "--fail", "20%", "--details",
+        ],
     );
     assert_eq!(kept.0, said);
     let plain = format!("{said} {errors} {}", kept.1);
@@ -125,15 +127,15 @@ fn a_gate_does_not_decide_on_memory_of_a_server_that_was_never_told_to_purge() {
     let ground = pair(JEMALLOC, "unset _RJEM_MALLOC_CONF");
     let said = gate(2, &ground, &["--lens", "purged"]);
     for part in [
-        "pair: INCONCLUSIVE",
+        "INCONCLUSIVE: ",
         "no usable data of the candidate",
-        "has not the _RJEM_MALLOC_CONF by which it was told to purge",
+        "has no _RJEM_MALLOC_CONF, by which lsp-soak asked it to purge",
     ] {
         assert!(said.contains(part), "`{part}` is not in\n{said}");
     }
     let said = gate(0, &pair(JEMALLOC, "true"), &["--lens", "purged"]);
     assert!(
-        said.contains("told to purge, verified") && said.contains("PASS"),
+        said.contains("asked to purge, verified") && said.contains("PASS"),
         "{said}"
     );
 }
@@ -145,7 +147,7 @@ fn a_setting_that_jemalloc_does_not_confirm_in_the_run_was_not_in_force() {
     let ground = pair(JEMALLOC, &other);
     let said = gate(2, &ground, &["--env", "_RJEM_MALLOC_CONF=dirty_decay_ms:3"]);
     let words =
-        "_RJEM_MALLOC_CONF=dirty_decay_ms:3 was asked for, and is not in what jemalloc confirmed on stderr in the run";
+        "_RJEM_MALLOC_CONF=dirty_decay_ms:3 was set, but is not in what jemalloc confirmed on stderr in the run";
     assert!(said.contains(words), "{said}");
     let said = gate(2, &pair(JEMALLOC, &other), &["--lens", "purged"]);
     for part in [
@@ -163,8 +165,8 @@ fn a_gate_refuses_a_setting_that_the_run_was_to_confirm_and_cannot_show() {
     let ground = pair(JEMALLOC, &format!("{flood}\n{JEMALLOC} \"$@\"; {flood}; exit 0"));
     let said = gate(2, &ground, &["--env", "_RJEM_MALLOC_CONF=dirty_decay_ms:3"]);
     for part in [
-        "nothing is decided of servers that ran without their settings: `candidate` in",
-        "_RJEM_MALLOC_CONF=dirty_decay_ms:3 was asked for but not seen in force",
+        "not judged, because servers ran without their settings: `candidate` in",
+        "_RJEM_MALLOC_CONF=dirty_decay_ms:3 was set; whether it is in force is not known",
         "what jemalloc confirmed on stderr in the run was checked",
     ] {
         assert!(said.contains(part), "`{part}` is not in\n{said}");
@@ -176,14 +178,14 @@ fn a_gate_refuses_a_setting_that_the_run_was_to_confirm_and_cannot_show() {
 #[test]
 fn a_gate_through_both_lenses_takes_a_setting_in_the_variable_of_the_lens() {
     let said = gate(0, &pair(JEMALLOC, "true"), &["--env", "_RJEM_MALLOC_CONF=narenas:1"]);
-    assert!(said.contains("told to purge, verified"), "{said}");
+    assert!(said.contains("asked to purge, verified"), "{said}");
 }
 
 #[test]
 fn a_gate_refuses_servers_that_ran_without_their_settings() {
     let ground = pair(SYSTEM, "unset MALLOC_ARENA_MAX");
     let said = gate(2, &ground, &["--env", "MALLOC_ARENA_MAX=1"]);
-    let words = "MALLOC_ARENA_MAX was asked for, and is not in the environment of `fixture-system`";
+    let words = "MALLOC_ARENA_MAX was set, but is not in the environment of `fixture-system`";
     assert!(said.matches(words).count() == 2, "{said}");
     // The warm-up of each side through each lens has shown it, and no more runs would change it.
     assert_eq!(ground.records("out").len(), 4);
@@ -192,7 +194,7 @@ fn a_gate_refuses_servers_that_ran_without_their_settings() {
         "-q", "--format", "markdown",
     ];
     let said = ground.said(&run);
-    let words = "behind ran without its setting, so nothing is said of it";
+    let words = "behind ran without its setting, so it is not compared";
     assert!(said.contains(words), "{said}");
 }
 
@@ -202,7 +204,7 @@ fn a_gate_refuses_a_preload_that_does_not_serve_whoever_has_the_memory() {
         let ground = pair(SYSTEM, first);
         let said = gate(2, &ground, &["--preload", "jemalloc"]);
         assert!(
-            said.contains("LD_PRELOAD was asked for, and is not in what `fixture-system` has mapped"),
+            said.contains("LD_PRELOAD was set, but is not in what `fixture-system` has mapped"),
             "{said}"
         );
     }
@@ -215,6 +217,6 @@ fn a_run_is_not_called_preloaded_where_its_memory_is_not() {
     let soak = Soak::new(START).script(&wrapper(SYSTEM, "unset LD_PRELOAD"));
     let outcome = soak.options(&["--preload", "jemalloc"]).run();
     assert_eq!(outcome.passed().header.server.preload, None);
-    outcome.says(&["was asked for, and is not in what `fixture-system` has mapped"]);
+    outcome.says(&["was set, but is not in what `fixture-system` has mapped"]);
     assert!(!outcome.stdout.contains(" preloaded"), "{}", outcome.output());
 }

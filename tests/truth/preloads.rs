@@ -72,7 +72,7 @@ fn what_is_preloaded_is_used_where_it_has_the_memory_in_the_run() {
             };
             assert_eq!(taken, Some(used), "{family} {via}");
             let told = match (family, used) {
-                (AllocatorFamily::Mimalloc, true) => "what the loader bound",
+                (AllocatorFamily::Mimalloc, true) => "the library to which the loader bound",
                 _ => "it had at most",
             };
             assert!(seen.contains(told), "{family} {via}: {seen}");
@@ -108,7 +108,10 @@ fn what_gives_no_account_of_itself_is_not_certified() {
     let server = outcome.passed().header.server;
     let sure = server.allocator.and_then(|facts| facts.confidence);
     assert_eq!((server.knobs[0].taken, sure), (None, Some(Confidence::Likely)));
-    outcome.says(&["was asked for but not seen in force", "gave an account of its memory"]);
+    outcome.says(&[
+        "was set; whether it is in force is not known",
+        "gave an account of its memory",
+    ]);
 }
 
 #[test]
@@ -155,7 +158,7 @@ fn a_setting_of_what_is_preloaded_is_checked_by_it() {
     );
     refused(
         &format!("preload=tcmalloc TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES=1MB {SYSTEM}"),
-        "`1MB` is no whole number, and it reads no units",
+        "`1MB` is not a whole number, and units are not read",
     );
     refused(
         &format!("preload=tbbmalloc TBB_MALLOC_USE_HUGE_PAGE=1 {SYSTEM}"),
@@ -172,13 +175,10 @@ fn an_allocator_in_the_loaders_own_variable_is_one_that_is_preloaded() {
     assert_eq!(preload.family, AllocatorFamily::Jemalloc);
     assert_eq!(facts.env["LD_PRELOAD"], preload.path);
     refused(&format!("preload=mimalloc {server}"), "names an allocator");
-    refused(
-        &format!("preload=system {server}"),
-        "`system` was asked for, which preloads none",
-    );
+    refused(&format!("preload=system {server}"), "`system` preloads none");
     refused(
         &format!("preload=jemalloc preload=mimalloc {SYSTEM}"),
-        "leave one out, or try both with --preload jemalloc,mimalloc",
+        "remove one, or try both with --preload jemalloc,mimalloc",
     );
     refused(
         &format!("LD_PRELOAD=/nosuch/lib.so {SYSTEM}"),
@@ -222,7 +222,8 @@ fn a_server_that_embeds_its_allocator_is_refused() {
     for family in ALL {
         refused(
             &format!("preload={family} {jemalloc}"),
-            " built in (prefix `_rjem_`) and would not use a preloaded allocator: to measure another one, build the server with it",
+            " built in (prefix `_rjem_`) and would not use a preloaded allocator: to measure another one, build the \
+             server with it",
         );
     }
     let outcome = Soak::new(START)
@@ -292,10 +293,10 @@ fn what_cannot_be_preloaded_is_refused() {
     for (library, says) in [
         (missing.as_path(), "there is no library"),
         (directory.path(), "it is a directory"),
-        (&text, "is no shared library: it is no ELF file"),
+        (&text, "is not a shared library: it is not an ELF file"),
         (Path::new("/bin/true"), "it is a program"),
         (&other, "and the server is 64 bits of"),
-        (&idle, "it is no allocator"),
+        (&idle, "it is not an allocator"),
     ] {
         refused(&format!("preload={} {SYSTEM}", library.display()), says);
     }
@@ -404,10 +405,10 @@ fn a_gate_under_a_preloaded_allocator_decides_only_on_what_was_served_by_it() {
     let gate = |candidate: &str, code: i32| {
         let words = [
             "gate", "scenario.toml", "--baseline", "base", "--candidate", candidate, "--preload", "jemalloc", "--lens",
-            "purged", "--runs", "2", "--out", candidate, "-q",
+            "purged", "--runs", "2", "--out", candidate, "-q", "--details",
         ];
         let (said, errors) = ground.ends(code, &words);
-        let (kept, told) = ground.ends(code, &["gate", "--from", candidate, "--runs", "2"]);
+        let (kept, told) = ground.ends(code, &["gate", "--from", candidate, "--runs", "2", "--details"]);
         assert_eq!(kept, said);
         format!("{said} {errors} {told}")
             .split_whitespace()
@@ -420,13 +421,13 @@ fn a_gate_under_a_preloaded_allocator_decides_only_on_what_was_served_by_it() {
     let notes = count("note: ");
     let busy = count("note: the machine was") + count("note: memory was short");
     assert!(
-        said.contains("pair: PASS") && said.contains("preloaded") && notes == busy,
+        said.contains("PASS: ") && said.contains("preloaded") && notes == busy,
         "{said}"
     );
     let said = gate("behind", 2);
     for part in [
-        "nothing is decided of servers that ran without their settings",
-        "LD_PRELOAD was asked for, and is not in what `fixture-system` has mapped, which holds",
+        "not judged, because servers ran without their settings",
+        "LD_PRELOAD was set, but is not in what `fixture-system` has mapped, which holds",
     ] {
         assert!(said.contains(part), "`{part}` is not in\n{said}");
     }

@@ -1,4 +1,4 @@
-//! Memory given back by force, against the fixture's own count of what is live.
+//! Memory released by force, against the fixture's own count of what is live.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -85,7 +85,7 @@ steps = [{ release = { by = ["allocator"] } }, { self-report = {} }]
     outcome.says(&[
         "by a forced release",
         "by malloc_trim in",
-        "`fixture/liveBytes` accounts for 16.0 MiB of",
+        "`fixture/liveBytes` reports 16.0 MiB of",
     ]);
 }
 
@@ -128,10 +128,7 @@ fn a_server_in_which_the_library_is_not_is_told_and_not_harmed() {
         .run();
     let summary = outcome.passed();
     assert!(!summary.released[0].is_done(), "{:?}", summary.released);
-    outcome.says(&[
-        "was to be preloaded and was not seen in any process",
-        "not seen to listen",
-    ]);
+    outcome.says(&["was to be preloaded, but no process loaded it", "not seen to listen"]);
 }
 
 #[test]
@@ -162,7 +159,7 @@ fn the_purged_lens_of_the_c_library_shows_what_is_live() {
         );
         assert!(summary.windows.is_empty(), "a checkpoint is no window");
         is_live(&summary, "close");
-        outcome.says(&["made to give back before each checkpoint"]);
+        outcome.says(&["purged before each checkpoint"]);
         private(&summary, "close")
     });
     assert!(
@@ -203,5 +200,5 @@ fn a_static_program_is_refused_before_anything_starts() {
     let text = String::from_utf8(program).expect("all bytes are ASCII");
     let outcome = Soak::new(START).program(&text).options(&[&shim()]).run();
     outcome.exits_with(2);
-    outcome.says(&["is statically linked, so that nothing can be preloaded into it"]);
+    outcome.says(&["is statically linked, so nothing can be preloaded"]);
 }

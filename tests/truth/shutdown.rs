@@ -14,7 +14,7 @@ fn a_refused_shutdown_is_said_and_ends_in_a_kill() {
     assert_eq!((shutdown.stage, shutdown.signal), (ShutdownStage::Killed, Some(9)));
     assert_eq!(shutdown.reply, Some(ShutdownReply::Unanswered));
     outcome
-        .says(&["did not answer `shutdown` in time, and neither a closed input nor SIGTERM ended it; it was killed"]);
+        .says(&["did not answer `shutdown` in time, and neither a closed stdin nor SIGTERM ended it; it was killed"]);
 }
 
 #[test]
@@ -37,9 +37,9 @@ fn a_crash_while_the_server_is_shut_down_fails_the_run_and_shows_the_last_words(
         (
             "shutdown",
             false,
-            "before it answered `shutdown` and before `exit` was sent",
+            "before it answered `shutdown` and before lsp-soak sent `exit`",
         ),
-        ("exit", true, "after `exit` was sent"),
+        ("exit", true, "after lsp-soak sent `exit`"),
     ] {
         let outcome = Soak::new(START).server(&["--crash-on", method]).run();
         assert_eq!(failed(&outcome), Ending::Completed);
@@ -50,9 +50,9 @@ fn a_crash_while_the_server_is_shut_down_fails_the_run_and_shows_the_last_words(
             "{method}"
         );
         outcome.says(&[
-            &format!("the server crashed while it was shut down, {when}: signal 6"),
+            &format!("the server crashed during shutdown, {when}: signal 6"),
             &format!("fixture: `{method}` is not survived"),
-            "completed, but the server ended badly",
+            "completed, but the server did not shut down cleanly",
         ]);
     }
 }
@@ -60,14 +60,12 @@ fn a_crash_while_the_server_is_shut_down_fails_the_run_and_shows_the_last_words(
 #[test]
 fn a_crash_before_a_restart_fails_the_run_though_the_next_server_leaves_well() {
     let phases = format!("{START}[[phase]]\nname = \"again\"\nsteps = [{{ restart = {{}} }}]");
-    let script = "[ \"$1\" = --version ] && exit; if mkdir \"$TMPDIR/first\"; then exec \"$FIXTURE\" --crash-on exit; else exec \"$FIXTURE\"; fi";
+    let script = "[ \"$1\" = --version ] && exit; if mkdir \"$TMPDIR/first\"; then exec \"$FIXTURE\" --crash-on exit; \
+                  else exec \"$FIXTURE\"; fi";
     let outcome = Soak::new(&phases).script(script).run();
     assert_eq!(failed(&outcome), Ending::Completed);
     assert_eq!(outcome.summary().shutdown.map(|shutdown| shutdown.code), Some(Some(0)));
-    outcome.says(&[
-        "the server crashed while it was shut down",
-        "fixture: `exit` is not survived",
-    ]);
+    outcome.says(&["the server crashed during shutdown", "fixture: `exit` is not survived"]);
 }
 
 #[test]
@@ -75,15 +73,15 @@ fn an_end_against_the_protocol_is_told_and_does_not_fail_the_run() {
     for (options, said) in [
         (
             ["--hang-on", "shutdown"],
-            "the server did not answer `shutdown` in time, and left on `exit`",
+            "the server did not answer `shutdown` in time, and ended on `exit`",
         ),
         (
             ["--refuse", "shutdown"],
-            "the server answered `shutdown` with an error (-32603: Internal error), and left on `exit`",
+            "the server answered `shutdown` with an error (-32603: Internal error), and ended on `exit`",
         ),
         (
             ["--exit-code", "5"],
-            "the server left with exit code 5 after `exit`: the protocol wants 0",
+            "the server ended with exit code 5 after `exit`: the protocol wants exit code 0",
         ),
     ] {
         let outcome = Soak::new(START).server(&options).run();

@@ -138,10 +138,7 @@ fn traced_runs_are_made_beside_those_that_count_and_have_no_say() {
         .options(&[&format!("second: {}", SYSTEM)])
         .run();
     outcome.exits_with(0);
-    outcome.says(&[
-        "2 runs + 1 for warming up + 1 traced",
-        "System calls calls and their bytes",
-    ]);
+    outcome.says(&["2 runs + 1 warm-up + 1 traced", "System calls calls and their bytes"]);
     let runs: Vec<_> = traced(&outcome);
     assert_eq!(runs.len(), 2);
     assert!(runs.iter().all(|(_, summary)| !counts(summary)));

@@ -133,7 +133,7 @@ exec "$FIXTURE" "$@""#;
         .run();
     let summary = outcome.passed();
     assert!((1..=9).contains(&summary.sampling.unseen), "{:?}", summary.sampling);
-    outcome.says(&["came and went between two looks"]);
+    outcome.says(&["lived too briefly to be sampled"]);
 }
 
 #[test]

@@ -41,7 +41,8 @@ fn ground() -> PreparedWorkspace {
         ground.write(&format!("workspace/{name}"), &shop);
     }
     let server = format!(
-        "[server.je]\nprograms = ['{JEMALLOC}']\nargs = ['--via', 'allocator', '--retain-open', '16MiB']\nlanguages = ['python']\n"
+        "[server.je]\nprograms = ['{JEMALLOC}']\nargs = ['--via', 'allocator', '--retain-open', '16MiB']\nlanguages = \
+         ['python']\n"
     );
     ground.write("servers.toml", &server);
     ground.write("grid.toml", GRID);
@@ -129,16 +130,16 @@ fn nothing_is_started_where_a_cell_is_wrong_or_the_time_too_short() {
     let refused = |more: &[&str], told: &[&str]| refused(&ground, more, told);
     refused(
         &["--grid", "grid.toml", "--time-budget", "5s"],
-        &["is too little for one run of each"],
+        &["is too short for one run of each"],
     );
     let vscode = ["--preset", "jemalloc", "--print", "vscode"];
     refused(
         &[&vscode[..], &["--list"]].concat(),
-        &["`--print vscode` beside `--list`", "leave one of the two out"],
+        &["`--print vscode` cannot be used with `--list`", "omit one of the two"],
     );
     refused(
         &[&vscode[..], &["--format", "json"]].concat(),
-        &["`--print vscode` beside `--format json`"],
+        &["`--print vscode` cannot be used with `--format json`"],
     );
     refused(&["--preset", "mimalloc"], &["uses jemalloc", "use --preset jemalloc"]);
     ground.write(
@@ -167,7 +168,7 @@ fn nothing_is_started_where_a_cell_is_wrong_or_the_time_too_short() {
         "tune", "scenario.toml", "--server", "je", "--grid", "grid.toml", "--list",
     ]);
     assert!(
-        listed.contains("at-once") && listed.contains("4 settings, the default among them"),
+        listed.contains("at-once") && listed.contains("4 settings, including the default"),
         "{listed}"
     );
     assert!(!ground.join("out").exists() && !ground.join("reports").exists());
@@ -184,7 +185,7 @@ fn what_cannot_be_printed_and_what_is_set_already_are_told_before_the_start() {
     refused(
         &["--grid", "grid.toml", "--print", "env,rust", "--cell", "default"],
         &[
-            "`--print env` of `default`: there is nothing to set",
+            "`--print env` of `default`: nothing to set",
             "`--print rust` of `default`",
         ],
     );
@@ -204,17 +205,17 @@ fn what_cannot_be_printed_and_what_is_set_already_are_told_before_the_start() {
     );
     refused(
         &["--grid", "args.toml", "--print", "cargo"],
-        &["`--print cargo` is possible for no setting of this sweep: the build cannot have it, for it sets none"],
+        &["`--print cargo` is possible for no setting of this sweep: the build cannot have it: it sets none"],
     );
     let given = "--env=_RJEM_MALLOC_CONF=narenas:2,dirty_decay_ms:0";
     let listed = ground.said(&[
         "tune", "scenario.toml", "--server", "je", "--preset", "jemalloc", "--list", given,
     ]);
     for told in [
-        "narenas-2, which it is given anyway",
-        "dirty-0, which it is given anyway",
+        "narenas-2, which is already set",
+        "dirty-0, which is already set",
         " _RJEM_MALLOC_CONF=narenas:2,dirty_decay_ms:1000\n",
-        "is there anyway and stays: ",
+        "is already set: ",
     ] {
         assert!(listed.contains(told), "{told} is not in\n{listed}");
     }
@@ -239,12 +240,14 @@ fn a_sweep_that_was_cut_off_goes_on_and_keeps_to_its_processors() {
     let ground = ground();
     let processor = first_processor();
     let grid = format!(
-        "format = 1\n[[cell]]\nlabel = \"one\"\ncpus = \"{processor}\"\n[[cell]]\nlabel = \"args\"\nargs = [\"--ballast\", \
+        "format = 1\n[[cell]]\nlabel = \"one\"\ncpus = \"{processor}\"\n[[cell]]\nlabel = \"args\"\nargs = \
+         [\"--ballast\", \
          \"120MiB\"]\n"
     );
     ground.write("cpus.toml", &grid);
     let tune = [
         "tune", "scenario.toml", "--server", "je", "--grid", "cpus.toml", "--rungs", "1,2", "--out", "out", "-q",
+        "--details",
     ];
     let (said, _) = ground.ends(3, &tune);
     assert!(said.contains("no recommendation: fewer than 3 runs"), "{said}");
@@ -262,7 +265,7 @@ fn a_sweep_that_was_cut_off_goes_on_and_keeps_to_its_processors() {
     fs::remove_file(&records[5]).expect("it is ours");
     ground.write("cpus.toml", &grid.replace("120MiB", "121MiB"));
     let (_, refused) = ground.ends(2, &["tune", "--resume", "out"]);
-    assert!(refused.contains("is of a sweep of other settings"), "{refused}");
+    assert!(refused.contains("belongs to a sweep of other settings"), "{refused}");
     ground.write("cpus.toml", &grid);
     let (resumed, _) = ground.ends(3, &["tune", "--resume", "out"]);
     assert_eq!(ground.records("out").len(), 6);
@@ -270,7 +273,7 @@ fn a_sweep_that_was_cut_off_goes_on_and_keeps_to_its_processors() {
     assert!(resumed.contains("args after 1 run: "), "{resumed}");
     // The records know their rungs.
     let from = ["tune", "--from", "out"];
-    assert_eq!(ground.ends(3, &from).0, resumed);
+    assert_eq!(ground.ends(3, &[&from[..], &["--details"]].concat()).0, resumed);
     // So they do in every figure, to the last digit. Records are named as they were found.
     let beside = fs::read_to_string(ground.join("out/tune.json")).expect("it lies beside the records");
     let named = beside.replace(&format!("{}/", canonical(&ground)), "");

@@ -34,7 +34,8 @@ fn behind(script: &str) -> Outcome {
 
 /// A program without a loader that holds 8 MiB until whoever started it ends.
 fn holder(place: &Path) {
-    let text = "#include <signal.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/prctl.h>\n#include <unistd.h>\n\
+    let text = "#include <signal.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/prctl.h>\n#include \
+                <unistd.h>\n\
                 int main(void) {\n    prctl(PR_SET_PDEATHSIG, SIGKILL);\n    memset(malloc(8 << 20), 1, 8 << 20);\n    for (;;) \
                 pause();\n}\n";
     let source = place.join("holder.c");
@@ -97,7 +98,7 @@ fn a_server_that_its_wrapper_kept_the_library_from_does_not_count_though_the_wra
     outcome.says(&[
         "through the purged lens: process",
         "(`fixture-system`,",
-        "did not answer when it was told to give back",
+        "did not answer the request to purge",
     ]);
 }
 
@@ -135,18 +136,21 @@ fn a_gate_does_not_decide_on_memory_that_was_freed() {
     let shim = format!("--purge-shim={}", library().display());
     let words = [
         "gate", "scenario.toml", "--baseline", "behind", "--candidate", "behind", "--lens", "purged", "--runs", "2",
-        "--out", "out", "-q", &shim,
+        "--out", "out", "-q", "--details", &shim,
     ];
     let (said, _) = ground.ends(2, &words);
     let plain = said.split_whitespace().collect::<Vec<&str>>().join(" ");
     for part in [
-        "behind: INCONCLUSIVE",
+        "INCONCLUSIVE: ",
         "no usable data of the baseline",
         "baseline: in 2 of 2 runs, first in `",
         "(`fixture-system`,",
-        "did not answer when it was told to give back",
+        "did not answer the request to purge",
     ] {
         assert!(plain.contains(part), "`{part}` is not in\n{said}");
     }
-    assert_eq!(ground.ends(2, &["gate", "--from", "out", "--runs", "2"]).0, said);
+    assert_eq!(
+        ground.ends(2, &["gate", "--from", "out", "--runs", "2", "--details"]).0,
+        said
+    );
 }

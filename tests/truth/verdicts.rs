@@ -12,7 +12,7 @@ use crate::ground::{LINKED_SYSTEM, PreparedWorkspace, ended};
 /// Longer than a loaded machine takes for a handful of short runs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Two servers: `base`, and `more` with 3 % more, both of which can be told to purge.
+/// Two servers: `base`, and `more` with 3 % more, both of which can be asked to purge.
 fn ground() -> PreparedWorkspace {
     let ground = PreparedWorkspace::pair()
         .ending_idle()
@@ -63,10 +63,7 @@ fn a_verdict_is_kept_beside_its_records_and_is_the_same_from_them_in_every_forma
         assert_eq!(again, read(&ground, file), "{format}");
     }
     let markdown = read(&ground, "out/gate.md");
-    assert!(
-        markdown.starts_with("### pair: FAIL, candidate against baseline: purged private at least +"),
-        "{markdown}"
-    );
+    assert!(markdown.starts_with("### FAIL: purged private +"), "{markdown}");
     assert_eq!(read(&ground, "summary.md").trim_end(), markdown.trim_end());
     let told: Vec<&str> = errors.lines().filter(|line| line.starts_with("::")).collect();
     assert!(
@@ -107,7 +104,7 @@ fn a_gate_that_was_killed_goes_on_and_says_the_same() {
         .map(|path| (path.clone(), fs::read(path).expect("it can be read")))
         .collect();
     let (_, errors) = ground.ends(2, &["run", "--resume", "out"]);
-    assert!(errors.contains("go on with `lsp-soak gate --resume`"), "{errors}");
+    assert!(errors.contains("use `lsp-soak gate --resume`"), "{errors}");
     let out = ground
         .join("out")
         .canonicalize()
@@ -131,13 +128,9 @@ fn a_gate_that_was_killed_goes_on_and_says_the_same() {
         );
     }
     let (uncut, _) = ground.ends(1, &[&GATE[..11], &["uncut", "-q"]].concat());
-    let verdict = |said: &str| {
-        said.lines()
-            .filter(|line| line.trim_start().starts_with("pair: "))
-            .count()
-    };
+    let verdict = |said: &str| said.lines().filter(|line| line.starts_with("FAIL: ")).count();
     assert!(
-        said.contains("pair: FAIL") && uncut.contains("pair: FAIL") && verdict(&said) == 1,
+        said.contains("FAIL: ") && uncut.contains("FAIL: ") && verdict(&said) == 1,
         "{said}\n{uncut}"
     );
     assert_eq!(ground.ends(1, &["gate", "--from", "out", "--runs", "3"]).0, said);

@@ -83,11 +83,8 @@ fn overruled(request: &Request, asked: &[Request]) -> Option<KnobError> {
     let ruling = asked.iter().rfind(rules).filter(|other| is_old && differs(other))?;
     Some(KnobError::NotRead {
         variable: request.variable.clone(),
-        uses: format!(
-            "`{TUNABLES}` sets `{}` to {} and goes before it",
-            request.tunable, ruling.value
-        ),
-        cure: "leave one of the two out".to_owned(),
+        uses: format!("`{TUNABLES}` sets `{}` to {} and wins", request.tunable, ruling.value),
+        cure: "omit one of the two".to_owned(),
     })
 }
 
@@ -182,7 +179,7 @@ fn valid(request: Request, known: &BTreeMap<String, Tunable>) -> Result<Request,
             cure: near(
                 tunable,
                 known.keys().map(String::as_str),
-                "its loader lists those that it has with --list-tunables",
+                "the loader lists its tunables with --list-tunables",
             ),
         });
     }
@@ -219,8 +216,8 @@ mod tests {
             errors.map(|error| error.to_string()).collect::<Vec<String>>()
         };
         let one = "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0";
-        let told = "`MALLOC_ARENA_MAX` does nothing: `GLIBC_TUNABLES` sets `glibc.malloc.arena_max` to 1 and goes before it; \
-                    leave one of the two out";
+        let told = "`MALLOC_ARENA_MAX` does nothing: `GLIBC_TUNABLES` sets `glibc.malloc.arena_max` to 1 and wins; \
+                    omit one of the two";
         assert_eq!(errors("2", one), [told]);
         assert_eq!(errors("0x1", one), Vec::<String>::new());
         assert_eq!(errors("2", "glibc.malloc.tcache_count=0"), Vec::<String>::new());

@@ -185,8 +185,8 @@ fn error(
         ));
     }
     if complaint.starts_with("Malformed conf string") || complaint.starts_with("Conf string ends") {
-        let why = "jemalloc stops reading where it is not a list of pairs";
-        let cure = format!("write {variable}=OPTION:VALUE,OPTION:VALUE without blanks");
+        let why = "jemalloc stops at the first entry that is not a pair";
+        let cure = format!("write {variable}=OPTION:VALUE,OPTION:VALUE without spaces");
         return Some(wrong(format!("{variable}={value}"), why, &cure));
     }
     // Such as that a build has no background threads. What is only information goes on.

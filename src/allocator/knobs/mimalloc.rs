@@ -71,11 +71,11 @@ fn one(name: &str, value: &str, statement: &Said, uses: &str) -> Result<KnobFact
         cure: "write a number, or 0 and 1".to_owned(),
     };
     if value.is_empty() {
-        return Err(refused(format!("{uses} takes an empty value for 1")));
+        return Err(refused(format!("{uses} reads an empty value as 1")));
     }
     let invalid = format!("mimalloc_{option} has an invalid value");
     if statement.warnings.iter().any(|warning| warning.contains(&invalid)) {
-        return Err(refused(format!("{uses} does not take that value")));
+        return Err(refused(format!("{uses} rejects this value")));
     }
     let Some((shown, effective)) = found(&option, statement) else {
         return Err(KnobError::Option {
@@ -87,7 +87,7 @@ fn one(name: &str, value: &str, statement: &Said, uses: &str) -> Result<KnobFact
     };
     // It reads 64 characters at most, and of larger numbers the largest that it has.
     if !means(value, &effective) {
-        return Err(refused(format!("{uses} makes {effective} of it")));
+        return Err(refused(format!("{uses} uses {effective} instead")));
     }
     Ok(KnobFacts {
         variable: name.to_owned(),
@@ -194,12 +194,12 @@ mod tests {
         };
         let long = format!("{}5", "0".repeat(70));
         for (value, shown, why) in [
-            ("", "1", "mimalloc 3.3.2 takes an empty value for 1"),
-            (&long, "0", "mimalloc 3.3.2 makes 0 of it"),
+            ("", "1", "mimalloc 3.3.2 reads an empty value as 1"),
+            (&long, "0", "mimalloc 3.3.2 uses 0 instead"),
             (
                 "99999999999999999999",
                 "9223372036854775807",
-                "makes 9223372036854775807 of it",
+                "uses 9223372036854775807 instead",
             ),
         ] {
             let refused = one("MIMALLOC_PURGE_DELAY", value, &statement(shown), "mimalloc 3.3.2");

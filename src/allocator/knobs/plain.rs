@@ -96,7 +96,7 @@ fn wrong(kind: Kind, value: &str) -> Option<(String, &'static str)> {
     let (good, what, cure) = match kind {
         Kind::Integer => (
             value.parse::<i64>().is_ok(),
-            "no whole number, and it reads no units",
+            "not a whole number, and units are not read",
             "write plain bytes or a count",
         ),
         Kind::Float => (
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(
             said("TCMALLOC_RELEASE_RTE", "10").as_deref(),
             Some(
-                "tcmalloc has no option `TCMALLOC_RELEASE_RTE`, which `TCMALLOC_RELEASE_RTE` asks for: did you mean \
+                "tcmalloc has no option `TCMALLOC_RELEASE_RTE`, set in `TCMALLOC_RELEASE_RTE`: did you mean \
                  `TCMALLOC_RELEASE_RATE`?"
             )
         );
@@ -155,7 +155,7 @@ mod tests {
             ("TCMALLOC_SKIP_SBRK", "on"),
         ] {
             let said = said(name, value).unwrap_or_default();
-            assert!(said.starts_with(&format!("`{name}={value}` is not taken: ")), "{said}");
+            assert!(said.starts_with(&format!("`{name}={value}` has no effect: ")), "{said}");
         }
     }
 }

@@ -57,7 +57,7 @@ fn a_variable_of_another_allocator_is_refused_with_the_one_that_works() {
         (
             "MALLOC_CONF",
             &found(Family::Snmalloc, None),
-            "it reads no variable at all; leave it out",
+            "it reads no variables; remove it",
         ),
         (
             "MALLOC_CONF",

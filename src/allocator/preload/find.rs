@@ -36,7 +36,7 @@ const USUAL: [&str; 12] = [
 /// Why there is no library to preload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
-    #[error("there is no {name} to preload in the library directories of this system: {cure}")]
+    #[error("{name} is not in the library directories of this system: {cure}")]
     Absent { name: &'static str, cure: String },
     /// It is there for other programs.
     #[error("`{}` is for {library}, and the server is {server}: {cure}", path.display())]
@@ -50,7 +50,7 @@ pub enum FindError {
     #[error("there is no library `{}`: check the path", .0.display())]
     Missing(PathBuf),
     /// What is at the path is something else.
-    #[error("`{}` is no shared library: {why}", path.display())]
+    #[error("`{}` is not a shared library: {why}", path.display())]
     NoLibrary {
         path: PathBuf,
         /// What it is instead, and the cure.
@@ -162,7 +162,7 @@ fn given(path: &Path, machine: Option<Machine>) -> Result<PathBuf, FindError> {
     if cfg!(target_os = "macos") {
         return Ok(real);
     }
-    if !elf::is_shared(&real).ok_or_else(|| no_library("it is no ELF file; name one that ends in `.so`"))? {
+    if !elf::is_shared(&real).ok_or_else(|| no_library("it is not an ELF file; name a file that ends in `.so`"))? {
         return Err(no_library(
             "it is a program, an object file or an archive; link it with `-shared`",
         ));

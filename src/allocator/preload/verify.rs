@@ -34,13 +34,15 @@ pub enum PreloadError {
     )]
     Runtime { program: String, allocator: String },
     #[error(
-        "`{0}` is linked statically, so no loader runs that could preload an allocator: to measure another one, build the \
+        "`{0}` is linked statically, so no loader runs that could preload an allocator: to measure another one, build \
+         the \
          server with it"
     )]
     Static(String),
     /// The loader does not let itself be told.
     #[error(
-        "`{0}` runs with more rights than its user's (setuid, setgid or capabilities), so its loader preloads nothing: measure \
+        "`{0}` runs with more rights than its user's (setuid, setgid or capabilities), so its loader preloads \
+         nothing: measure \
          a copy made with `cp`, which has none of them"
     )]
     Privileged(String),
@@ -61,16 +63,17 @@ pub enum PreloadError {
     },
     /// It was loaded, and the server does not call it.
     #[error(
-        "`{library}` was loaded into `{program}` and is not used: {why}; to measure another one, build the server with it"
+        "`{library}` was loaded into `{program}` and is not used: {why}; to measure another one, build the server \
+         with it"
     )]
     Unused {
         library: String,
         program: String,
         why: &'static str,
     },
-    #[error("`{0}` defines no `malloc`: it is no allocator, name one")]
+    #[error("`{0}` defines no `malloc`, so it is not an allocator: name one that is")]
     NoAllocator(String),
-    #[error("`{shown}` is ended by a signal with `{library}` preloaded, and not without: name another library")]
+    #[error("`{shown}` dies with `{library}` preloaded and not without it: name another library")]
     Fatal { shown: String, library: String },
 }
 
@@ -152,7 +155,7 @@ fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
                 program: embedding,
                 has: match within {
                     true => format!("has {facts} built in"),
-                    false => format!("loads or starts what has {facts} built in"),
+                    false => format!("loads or starts a program with {facts} built in"),
                 },
                 prefix: prefix.unwrap_or_default(),
             });

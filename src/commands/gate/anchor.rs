@@ -46,13 +46,13 @@ fn enough(anchor: &[Played], rules: &Rules, looks: &Schedule) -> anyhow::Result<
             .filter(|run| counts(&run.summary) && lens_of(run).0 == lens);
         match through.count() {
             0 => bail!(
-                "the records of the anchor have no run that counts through the {lens} lens, by which `{}` is decided: make \
-                 them with --lens both, or decide by another lens with --lens",
+                "the anchor has no run that counts through the {lens} lens, which decides `{}`: record it with --lens \
+                 both, or choose another lens with --lens",
                 rule.what
             ),
             runs if runs < first => bail!(
-                "the anchor has {runs} of the {first} runs through the {lens} lens that the first look takes: make more, or \
-                 say fewer with --runs or --looks"
+                "the anchor has {runs} of the {first} runs through the {lens} lens that the first interim analysis \
+                 needs: record more, or lower --runs or --looks"
             ),
             _ => {}
         }

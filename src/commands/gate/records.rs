@@ -115,10 +115,10 @@ fn one(runs: &[Played], label: Option<&str>, role: Role) -> anyhow::Result<Vec<P
         (Some(label), labels) => {
             let meant = nearest(label, labels.iter().copied());
             let meant = meant.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
-            bail!("no record is of a server called `{label}`: {meant}there are {all}; say which with {cure}")
+            bail!("no record belongs to a server called `{label}`: {meant}there are {all}; choose with {cure}")
         }
         (None, _) => bail!(
-            "the records of the {} are of several servers: {all}; say which with {cure}",
+            "the records of the {} belong to several servers: {all}; choose with {cure}",
             role.name()
         ),
     }
@@ -138,8 +138,8 @@ fn distinct(sides: &Sides) -> anyhow::Result<()> {
                 false => format!("`{}` and `{}` are one run, which is", run.record, own.record),
             };
             bail!(
-                "{records} of the {} and of the candidate, and nothing differs from itself: name other records, or \
-                 another server of them with --baseline and --candidate",
+                "{records} of the {} and of the candidate: name other records, or another server with --baseline and \
+                 --candidate",
                 role.name()
             );
         }

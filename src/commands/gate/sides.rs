@@ -90,7 +90,7 @@ pub fn common(sides: &Sides) -> anyhow::Result<Vec<Lens>> {
         format!("the {} {}", role.name(), own.collect::<Vec<&str>>().join(" and "))
     });
     bail!(
-        "there is no lens that every side was looked at through: {}; make all through the same, with --lens both",
+        "no lens covers every side: {}; record all sides with --lens both",
         each.collect::<Vec<String>>().join(", ")
     )
 }
@@ -125,9 +125,8 @@ pub fn in_force(sides: &Sides) -> anyhow::Result<()> {
     match messages.is_empty() {
         true => Ok(()),
         false => bail!(
-            "nothing is decided of servers that ran without their settings: {}; give the program itself, or a wrapper that passes \
-             its environment on and lets its stderr through, and preload jemalloc, mimalloc or tcmalloc, which say what they \
-             served",
+            "not judged, because servers ran without their settings: {}; name the program itself, or a wrapper that \
+             passes environment and stderr on; preload jemalloc, mimalloc or tcmalloc, which report what they served",
             messages.join("; ")
         ),
     }

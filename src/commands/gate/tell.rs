@@ -87,12 +87,12 @@ pub fn refuse(differences: &[Difference], options: &cli::Gate) -> anyhow::Result
     let listed = listed.collect::<Vec<String>>().join("; ");
     match worst {
         Weight::Quantity | Weight::Measurement => bail!(
-            "the runs differ in {listed}: what they measured is not the same thing, and no option makes it so; name runs \
-             that agree in it, or make them anew"
+            "the runs differ in {listed}, so they measured different quantities (no option changes that): name runs \
+             that agree, or record them anew"
         ),
         Weight::Host | Weight::Noted => bail!(
-            "the runs differ in {listed}, which alone can make memory differ: make them under the same circumstances, or \
-             decide within each machine with --allow-different-hosts"
+            "the runs differ in {listed}, which alone changes memory: record them under the same conditions, or use \
+             --allow-different-hosts to compare within each machine"
         ),
     }
 }

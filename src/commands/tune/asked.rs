@@ -25,8 +25,7 @@ pub fn of_one_server(extra: &ServerExtras, mistakes: &mut Report) {
         );
         mistakes.add_loose(
             title,
-            "try them as settings, with --preset preloads or an axis of `preload` in a grid; or name one, which all \
-             settings then have",
+            "try them as settings, with --preset preloads or a `preload` axis in a grid, or name one for all settings",
         );
     }
 }
@@ -39,17 +38,16 @@ pub fn of_one_kind(options: &Tune, mistakes: &mut Report) {
     };
     let print = format!("`--print {}`", form.name());
     if options.list {
-        let title =
-            format!("{print} beside `--list`: before anything was run nothing is recommended that could be printed");
-        mistakes.add_loose(title, "leave one of the two out");
+        let title = format!("{print} cannot be used with `--list`: nothing is recommended before a run");
+        mistakes.add_loose(title, "omit one of the two");
     }
     if options.telling.format != Format::Terminal {
         let format = options.telling.format.to_possible_value();
         let format = format.map_or_else(String::new, |value| format!(" {}", value.get_name()));
-        let title = format!("{print} beside `--format{format}`: what is to be pasted has a format of its own");
+        let title = format!("{print} cannot be used with `--format{format}`: the text to paste has its own format");
         mistakes.add_loose(
             title,
-            "leave one of the two out, and take the other with --from from the records",
+            "omit one of the two, and take the other with --from from the records",
         );
     }
 }
@@ -101,7 +99,7 @@ pub fn printable(telling: &Telling, server: &ServerChoice, choices: &[ServerChoi
             (None, false) => {
                 let labels: Vec<&str> = refused.iter().map(|(label, _)| *label).collect();
                 notes.push(format!(
-                    "`--print {}` can be had unless it is one of these that is recommended: {}",
+                    "`--print {}` is possible unless one of these is recommended: {}",
                     form.name(),
                     labels.join(", ")
                 ));

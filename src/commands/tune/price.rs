@@ -45,7 +45,7 @@ impl Price {
         let needed = self.round(self.least) + self.least * self.warm_up();
         match self.budget {
             Some(budget) if budget.0 < needed => bail!(
-                "`--time-budget {budget}` is too little for one run of each: {} and a warm-up take at least {}; give \
+                "`--time-budget {budget}` is too short for one run of each: {} and a warm-up take at least {}; use \
                  `--time-budget {}s` or more, or try fewer settings",
                 units::counted(u64::from(self.cells), "setting"),
                 units::duration(needed),
@@ -65,8 +65,8 @@ impl Price {
             .collect::<Vec<String>>()
             .join(", ");
         let mut text = format!(
-            "{}, the default among them: a run takes at least {}, one of each {}, all {} runs at least {}; after {rounds} \
-             runs of each those that can no longer be the answer stop, which makes it less",
+            "{}, including the default: a run takes at least {}, one of each {}, all {} runs at least {}; less if \
+             settings are eliminated after {rounds} runs of each",
             units::counted(u64::from(self.cells), "setting"),
             units::duration(self.least),
             units::duration(self.round(self.least)),
@@ -91,7 +91,7 @@ impl Price {
         if let Some(budget) = self.budget {
             let left = budget.0.saturating_sub(run);
             sentences.push(match Blocks::fitting(left, self.round(run), false) {
-                0 => format!("not even one run of each fits into {budget}: nothing will be found"),
+                0 => format!("not even one run of each fits into {budget}: there will be no result"),
                 rounds if rounds >= self.most() => format!("all fit into {budget}"),
                 rounds => format!(
                     "{} of each fit into {budget} if none stops, more if some do",
@@ -143,7 +143,7 @@ mod tests {
         (odd.least, odd.cells) = (Duration::from_millis(31_800), 2);
         let refused = odd.fits().unwrap_err().to_string();
         assert!(
-            refused.contains("take at least 1 min 35 s; give `--time-budget 96s` or more"),
+            refused.contains("take at least 1 min 35 s; use `--time-budget 96s` or more"),
             "{refused}"
         );
         odd.budget = Some(Span::from_secs(96));

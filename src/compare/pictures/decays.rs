@@ -16,9 +16,9 @@ use super::Named;
 
 const MOMENTS: usize = 128;
 
-const LEGEND: &str = "Private memory from the beginning of each window; every run is faint, the strong line is their median, \
-                      in which one whose window is over keeps its last value. ○ half and ● nine tenths of what fell to the floor had come back, each at \
-                      the median of the runs. No axis of memory begins at 0.";
+const LEGEND: &str = "Private memory from the start of each window. Faint lines: runs. Strong line: their median; a \
+                      run whose window is over keeps its last value. ○ half and ● nine tenths of the fall, at the \
+                      median of the runs. Axes do not start at 0.";
 
 /// One server's runs of a window.
 struct Decaying<'w> {

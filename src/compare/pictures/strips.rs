@@ -8,8 +8,8 @@ use crate::document::Block;
 use crate::document::page::Keys;
 use crate::figures::{Figure, Place, Unit};
 
-const LEGEND: &str = "Every dot is a run, the bar is the median, the band its interval. Each plot has a scale of its own, which \
-                      does not begin at 0.";
+const LEGEND: &str = "Dot: a run. Bar: the median. Band: its interval. Each plot has its own scale, which does not \
+                      start at 0.";
 
 /// A plot for the private memory of each phase, and for the figures of whole runs.
 pub fn strips(comparison: &Comparison, keys: Keys) -> Block {

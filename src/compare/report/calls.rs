@@ -32,7 +32,7 @@ pub(crate) fn note(servers: &[Named<'_>]) -> String {
         }
     }
     format!(
-        "calls and their bytes, of a run of its own under {}: no memory and no latency is taken from it",
+        "calls and their bytes, from an extra run under {}, which gives no memory and no latency figures",
         tracers.join(" and ")
     )
 }
@@ -137,8 +137,8 @@ pub(crate) fn sentences(servers: &[Named<'_>]) -> Vec<String> {
         };
         let returned = [CallKind::MadviseDontneed, CallKind::MadviseFree].map(|kind| traced.total(kind).bytes);
         Some(format!(
-            "{server} called madvise {} times, {often}: of the {} that it gave back so, what is written again costs a page \
-             fault each",
+            "{server} called madvise {} times, {often}: of the {} released this way, each page written again costs a \
+             page fault",
             units::count(calls),
             units::bytes(returned.into_iter().sum())
         ))

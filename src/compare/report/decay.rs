@@ -13,7 +13,7 @@ use crate::units;
 
 use super::figures::{self, HOLE, MARK};
 
-pub const SUBJECT: &str = "private, MiB, from the beginning of each window";
+pub const SUBJECT: &str = "private, MiB, from the start of each window";
 
 const CURVE: usize = 20;
 
@@ -129,7 +129,7 @@ pub fn legend(table: &[Column]) -> String {
     let counted = figures
         .flat_map(Column::cells)
         .any(|cell| is_counted(&cell.text))
-        .then_some("2 of 5: in so many of the runs there is such a value; in less than half of them it is not told");
+        .then_some("2 of 5: so many runs have this value; below half it is not shown");
     let meanings = Some(decay::legend(table)).filter(|meanings| !meanings.is_empty());
     let parts: Vec<&str> = meanings.as_deref().into_iter().chain(counted).collect();
     parts.join(" · ")
@@ -244,7 +244,7 @@ fn left(given: &Given) -> String {
     let sized = match known {
         0 => String::new(),
         runs => format!(
-            "; {} left to the kernel, which takes them when it needs them, in {runs} of {all} runs",
+            "; {} left for the kernel to reclaim in {runs} of {all} runs",
             amounts(lazily)
         ),
     };
@@ -280,7 +280,7 @@ fn traffic(cost: &MedianInterval) -> String {
         _ => format!(" ({}{mark})", figures::span(&size(cost.low), &size(cost.high))),
     };
     format!(
-        "light traffic by itself, as the control has it, {} MiB a minute{span}, taken off no figure",
+        "light traffic itself costs {} MiB a minute{span} by the control; no figure is corrected for it",
         size(cost.median)
     )
 }
@@ -339,7 +339,8 @@ mod tests {
         (left.runs[1].lazily, left.runs[1].much_lazily) = (Some(f64::from(107 << 20)), true);
         assert_eq!(
             sentence(&[left]).unwrap(),
-            "nothing released while idle; 107.0 MiB left to the kernel, which takes them when it needs them, in 1 of 3 runs"
+            "nothing released while idle; 107.0 MiB left for the kernel to reclaim in 1 of \
+             3 runs"
         );
         assert_eq!(sentence(&[]), None);
     }
@@ -376,19 +377,20 @@ mod tests {
         given.runs[0].much_lazily = true;
         assert_eq!(
             sentence(&[given.clone()]).unwrap(),
-            "nothing released while idle; an unknown amount left to the kernel in 1 of 3 runs"
+            "nothing released while idle; an unknown amount left for the kernel to reclaim in 1 of 3 runs"
         );
         (given.runs[1].lazily, given.runs[1].much_lazily) = (Some(f64::from(107 << 20)), true);
         assert_eq!(
             sentence(&[given.clone()]).unwrap(),
-            "nothing released while idle; 107.0 MiB left to the kernel, which takes them when it needs them, in 1 of 3 runs; \
-             an unknown amount left to the kernel in 1 of 3 runs"
+            "nothing released while idle; 107.0 MiB left for the kernel to reclaim in 1 of \
+             3 runs; \
+             an unknown amount left for the kernel to reclaim in 1 of 3 runs"
         );
         given.runs.truncate(1);
         given.middle = given.runs[0];
         assert_eq!(
             sentence(&[given]).unwrap(),
-            "nothing released while idle, but an unknown amount left to the kernel"
+            "nothing released while idle, but an unknown amount left for the kernel to reclaim"
         );
     }
 

@@ -106,7 +106,7 @@ fn of_target(
         .iter()
         .filter_map(|(_, runs)| Some(&runs.first()?.1.header.server))
         .collect();
-    let mut all = vec![Some(private(target, &id, &name, keys))];
+    let mut all = vec![private(target, &id, &name, keys)];
     if is_compared && !name.is_empty() {
         let verdict_section = Section::new(format!("{id}verdict"), format!("What {name} comes to"), Weight::Answer);
         all.push(verdict_section.with_all(verdict(target, false)).filled());
@@ -197,16 +197,18 @@ fn table(comparison: &Comparison, figure: Figure, keys: Keys) -> Option<Matrix> 
     })
 }
 
-fn private(target: &Target, id: &str, name: &str, keys: Keys) -> Section {
+fn private(target: &Target, id: &str, name: &str, keys: Keys) -> Option<Section> {
     let comparison = &target.comparison;
+    let table = table(comparison, Figure::Private, keys)?;
     let title = match name {
         "" => "Private memory".to_owned(),
         name => format!("Private memory, {name}"),
     };
-    Section::new(format!("{id}private"), title, Weight::Answer)
+    let section = Section::new(format!("{id}private"), title, Weight::Answer)
         .noted(format!("MiB at checkpoints, medians{}", signs(comparison)))
-        .with_all(table(comparison, Figure::Private, keys))
-        .with_all(legend(comparison).map(|text| Sentence::definition("compare.legend", text)))
+        .with(table)
+        .with_all(legend(comparison).map(|text| Sentence::definition("compare.legend", text)));
+    Some(section)
 }
 
 /// What the signs of the table mean that is read first, in as few words as there are.
@@ -236,11 +238,11 @@ fn legend(comparison: &Comparison) -> impl Iterator<Item = String> {
     let few = cells().any(|cell| cell.median.is_some_and(|median| median.n > 1 && !median.reached));
     let holes = cells().any(|cell| cell.median.is_none()) || others().any(|cell| cell.ratio.is_none());
     let parts = [
-        Some("medians with their 95 % intervals, and the 95 % interval of the ratio to the baseline".to_owned()),
-        few.then(|| format!("{} all runs, which are too few for 95 %", figures::MARK)),
+        Some("medians with 95 % intervals, and the 95 % interval of the ratio to the baseline".to_owned()),
+        few.then(|| format!("{} full range: too few runs for a 95 % interval", figures::MARK)),
         figures::rounds(comparison),
         figures::ends(&comparison.rows),
-        holes.then(|| format!("{HOLE} not known, of 0, or of less than 2 runs")),
+        holes.then(|| format!("{HOLE} not known, zero, or fewer than 2 runs")),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     std::iter::once(parts.join("; "))
@@ -311,7 +313,7 @@ fn latency(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], ke
 }
 
 fn distributions(comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Block {
-    let legend = "All answers of all runs, from sending until the last byte, over powers of ten. The marks are the medians of the \
+    let legend = "All answers of all runs, from request to last byte, on a logarithmic axis. Marks: the median of the \
                   runs' medians and, dashed, of their 95th percentiles.";
     let plots = rows(comparison, Figure::P50)
         .into_iter()
@@ -395,7 +397,7 @@ fn overview(targets: &[Target]) -> Section {
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
         .collect();
-    let different = "sizes of different systems are different quantities: only ratios are compared";
+    let different = "memory sizes of different systems are different quantities: only ratios are compared";
     Section::new(
         format!("all-{slug}"),
         format!("{scenario} on all targets"),

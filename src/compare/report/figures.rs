@@ -15,7 +15,7 @@ pub use crate::document::HOLE;
 pub const MARK: &str = "*";
 
 /// Where the least and the most of a place are marked.
-pub const ENDS: &str = "where its interval is apart from all others and 4 runs or more show it";
+pub const ENDS: &str = "(intervals do not overlap, 4 runs or more)";
 
 /// Fewest runs of each server that put one apart: the ranges of two servers that are alike leave each other out by chance
 /// in one case of ten with three runs, in one of 35 with four.
@@ -56,14 +56,12 @@ pub fn has_ends(rows: &[Row]) -> bool {
 
 /// What the signs mean, where any of these rows has one.
 pub fn ends(rows: &[Row]) -> Option<String> {
-    has_ends(rows).then(|| format!("{LEAST} the least and {} the most of a place, {ENDS}", document::MOST))
+    has_ends(rows).then(|| format!("{LEAST} lowest, {} highest {ENDS}", document::MOST))
 }
 
 /// That the figures of a phase are those of one round, where any was played more than once.
 pub fn rounds(comparison: &Comparison) -> Option<String> {
-    comparison
-        .repeats
-        .then(|| "of a phase that repeats, its last round".to_owned())
+    comparison.repeats.then(|| "repeated phases: the last round".to_owned())
 }
 
 /// A figure in its unit, sizes as MiB without one.

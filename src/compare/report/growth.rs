@@ -149,7 +149,7 @@ pub(crate) fn columns<'l>(names: Table<'l, Line>) -> Table<'l, Line> {
 }
 
 pub(crate) fn note() -> String {
-    format!("KiB, private memory at the end of each round, the first {WARM_UP_CYCLES} left out")
+    format!("KiB, private memory at the end of each round, without the first {WARM_UP_CYCLES}")
 }
 
 /// Which of these parts grow: the attribution. `runs` is how many runs said so.
@@ -166,9 +166,7 @@ pub(crate) fn attribution(lines: &[Line], lens: Lens, runs: usize) -> Vec<String
         .map(|line| format!("{word} in {}: {}, {}", line.name, line.in_words(), line.shape()))
         .collect();
     if of(Growth::Above).any(|line| line.sent == Some(Sent::Nothing)) {
-        sentences.push(
-            "it grows while nothing is sent, and what the other parts grow by may be of the same source".to_owned(),
-        );
+        sentences.push("it grows while nothing is sent, so growth in other parts may have the same source".to_owned());
     }
     if of(Growth::Below).next().is_some() {
         sentences.push(format!("no {word} in {}", names(Growth::Below)));
@@ -182,7 +180,7 @@ fn undecided(lines: &[Line]) -> Vec<String> {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for line in lines.iter().filter(|line| line.said == Growth::Unclear) {
         let why = line.open.map_or_else(
-            || "one run does not show it".to_owned(),
+            || "one run does not show growth".to_owned(),
             |(open, needed)| reason(open, needed),
         );
         match groups.iter_mut().find(|(known, _)| *known == why) {
@@ -201,11 +199,11 @@ pub(crate) fn reason(open: Open, needed: Option<usize>) -> String {
         Open::Rounds => return format!("it takes {LEAST_ROUNDS} rounds whose memory is known"),
         Open::Slowing => "the growth slows down, as when a cache fills",
         Open::Falling => "memory rises and falls by as much",
-        Open::Noise => "the noise hides growth that matters",
+        Open::Noise => "the noise is larger than the growth that matters",
     };
     match needed {
-        Some(rounds) => format!("{why}; about {rounds} rounds would decide"),
-        None => format!("{why}, and no sensible number of rounds would decide"),
+        Some(rounds) => format!("{why}; about {rounds} rounds will probably decide"),
+        None => format!("{why}; no reasonable number of rounds decides"),
     }
 }
 

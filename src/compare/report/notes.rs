@@ -65,8 +65,8 @@ fn bad(id: &'static str, text: String) -> Sentence {
 fn looked(comparison: &Comparison) -> Option<String> {
     let compared = comparison.sides.len() > 1 && comparison.looked;
     compared.then(|| {
-        "`--runs auto` ended these runs by what they showed: their 95 % intervals of ratios cover 91 to 96 % over all such \
-         sessions, and less where an early look ended one on a difference near a limit"
+        "`--runs auto` stopped when the result was clear, so a 95 % interval of a ratio covers 91 to 96 %, and less \
+         after an early stop near a limit"
             .to_owned()
     })
 }
@@ -84,10 +84,7 @@ pub fn doubt(label: &str, text: &str) -> String {
 /// That nothing is known of a side's work, because it or the baseline has no run that counts; `None` where both have one.
 pub fn unknown_work(side: &Side, baseline: &Side) -> Option<String> {
     let without = [baseline, side].into_iter().find(|side| side.runs.is_empty())?;
-    Some(format!(
-        "nothing is known of its work: no run of {} counts",
-        without.label
-    ))
+    Some(format!("its work is not known: no run of {} counts", without.label))
 }
 
 /// What a side did less of than the baseline, and what it did otherwise: a sentence each.
@@ -148,18 +145,18 @@ pub fn strained(found: &Strained) -> String {
             let load = found.cpus.map_or(found.worst, |cpus| found.worst * cpus as f64);
             let cpus = units::or_unknown(found.cpus, |cpus| units::counted(cpus, "processor"));
             format!(
-                "the machine was busy when {runs} began (load up to {load:.1} on {cpus}{sides}): latencies and settling \
-                 times are longer than on a quiet one"
+                "the machine was busy when {runs} started (load up to {load:.1} on {cpus}{sides}), which lengthens \
+                 latencies and settling times"
             )
         }
         Strain::Short => format!(
-            "memory was short in {runs} (something waited for it up to {} of the time{sides}): resident figures may be \
+            "memory was short in {runs} (processes waited up to {} of the time{sides}), so resident figures may be \
              too low",
             units::percent(found.worst)
         ),
         Strain::Counters => format!(
-            "the kernel kept resident counters per processor in {runs} (off by up to {}{sides}): the curve and the \
-             high-water marks are less sure, checkpoints are exact",
+            "the kernel counted resident memory per processor in {runs} (off by up to {}{sides}): the curve and \
+             high-water marks are less certain, checkpoints are exact",
             units::bytes(found.worst as u64)
         ),
     }
@@ -170,8 +167,8 @@ pub fn huge_pages(label: &str, baseline: &str, found: &HugePages) -> String {
     let size = |bytes: f64| units::bytes(bytes.abs() as u64);
     let than = |bytes: f64| if bytes < 0.0 { "less" } else { "more" };
     format!(
-        "{label} has {} {} in huge pages than {baseline}, and {} {} private memory in all: huge pages hold more than was \
-         touched, so compare with `--thp never` too",
+        "{label} has {} {} in huge pages than {baseline}, and {} {} private memory in total: huge pages count \
+         untouched memory, so compare with `--thp never` too",
         size(found.huge),
         than(found.huge),
         size(found.private),
@@ -281,12 +278,12 @@ fn outliers(comparison: &Comparison, place: usize, side: &Side) -> Vec<String> {
         let more = match places {
             0 | 1 => String::new(),
             more => format!(
-                ", and so in {} of memory",
+                ", as are {} of memory",
                 units::counted(*more as u64 - 1, "other figure")
             ),
         };
         format!(
-            "{}: `{run}` is far from the other runs: {example}{more}; it is still counted",
+            "{}: `{run}` is an outlier: {example}{more}; it still counts",
             side.label
         )
     };

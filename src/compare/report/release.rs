@@ -122,19 +122,19 @@ fn accounted(name: &str, one: &Accounted) -> String {
     let size = |bytes: f64| units::bytes(bytes.round() as u64);
     match (one.accounted, one.of, one.ratio) {
         (Some(accounted), Some(of), Some(ratio)) => format!(
-            "{asked} accounts for {} of {} {} in {name}, {}",
+            "{asked} reports {} of {} {} in {name}, {}",
             size(accounted.median),
             size(of.median),
             if one.resident { "resident" } else { "private" },
             around(&ratio, units::percent),
         ),
-        (Some(accounted), ..) => format!("{asked} accounts for {} in {name}", size(accounted.median)),
+        (Some(accounted), ..) => format!("{asked} reports {} in {name}", size(accounted.median)),
         (None, ..) => {
             let why = match one.missing.as_slice() {
-                [] => "its answer has no total".to_owned(),
+                [] => "the answer has no total".to_owned(),
                 missing => missing.join("; "),
             };
-            format!("what {asked} accounts for in {name}: {}, {why}", units::UNKNOWN)
+            format!("report of {asked} in {name}: {}, {why}", units::UNKNOWN)
         }
     }
 }

@@ -366,7 +366,7 @@ fn a_setting_that_was_not_seen_in_force_is_told_wherever_servers_are_compared() 
             ..KnobFacts::default()
         }];
     }
-    let words = "tuned: GOGC=50 was asked for but not seen in force, only its syntax was checked";
+    let words = "tuned: GOGC=50 was set; whether it is in force is not known, only its syntax was checked";
     let all = [runs("plain", &[100, 101, 99]), tuned].concat();
     let text: Vec<String> = drawn(all.clone(), 160)
         .lines()

@@ -60,7 +60,7 @@ fn without(side: &Side) -> Option<String> {
         None => "did not show its setting",
     };
     Some(format!(
-        "{} {why}, so nothing is said of it: {}",
+        "{} {why}, so it is not compared: {}",
         side.label,
         setting(knob)
     ))
@@ -69,8 +69,8 @@ fn without(side: &Side) -> Option<String> {
 /// That servers which were told to purge in different ways are not compared.
 fn apart(side: &Side, baseline: &Side) -> String {
     format!(
-        "{} and {} are not compared: the purged lens compares versions of one server, and these have {} and {}, which \
-         purge in different ways; across allocators compare as shipped",
+        "{} and {} are not compared: the purged lens compares versions of one server, and these use {} and {}, which \
+         purge differently; compare allocators as shipped",
         side.label,
         baseline.label,
         side.purged.join(" and "),
@@ -80,7 +80,7 @@ fn apart(side: &Side, baseline: &Side) -> String {
 
 fn nothing(comparison: &Comparison, place: usize) -> String {
     let (baseline, side) = (&comparison.sides[0], &comparison.sides[place]);
-    let pair = format!("nothing can be said of {} against {}", side.label, baseline.label);
+    let pair = format!("{} cannot be compared with {}", side.label, baseline.label);
     let mut short = [side, baseline].into_iter().filter(|side| side.runs.len() < 2);
     let failed = |side: &&Side| left(side, Why::Failed) > 0;
     if let Some(failed) = short.clone().find(failed) {
@@ -88,12 +88,9 @@ fn nothing(comparison: &Comparison, place: usize) -> String {
     }
     match short.next_back() {
         Some(short) if short.runs.is_empty() => format!("{pair}: no run of {} counts", short.label),
-        Some(short) => format!(
-            "{pair}: {} has 1 run, and what differs from run to run takes 2 of each to be seen",
-            short.label
-        ),
+        Some(short) => format!("{pair}: {} has 1 run, a comparison needs 2 of each", short.label),
         None if are_apart(comparison, place) => {
-            format!("{pair}: no machine has 2 runs of both, and servers are compared within a machine only")
+            format!("{pair}: no machine has 2 runs of both, and runs are compared only within a machine")
         }
         None => format!("{pair}: they have no figure in common"),
     }
@@ -108,8 +105,8 @@ pub fn no_run_counts(comparison: &Comparison) -> Option<String> {
     let failed = sides.iter().filter(|side| left(side, Why::Failed) > 0).map(failures);
     let why: Vec<String> = failed.collect();
     Some(match why.as_slice() {
-        [] => "no run counts, so nothing can be said: give it more time, or more runs".to_owned(),
-        why => format!("no run counts, so nothing can be said: {}", why.join(", ")),
+        [] => "no run counts, so there is no result: allow more time or more runs".to_owned(),
+        why => format!("no run counts, so there is no result: {}", why.join(", ")),
     })
 }
 
@@ -127,7 +124,7 @@ fn left(side: &Side, why: Why) -> u64 {
 pub fn runs(side: &Side) -> String {
     let mut text = units::counted(side.runs.len() as u64, "run");
     for (why, what) in [
-        (Why::WarmUp, "for warming up"),
+        (Why::WarmUp, "warm-up"),
         (Why::Traced, "traced"),
         (Why::Failed, "failed"),
         (Why::Unfinished, "not finished"),

@@ -51,7 +51,7 @@ fn with_version(facts: &AllocatorFacts) -> String {
 pub(crate) fn headline(facts: &AllocatorFacts) -> String {
     match facts.confidence {
         Some(confidence) => format!("{} ({})", facts.family, confidence.name()),
-        None => format!("{}: nothing tells which", AllocatorFamily::Unknown),
+        None => format!("{}: no evidence", AllocatorFamily::Unknown),
     }
 }
 

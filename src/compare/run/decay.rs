@@ -12,7 +12,7 @@ use crate::text::table::Column;
 pub(crate) const LAZILY: &str = "lazily freed";
 
 /// What was left to the kernel where that is known of some windows of a kind only.
-pub(crate) const SOME_LEFT: &str = "an unknown amount left to the kernel";
+pub(crate) const SOME_LEFT: &str = "an unknown amount left for the kernel to reclaim";
 
 /// The head of the column of curves.
 pub(crate) const CURVE: &str = "curve";
@@ -20,21 +20,21 @@ pub(crate) const CURVE: &str = "curve";
 /// What the columns of a table of windows mean that do not say it themselves.
 const MEANINGS: [(&str, &str); 9] = [
     ("floor", "the lowest"),
-    ("t50", "until half of what fell to the floor had come back"),
-    ("t90", "until nine tenths had"),
-    ("half-life", "of what was above the floor, where it halves evenly"),
-    ("MiB·s held", "what was above the floor, times how long"),
-    ("settle time", "until it stayed near the floor"),
+    ("t50", "time until half of the fall"),
+    ("t90", "time until nine tenths of the fall"),
+    ("half-life", "of the memory above the floor, if it halves evenly"),
+    ("MiB·s held", "memory above the floor, times its duration"),
+    ("settle time", "time until memory stayed near the floor"),
     (
         "returned in window",
-        "what it released itself, as a share of the peak so far above the lowest checkpoint, or above the floor where that is \
-         lower",
+        "share of the growth so far that this window released (growth: highest peak above the lowest checkpoint, or \
+         above the floor if that is lower)",
     ),
     (
         "returned by then",
-        "the same of its floor, with what was released before the window",
+        "share of the growth so far that was released by the floor of this window",
     ),
-    (LAZILY, "at its end, resident until the kernel takes it"),
+    (LAZILY, "at its end, resident until the kernel reclaims it"),
 ];
 
 /// What two columns are of: the share that a window gave back itself, and that which was back by its floor. Both are of the
@@ -142,7 +142,7 @@ pub(crate) fn sentence(gave: &[Gave]) -> Option<String> {
     let shared = gave.iter().filter(|one| one.shared > 0.0);
     let shared = shared.map(|one| {
         let (size, when) = (size(one.shared), when(one.kind));
-        format!("{size} of shared memory released {when}, which no private figure counts")
+        format!("{size} of shared memory released {when} (no private figure counts it)")
     });
     let parts: Vec<String> = parts
         .chain(lazily)
@@ -165,10 +165,7 @@ fn released_nothing(windows: &[&Gave]) -> Option<String> {
 /// What became lazily freed, which is in no figure of what was released: it is resident until the kernel takes it.
 fn left_to_kernel(gave: &Gave) -> String {
     let left = match gave.lazily {
-        Some(lazily) => format!(
-            "{} left to the kernel, which takes them when it needs them",
-            size(lazily)
-        ),
+        Some(lazily) => format!("{} left for the kernel to reclaim", size(lazily)),
         None => SOME_LEFT.to_owned(),
     };
     let when = when(gave.kind);
@@ -235,7 +232,8 @@ pub(crate) fn lazily(window: &Window) -> Option<String> {
     let lazily = window.much_lazily_freed()?;
     let after = window.private.as_ref()?.after;
     Some(format!(
-        "{}: {} MiB private at its end, of which {} MiB lazily freed, which the kernel takes when it needs them",
+        "{}: {} MiB private at its end, of which {} MiB are lazily freed (the kernel reclaims them when it needs \
+         memory)",
         name(window),
         units::mib(after),
         units::mib(lazily)
@@ -246,7 +244,7 @@ pub(crate) fn lazily(window: &Window) -> Option<String> {
 pub(crate) fn left_out(window: &Window) -> Option<String> {
     (window.left_out > 0).then(|| {
         format!(
-            "{}: {} of {} were left out, as an answer was still open or lsp-soak late when they were due",
+            "{}: {} of {} were not sent, because an answer was still open or lsp-soak was late",
             name(window),
             units::count(window.left_out),
             units::counted(window.sent.saturating_add(window.left_out), "message")
@@ -259,9 +257,9 @@ pub(crate) fn cost(traffic: &Traffic) -> String {
     let more = |bytes: f64| units::signed_mib(bytes.round() as i64);
     let windows = traffic
         .in_windows
-        .map(|bytes| format!("{} MiB of what changed with it is its own, ", more(bytes)));
+        .map(|bytes| format!("{} MiB of the change is its own, ", more(bytes)));
     format!(
-        "light traffic: {}by the control's {} MiB a minute; it is taken off no figure",
+        "light traffic: {}by the control's {} MiB a minute; no figure is corrected for it",
         windows.unwrap_or_default(),
         more(traffic.per_minute())
     )
@@ -272,8 +270,7 @@ pub(crate) fn remark(window: &Window) -> Option<String> {
     let name = name(window);
     let Some(course) = &window.private else {
         return Some(format!(
-            "{name}: what came back is not known, for a process could not be read or shares pages with the one that it was \
-             forked from"
+            "{name}: released memory is not known, because a process could not be read or shares pages with its parent"
         ));
     };
     if window.control {
@@ -287,37 +284,38 @@ pub(crate) fn remark(window: &Window) -> Option<String> {
         WindowEnd::TimedOut if window.moving.is_empty() => {
             // Of memory that was not seen for long enough nobody knows.
             let what = window.settled.map_or("not known to be at rest", |_| "still changing");
-            Some(format!("{name}: it was {what} when its time was up"))
+            Some(format!("{name}: memory was {what} when the time was up"))
         }
         WindowEnd::TooShort => Some(format!(
-            "{name}: too short to tell: its memory kept still, but its time was up after {} of the {} that are needed",
+            "{name}: too short: memory was stable, but the window ended after {} of the {} needed",
             time(window.took),
             units::or_unknown(window.needed, time)
         )),
-        WindowEnd::TimedOut => Some(format!("{name}: still moving when its time was up: {}", window.moving)),
+        WindowEnd::TimedOut => Some(format!(
+            "{name}: still changing when the time was up: {}",
+            window.moving
+        )),
         WindowEnd::Held => {
             let why = match window.decay.map(|decay| decay.delay) {
-                Some(Delay::Never) => "the allocator was told never to give back",
-                Some(Delay::After(_)) | Some(Delay::Untimed) | None => {
-                    "the allocator gives back only while the server does something"
-                }
+                Some(Delay::Never) => "the allocator is set never to purge",
+                Some(Delay::After(_)) | Some(Delay::Untimed) | None => "the allocator purges only on activity",
             };
             let took = time(window.took);
             // Why it ended was judged by what the driver saw at its looks, from which the curve may differ.
             let gave = course.gave().max(course.gave_for_a_while().cast_signed()) as f64;
             let fell = course.fell_as_shown() as f64;
             Some(match is_nothing(gave, course.share, fell) {
-                true => format!("{name}: held, since {why}, and nothing came back by itself in {took}"),
+                true => format!("{name}: ended early, because {why}; nothing was released in {took}"),
                 false => {
                     let gave = size(gave.max(fell));
-                    format!("{name}: ended as held, since {why}, but by its curve {gave} came back in {took}")
+                    format!("{name}: ended early, because {why}, but its curve shows {gave} released in {took}")
                 }
             })
         }
         WindowEnd::Settled | WindowEnd::Ended => window.decay.filter(|decay| decay.lazy).map(|_| {
             format!(
-                "{name}: the allocator leaves what it gives back to the kernel (MADV_FREE), which takes it when it needs it: \
-                 until then it stands in the curve, and in no checkpoint"
+                "{name}: the allocator leaves freed memory for the kernel to reclaim (MADV_FREE): until then the \
+                 curve includes it, checkpoints do not"
             )
         }),
     }

@@ -13,10 +13,10 @@ use crate::text::table::{Column, Table};
 const ROWS: usize = 24;
 
 /// What the first table is of.
-pub(crate) const RELEASES: &str = "Forced releases, private memory in MiB while they ran";
+pub(crate) const RELEASES: &str = "Forced releases, private memory in MiB";
 
 /// What the second one is of.
-pub(crate) const REPORTS: &str = "What the server accounts for, in MiB";
+pub(crate) const REPORTS: &str = "Memory by the server's own report, MiB";
 
 /// A row for each forced release, of steps and of checkpoints, if there were any.
 pub(crate) fn releases(summary: &Summary) -> Option<Vec<Column>> {

@@ -209,7 +209,7 @@ fn ready(summary: &Summary) -> String {
         }
         ReadyOutcome::NoWork => format!("after {after}: no start-up work was seen"),
         ReadyOutcome::Timeout => format!("not within {after}"),
-        ReadyOutcome::Failed => format!("never: the workspace could not be loaded ({after})"),
+        ReadyOutcome::Failed => format!("never: the workspace did not load ({after})"),
     }
 }
 
@@ -245,7 +245,7 @@ fn shutdown(summary: &Summary) -> String {
         _ => "`exit`",
     };
     let stage = match shutdown.stage {
-        ShutdownStage::AlreadyGone => "gone before it was asked".to_owned(),
+        ShutdownStage::AlreadyGone => "ended before it was asked".to_owned(),
         ShutdownStage::Exit => format!("on {on} after {took}"),
         ShutdownStage::StdinClosed => format!("when its input was closed, after {took}"),
         ShutdownStage::Terminated => format!("on SIGTERM after {took}"),

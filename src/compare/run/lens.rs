@@ -11,7 +11,7 @@ pub(crate) fn words(facts: &LensFacts) -> Option<String> {
     let allocator = facts.allocator.as_deref().unwrap_or("the allocator");
     if facts.forced {
         return Some(format!(
-            "{} lens: {allocator} made to give back before each checkpoint",
+            "{} lens: {allocator} purged before each checkpoint",
             facts.name
         ));
     }
@@ -21,7 +21,10 @@ pub(crate) fn words(facts: &LensFacts) -> Option<String> {
         Some(false) => "not taken over",
         None => "not verified",
     };
-    Some(format!("{} lens: {allocator} told to purge{near}, {taken}", facts.name))
+    Some(format!(
+        "{} lens: {allocator} asked to purge{near}, {taken}",
+        facts.name
+    ))
 }
 
 #[cfg(test)]
@@ -36,14 +39,14 @@ mod tests {
             approximate: true,
             ..LensFacts::default()
         };
-        let said = "purged lens: system told to purge, approximate, not verified";
+        let said = "purged lens: system asked to purge, approximate, not verified";
         assert_eq!(words(&facts).as_deref(), Some(said));
         let forced = LensFacts {
             approximate: false,
             forced: true,
             ..facts
         };
-        let said = "purged lens: system made to give back before each checkpoint";
+        let said = "purged lens: system purged before each checkpoint";
         assert_eq!(words(&forced).as_deref(), Some(said));
         assert_eq!(words(&LensFacts::default()), None);
     }

@@ -180,16 +180,18 @@ fn hits(steps: &[StepSummary]) -> Cell {
 pub fn legend(summary: &Summary) -> Vec<String> {
     let tree = summary.resident_metric == ResidentMetric::Proportional;
     let private = match summary.private_metric {
-        PrivateMetric::Exact => "private: what this server alone pays for, without what is lazily freed",
-        PrivateMetric::Sampled => "private: by cheap counters, an upper bound where pages are shared",
+        PrivateMetric::Exact => "private: memory of this server alone, without lazily freed memory",
+        PrivateMetric::Sampled => "private: from cheap counters, an upper bound if pages are shared",
     };
     let resident = if tree {
-        "resident: all that it has in memory, its peak by high-water marks · proportional: resident with each shared page divided among its users"
+        "resident: everything in memory, its peak from high-water marks · proportional: resident, each shared page \
+         divided among its users"
     } else {
-        "resident: all that it has in memory, its peak by high-water mark"
+        "resident: everything in memory, its peak from the high-water mark"
     };
     let mut legend = vec![format!(
-        "{private} · {resident} · checkpoint: the settled end of a phase · increment: against the checkpoint before · returned: of what the highest point so far had above the lowest checkpoint so far"
+        "{private} · {resident} · checkpoint: the settled end of a phase · increment: change since the checkpoint \
+         before · returned: share of the growth so far (highest point above lowest checkpoint)"
     )];
     let marks = marks(&summary.phases);
     if !marks.is_empty() {
@@ -210,19 +212,19 @@ fn marks(phases: &[PhaseSummary]) -> Vec<&'static str> {
     };
     let mut marks = Vec::new();
     if any(&|peak| peak.starts_with('≥')) {
-        marks.push("≥ a: at least that much, for a high-water mark is not known, or a process ended in between and may have had more");
+        marks.push("≥ a: at least that much: a high-water mark is not known, or a process ended and may have had more");
     }
     if any(&|peak| peak.contains('–')) {
-        marks.push("a–b: the peak of a tree lies between the largest sum seen and the sum of the marks");
+        marks.push("a–b: the peak of a tree lies between the largest sampled sum and the sum of the high-water marks");
     }
     if any(&|peak| peak.ends_with('?')) {
-        marks.push("?: a process ended in between and may have had more");
+        marks.push("?: a process ended and may have had more");
     }
     if settled(Some(false)) {
-        marks.push("~ not settled: still moving when its checkpoint was taken");
+        marks.push("~ not settled: still busy at its checkpoint");
     }
     if settled(None) {
-        marks.push("✗ not finished, so without a checkpoint");
+        marks.push("✗ not finished, no checkpoint");
     }
     marks
 }
@@ -242,11 +244,11 @@ fn unreturned(summary: &Summary, tree: bool) -> Option<String> {
             (Some(_), ..) => None,
             (None, None, _) if phase.checkpoint.is_none() => Some("the phase was not finished"),
             (None, None, _) => Some("the peak or the checkpoint is not known"),
-            (None, Some(()), None) => Some("at the start value nothing has been taken yet"),
+            (None, Some(()), None) => Some("nothing has been allocated before the first checkpoint"),
             (None, Some(()), Some(_)) if shares(phase) => {
-                Some("samples count pages twice that a forked process shares with its parent")
+                Some("samples count pages twice that a child shares with its parent")
             }
-            (None, Some(()), Some(_)) => Some("less than 1 MiB has been taken"),
+            (None, Some(()), Some(_)) => Some("less than 1 MiB was allocated"),
         };
         reasons.extend(reason.filter(|reason| !reasons.contains(reason)));
         before = before.or(phase.checkpoint.as_ref().map(|_| phase));

@@ -110,7 +110,7 @@ fn checkpoints(released: &[Released]) -> Option<String> {
         ),
     };
     Some(format!(
-        "given back by force {which} in {}, by {by}: {}",
+        "released by force {which} in {}, by {by}: {}",
         most.phase.name,
         came(most, None)
     ))
@@ -120,20 +120,16 @@ fn report(reported: &Reported) -> String {
     let name = &reported.phase.name;
     let report = &reported.report;
     let Some(asked) = report.asked.as_ref().filter(|_| report.missing.is_empty()) else {
-        return format!(
-            "what the server accounts for in {name}: {}, {}",
-            units::UNKNOWN,
-            report.missing
-        );
+        return format!("report of the server in {name}: {}, {}", units::UNKNOWN, report.missing);
     };
     match (report.accounted, reported.share()) {
         (None, _) => format!(
-            "what `{asked}` accounts for in {name}: {}, its answer has no total",
+            "report of `{asked}` in {name}: {}, the answer has no total",
             units::UNKNOWN
         ),
-        (Some(accounted), None) => format!("`{asked}` accounts for {} in {name}", units::bytes(accounted)),
+        (Some(accounted), None) => format!("`{asked}` reports {} in {name}", units::bytes(accounted)),
         (Some(accounted), Some(share)) => format!(
-            "`{asked}` accounts for {} of {} {} in {name} ({})",
+            "`{asked}` reports {} of {} {} in {name} ({})",
             units::bytes(accounted),
             units::bytes(share.of),
             if share.resident { "resident" } else { "private" },
@@ -192,7 +188,8 @@ mod tests {
             ),
             (
                 released(vec![server, trim(), trim()], &[], 201),
-                "a forced release in decay, by `gopls.mem_stats` in 265 ms and malloc_trim in 2 processes in 12.0 ms: private \
+                "a forced release in decay, by `gopls.mem_stats` in 265 ms and malloc_trim in 2 processes in 12.0 ms: \
+                 private \
                  200.0 → 201.0 MiB, 1.0 MiB more taken",
             ),
             (
@@ -217,7 +214,7 @@ mod tests {
     #[test]
     fn an_allocator_that_the_server_keeps_inside_is_not_reached() {
         let trim = || vec![used(ReleasedBy::Allocator, "malloc_trim", 12)];
-        let words = "its jemalloc cannot be told from outside";
+        let words = "its jemalloc offers no way to purge from outside";
         assert!(step(&released(trim(), &[], 199), Some(AllocatorFamily::Jemalloc), None).ends_with(words));
         let both = vec![used(ReleasedBy::Allocator, "mallctl, malloc_trim", 12)];
         assert!(!step(&released(both, &[], 100), Some(AllocatorFamily::Jemalloc), None).contains(words));
@@ -233,7 +230,8 @@ mod tests {
         };
         assert_eq!(checkpoints(&[]), None);
         let sentences = checkpoints(&[at(190), at(120), at(199)]).expect("there were some");
-        let words = "given back by force before each of 3 checkpoints, most in decay, by malloc_trim in 3.00 ms: private 200.0 → \
+        let words = "released by force before each of 3 checkpoints, most in decay, by malloc_trim in 3.00 ms: \
+                     private 200.0 → \
                      120.0 MiB, 80.0 MiB given back";
         assert_eq!(sentences, words);
     }
@@ -256,7 +254,7 @@ mod tests {
         };
         assert_eq!(
             sentences(tree.clone()),
-            "`$/memoryUsage` accounts for 512.0 MiB of 4.0 GiB resident in decay (12 %)"
+            "`$/memoryUsage` reports 512.0 MiB of 4.0 GiB resident in decay (12 %)"
         );
         let several = SelfReport {
             resident: None,
@@ -269,13 +267,13 @@ mod tests {
         };
         assert_eq!(
             sentences(text),
-            "what `$/memoryUsage` accounts for in decay: n/a, its answer has no total"
+            "report of `$/memoryUsage` in decay: n/a, the answer has no total"
         );
         let none = SelfReport {
-            missing: "its profile knows nothing that it could be asked".to_owned(),
+            missing: "the profile of the server has no command that reports memory".to_owned(),
             ..SelfReport::default()
         };
-        let words = "what the server accounts for in decay: n/a, its profile knows nothing that it could be asked";
+        let words = "report of the server in decay: n/a, the profile of the server has no command that reports memory";
         assert_eq!(sentences(none), words);
     }
 }

@@ -10,7 +10,7 @@ use crate::text::table::{Column, Table};
 use crate::units;
 
 /// What the table of windows is of.
-pub const SUBJECT: &str = "MiB, private, from the beginning of each window";
+pub const SUBJECT: &str = "MiB, private, from the start of each window";
 
 /// Most rows: of many windows the last.
 const ROWS: usize = 12;

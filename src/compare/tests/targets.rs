@@ -144,7 +144,7 @@ fn servers_that_purge_in_different_ways_are_in_no_ratio_and_the_lens_names_them_
         "{said}"
     );
     assert!(
-        said.contains("purged lens: jemalloc and system told to purge"),
+        said.contains("purged lens: jemalloc and system asked to purge"),
         "{said}"
     );
 }

@@ -54,7 +54,7 @@ impl GateContext {
         let written = limit.trim();
         let limit = amount(written, what.figure.unit()).map_err(|wrong| (at(written), wrong))?;
         if limit <= 0.0 {
-            let title = "a limit must be above 0: nothing could keep it".to_owned();
+            let title = "a limit must be above 0".to_owned();
             return Err((at(written), (title, cure.to_owned())));
         }
         Ok(Limit { what, limit })

@@ -60,7 +60,8 @@ hits = "10%"
 #[test]
 fn mistakes_in_a_gate_file_are_all_told() {
     let text = r#"format = 1
-budgets = ["peak < 600 MiB", "peek <= 1 GiB", "private after dcay <= 1 GiB", "purged peak <= 1 GiB", "peak <= 3 s", "peak <= 600", "private <= 0"]
+budgets = ["peak < 600 MiB", "peek <= 1 GiB", "private after dcay <= 1 GiB", "purged peak <= 1 GiB", "peak <= 3 s", \
+            "peak <= 600", "private <= 0"]
 thresholds = 3
 [[endpoint]]
 metric = "privte"
@@ -158,7 +159,7 @@ fn endpoints_that_only_advise_gain_none_that_decides() {
         .unwrap_err()
         .to_string();
     assert!(
-        report.contains("every endpoint is advisory, so that nothing decides"),
+        report.contains("every endpoint is advisory, so nothing decides"),
         "{report}"
     );
     let budget = format!("budgets = [\"peak <= 1 GiB\"]\n{advises}");

@@ -33,7 +33,7 @@ fn a_project_of_other_peoples_code_alone_says_what_was_not_looked_into() {
     };
     let report = mistakes(&[("good.toml", &format!("{HEAD}{START}"))], &overrides);
     for words in [
-        "hidden directories are not: `lib/python3.11/site-packages`; make it the workspace",
+        "a cache or hidden: `lib/python3.11/site-packages`; make it the workspace",
         "--files 'lib/python3.11/site-packages/**/*.py'",
     ] {
         assert!(report.contains(words), "{report}");

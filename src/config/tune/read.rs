@@ -85,7 +85,7 @@ impl Reading<'_, '_> {
             self.add(&[], "the grid changes nothing", cure);
         }
         if cells.len() > MOST_CELLS {
-            let title = format!("{} cells are more than anybody waits for", cells.len());
+            let title = format!("{} cells are too many", cells.len());
             self.add(
                 &["axis".into()],
                 title,
@@ -144,7 +144,7 @@ impl Reading<'_, '_> {
         self.add(
             &[path, label].concat(),
             format!("{what} cannot be called `{DEFAULT}`"),
-            "that is the server with nothing changed, which is always tried; give it another `label`",
+            "that is the unchanged server, which is always tried; use another `label`",
         );
     }
 
@@ -177,7 +177,8 @@ impl Reading<'_, '_> {
         let label = match &entry.label {
             Some(label) if !names_files(label) => {
                 let title = format!("`{label}` cannot be a label");
-                let cure = "it names files, so use up to 64 letters, digits, `-`, `_` and `.`, and begin with a letter or digit";
+                let cure = "it names files, so use up to 64 letters, digits, `-`, `_` and `.`, and begin with a \
+                            letter or digit";
                 self.add(&inside("label"), title, cure);
                 return None;
             }
@@ -185,7 +186,7 @@ impl Reading<'_, '_> {
             None => label_of(entry),
         };
         if label.is_empty() {
-            let cure = "give it what it sets, or a `label` where it stands for the server as it is";
+            let cure = "say what it sets, or add a `label` if it stands for the unchanged server";
             self.add(path, "a value that sets nothing has no label", cure);
             return None;
         }
@@ -208,7 +209,7 @@ impl Reading<'_, '_> {
             if many {
                 self.add(
                     &["axis".into()],
-                    "the axes make far too many cells",
+                    "the axes make too many cells",
                     "leave axes or values out",
                 );
             }

@@ -50,7 +50,7 @@ pub async fn open<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments,
                         io::ErrorKind::InvalidData => unused.add(name, "opened as text", &error),
                         _changed => {
                             unused.add(name, "opened any more", &error);
-                            gone = Some(format!("`{name}` cannot be opened any more: {error}"));
+                            gone = Some(format!("`{name}` can no longer be opened: {error}"));
                         }
                     }
                     replace = true;

@@ -52,7 +52,7 @@ async fn by_server<S: Stage>(
 ) -> Result<Option<String>, Stop> {
     let own = scene.job.choice.profile.self_report.as_ref();
     let Some(own) = own.filter(|own| own.releases) else {
-        let why = "its profile knows no command of its own for that";
+        let why = "the profile of the server has no command that releases memory";
         return Ok(Some(why.to_owned()));
     };
     let answered = question(scene, own, deadline).await?;
@@ -105,11 +105,11 @@ pub async fn report<S: Stage>(scene: &Scene<'_, S>, options: &ReportOptions) -> 
         ..SelfReport::default()
     };
     let Some(own) = &scene.job.choice.profile.self_report else {
-        return Ok(none("its profile knows nothing that it could be asked"));
+        return Ok(none("the profile of the server has no command that reports memory"));
     };
     let name = own.ask.name();
     if own.destructive && !(options.destructive && scene.last) {
-        let cure = "ask with `self-report = { destructive = true }` as the very last step";
+        let cure = "make `self-report = { destructive = true }` the last step";
         return Ok(none(&format!("`{name}` frees what it counts: {cure}")));
     }
     let (private, resident) = (scene.stage.private().await, scene.stage.resident().await);

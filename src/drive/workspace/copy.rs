@@ -212,7 +212,7 @@ pub(super) fn reflink(from: &Path, to: &Path) -> Result<(), WorkspaceError> {
 
 #[cfg(not(target_os = "linux"))]
 pub(super) fn reflink(from: &Path, _to: &Path) -> Result<(), WorkspaceError> {
-    let reason = "lsp-soak does that on Linux only (on macOS a copy on APFS shares its blocks anyway)".to_owned();
+    let reason = "lsp-soak shares blocks only on Linux (on macOS every copy on APFS shares its blocks)".to_owned();
     Err(WorkspaceError::Reflink {
         path: from.to_owned(),
         reason,

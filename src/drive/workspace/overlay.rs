@@ -32,13 +32,13 @@ pub(super) fn mount(source: &Path, layers: &Path, root: &Path) -> Result<(), Wor
         .any(|path| path.to_str().is_none_or(|text| text.contains([',', ':', '\\'])))
     {
         return Err(refused(
-            "its path has a comma, a colon, a backslash or is not UTF-8".to_owned(),
+            "its path contains a comma, a colon or a backslash, or is not UTF-8".to_owned(),
         ));
     }
     let options = CString::new(options).map_err(|_| refused("its path has a zero byte".to_owned()))?;
     let flags = MountFlags::NODEV | MountFlags::NOSUID;
     rustix::mount::mount("overlay", root, "overlay", flags, options.as_c_str()).map_err(|errno| match errno {
-        Errno::PERM => refused("it takes root (CAP_SYS_ADMIN)".to_owned()),
+        Errno::PERM => refused("this needs root (CAP_SYS_ADMIN)".to_owned()),
         Errno::NODEV => refused("this kernel has no overlayfs".to_owned()),
         Errno::INVAL => refused(format!(
             "`{}` is on a file system that cannot hold the layer",

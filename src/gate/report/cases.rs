@@ -119,7 +119,7 @@ fn unjudged(judgement: &Judgement) -> Vec<Case> {
         server: name(judgement, Role::Candidate),
         name: about.title(),
         outcome: Outcome::Skipped,
-        text: "nothing is decided where a server failed or did less work".to_owned(),
+        text: "not judged: a server failed or did less work".to_owned(),
     };
     rules.map(case).collect()
 }

@@ -13,7 +13,7 @@ use crate::text::{Sentence, Tone};
 use crate::units;
 
 use super::findings::{About, Finding, doubts, findings};
-use super::words::{bounds, change, limit, name, outcome, who, word};
+use super::words::{bounds, change, name, outcome, short_limit, who, word};
 
 /// What the amounts of a rule are: not the medians of the comparison.
 const MEAN: &str = "geomean";
@@ -117,16 +117,37 @@ pub fn headline(judgement: &Judgement, conclusions: &[Finding]) -> String {
 /// The bounds of these rules against what they are held to.
 fn rules(against: &Against, anchor: &str, weight: Weight, judged: &[Judged]) -> Option<Section> {
     let role = against.role.name();
-    let what = "geometric means, and one-sided bounds of their ratio at α = 0.05 over all looks of a comparison: a rule fails when \
-                the lower one is above what is tolerated, and passes when the upper one is below what must be ruled out";
+    let what = "geometric means, and one-sided bounds of their ratio (α = 0.05 over all interim analyses): a rule \
+                fails if the lower bound is above the tolerance, and passes if the upper bound is below the limit to \
+                rule out";
     (!judged.is_empty()).then(|| {
-        Section::new(format!("{anchor}-{role}"), format!("Rules against the {role}"), weight)
-            .with(table_of(against.role, judged))
-            .with(Sentence::definition("gate.legend", what))
+        let lens = common_lens(judged);
+        let through = lens.map_or_else(String::new, |lens| format!(", {lens}"));
+        Section::new(
+            format!("{anchor}-{role}"),
+            format!("Rules against the {role}{through}"),
+            weight,
+        )
+        .with(table_of(against.role, judged, lens))
+        .with(Sentence::definition("gate.legend", what))
     })
 }
 
-fn table_of(role: Role, judged: &[Judged]) -> Vec<Column> {
+/// The lens that all of these rules name.
+fn common_lens(judged: &[Judged]) -> Option<Lens> {
+    let lens = judged.first()?.rule.what.lens?;
+    judged
+        .iter()
+        .all(|one| one.rule.what.lens == Some(lens))
+        .then_some(lens)
+}
+
+/// `lens` is in the title, and so not in the name of each rule.
+fn table_of(role: Role, judged: &[Judged], lens: Option<Lens>) -> Vec<Column> {
+    let rule = |judged: &Judged| match lens {
+        Some(_) => judged.rule.what.clone().through(None).to_string(),
+        None => judged.rule.what.to_string(),
+    };
     type Shown = fn(&Judged, &Evidence) -> String;
     let shown = |text: Shown| {
         move |judged: &Judged| {
@@ -138,7 +159,7 @@ fn table_of(role: Role, judged: &[Judged]) -> Vec<Column> {
         amount(value, judged.rule.what.figure.unit())
     }
     Table::new(judged)
-        .text("rule", 0, |judged| judged.rule.what.to_string())
+        .text("rule", 0, rule)
         .text("", 0, |judged| {
             (tone(judged.verdict.answer), word(judged.verdict.answer))
         })
@@ -159,12 +180,12 @@ fn table_of(role: Role, judged: &[Judged]) -> Vec<Column> {
         .number(
             "fails above",
             0,
-            shown(|judged, evidence| limit(judged, evidence.fail_above)),
+            shown(|judged, evidence| short_limit(judged, evidence.fail_above)),
         )
         .number(
             "passes below",
             0,
-            shown(|judged, evidence| limit(judged, evidence.pass_below)),
+            shown(|judged, evidence| short_limit(judged, evidence.pass_below)),
         )
         .number("runs", 5, |judged| {
             units::or_unknown(judged.basis.look, |look| look.to_string())
@@ -178,7 +199,7 @@ fn advice(judgement: &Judgement, conclusions: &[Finding]) -> Option<Section> {
     let tables = tables.filter_map(|against| rules(against, "advice", Weight::Evidence, &against.advisory));
     let advising = conclusions.iter().filter(|one| !one.decides);
     let sentences = advising.map(|one| Sentence::evidence("gate.advice", one.text.clone()).marked(word(one.answer)));
-    Section::new("advice", "What advises, and decides nothing", Weight::Evidence)
+    Section::new("advice", "Advisory rules", Weight::Evidence)
         .with_all(tables)
         .with_all(sentences)
         .filled()
@@ -226,8 +247,8 @@ fn parties(judgement: &Judgement) -> Section {
     let lenses = candidate.into_iter().flat_map(|party| &party.lenses);
     facts.extend(lenses.filter_map(lens::words).map(|words| ("lens".to_owned(), words)));
     let decides = match judgement.lens {
-        Lens::Purged => "the purged lens; what is as shipped advises, unless a rule says otherwise",
-        Lens::AsShipped => "the as-shipped lens, with its noise: there is no purged one",
+        Lens::Purged => "the purged lens; as-shipped figures are advisory unless a rule says otherwise",
+        Lens::AsShipped => "the as-shipped lens (no purged runs)",
     };
     facts.push(("decides".to_owned(), decides.to_owned()));
     Section::new("parties", "What was run", Weight::Evidence).with(Block::facts("What was run", facts))

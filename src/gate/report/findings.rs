@@ -104,7 +104,7 @@ pub fn doubts(judgement: &Judgement) -> Vec<String> {
     for against in &judgement.against {
         if against.apart {
             doubts.push(format!(
-                "the candidate and the {} were run on different machines: what differs may be theirs",
+                "the candidate and the {} ran on different machines, which may cause the difference",
                 against.role.name()
             ));
         }
@@ -133,8 +133,8 @@ fn missing(missing: &[Missing]) -> Vec<String> {
     const EXIT: &str = "exit code 2, whatever --inconclusive says";
     let early = missing.iter().find(|one| one.is_too_few()).map(|one| {
         format!(
-            "too few runs to judge {}: the first look takes {} of each; make more, or choose fewer with --runs or --looks \
-             ({EXIT})",
+            "too few runs to judge {}: the first interim analysis needs {} of each; run more, or lower --runs or \
+             --looks ({EXIT})",
             rules(true).join(", "),
             units::counted(one.first as u64, "run")
         )
@@ -169,9 +169,9 @@ fn assumption(judgement: &Judgement) -> Option<String> {
     });
     (!rules.is_empty()).then(|| {
         format!(
-            "without calibrations of all sides, PASS needs {LEAST_TO_PASS} runs for {}, and memory is assumed to vary by {} or \
-             more, which keeps errors under 5 % for groups of runs up to 20 % apart{missed}; `lsp-soak calibrate` measures how \
-             much it varies",
+            "without calibrations of all sides, PASS needs {LEAST_TO_PASS} runs for {}; memory is assumed to vary by \
+             at least {}, which keeps errors under 5 % for groups of runs up to 20 % apart{missed}; `lsp-soak \
+             calibrate` measures the variation",
             rules.join(", "),
             units::percent(ASSUMED_VARIATION)
         )
@@ -198,14 +198,14 @@ fn beyond(judgement: &Judgement) -> Option<String> {
         .iter()
         .filter_map(|(about, Basis { look, runs })| {
             let look = look.filter(|look| look < runs)?;
-            Some(format!("{} rests on the first {look} of {runs} runs", about.title()))
+            Some(format!("{} uses the first {look} of {runs} runs", about.title()))
         })
         .collect();
     // What has fewer runs would not be judged by more than it has.
     let all = rules.iter().map(|(_, basis)| basis.runs).min()?;
     (!parts.is_empty()).then(|| {
         format!(
-            "{}: looks end with the first answer; `--runs {all}` judges {all} at once",
+            "{}: interim analyses stop at the first answer; `--runs {all}` judges all {all} at once",
             parts.join(", ")
         )
     })
@@ -268,10 +268,10 @@ fn evidence(role: Role, judged: &Judged) -> String {
     };
     let against = format!("against the {other} {}{machines}", after(judged.basis, " of each"));
     match judged.verdict.answer {
-        Answer::Fail => format!("at least {lower} {against}, {fail} is tolerated"),
-        Answer::Pass => format!("at most {upper} {against}, below {pass} passes"),
+        Answer::Fail => format!("at least {lower} {against} (limit {fail})"),
+        Answer::Pass => format!("at most {upper} {against} (passes below {pass})"),
         Answer::Inconclusive => format!(
-            "between {lower} and {upper} {against}; it fails above {fail} and passes below {pass}{}",
+            "between {lower} and {upper} {against} (fails above {fail}, passes below {pass}){}",
             more(judged.needed)
         ),
     }
@@ -287,8 +287,8 @@ fn after(basis: Basis, of: &str) -> String {
 
 fn more(needed: Option<usize>) -> String {
     match needed {
-        Some(runs) => format!("; {} of each would probably decide", units::counted(runs as u64, "run")),
-        None => "; no sensible number of runs would decide".to_owned(),
+        Some(runs) => format!("; {} of each will probably decide", units::counted(runs as u64, "run")),
+        None => "; no reasonable number of runs decides".to_owned(),
     }
 }
 
@@ -335,7 +335,7 @@ fn late(leak: &Leaking) -> String {
         let per = |value: f64| signed(value / 1024.0, 1);
         let (fail, pass) = (per(leak.limit.slope), per(leak.limit.ruled_out));
         let (lower, upper) = (per(lower), per(upper));
-        format!("; in the last half at least {lower} and at most {upper} per round, it fails above {fail} and passes below {pass}")
+        format!("; in the last half {lower} to {upper} per round (fails above {fail}, passes below {pass})")
     });
     let open = leak
         .verdict

@@ -281,8 +281,8 @@ fn growth_is_told_per_round_and_per_request_with_its_shape() {
     assert_eq!(
         growth.text,
         "growth over goto after 3 runs: +640.0 KiB per round, between +640.0 and +640.0; +64.0 KiB per request, between +64.0 and \
-         +64.0; linear; in the last half at least +640.0 and at most +640.0 per round, it fails above 0.0 and passes below \
-         +64.0"
+         +64.0; linear; in the last half +640.0 to +640.0 per round (fails above 0.0, passes below \
+         +64.0)"
     );
 }
 
@@ -290,22 +290,22 @@ fn growth_is_told_per_round_and_per_request_with_its_shape() {
 fn runs_beyond_the_look_that_decided_are_told() {
     let judgement = judged(&[1_000; 5], &[1_001; 5], &rules());
     let told = findings::doubts(&judgement).join("\n");
-    let part = "purged private against the baseline rests on the first 3 of 5 runs: ";
+    let part = "purged private against the baseline uses the first 3 of 5 runs: ";
     assert!(told.contains(part), "{told}");
-    assert!(told.contains("`--runs 5` judges 5 at once"), "{told}");
+    assert!(told.contains("`--runs 5` judges all 5 at once"), "{told}");
     let once = judge(
         &sides(&[1_000; 5], &[1_001; 5]),
         &rules(),
         &Schedule::once(5, 0.05).unwrap(),
     );
-    assert!(!findings::doubts(&once).join("\n").contains("rests on the first"));
+    assert!(!findings::doubts(&once).join("\n").contains("uses the first"));
 }
 
 #[test]
 fn each_rule_says_on_how_many_runs_it_rests() {
     let growing = growing(12);
     let told = findings::doubts(&growing).join("\n");
-    let part = "growth over goto rests on the first 3 of 12 runs: looks end with the first answer; `--runs 12`";
+    let part = "growth over goto uses the first 3 of 12 runs: interim analyses stop at the first answer; `--runs 12`";
     assert!(told.contains(part), "{told}");
     let mut rules = rules();
     rules.primaries[0].tolerance = Tolerance::new(0.0, 0.001, 0.0).unwrap();
@@ -325,7 +325,7 @@ fn each_rule_says_on_how_many_runs_it_rests() {
     // Before the first look nothing is judged, and nothing says that it was.
     let few = judged(&[1_000; 2], &[1_000; 2], &rules);
     let told = findings::doubts(&few).join("\n");
-    let part = "too few runs to judge purged private, peak: the first look takes 3 runs of each";
+    let part = "too few runs to judge purged private, peak: the first interim analysis needs 3 runs of each";
     assert!(told.contains(part) && !told.contains("rests on"), "{told}");
     assert!(findings(&few)[0].text.contains("before the first look"));
 }
@@ -398,7 +398,7 @@ fn what_huge_pages_do_to_the_difference_and_what_was_preloaded_is_told() {
     let told = markdown::render(&document(&judgement, &sides, &[]));
     let words = told.split_whitespace().collect::<Vec<&str>>().join(" ");
     for part in [
-        "candidate has 8.0 MiB more in huge pages than baseline, and 4.4 MiB more private memory in all",
+        "candidate has 8.0 MiB more in huge pages than baseline, and 4.4 MiB more private memory in total",
         "jemalloc 5.3.0 preloaded",
     ] {
         assert!(words.contains(part), "{told}");
@@ -413,7 +413,7 @@ fn a_gate_says_on_which_side_the_machine_was_busy() {
     }
     let judgement = judge(&sides, &rules(), &Schedule::default());
     let told = markdown::render(&document(&judgement, &sides, &[]));
-    let part = "the machine was busy when 6 of 12 runs began (load up to ";
+    let part = "the machine was busy when 6 of 12 runs started (load up to ";
     assert!(
         told.contains(part) && told.contains("; the baseline 0 of 6, the candidate 6 of 6)"),
         "{told}"

@@ -39,21 +39,30 @@ pub fn bounds(evidence: &Evidence) -> String {
     )
 }
 
+/// A limit in as few words as there are: the amount where that sets it.
+pub fn short_limit(judged: &Judged, bound: Bound) -> String {
+    match bound.by_floor {
+        true => format!("+{}", floor(judged)),
+        false => limit(judged, bound),
+    }
+}
+
+fn floor(judged: &Judged) -> String {
+    amount(judged.rule.tolerance.floor(), as_set(judged.rule.what.figure.unit()))
+}
+
 /// A limit of a ratio, with the amount that sets it where the share would be less than the noise that is believed of the
 /// figure. Shares are mostly round.
 pub fn limit(judged: &Judged, bound: Bound) -> String {
-    let floor = match bound.by_floor {
-        true => format!(
-            " ({})",
-            amount(judged.rule.tolerance.floor(), as_set(judged.rule.what.figure.unit()))
-        ),
+    let by = match bound.by_floor {
+        true => format!(" ({})", floor(judged)),
         false => String::new(),
     };
     let text = change(bound.ratio);
     let text = text
         .strip_suffix(".00 %")
         .map_or(text.clone(), |round| format!("{round} %"));
-    format!("{text}{floor}")
+    format!("{text}{by}")
 }
 
 /// What a server is called in a sentence: its label, with its part where the label does not tell it from the others.

@@ -64,7 +64,7 @@ pub enum CloseReason {
     #[error("the server closed its output after {got} of {length} bytes of a message", got = units::count(*got), length = units::count(*length))]
     Truncated { length: u64, got: u64 },
     /// It wrote nothing but text that is not LSP for too long.
-    #[error("the server wrote {size} that are no LSP message; is it started in its stdio mode?", size = units::bytes(*bytes))]
+    #[error("the server wrote {size} that are not LSP: does it need an option for stdio?", size = units::bytes(*bytes))]
     Garbage { bytes: u64 },
     /// It announced a message over the limit.
     #[error("the server announced a message of {length}, over the limit of {limit}", length = units::bytes(*length), limit = units::bytes(*limit))]
@@ -93,9 +93,6 @@ mod tests {
     #[test]
     fn sizes_are_told_in_the_units_of_the_report() {
         let text = CloseReason::Garbage { bytes: 16_842_752 }.to_string();
-        assert!(
-            text.starts_with("the server wrote 16.1 MiB that are no LSP message"),
-            "{text}"
-        );
+        assert!(text.starts_with("the server wrote 16.1 MiB that are not LSP"), "{text}");
     }
 }

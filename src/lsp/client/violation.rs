@@ -6,7 +6,7 @@ use crate::lsp::message::Id;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// A body is something else than a JSON object.
-    #[error("a message is no JSON object: `{0}`")]
+    #[error("a message is not a JSON object: `{0}`")]
     NoObject(String),
     /// A message says neither what it asks nor what it answers.
     #[error("a message has neither a method nor an id")]
@@ -33,7 +33,8 @@ pub enum Violation {
     Unasked(Id),
     /// An answer whose id is that of a request, but as a string.
     #[error(
-        "an answer came back with its id as a string (`\"{0}\"`), though it was sent as a number: its request stays open, in an editor too"
+        "an answer has its id as a string (`\"{0}\"`) where the request had a number: the request stays open, in an \
+         editor too"
     )]
     IdAsText(String),
 }

@@ -42,11 +42,8 @@ pub fn shared(server: &ServerChoice, cells: &[Cell]) -> Vec<String> {
         }
         let cells = named(&setting);
         sentences.push(match separator(name) {
-            Some(_) => format!(
-                "`{name}={own}` is there anyway and stays: to it is added in {cells}, but for options that a setting \
-                 sets itself"
-            ),
-            None => format!("`{name}={own}` is there anyway: another value takes its place in {cells}"),
+            Some(_) => format!("`{name}={own}` is already set: {cells} add to it, and their own options win"),
+            None => format!("`{name}={own}` is already set: {cells} replace it"),
         });
     }
     sentences

@@ -23,8 +23,8 @@ pub enum PresetError {
         cure: String,
     },
     #[error(
-        "`--preset {preset}` needs to know the allocator of `{label}`, which was not found: where it is so, say it in a \
-         profile, `allocator = {{ linked = \"{word}\" }}`, or write a grid file"
+        "`--preset {preset}` needs the allocator of `{label}`, which is not known: name it in a profile, `allocator = \
+         {{ linked = \"{word}\" }}`, or write a grid file"
     )]
     Unknown {
         preset: Preset,
@@ -70,7 +70,7 @@ pub fn cells(preset: Preset, server: &ServerChoice) -> Result<(Vec<Cell>, Vec<St
     skipped.extend(known.iter().map(|cell| format!("{}, {GIVEN}", cell.label)));
     let notes = match skipped.is_empty() {
         true => Vec::new(),
-        false => vec![format!("not tried of the preset {preset}: {}", skipped.join(", "))],
+        false => vec![format!("left out of the preset {preset}: {}", skipped.join(", "))],
     };
     Ok((joined(cells), notes))
 }
@@ -99,13 +99,13 @@ fn misfit(preset: Preset, family: AllocatorFamily, facts: &AllocatorFacts, label
         },
         cure: match Preset::fitting(family) {
             Some(fitting) => format!("use --preset {fitting}, or write a grid file"),
-            None => "no preset is for that; write a grid file of what it reads".to_owned(),
+            None => "there is no preset for it; write a grid file with its settings".to_owned(),
         },
     }
 }
 
 /// Why what the user sets is not tried again.
-const GIVEN: &str = "which it is given anyway";
+const GIVEN: &str = "which is already set";
 
 /// The options of an allocator that the user sets: whoever looked at the server looked without them.
 fn given(preset: Preset, variable: &str, env: &BTreeMap<String, String>) -> BTreeMap<String, String> {
@@ -141,7 +141,8 @@ impl Own {
             .iter()
             .find(|(name, _)| known && !self.options.contains_key(*name))
         {
-            self.skipped.push(format!("{label}, for it has no option `{missing}`"));
+            self.skipped
+                .push(format!("{label}, because it has no option `{missing}`"));
             return None;
         }
         let has = |name: &str| self.given.get(name).or(self.options.get(name));
@@ -257,7 +258,7 @@ impl Own {
     }
 
     fn go(mut self, version: Option<&str>) -> (Vec<Cell>, Vec<String>) {
-        self.skipped.push("gogc-100, which is its default".to_owned());
+        self.skipped.push("gogc-100, the default".to_owned());
         let mut cells = vec![
             set("gogc-25", &[("GOGC", "25")]),
             set("gogc-50", &[("GOGC", "50")]),
@@ -269,7 +270,7 @@ impl Own {
         match version.and_then(minor_of_go) {
             // Linux's MADV_FREE left memory in place that looked taken.
             Some(minor) if !(12..16).contains(&minor) => {
-                self.skipped.push("madvdontneed-1, which is its default".to_owned());
+                self.skipped.push("madvdontneed-1, the default".to_owned());
             }
             Some(_) | None => cells.push(set("madvdontneed-1", &[("GODEBUG", "madvdontneed=1")])),
         }

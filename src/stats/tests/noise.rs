@@ -29,7 +29,7 @@ pub fn bell_shaped(random: &mut Random) -> f64 {
     0.052 * bell(random)
 }
 
-/// As measured on ty with jemalloc told to purge: CV 0.10 %.
+/// As measured on ty with jemalloc asked to purge: CV 0.10 %.
 pub fn purged(random: &mut Random) -> f64 {
     0.001 * bell(random)
 }

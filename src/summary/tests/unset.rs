@@ -116,14 +116,11 @@ fn a_setting_is_in_force_where_the_process_with_the_memory_has_it() {
     }
     let place = "the environment of `ty`, which holds 78.4 of 83.3 MiB";
     let summary = of(&session(vec![has(0), lacks(1)]));
-    assert_eq!(
-        told(&summary),
-        [format!("{NAME}=0 was asked for, and is not in {place}")]
-    );
+    assert_eq!(told(&summary), [format!("{NAME}=0 was set, but is not in {place}")]);
     let summary = of(&session(vec![has(0), other(1)]));
     assert_eq!(
         told(&summary),
-        [format!("{NAME}=0 was asked for, and 10 is in force by {place}")]
+        [format!("{NAME}=0 was set, but 10 is in force according to {place}")]
     );
 }
 
@@ -178,10 +175,10 @@ fn accounted(held: Option<&[u64]>, family: AllocatorFamily, ending: Ending) -> S
 fn what_is_preloaded_serves_where_it_had_the_memory_by_its_own_account() {
     use AllocatorFamily::{Jemalloc, Mimalloc, Tbbmalloc, V8};
     let bound = "LD_PRELOAD=/lib/je.so, seen in what the loader bound";
-    let unconfirmed = "LD_PRELOAD=/lib/je.so was asked for but not seen in force, only its loading (no allocator gave an \
+    let unconfirmed = "LD_PRELOAD=/lib/je.so was set; whether it is in force is not known, only its loading (no allocator gave an \
                        account of its memory when the server ended) was checked";
     let unused =
-        |held: &str| format!("LD_PRELOAD=/lib/je.so was asked for, and is not in use by `ty`: it had at most {held}");
+        |held: &str| format!("LD_PRELOAD=/lib/je.so was set, but is not in use by `ty`: it had at most {held}");
     let seen = "LD_PRELOAD=/lib/je.so, seen in its own account: it had at most 70.0 MiB, `ty` 78.4 MiB";
     for (held, family, words) in [
         (Some([4, 70].as_slice()), Jemalloc, seen.to_owned()),
@@ -226,8 +223,9 @@ fn what_is_preloaded_and_serves_a_part_is_said_to() {
         let summary = accounted(Some(held), family, Ending::Completed);
         doubts(&summary).into_iter().map(|doubt| doubt.text).collect::<Vec<_>>()
     };
-    let part =
-        |held: &str| format!("what was preloaded served at most {held} of the 78.4 MiB of `ty`, by its own account");
+    let part = |held: &str| {
+        format!("the preloaded allocator served at most {held} of the 78.4 MiB of `ty`, by its own statistics")
+    };
     assert_eq!(doubts(&[36, 1], AllocatorFamily::Jemalloc), [part("36.0")]);
     assert_eq!(doubts(&[32, 1], AllocatorFamily::Mimalloc), [part("32.0")]);
     assert!(doubts(&[70, 1], AllocatorFamily::Jemalloc).is_empty());
@@ -288,6 +286,6 @@ fn what_is_preloaded_counts_where_the_process_with_the_memory_has_mapped_it() {
     assert_eq!(summary.header.server.preload, None, "it is no more called preloaded");
     assert_eq!(
         told(&summary),
-        ["LD_PRELOAD=/lib/je.so was asked for, and is not in what `ty` has mapped, which holds 78.4 of 83.3 MiB"]
+        ["LD_PRELOAD=/lib/je.so was set, but is not in what `ty` has mapped, which holds 78.4 of 83.3 MiB"]
     );
 }

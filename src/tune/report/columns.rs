@@ -109,11 +109,11 @@ pub fn stop(stopped: &Stopped) -> String {
         Why::Failed(Failure { record, how }) => {
             format!("{after}: the server failed the scenario with it: {how} ({record})")
         }
-        Why::Beaten(other) => format!("{after}: {other} is as good in everything and clearly better in something"),
-        Why::WorseHalf(other) => format!(
-            "{after}: it needs more memory than {other} and than half of all, and is not shown to be better in anything"
-        ),
-        Why::OverLimit => format!("{after}: it is shown to need more than the limit"),
-        Why::Slower(other) => format!("{after}: {other} is shown to be faster and to keep the limit"),
+        Why::Beaten(other) => format!("{after}: {other} is as good in all figures and clearly better in one"),
+        Why::WorseHalf(other) => {
+            format!("{after}: more memory than {other} and than half of all settings, and not better in any figure")
+        }
+        Why::OverLimit => format!("{after}: it needs more than the limit"),
+        Why::Slower(other) => format!("{after}: {other} is faster and keeps the limit"),
     }
 }

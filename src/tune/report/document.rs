@@ -150,7 +150,7 @@ pub fn set(sets: &CellFacts) -> String {
     words.extend(options.map(|text| format!("initialization options {text}")));
     words.extend(sets.cpus.as_ref().map(|cpus| format!("processors {cpus}")));
     match words.is_empty() {
-        true => "nothing: the server as it is".to_owned(),
+        true => "nothing (the server's defaults)".to_owned(),
         false => words.join(" "),
     }
 }

@@ -34,7 +34,7 @@ fn in_groups(sweep: &Sweep) -> Vec<String> {
         let apart = cell.stopped.is_none() && notes::gap(figure).is_some();
         let name = format!("private{}", after(sweep));
         let doubts = apart.then(|| notes::in_groups(&cell.label, &name, figure, Unit::Bytes))?;
-        let all = "; all others are compared with the mean of these";
+        let all = "; all others are compared with their mean";
         Some(if place == 0 { format!("{doubts}{all}") } else { doubts })
     });
     doubts.collect()
@@ -55,8 +55,8 @@ fn beside_failed(sweep: &Sweep) -> Vec<String> {
         let labels: Vec<&str> = stopped.map(|cell| cell.label.as_str()).collect();
         (!labels.is_empty()).then(|| {
             format!(
-                "{} stopped because of {failed}, which the server failed with later, and may have been the answer: play the \
-                 sweep without {failed} to know",
+                "{} stopped because of {failed}, with which the server failed later: run the sweep without {failed} \
+                 to judge it",
                 labels.join(", "),
                 failed = failed.label
             )
@@ -70,7 +70,7 @@ fn not_fastest(sweep: &Sweep) -> Option<String> {
     let others: Vec<&str> = as_fast(sweep).into_iter().map(|cell| cell.label.as_str()).collect();
     (!others.is_empty()).then(|| {
         format!(
-            "it is not shown to be the fastest: the interval of its p95 and those of these overlap, all under the limit: {}",
+            "it may not be the fastest: the interval of its p95 overlaps with those of {}, all under the limit",
             others.join(", ")
         )
     })
@@ -87,26 +87,26 @@ pub(crate) fn unsettled<'s>(cells: impl IntoIterator<Item = &'s CellResult>) -> 
     let (why, cure) = match why {
         Moving::TimedOut(what) => {
             let what = if what.is_empty() { "its memory" } else { what };
-            let why = format!("the time of its window was up and this still moving: {what}");
-            (why, "give the window more time, with a larger `at-most`")
+            let why = format!("its window ended while this was still changing: {what}");
+            (why, "raise `at-most`")
         }
         Moving::TooShort { took, decay, capped } => {
             let time = |nanos: &u64| units::duration(Duration::from_nanos(*nanos));
             let why = format!(
-                "it had been left alone for {}, and its allocator, which keeps what was freed for {}, may give back until twice that",
+                "it was idle for {}, and its allocator, which keeps freed memory for {}, may release until twice that",
                 time(took),
                 time(decay)
             );
             let cure = match capped {
-                true => "give the window more time, with a larger `at-most`",
-                false => "let the window wait, with `until = \"settled\"`",
+                true => "raise `at-most`",
+                false => "set `until = \"settled\"`",
             };
             (why, cure)
         }
     };
     Some(format!(
-        "memory had not settled when it was read with {}: in {} of {} of {} {why}; such a setting is not stopped for its \
-         memory, stops no other, and has no promise: {cure}",
+        "memory was still changing with {}: in {} of {} of {} {why}; this setting is neither eliminated for its \
+         memory nor predicted: {cure}",
         labels.join(", "),
         first.rest.moving,
         units::counted(first.runs.len() as u64, "run"),

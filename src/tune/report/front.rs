@@ -13,9 +13,8 @@ use crate::tune::{CellResult, Sweep};
 /// Half the side of a point.
 const POINT: f64 = 5.0;
 
-const LEGEND: &str = "Down and to the left is better. Each point is the median of a setting, with its number in the table above; \
-                      its lines are the intervals of the medians, and where one is much longer than the others, an arrow at the edge says that it \
-                      goes on. Filled points are on the front: no other setting is as good in memory, latency and CPU and clearly better in one. \
+const LEGEND: &str = "Down and left is better. Point: the median of a setting, with its number in the table above. \
+                      Lines: the intervals of the medians; an arrow at the edge means that the line goes on. Filled points are on the front: no other setting is as good in memory, latency and CPU and clearly better in one. \
                       Rings are not; a square is the default. Scales do not begin at 0. The default, what is chosen and the front, \
                       seven at most, have colours of their own; the others are near grey.";
 

@@ -24,7 +24,7 @@ const PRELOADS: [&str; 2] = ["LD_PRELOAD", "DYLD_INSERT_LIBRARIES"];
 pub fn text(form: Form, server: &Server, sets: &CellFacts) -> Result<String, String> {
     let setting = Setting::of(server, sets);
     if setting.is_empty() {
-        return Err("there is nothing to set: it is the server as it is".to_owned());
+        return Err("nothing to set: these are the server's defaults".to_owned());
     }
     match form {
         Form::Env => Ok(shell::env(&setting)),

@@ -17,7 +17,7 @@ pub fn why_not(sweep: &Sweep, cell: &CellResult) -> Option<String> {
     let private = in_brackets(&difference(cell, Figure::Private));
     Some(match why {
         WhyNot::NotLess if is_more(cell) => format!("it needs more private memory than the default{private}"),
-        WhyNot::NotLess => format!("it is not shown to need less private memory{private}"),
+        WhyNot::NotLess => format!("it shows no less private memory{private}"),
         WhyNot::NotWorth { .. } => format!(
             "it needs less private memory{private}, but {}",
             clause(sweep, cell, why)
@@ -57,11 +57,11 @@ pub(crate) fn to_settle(sweep: &Sweep, cell: &CellResult) -> String {
         Some(runs) => {
             let runs = runs.max(cell.runs.len() + 1);
             format!(
-                "about {} of each may settle it: `--rungs 1,3,{runs}`",
+                "about {} of each may decide: `--rungs 1,3,{runs}`",
                 units::counted(runs as u64, "run")
             )
         }
-        None => format!("{MOST_RUNS} runs of each would not settle it: measure on a quieter machine"),
+        None => format!("{MOST_RUNS} runs of each do not decide: measure on a quieter machine"),
     }
 }
 
@@ -112,12 +112,12 @@ fn clause(sweep: &Sweep, cell: &CellResult, why: &WhyNot) -> String {
         WhyNot::DidLess => "it did less work than the default".to_owned(),
         WhyNot::Refused => cell.refused().map(setting).collect::<Vec<String>>().join(" and "),
         WhyNot::TooFew => format!(
-            "{} of it count, and a recommendation needs {LEAST_RUNS}",
+            "{} count, a recommendation needs {LEAST_RUNS}",
             units::counted(cell.runs.len() as u64, "run")
         ),
-        WhyNot::NoDefault => format!("fewer than {LEAST_RUNS} runs of the default count, which it is compared with"),
+        WhyNot::NoDefault => format!("fewer than {LEAST_RUNS} runs of the default count"),
         WhyNot::NotMeasured => "its private memory is not known".to_owned(),
-        WhyNot::NotLess => "it is not shown to need less private memory".to_owned(),
+        WhyNot::NotLess => "it shows no less private memory".to_owned(),
         WhyNot::NotWorth { saved, worth } => {
             let saved = if *saved > 0.0 {
                 bytes(*saved)
@@ -129,18 +129,15 @@ fn clause(sweep: &Sweep, cell: &CellResult, why: &WhyNot) -> String {
                 bytes(*worth)
             )
         }
-        WhyNot::Dearer(of) => format!("it costs more than is allowed: {}", costs(of)),
-        WhyNot::CostOpen(of) => format!(
-            "its runs do not show whether it costs more than is allowed: {}",
-            costs(of)
-        ),
-        WhyNot::CostUnknown(of) => format!("what it costs is not known: {}", costs(of)),
+        WhyNot::Dearer(of) => format!("it costs more than the limits allow: {}", costs(of)),
+        WhyNot::CostOpen(of) => format!("its runs do not show whether it keeps within the limits: {}", costs(of)),
+        WhyNot::CostUnknown(of) => format!("its cost is not known: {}", costs(of)),
         WhyNot::OverLimit => format!(
             "its private memory may be {}, over the limit of {}",
             units::or_unknown(cell.most_private(), bytes),
             units::or_unknown(sweep.rules.max_private, units::exact_bytes)
         ),
-        WhyNot::Beaten(other) => format!("{other} is as good in everything and clearly better in something"),
+        WhyNot::Beaten(other) => format!("{other} is as good in all figures and clearly better in one"),
         WhyNot::NeedsMore(other) => format!("{other} needs less private memory"),
         WhyNot::MoreCpu(other) if sweep.rules.max_private.is_some() => {
             format!("{other} is as fast and needs no more CPU ({})", cpu_of(other))

@@ -35,7 +35,7 @@ pub fn headline(sweep: &Sweep) -> String {
         return answer(sweep);
     }
     let all = units::counted(sweep.cells.len() as u64, "setting");
-    format!("{}; but memory had not settled in {moving} of {all}", answer(sweep))
+    format!("{}; memory was still changing in {moving} of {all}", answer(sweep))
 }
 
 fn answer(sweep: &Sweep) -> String {
@@ -68,18 +68,16 @@ fn answer(sweep: &Sweep) -> String {
         Recommendation::Default(KeepReason::TooFew) => {
             "no recommendation: fewer than 3 runs of each setting; use more --rungs, or more time".to_owned()
         }
-        Recommendation::Default(KeepReason::NothingLess) => {
-            "keep the default: no setting is shown to need less memory".to_owned()
-        }
+        Recommendation::Default(KeepReason::NothingLess) => "keep the default: no setting shows less memory".to_owned(),
         Recommendation::Default(KeepReason::Barred(place)) => why::barred(sweep, &sweep.cells[place]),
         Recommendation::Default(KeepReason::CostOpen(place)) => why::cost_open(sweep, &sweep.cells[place]),
         Recommendation::Default(KeepReason::TooDear(place)) => format!(
-            "keep the default: what needs less memory costs more than is allowed, such as {} ({})",
+            "keep the default: settings with less memory cost more than the limits allow, such as {} ({})",
             label(place),
             why::limits(sweep, &sweep.cells[place], &dear(sweep, &sweep.cells[place]))
         ),
         Recommendation::Default(KeepReason::Fastest) if !as_fast(sweep).is_empty() => {
-            format!("keep the default: nothing under {limit} is shown to be faster")
+            format!("keep the default: no setting under {limit} is faster")
         }
         Recommendation::Default(KeepReason::Fastest) => format!("keep the default: it is the fastest under {limit}"),
         Recommendation::None(None) => format!("no setting stays under {limit}"),
@@ -88,7 +86,7 @@ fn answer(sweep: &Sweep) -> String {
             label(place),
             units::or_unknown(nearest(&sweep.cells[place]), |most| amount(most, Figure::Private))
         ),
-        Recommendation::Unknown => "nothing can be said: the server failed as it is".to_owned(),
+        Recommendation::Unknown => "no result: the server failed with its defaults".to_owned(),
     }
 }
 
@@ -110,7 +108,7 @@ pub fn reservations(sweep: &Sweep, cell: &CellResult) -> Vec<String> {
     if cell.runs.is_empty() {
         let failed = cell.left.iter().filter(|left| left.why == Excluded::Failed).count() as u64;
         sentences.push(match failed {
-            0 => format!("no run of {label} counts, so nothing is known of it"),
+            0 => format!("no run of {label} counts"),
             failed => format!(
                 "no run of {label} counts: the server failed the scenario in {}",
                 units::counted(failed, "run")
@@ -121,7 +119,7 @@ pub fn reservations(sweep: &Sweep, cell: &CellResult) -> Vec<String> {
     sentences.extend(cell.refused().map(|knob| not_taken(label, knob)));
     if sentences.is_empty() {
         let why = why::why_not(sweep, cell).unwrap_or_else(|| headline(sweep));
-        sentences.push(format!("{label} is not what is recommended: {why}"));
+        sentences.push(format!("{label} is not recommended: {why}"));
     }
     sentences.extend(moving);
     sentences
@@ -185,7 +183,7 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
     if let Some((had, most)) = sweep.cut_short() {
         let ended = match sweep.planned.as_ref().and_then(|planned| planned.time_budget) {
             Some(budget) => format!(
-                "the {} that there were for it ended the sweep",
+                "the time budget of {} ended the sweep",
                 units::duration(Duration::from_nanos(budget))
             ),
             None => "the sweep ended".to_owned(),
@@ -194,8 +192,7 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
         add(Tone::Warning, format!("{ended} after {had} of {runs} of each"));
     }
     if sweep.was_played_otherwise() {
-        let text = "what stopped on the way was stopped for another --max-private, and may have been the answer for this one: \
-                    play the sweep with it to know";
+        let text = "settings were eliminated for another --max-private and may suit this one: run the sweep with it";
         add(Tone::Warning, text.to_owned());
     }
     if sweep.missing > 0 {
@@ -210,7 +207,8 @@ pub fn sentences(sweep: &Sweep) -> Vec<Sentence> {
 fn promised(sweep: &Sweep, cell: &CellResult) -> Option<String> {
     let (low, high) = cell.promise?;
     Some(format!(
-        "expect {} to {} private{} in a new run (95 %), slightly more than above: the setting was picked on these figures",
+        "expect {} to {} private{} in a new run (95 %), slightly more than above: the setting was picked on these \
+         figures",
         amount(low, Figure::Private),
         amount(high, Figure::Private),
         after(sweep)
@@ -223,14 +221,14 @@ fn untold(sweep: &Sweep) -> Option<String> {
     if let Some(cell) = chosen(sweep).filter(of) {
         let settings: Vec<String> = cell.untold().map(KnobFacts::written).collect();
         return Some(format!(
-            "nothing shows whether {} was taken, except that the figures differ from the default's",
+            "whether {} is in force is not known, except that the figures differ from the default's",
             settings.join(" and ")
         ));
     }
     let labels: Vec<&str> = sweep.cells.iter().filter(of).map(|cell| cell.label.as_str()).collect();
     (!labels.is_empty()).then(|| {
         format!(
-            "nothing shows whether these were taken, except where their figures differ from the default's: {}",
+            "whether these are in force is not known, except where their figures differ from the default's: {}",
             labels.join(", ")
         )
     })
@@ -261,7 +259,7 @@ fn open(sweep: &Sweep, cell: &CellResult) -> Option<String> {
     let is_open = sweep.rules.max_private.is_none() && cost(cell, &sweep.rules) == Cost::Open;
     is_open.then(|| {
         format!(
-            "{} of each do not show that it keeps within what is allowed: {}; {}",
+            "{} of each do not show that it keeps within the limits: {}; {}",
             units::counted(cell.runs.len() as u64, "run"),
             why::limits(sweep, cell, &beyond(sweep, cell)),
             why::to_settle(sweep, cell)
@@ -303,13 +301,13 @@ pub fn legend(sweep: &Sweep) -> String {
     let window = match sweep.places.window {
         Some(WindowKind::Simmer) => "the simmer window",
         Some(_) => "the silent window",
-        None => "a window of 1 s or more, of which there is none",
+        None => "a window of 1 s or more (there is none)",
     };
     let method = sweep
         .places
         .method
         .as_deref()
-        .unwrap_or("no method, for none was asked often enough");
+        .unwrap_or("no method (none was asked often enough)");
     let all = |is: fn(&CellResult) -> bool| sweep.cells.iter().filter(|cell| !cell.runs.is_empty()).all(is);
     let settled = match (all(|cell| cell.rest.settled), all(|cell| cell.rest.moving == 0)) {
         (true, _) => "settled, ",
@@ -317,10 +315,11 @@ pub fn legend(sweep: &Sweep) -> String {
         (false, false) => "not settled everywhere, ",
     };
     format!(
-        "medians, sizes in MiB · private: {settled}at the checkpoint{}; its interval is that of the median (* of all runs, \
+        "medians, sizes in MiB · private: {settled}at the checkpoint{}; its interval is that of the median (* of all \
+         runs, \
          too few for 95 %) · against default: 95 % interval of the ratio · returned: of what had been taken, by then, of \
          resident memory where there is one process, else of private · t90: \
-         of what fell in {window}, until nine tenths had come back · p50, p95: latency of {method} · CPU, faults: of the \
+         of what fell in {window}, time until nine tenths of the fall come back · p50, p95: latency of {method} · CPU, faults: of the \
          whole run · front: no other is as good in private, p95 and CPU and clearly better in one",
         after(sweep)
     )

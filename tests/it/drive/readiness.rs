@@ -178,7 +178,7 @@ async fn a_server_that_stays_busy_is_a_timeout_that_names_the_processors() {
     let (client, incoming, _peer) = usual();
     let ready = wait(client, incoming, Fake::busy(), profile(None, vec![]), 600).await;
     assert_eq!((ready.outcome, ready.rule), (ReadyOutcome::Timeout, ReadyRule::Cpu));
-    assert!(ready.missing.contains("processor"), "{}", ready.missing);
+    assert!(ready.missing.contains("of one CPU"), "{}", ready.missing);
 }
 
 #[tokio::test]

@@ -84,8 +84,8 @@ async fn a_message_that_arrives_byte_by_byte_is_one_message() {
 async fn a_body_that_is_no_message_is_told_and_the_next_one_is_read() {
     let (client, mut incoming, mut peer) = usual();
     for (body, words) in [
-        ("[1,2]", "no JSON object"),
-        ("{\"id\":", "no JSON object"),
+        ("[1,2]", "not a JSON object"),
+        ("{\"id\":", "not a JSON object"),
         ("{}", "neither a method nor an id"),
         (
             r#"{"id":null,"error":{"code":-32700,"message":"bad input"}}"#,

@@ -31,13 +31,13 @@ fn a_server_that_crashes_while_it_warms_up_is_an_error_everywhere() {
         failed.starts_with("::error ") && failed.ends_with("crash failed the scenario in 1 run: run-001-crash.jsonl"),
         "{failed}"
     );
-    let words = "no run counts, so nothing can be said: crash failed the scenario in 1 run";
+    let words = "no run counts, so there is no result: crash failed the scenario in 1 run";
     assert!(drawn(crashed_at_once(), 100).contains(words));
     assert!(pasted(crashed_at_once()).contains(words));
     // Where the other has runs, it is still the one that failed that is named.
     let mut some = crashed_at_once();
     some.extend(runs("small", &[100, 101, 100]));
-    let words = "nothing can be said of crash against small: crash failed the scenario in 1 run";
+    let words = "crash cannot be compared with small: crash failed the scenario in 1 run";
     assert!(drawn(some, 100).contains(words));
 }
 
@@ -62,7 +62,7 @@ fn warm_ups_alone_are_no_run_that_counts() {
     all[0].summary.header.plan.warm_up = true;
     for text in [drawn(all.clone(), 100), pasted(all)] {
         assert!(
-            text.contains("no run counts, so nothing can be said: give it more time"),
+            text.contains("no run counts, so there is no result: allow more time"),
             "{text}"
         );
     }
@@ -83,6 +83,6 @@ fn runs_that_a_ratio_leaves_out_are_not_counted_for_it() {
     assert!(!text.contains("3 runs each"), "{text}");
     let apart = [here("system", &[100, 101]), there("mimalloc", &[130, 131])];
     let text = drawn(apart.concat(), 160);
-    let words = "no machine has 2 runs of both, and servers are compared within a machine only";
+    let words = "no machine has 2 runs of both, and runs are compared only within a machine";
     assert!(text.contains(words), "{text}");
 }

@@ -6,7 +6,7 @@ use super::*;
 fn that_a_repeated_phase_stands_for_its_last_round_is_told_where_there_is_one() {
     let told = |runs: &[Played]| {
         let texts = [drawn(runs.to_vec(), 160), pasted(runs.to_vec())];
-        texts.map(|text| text.contains("of a phase that repeats, its last round"))
+        texts.map(|text| text.contains("repeated phases: the last round"))
     };
     let mut runs = two();
     assert_eq!(told(&runs), [false, false]);

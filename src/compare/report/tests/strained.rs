@@ -30,16 +30,16 @@ fn a_busy_machine_is_told_once_and_by_sides_only_where_they_differ() {
     );
     let odd = sentences([(5.0, 0.0); 3], [(1.0, 0.0), (1.0, 0.0), (6.0, 0.0)]);
     insta::assert_snapshot!([even, odd].concat().join("\n"), @r#"
-    the machine was busy when 4 of 6 runs began (load up to 11.7 on 4 processors): latencies and settling times are longer than on a quiet one
-    the machine was busy when 4 of 6 runs began (load up to 6.0 on 4 processors; a 3 of 3, b 1 of 3): latencies and settling times are longer than on a quiet one
+    the machine was busy when 4 of 6 runs started (load up to 11.7 on 4 processors), which lengthens latencies and settling times
+    the machine was busy when 4 of 6 runs started (load up to 6.0 on 4 processors; a 3 of 3, b 1 of 3), which lengthens latencies and settling times
     "#);
 }
 
 #[test]
 fn short_memory_is_told_with_the_most_of_it() {
     insta::assert_snapshot!(sentences([(1.0, 7.2); 3], [(9.0, 12.5); 3]).join("\n"), @r#"
-    the machine was busy when 3 of 6 runs began (load up to 9.0 on 4 processors; a 0 of 3, b 3 of 3): latencies and settling times are longer than on a quiet one
-    memory was short in all 6 runs (something waited for it up to 12 % of the time): resident figures may be too low
+    the machine was busy when 3 of 6 runs started (load up to 9.0 on 4 processors; a 0 of 3, b 3 of 3), which lengthens latencies and settling times
+    memory was short in all 6 runs (processes waited up to 12 % of the time), so resident figures may be too low
     "#);
 }
 
@@ -53,7 +53,7 @@ fn every_form_of_a_comparison_says_that_the_machine_was_busy() {
     let json = crate::compare::report::json::render(&scenarios, &busy).unwrap();
     let page = page::render(&document(&scenarios, &busy));
     for text in [drawn(busy.clone(), 160), pasted(busy), json, page] {
-        assert!(text.contains("the machine was busy when all 12 runs began"), "{text}");
+        assert!(text.contains("the machine was busy when all 12 runs started"), "{text}");
     }
 }
 
@@ -68,7 +68,7 @@ fn every_form_of_a_comparison_says_that_looks_decided_how_many_runs_there_are() 
     let page = page::render(&document(&scenarios, &looked));
     assert!(json.contains("\"looks\": ["), "{json}");
     for text in [drawn(looked.clone(), 160), pasted(looked), page] {
-        assert!(text.contains("ended these runs by what they showed"), "{text}");
+        assert!(text.contains("stopped when the result was clear"), "{text}");
     }
-    assert!(!drawn(two(), 160).contains("ended these runs"));
+    assert!(!drawn(two(), 160).contains("stopped when the result"));
 }

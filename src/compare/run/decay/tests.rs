@@ -38,7 +38,7 @@ fn shared_memory_that_went_is_not_called_nothing() {
     let mut silent = gave(WindowKind::Silent, 0.0, true);
     silent.shared = 64.0 * f64::from(1 << 20);
     let freed = format!(
-        "64.0 MiB of shared memory released {}, which no private figure counts",
+        "64.0 MiB of shared memory released {} (no private figure counts it)",
         when(WindowKind::Silent)
     );
     assert_eq!(sentence(&[silent]).as_ref(), Some(&freed));
@@ -56,14 +56,15 @@ fn what_was_left_to_the_kernel_is_not_called_nothing() {
     let left = lazy(gave(Silent, 0.0, false), 107.0);
     assert_eq!(
         said(&[left]),
-        "nothing released while idle, but 107.0 MiB left to the kernel, which takes them when it needs them"
+        "nothing released while idle, but 107.0 MiB left for the kernel to reclaim"
     );
     let closed = lazy(gave(Closed, 8.0, false), 40.0);
     assert_eq!(
         said(&[closed, left, gave(Simmer, 0.0, false)]),
-        "8.0 MiB released after closing all documents (4 % of the growth so far); nothing released in light traffic; after \
-         closing all documents 40.0 MiB left to the kernel, which takes them when it needs them; nothing released while idle, \
-         but 107.0 MiB left to the kernel, which takes them when it needs them"
+        "8.0 MiB released after closing all documents (4 % of the growth so far); nothing released in light traffic; \
+         after \
+         closing all documents 40.0 MiB left for the kernel to reclaim; nothing released while idle, \
+         but 107.0 MiB left for the kernel to reclaim"
     );
     assert_eq!(
         said(&[lazy(gave(Silent, 0.0, false), 0.2)]),
@@ -79,11 +80,12 @@ fn what_was_left_to_the_kernel_in_one_of_two_windows_is_told_without_a_size() {
     };
     assert_eq!(
         sentence(&[unknown(0.0)]).unwrap(),
-        "nothing released while idle, but an unknown amount left to the kernel"
+        "nothing released while idle, but an unknown amount left for the kernel to reclaim"
     );
     assert_eq!(
         sentence(&[unknown(8.0)]).unwrap(),
-        "8.0 MiB released while idle (4 % of the growth so far); while idle an unknown amount left to the kernel"
+        "8.0 MiB released while idle (4 % of the growth so far); while idle an unknown amount left for the kernel to \
+         reclaim"
     );
 }
 
@@ -93,7 +95,8 @@ fn one_sentence_says_which_window_released_memory() {
     let said = |windows: &[Gave]| sentence(windows).unwrap();
     assert_eq!(
         said(&[gave(Silent, 0.0, true), gave(Simmer, 43.0, false)]),
-        "43.0 MiB released in light traffic (22 % of the growth so far); nothing released while idle: this allocator does not purge then"
+        "43.0 MiB released in light traffic (22 % of the growth so far); nothing released while idle: this allocator \
+         does not purge then"
     );
     assert_eq!(
         said(&[
@@ -101,7 +104,8 @@ fn one_sentence_says_which_window_released_memory() {
             gave(Simmer, 0.01, false),
             gave(Closed, 40.0, false)
         ]),
-        "40.0 MiB released after closing all documents (20 % of the growth so far) and 30.0 MiB while idle (15 %); nothing \
+        "40.0 MiB released after closing all documents (20 % of the growth so far) and 30.0 MiB while idle (15 %); \
+         nothing \
          released in light traffic"
     );
     assert_eq!(
@@ -125,7 +129,8 @@ fn what_the_table_prints_is_not_called_nothing_and_no_share_of_it_is_called_none
     };
     assert_eq!(
         sentence(&[gave(Silent, 0.0, false), small]).unwrap(),
-        "0.2 MiB released in light traffic (16 % of the growth so far), within noise (0.5 MiB); nothing released while idle"
+        "0.2 MiB released in light traffic (16 % of the growth so far), within noise (0.5 MiB); nothing released \
+         while idle"
     );
     let less = Gave {
         released: 4096.0,
@@ -202,26 +207,22 @@ fn what_kept_still_for_too_short_is_not_said_to_move() {
     assert_eq!(end(window), "too short");
     assert_eq!(
         remark(window).unwrap(),
-        "silent in decay: too short to tell: its memory kept still, but its time was up after 10.0 s of the 12.0 s that \
-         are needed"
+        "silent in decay: too short: memory was stable, but the window ended after 10.0 s of the 12.0 s \
+         needed"
     );
 }
 
 #[test]
 fn what_is_said_of_a_held_window_follows_its_curve() {
-    assert!(
-        held(140).ends_with("and nothing came back by itself in 10.0 s"),
-        "{}",
-        held(140)
-    );
+    assert!(held(140).ends_with("; nothing was released in 10.0 s"), "{}", held(140));
     let little = held(139);
     assert!(
-        little.contains("by its curve 1.0 MiB came back") && !little.contains("nothing"),
+        little.contains("its curve shows 1.0 MiB released") && !little.contains("nothing"),
         "{little}"
     );
     let fell = held(60);
     assert!(
-        fell.contains("by its curve 80.0 MiB came back") && !fell.contains("nothing"),
+        fell.contains("its curve shows 80.0 MiB released") && !fell.contains("nothing"),
         "{fell}"
     );
 }

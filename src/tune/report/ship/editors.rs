@@ -66,10 +66,12 @@ fn in_its_place(
     let file = format!("/path/to/{program}-tuned");
     let member = extension.and_then(|extension| extension.program(&file));
     comments.push(match &member {
-        Some(_) => format!("the extension of {name} has no setting for this: make `{file}` an executable file of"),
+        Some(_) => {
+            format!("{name}'s extension has no setting for this: make `{file}` executable, with these lines:")
+        }
         None => format!(
-            "how the extension of {name} is told this is not known here: have it start an executable file of these lines \
-             in the server's place:"
+            "the extension's setting for {name} is not known: make it start an executable file with these lines \
+             instead of the server:"
         ),
     });
     let (named, odd) = setting.variables(is_name);

@@ -60,7 +60,7 @@ fn comments(setting: &Setting<'_>, sign: &str) -> Vec<String> {
 
 /// jemalloc's options and the facts of it; or why `what` cannot have them, and what to do instead.
 fn built_in<'s>(setting: &'s Setting<'_>, what: &str) -> Result<(&'s str, &'s AllocatorFacts), String> {
-    let cannot = |why: &str| Err(format!("{what} cannot have it, for {why}"));
+    let cannot = |why: &str| Err(format!("{what} cannot have it: {why}"));
     if let Some(variable) = setting.preloading() {
         return cannot(&format!(
             "a library that is preloaded ({variable}) reads nothing of the program: use --print env"
