@@ -126,7 +126,7 @@ impl Page {
         };
         let more: Vec<String> = sentences.into_iter().chain(columns).chain(hidden).collect();
         if !more.is_empty() {
-            let text = cut(&format!("more with --details: {}", more.join(", ")), self.columns - 2);
+            let text = besides(&more, self.columns - 2);
             self.paragraph(Tone::Quiet, "  ", &text);
         }
     }
@@ -254,6 +254,19 @@ impl Page {
             self.paragraph(Tone::Quiet, "  ", &text);
         }
     }
+}
+
+/// What the details have besides, in one line: what has no room there is counted.
+fn besides(more: &[String], columns: usize) -> String {
+    let line = |named: usize| {
+        let names = more[..named].join(", ");
+        match more.len() - named {
+            0 => format!("more with --details: {names}"),
+            rest => format!("more with --details: {names} and {rest} more"),
+        }
+    };
+    let fits = (1..=more.len()).rev().find(|named| width(&line(*named)) <= columns);
+    line(fits.unwrap_or(1))
 }
 
 /// A row for each server and place; the strips of one place share their scale.

@@ -243,12 +243,13 @@ impl Column {
 /// Appends a table in at most `columns`, and below it which columns had no room and that they are `elsewhere`, if they are
 /// anywhere.
 pub fn draw(out: &mut String, paint: Paint, table: Vec<Column>, columns: usize, elsewhere: &str) {
+    let needed = width_of(&table);
     let missed = fit(out, paint, table, columns);
-    tell(out, paint, &missed, columns, elsewhere);
+    tell(out, paint, &missed, (needed, columns), elsewhere);
 }
 
-/// Says which columns had no room, each once, if there are any.
-pub fn tell(out: &mut String, paint: Paint, missed: &[String], columns: usize, elsewhere: &str) {
+/// Says which columns had no room, each once, and in how many columns all would have had some.
+fn tell(out: &mut String, paint: Paint, missed: &[String], (needed, columns): (usize, usize), elsewhere: &str) {
     let mut once: Vec<&str> = Vec::new();
     for name in missed {
         if !once.contains(&name.as_str()) {
@@ -260,16 +261,15 @@ pub fn tell(out: &mut String, paint: Paint, missed: &[String], columns: usize, e
     }
     let once = once.join(", ");
     let text = match elsewhere {
-        "" => format!("no room for {once}: use a wider terminal"),
         // No report is wider, however wide the terminal.
-        elsewhere if columns >= WIDEST => format!("no room for {once}: see {elsewhere}"),
-        elsewhere => format!("no room for {once}: use a wider terminal or {elsewhere}"),
+        elsewhere if needed > WIDEST && !elsewhere.is_empty() => format!("hidden: {once} (see {elsewhere})"),
+        _ => format!("hidden: {once} (needs {needed} columns)"),
     };
     paragraph(out, paint, Tone::Quiet, "  ", &text, columns);
 }
 
 /// Appends a table in at most `columns`. Returns the names of the columns that had no room, in their order.
-pub fn fit(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -> Vec<String> {
+fn fit(out: &mut String, paint: Paint, mut table: Vec<Column>, columns: usize) -> Vec<String> {
     let spare = |table: &[Column]| table.first().map_or(0, |first| first.width().saturating_sub(LEAST));
     let all: Vec<String> = table.iter().map(Column::name).collect();
     while width_of(&table) > columns && drop_last(&mut table, SPARE).is_some() {}
@@ -361,22 +361,14 @@ mod tests {
         let mut out = String::new();
         assert_eq!(fit(&mut out, Paint(false), table(), 20), ["second"]);
         assert!(fit(&mut out, Paint(false), table(), 30).is_empty());
-        let said = |columns| {
+        let said = |needed| {
             let mut out = String::new();
-            tell(
-                &mut out,
-                Paint(false),
-                &["second".to_owned(), "second".to_owned()],
-                columns,
-                "`--format json`",
-            );
+            let missed = ["second".to_owned(), "second".to_owned()];
+            tell(&mut out, Paint(false), &missed, (needed, 80), "`--format json`");
             out
         };
-        assert_eq!(
-            said(100),
-            "  no room for second: use a wider terminal or `--format json`\n"
-        );
-        assert_eq!(said(WIDEST), "  no room for second: see `--format json`\n");
+        assert_eq!(said(100), "  hidden: second (needs 100 columns)\n");
+        assert_eq!(said(WIDEST + 1), "  hidden: second (see `--format json`)\n");
     }
 
     #[test]

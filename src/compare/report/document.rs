@@ -108,7 +108,7 @@ fn of_target(
         .collect();
     let mut all = vec![private(target, &id, &name, keys)];
     if is_compared && !name.is_empty() {
-        let verdict_section = Section::new(format!("{id}verdict"), format!("What {name} comes to"), Weight::Answer);
+        let verdict_section = Section::new(format!("{id}verdict"), format!("Result: {name}"), Weight::Answer);
         all.push(verdict_section.with_all(verdict(target, false)).filled());
     }
     all.extend([
@@ -277,7 +277,7 @@ fn every_run(id: &str, comparison: &Comparison, keys: Keys) -> Section {
 
 /// What came back while the servers were left alone, and by force before checkpoints.
 fn came_back(id: &str, comparison: &Comparison, servers: &[(&str, Vec<Named>)], keys: Keys) -> Option<Section> {
-    let mut section = Section::new(format!("{id}decay"), "What came back", Weight::Evidence);
+    let mut section = Section::new(format!("{id}decay"), "Released memory", Weight::Evidence);
     if let Some(table) = decay::columns(comparison) {
         let legend = Some(decay::legend(&table)).filter(|legend| !legend.is_empty());
         section = section
@@ -361,7 +361,7 @@ fn work(id: &str, comparison: &Comparison) -> Option<Section> {
             }),
         });
     let unequal = others.iter().flat_map(|side| notes::work(side, &baseline.label));
-    Section::new(format!("{id}work"), "Equality of work", Weight::Evidence)
+    Section::new(format!("{id}work"), "Same work done?", Weight::Evidence)
         .with_all(alike.map(|text| Sentence::evidence("compare.same-work", text)))
         .with_all(unequal)
         .filled()

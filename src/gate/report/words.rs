@@ -26,17 +26,31 @@ pub fn outcome(judgement: &Judgement) -> &'static str {
 pub fn change(ratio: f64) -> String {
     match ratio {
         ratio if !ratio.is_finite() || ratio <= 0.0 => units::UNKNOWN.to_owned(),
-        ratio => format!("{} %", signed((ratio - 1.0) * 100.0, 2)),
+        ratio => {
+            let percent = (ratio - 1.0) * 100.0;
+            format!("{} %", signed(percent, decimals(percent)))
+        }
+    }
+}
+
+/// Two decimals of what is near the limits of rules, which are around 1 %, and fewer of more.
+fn decimals(percent: f64) -> usize {
+    match percent.abs() {
+        percent if percent < 10.0 => 2,
+        percent if percent < 100.0 => 1,
+        _ => 0,
     }
 }
 
 /// Both bounds of a change: `+2.71 to +3.29 %`.
 pub fn bounds(evidence: &Evidence) -> String {
-    format!(
-        "{} to {}",
-        change(evidence.lower).replace(" %", ""),
-        change(evidence.upper)
-    )
+    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+    let digits = decimals(percent(evidence.upper) - percent(evidence.lower));
+    let end = |ratio: f64| match ratio.is_finite() && ratio > 0.0 {
+        true => signed(percent(ratio), digits),
+        false => units::UNKNOWN.to_owned(),
+    };
+    format!("{} to {} %", end(evidence.lower), end(evidence.upper))
 }
 
 /// A limit in as few words as there are: the amount where that sets it.
@@ -61,6 +75,7 @@ pub fn limit(judged: &Judged, bound: Bound) -> String {
     let text = change(bound.ratio);
     let text = text
         .strip_suffix(".00 %")
+        .or_else(|| text.strip_suffix(".0 %"))
         .map_or(text.clone(), |round| format!("{round} %"));
     format!("{text}{by}")
 }

@@ -134,7 +134,7 @@ fn what_is_set(sweep: &Sweep) -> Section {
     let table = Table::new(&order)
         .text("setting", 0, |place| &sweep.cells[*place].label)
         .text("sets", 1, |place| set(&sweep.cells[*place].sets));
-    Section::new("sets", "What each setting is", Weight::Evidence).with(table.columns())
+    Section::new("sets", "Settings in full", Weight::Evidence).with(table.columns())
 }
 
 /// What a cell sets, in a line.
