@@ -5,6 +5,8 @@ mod drive;
 mod gate;
 mod init;
 mod lsp;
+#[cfg(target_os = "linux")]
+mod messages;
 mod mistakes;
 mod report;
 #[cfg(target_os = "linux")]
