@@ -52,7 +52,7 @@ fn sentence(idle: &Idle, decay: Option<AllocatorDecay>) -> Option<String> {
     let (floor, longest) = (rule.floor(), Rule::of(decay, silent, &uncapped).most);
     let whose = match decay {
         Some(_) => "with its allocator",
-        None => "where nothing is known of its allocator",
+        None => "because its allocator is not known",
     };
     let cure = match longest >= floor {
         true => format!("`at-most = \"{}\"` or more", typed(floor)),
@@ -65,16 +65,15 @@ fn sentence(idle: &Idle, decay: Option<AllocatorDecay>) -> Option<String> {
     // A time that was written into the scenario is no surprise.
     if rule.most >= floor && floor > USUAL && idle.at_most.is_none() {
         return Some(format!(
-            "a {} window lasts {} at least with its allocator, as long as that was told to keep what is freed: to end it before, \
-             write `for`, or tell the allocator a shorter time",
+            "a {} window takes at least {}, because the allocator keeps freed memory as long: write `for` to end it \
+             earlier, or set a shorter decay",
             if silent { "silent" } else { "simmering" },
             units::duration(floor),
         ));
     }
     (rule.most < floor).then(|| {
         format!(
-            "a {} window of at most {} is too short to tell whether memory has settled, which takes {} at least {whose}: \
-             write {cure}",
+            "a {} window of at most {} is too short: memory needs at least {} to settle {whose}; write {cure}",
             if silent { "silent" } else { "simmering" },
             units::duration(rule.most),
             units::duration(floor),
@@ -113,16 +112,17 @@ mod tests {
         let said = |idle: &Idle, decay| sentence(idle, decay).unwrap_or_default();
         assert_eq!(
             said(&window(Some(10)), decay(false, 10)),
-            "a silent window of at most 10.0 s is too short to tell whether memory has settled, which takes 12.0 s at least with \
-             its allocator: write `at-most = \"12s\"` or more"
+            "a silent window of at most 10.0 s is too short: memory needs at least 12.0 s to settle with its \
+             allocator; write `at-most = \"12s\"` or more"
         );
-        assert!(said(&window(Some(5)), None).contains("takes 8.00 s at least where nothing is known"));
+        assert!(said(&window(Some(5)), None).contains("needs at least 8.00 s to settle because its allocator"));
         assert!(
             said(&window(None), decay(true, 3_000))
                 .ends_with("write `for = \"6001s\"`, since no window that settles lasts longer than 1 h 00 min")
         );
         assert!(
-            said(&window(None), decay(true, 100)).starts_with("a silent window lasts 3 min 21 s at least with its")
+            said(&window(None), decay(true, 100))
+                .starts_with("a silent window takes at least 3 min 21 s, because the allocator")
         );
         for (idle, decay) in [
             (window(Some(12)), decay(false, 10)),

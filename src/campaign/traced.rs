@@ -70,7 +70,7 @@ impl Campaign<'_> {
             match summary::exit(&played.summary) {
                 Exit::Interrupted => outcomes.exit = outcomes.exit.worse(Exit::Interrupted),
                 Exit::ServerFailed => progress::say(&format!(
-                    "warning: `{}` failed the scenario while it was traced, which says nothing of it otherwise",
+                    "warning: `{}` failed the scenario while it was traced, which does not affect the other runs",
                     choice.label
                 )),
                 _ if self.talk == Talk::Quiet => {}

@@ -85,7 +85,8 @@ impl Check<'_, '_> {
             );
         } else if !names_files(&scenario.name) {
             let title = format!("`{}` cannot name a scenario", scenario.name);
-            let cure = "it names the directory of the records: use up to 64 letters, digits, `-`, `_` and `.`, and begin \
+            let cure = "it names the directory of the records: use up to 64 letters, digits, `-`, `_` and `.`, and \
+                        begin \
                         with a letter or digit";
             self.add(&["name".into()], title, cure);
         }
@@ -122,7 +123,7 @@ impl Check<'_, '_> {
             None => false,
         };
         if nothing {
-            self.add(path, "repeated not even once", "write 1 or more, or leave `repeat` out");
+            self.add(path, "repeated 0 times", "write 1 or more, or leave `repeat` out");
         }
     }
 

@@ -104,7 +104,7 @@ fn wrong_type(span: Range<usize>, inside: &str, rest: &str) -> Fault {
     // More than the widest type that a scenario has.
     if let Some(number) = actual.strip_suffix(" as i128").or(actual.strip_suffix(" as u128")) {
         let number = number.trim_start_matches("integer ");
-        let cure = "write a whole number that is not as far from 0, such as 20";
+        let cure = "write a smaller whole number, such as 20";
         return Fault::new(span, format!("`{inside}` cannot be {number}"), cure);
     }
     let actual = match actual {

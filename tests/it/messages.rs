@@ -101,7 +101,8 @@ fn text_of(literal: &str) -> Option<String> {
     let words = text
         .split_whitespace()
         .filter(|word| word.contains(char::is_alphabetic));
-    (begins && words.count() >= 4 && !text.contains('\\') && !text.contains("(?")).then(|| text.trim_end().to_owned())
+    (begins && words.count() >= 4 && !text.contains(['\\', '\n']) && !text.contains("(?"))
+        .then(|| text.trim_end().to_owned())
 }
 
 /// The parts of a message between what differs from time to time.
@@ -140,7 +141,7 @@ fn pattern(parts: &[String], between: &str, begin: &str, end: &str) -> Regex {
 
 /// The message as a test prints it: within a text where it begins and ends in words, else as a line of its own.
 fn example(parts: &[String], printed: &str) -> Option<String> {
-    const DIFFERS: &str = r"[^\n…`:;#]{1,40}?";
+    const DIFFERS: &str = r"[^\n…`:;#<>]{1,40}?";
     if parts.len() == 1 {
         return None;
     }
@@ -209,7 +210,11 @@ fn printed() -> String {
     let texts = paths
         .iter()
         .map(|path| fs::read_to_string(path).expect("it can be read"));
-    let texts = texts.filter(|text| !text.contains("<!doctype"));
+    let texts = texts.filter(|text| {
+        !["<!doctype", "<?xml", "title=gate"]
+            .iter()
+            .any(|mark| text.contains(mark))
+    });
     let whole = |text: &str| text.split_whitespace().collect::<Vec<&str>>().join(" ");
     let texts = texts.map(|text| {
         let lines = text.lines().map(str::trim).filter(|line| line.len() < 300);

@@ -62,7 +62,7 @@ pub fn columns(comparison: &Comparison) -> Option<Vec<Column>> {
         .text("server", 0, |(_, server, _)| *server)
         .text("before", 2, |(.., one)| size(one.before))
         .text("after", 1, |(.., one)| size(one.after))
-        .text("given back", 0, |(.., one)| {
+        .text("released", 0, |(.., one)| {
             one.gave.as_ref().map_or_else(|| HOLE.to_owned(), given)
         })
         .text("by", 3, |(.., one)| one.by.join(" and "))
@@ -80,7 +80,7 @@ fn back(bytes: f64) -> String {
 }
 
 /// `a forced release in decay, by malloc_trim: private 200.0 (198.0–203.0 *) → 150.0 (149.0–151.0 *) MiB, 50.0 (48.0–52.0 *)
-/// MiB given back`.
+/// MiB released`.
 fn forced(name: &str, forced: &Forced) -> String {
     let why = forced.missing.join("; ");
     if forced.by.is_empty() {
@@ -110,7 +110,7 @@ fn change(gave: &MedianInterval) -> String {
     if back(gave.low.abs().max(gave.high.abs())) == "0.0" {
         return "nothing came back".to_owned();
     }
-    format!("{} MiB given back", given(gave))
+    format!("{} MiB released", given(gave))
 }
 
 /// `$/memoryUsage` accounts for 0.5 of 4.1 GiB resident in goto, with the share.

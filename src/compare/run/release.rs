@@ -58,7 +58,7 @@ fn came(released: &Released, window: Option<i64>) -> String {
         return format!("private memory {}", units::UNKNOWN);
     };
     let change = match gave {
-        0.. => format!("{} MiB given back", units::mib(gave.unsigned_abs())),
+        0.. => format!("{} MiB released", units::mib(gave.unsigned_abs())),
         _ => format!("{} MiB more taken", units::mib(gave.unsigned_abs())),
     };
     let size = |bytes: i64| match bytes {
@@ -184,7 +184,7 @@ mod tests {
         for (released, words) in [
             (
                 released(vec![trim()], &[], 150),
-                "a forced release in decay, by malloc_trim in 12.0 ms: private 200.0 → 150.0 MiB, 50.0 MiB given back",
+                "a forced release in decay, by malloc_trim in 12.0 ms: private 200.0 → 150.0 MiB, 50.0 MiB released",
             ),
             (
                 released(vec![server, trim(), trim()], &[], 201),
@@ -205,10 +205,10 @@ mod tests {
     fn what_came_back_after_the_release_had_answered_is_told_beside() {
         let released = released(vec![used(ReleasedBy::Allocator, "malloc_trim", 12)], &[], 150);
         let sentences = |window: i64| came(&released, Some(window));
-        let later = "50.0 MiB given back while it ran, 90.0 by the end of its window";
+        let later = "50.0 MiB released while it ran, 90.0 by the end of its window";
         assert_eq!(sentences(90 << 20), format!("private 200.0 → 150.0 MiB, {later}"));
         assert!(sentences(-(1 << 20)).ends_with("while it ran, −1.0 by the end of its window"));
-        assert!(sentences(50 << 20).ends_with("50.0 MiB given back"));
+        assert!(sentences(50 << 20).ends_with("50.0 MiB released"));
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
         let sentences = checkpoints(&[at(190), at(120), at(199)]).expect("there were some");
         let words = "released by force before each of 3 checkpoints, most in decay, by malloc_trim in 3.00 ms: \
                      private 200.0 → \
-                     120.0 MiB, 80.0 MiB given back";
+                     120.0 MiB, 80.0 MiB released";
         assert_eq!(sentences, words);
     }
 

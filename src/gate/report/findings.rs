@@ -281,7 +281,7 @@ fn evidence(role: Role, judged: &Judged) -> String {
 fn after(basis: Basis, of: &str) -> String {
     match basis.look {
         Some(runs) => format!("after {}{of}", units::counted(runs as u64, "run")),
-        None => "before the first look".to_owned(),
+        None => "before the first interim analysis".to_owned(),
     }
 }
 

@@ -327,7 +327,7 @@ fn each_rule_says_on_how_many_runs_it_rests() {
     let told = findings::doubts(&few).join("\n");
     let part = "too few runs to judge purged private, peak: the first interim analysis needs 3 runs of each";
     assert!(told.contains(part) && !told.contains("rests on"), "{told}");
-    assert!(findings(&few)[0].text.contains("before the first look"));
+    assert!(findings(&few)[0].text.contains("before the first interim analysis"));
 }
 
 #[test]
