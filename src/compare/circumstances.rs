@@ -1,6 +1,6 @@
 //! What makes records comparable: every circumstance of a run, and what it means where runs differ in it.
 //!
-//! This is the only such list. `compare`, `gate`, `calibrate`, `tune` and `--resume` go by it, and METHOD.md prints it.
+//! This is the only such list. `compare`, `gate`, `calibrate`, `tune` and `--resume` go by it, and docs/gate.md prints it.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -261,7 +261,7 @@ impl GateContext {
             fail.unwrap_or(usual.fail().max(least)),
             floor,
         )
-        .map_err(|error| (error.to_string(), "see METHOD.md, \"Gates\"".to_owned()))
+        .map_err(|error| (error.to_string(), "see docs/gate.md, \"What a gate checks\"".to_owned()))
     }
 
     fn leak(&self, entry: &LeakEntry) -> Result<Leak, Wrong> {

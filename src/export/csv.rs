@@ -294,9 +294,9 @@ mod tests {
 
     #[test]
     fn every_column_is_explained() {
-        let method = include_str!("../../METHOD.md");
-        let start = method.find("## Samples as CSV").unwrap();
-        let section = &method[start..start + method[start..].find("## Lines of the timeline").unwrap()];
+        let document = include_str!("../../docs/export.md");
+        let start = document.find("## Samples as CSV").unwrap();
+        let section = &document[start..start + document[start..].find("## Traces for Perfetto").unwrap()];
         for column in columns() {
             assert!(section.contains(&format!("`{column}`")), "{column}");
         }

@@ -10,7 +10,7 @@ use super::Version;
 
 pub const CALIBRATION_FORMAT: Version = Version { major: 1, minor: 0 };
 
-/// What runs of a server against itself have shown. METHOD.md describes the file.
+/// What runs of a server against itself have shown. docs/gate.md describes the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     pub format: Version,

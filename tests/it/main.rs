@@ -1,6 +1,7 @@
 //! Integration tests that need no server but small scripts.
 
 mod compare;
+mod documents;
 mod drive;
 mod gate;
 mod init;

@@ -317,6 +317,11 @@ fn every_command_of_the_readme_does_what_it_promises() {
 }
 
 #[test]
+fn every_command_about_allocators_does_what_it_promises() {
+    type_all("docs/allocators.md", &[], 1);
+}
+
+#[test]
 fn every_command_about_gates_does_what_it_promises() {
     let records: [(&str, &[&str]); 6] = [
         ("reports/20261121-120000-completions", &["baseline", "candidate"]),

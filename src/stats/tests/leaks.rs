@@ -91,7 +91,7 @@ fn a_server_that_keeps_its_level_passes_and_is_not_said_to_grow() {
 
 #[test]
 fn a_cache_that_fills_is_not_said_to_grow() {
-    // Smaller than 2 MiB it is within the noise, and slower it is still filling at the end: METHOD.md has what that costs.
+    // Smaller than 2 MiB it is within the noise, and slower it is still filling at the end: docs/evidence.md has what that costs.
     let slowest = [(2.0, 8.0), (4.0, 10.0), (8.0, 10.0), (16.0, 10.0), (40.0, 10.0)];
     let caches = slowest.into_iter().flat_map(|(size, slowest)| {
         let taus = [2.0, 2.25, 2.5, 3.0, 4.0, 6.0, 8.0, 10.0].into_iter();
