@@ -17,15 +17,13 @@ pub fn render(document: &Document) -> String {
         None => line_of(&mut out, format!("### {title}\n")),
     }
     sentences(&mut out, document.verdict.iter());
-    for section in &document.sections {
-        match section.weight {
-            Weight::Answer => {
-                line_of(&mut out, format!("\n#### {}", escape(&section.title)));
-                blocks(&mut out, section);
-            }
-            Weight::Evidence | Weight::Definition => folded(&mut out, section),
-        }
+    let is_answer = |section: &&Section| section.weight == Weight::Answer;
+    let (answers, others): (Vec<&Section>, Vec<&Section>) = document.sections.iter().partition(is_answer);
+    for section in answers {
+        line_of(&mut out, format!("\n#### {}", escape(&section.title)));
+        blocks(&mut out, section);
     }
+    others.into_iter().for_each(|section| folded(&mut out, section));
     line_of(
         &mut out,
         format!("\n<sub>{} Made by lsp-soak.</sub>", escape(&document.origin)),
@@ -76,7 +74,7 @@ fn blocks(out: &mut String, section: &Section) {
                 out.push('\n');
                 table(out, &columns_of(matrix));
             }
-            Block::Timeline(_) | Block::Charts { .. } => {}
+            Block::Timeline(_) | Block::Charts { .. } => small.push("drawn on the page: `--format html`".to_owned()),
             Block::Code { language, title, text } => {
                 if let Some(title) = title {
                     line_of(out, format!("\n{}:", escape(title)));

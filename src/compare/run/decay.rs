@@ -159,7 +159,7 @@ fn released_nothing(windows: &[&Gave]) -> Option<String> {
         _ => "",
     };
     let when: Vec<String> = windows.iter().map(|one| when(one.kind).to_owned()).collect();
-    (!windows.is_empty()).then(|| format!("nothing released {}{why}", list(&when)))
+    (!windows.is_empty()).then(|| format!("nothing released {}{why}", joined(&when, "or")))
 }
 
 /// What became lazily freed, which is in no figure of what was released: it is resident until the kernel takes it.
@@ -220,10 +220,14 @@ pub(crate) fn when(kind: WindowKind) -> &'static str {
 
 /// `a`, `a and b`, `a, b and c`.
 pub(crate) fn list(parts: &[String]) -> String {
+    joined(parts, "and")
+}
+
+fn joined(parts: &[String], by: &str) -> String {
     match parts {
         [] => String::new(),
         [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+        [first @ .., last] => format!("{} {by} {last}", first.join(", ")),
     }
 }
 

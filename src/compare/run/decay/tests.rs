@@ -110,7 +110,7 @@ fn one_sentence_says_which_window_released_memory() {
     );
     assert_eq!(
         said(&[gave(Silent, 0.0, false), gave(Released, 0.0, false)]),
-        "nothing released while idle and by a forced release"
+        "nothing released while idle or by a forced release"
     );
     assert_eq!(
         said(&[gave(Simmer, -3.0, false)]),
